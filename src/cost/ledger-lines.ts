@@ -1,4 +1,4 @@
-import type { FileHandle } from 'node:fs/promises';
+import { readSync } from 'node:fs';
 import { isObject, type JsonValue, parseObject } from '../json.ts';
 import { usageError } from '../errors.ts';
 import type { ProcessMark } from '../files/process-mark.ts';
@@ -70,6 +70,8 @@ export interface SumLine extends LedgerEntry {
   /** How many of the requests have an unknown cost; they count with what was reserved. */
   unknown: number;
   amount: string;
+  /** What of the amount services said; absent in older ledgers. */
+  told?: string | undefined;
   /** Requests that a recording answered, and what they would have cost. */
   savedRequests: number;
   saved: string;
@@ -111,7 +113,8 @@ function parseLedgerLine(text: string): LedgerLine | undefined {
     needed.get(type)?.every((field) => typeof line[field] === 'string') &&
     amounts.every((field) => line[field] === undefined || isAmount(line[field])) &&
     counts.every((field) => line[field] === undefined || isCount(line[field])) &&
-    (type !== 'reserved' || isObject(line['by']));
+    (type !== 'reserved' || isObject(line['by'])) &&
+    (type !== 'sum' || line['told'] === undefined || isAmount(line['told']));
   return isWhole ? (line as unknown as LedgerLine) : undefined;
 }
 
@@ -127,9 +130,9 @@ export const headBytes = 96;
 const beginning = '{"type":"budget","schema":"gateway-cli/budget@1"';
 
 /** The first bytes of a ledger. Throws GatewayError usage for a file that holds something else: writing would destroy it. */
-export async function readLedgerHead(handle: FileHandle, path: string): Promise<string> {
+export function readLedgerHead(fd: number, path: string): string {
   const bytes = Buffer.alloc(headBytes);
-  const { bytesRead } = await handle.read(bytes, 0, headBytes, 0);
+  const bytesRead = readSync(fd, bytes, 0, headBytes, 0);
   const head = bytes.toString('latin1', 0, bytesRead);
   const [line = ''] = head.split('\n', 1);
   if (line.startsWith(beginning) || beginning.startsWith(line)) return head;
@@ -139,14 +142,11 @@ export async function readLedgerHead(handle: FileHandle, path: string): Promise<
 const blockBytes = 64 * 1024;
 
 /** The whole lines of a file from a place on, each with the place where it ends. What cannot be read is skipped. */
-export async function* readLedger(
-  handle: FileHandle,
-  from = 0,
-): AsyncGenerator<{ line: LedgerLine | undefined; end: number }, void> {
+export function* readLedger(fd: number, from = 0): Generator<{ line: LedgerLine | undefined; end: number }, void> {
   const block = Buffer.allocUnsafe(blockBytes);
   let rest: Buffer = Buffer.alloc(0);
   for (let at = from; ;) {
-    const { bytesRead } = await handle.read(block, 0, block.length, at);
+    const bytesRead = readSync(fd, block, 0, block.length, at);
     if (bytesRead === 0) return;
     at += bytesRead;
     rest = Buffer.concat([rest, block.subarray(0, bytesRead)]);

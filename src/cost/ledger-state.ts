@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { fstatSync, writeFileSync } from 'node:fs';
 import { isRunning, type ProcessMark } from '../files/process-mark.ts';
-import { syncFolder } from '../files/temp-file.ts';
-import { addAmounts, areWithin, greatest } from './cost.ts';
+import { addAmounts, type AmountSums, areWithin, countAmount, getCounted, greatest } from './cost.ts';
 import {
-  toUtcDay,
   headBytes,
   type LedgerLimit,
   type LedgerLine,
@@ -17,8 +14,10 @@ import {
 
 /** What a ledger says so far. Its size does not grow with the number of ended requests. */
 export interface LedgerState {
-  /** What ended requests cost, by the UTC day of their reservation. */
-  days: Map<string, string>;
+  /** What ended requests cost, by the period of their reservation: a UTC day, its month, and all time (''). */
+  spent: AmountSums;
+  /** What is reserved, the same way. */
+  reserved: AmountSums;
   open: Map<string, ReservedLine>;
   /** The highest known cost of one request. */
   dearest: string;
@@ -30,7 +29,8 @@ export interface LedgerState {
 /** The state of an empty ledger. */
 export function emptyState(): LedgerState {
   return {
-    days: new Map(),
+    spent: new Map(),
+    reserved: new Map(),
     open: new Map(),
     dearest: '0',
     currency: undefined,
@@ -41,8 +41,6 @@ export function emptyState(): LedgerState {
 
 /** Adds a line to the state. */
 export function applyLine(state: LedgerState, line: LedgerLine): void {
-  const addToDay = (day: string, amount: string): void =>
-    void state.days.set(day, addAmounts(state.days.get(day) ?? '0', amount));
   if (line.type === 'budget') {
     state.dearest = greatest([state.dearest, line.dearest ?? '0']);
     state.compactedBytes = line.compactedBytes ?? 0;
@@ -51,17 +49,29 @@ export function applyLine(state: LedgerState, line: LedgerLine): void {
   } else if (line.type === 'reserved') {
     state.currency ??= line.currency;
     state.open.set(line.id, line);
+    countAmount(state.reserved, listPeriods(line.at), line.amount);
   } else if (line.type === 'sum') {
     state.currency ??= line.currency;
-    addToDay(line.day, line.amount);
+    countAmount(state.spent, listPeriods(line.day), line.amount);
   } else if (line.type === 'spent' || line.type === 'freed') {
     const reserved = state.open.get(line.id);
     if (reserved === undefined) return;
     state.open.delete(line.id);
+    countAmount(state.reserved, listPeriods(reserved.at), reserved.amount, -1);
     if (line.type === 'freed') return;
-    addToDay(toUtcDay(reserved.at), line.amount);
-    state.dearest = greatest([state.dearest, line.dearest ?? (line.unknown ? '0' : line.amount)]);
+    countAmount(state.spent, listPeriods(reserved.at), line.amount);
+    const most = line.dearest ?? (line.unknown ? '0' : line.amount);
+    if (most !== state.dearest) state.dearest = greatest([state.dearest, most]);
   }
+}
+
+function listPeriods(at: string): string[] {
+  return [toPeriod(at, 'day'), toPeriod(at, 'month'), ''];
+}
+
+/** The UTC day or month of a time, or ''. */
+function toPeriod(at: string, per: Period): string {
+  return per === undefined ? '' : at.slice(0, per === 'day' ? 10 : 7);
 }
 
 /** The file of a ledger, and what has been read from it. */
@@ -80,36 +90,29 @@ export function unreadFile(): Omit<LedgerFile, 'path'> {
 }
 
 /** Reads what other processes have appended; the whole file if it was replaced. Throws GatewayError usage if it is not a ledger. */
-export async function catchUp(handle: FileHandle, ledger: LedgerFile): Promise<void> {
-  const head = await readLedgerHead(handle, ledger.path);
+export function catchUp(fd: number, ledger: LedgerFile): void {
+  const head = readLedgerHead(fd, ledger.path);
   if (head !== ledger.head) Object.assign(ledger, unreadFile(), { head });
-  for await (const { line, end } of readLedger(handle, ledger.end)) {
+  for (const { line, end } of readLedger(fd, ledger.end)) {
     if (line !== undefined) applyLine(ledger.state, line);
     ledger.end = end;
   }
 }
 
 /** Appends lines; a new file gets its header first. */
-export async function appendToLedger(
-  handle: FileHandle,
-  lines: readonly LedgerLine[],
-  ledger: LedgerFile,
-): Promise<void> {
+export function appendToLedger(fd: number, lines: readonly LedgerLine[], ledger: LedgerFile): void {
   if (lines.length === 0) return;
   // After a crash the last line can be cut: a newline keeps the next line apart. The cut line counts if it lacked only its newline.
-  if ((await handle.stat()).size > ledger.end) {
-    await handle.appendFile('\n');
-    await catchUp(handle, ledger);
+  if (fstatSync(fd).size > ledger.end) {
+    writeFileSync(fd, '\n');
+    catchUp(fd, ledger);
   }
-  const { size } = await handle.stat();
+  const { size } = fstatSync(fd);
   const header: LedgerLine[] =
     size === 0 ? [{ type: 'budget', schema: 'gateway-cli/budget@1', id: randomBytes(16).toString('hex') }] : [];
   const text = [...header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
-  await handle.appendFile(text);
-  if (size === 0) {
-    ledger.head = text.slice(0, headBytes);
-    await syncFolder(dirname(ledger.path));
-  }
+  writeFileSync(fd, text);
+  if (size === 0) ledger.head = text.slice(0, headBytes);
   ledger.end = size + Buffer.byteLength(text);
 }
 
@@ -119,8 +122,16 @@ const unseenMs = 15 * 60_000;
 /** Whether a request has room. `taken`: not now, but requests in flight may cost less than they reserved. `spent`: no. */
 export type Room = 'free' | 'taken' | { spent: string };
 
-export function roomFor(amount: string, state: LedgerState, { limit, now }: { limit: LedgerLimit; now: number }): Room {
-  const { spent: ended, held, inFlight } = computeSpent(state, limit.per, now);
+export function roomFor(
+  amount: string,
+  state: LedgerState,
+  { limit, now, isInFlight }: { limit: LedgerLimit; now: number; isInFlight: ReturnType<typeof judgeProcesses> },
+): Room {
+  const period = toPeriod(new Date(now).toISOString(), limit.per);
+  const all = addAmounts(getCounted(state.spent, period), getCounted(state.reserved, period));
+  // Whatever has become of the processes that reserved: they need not be looked for.
+  if (areWithin([all, amount], limit.amount) && !areWithin([limit.amount], all)) return 'free';
+  const { spent: ended, held, inFlight } = computeSpent(state, limit.per, now, isInFlight);
   // A batch can take a day: no request waits for what it may leave.
   const spent = addAmounts(ended, held);
   const isOver = !areWithin([spent, amount], limit.amount) || areWithin([limit.amount], spent);
@@ -133,18 +144,16 @@ export function roomFor(amount: string, state: LedgerState, { limit, now }: { li
  * ended may have been billed: it counts as spent.
  */
 export function computeSpent(
-  { days, open }: LedgerState,
+  { spent, open }: LedgerState,
   per: Period,
   now: number,
+  isInFlight = judgeProcesses(now),
 ): { spent: string; held: string; inFlight: string } {
-  const today = new Date(now).toISOString();
-  const period = per === undefined ? '' : today.slice(0, per === 'day' ? 10 : 7);
-  const ended = [...days].flatMap(([day, amount]) => (day.startsWith(period) ? [amount] : []));
-  const isInFlight = judgeProcesses(now);
-  const all = [...open.values()].filter(({ at }) => toUtcDay(at).startsWith(period));
+  const period = toPeriod(new Date(now).toISOString(), per);
+  const all = [...open.values()].filter(({ at }) => at.startsWith(period));
   const single = all.filter(({ held }) => held === undefined);
   return {
-    spent: addAmounts(...ended, sumReserved(single.filter((line) => !isInFlight(line)))),
+    spent: addAmounts(getCounted(spent, period), sumReserved(single.filter((line) => !isInFlight(line)))),
     held: sumReserved(all.filter(({ held }) => held !== undefined)),
     inFlight: sumReserved(single.filter(isInFlight)),
   };

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { constants, type FileHandle, open, rename } from 'node:fs/promises';
+import { closeSync, openSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { getErrorCode } from '../errors.ts';
 import type { Lock } from '../files/lock.ts';
-import { removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
+import { ignoreMissing, removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
 import { isObject } from '../json.ts';
 import { addAmounts } from './cost.ts';
 import {
@@ -42,14 +42,14 @@ function addToSums({ sums, open }: LedgerSums, line: LedgerLine): void {
   }
 }
 
-const noCounts = { requests: 0, unknown: 0, amount: '0', savedRequests: 0, saved: '0' };
+const noCounts = { requests: 0, unknown: 0, amount: '0', told: '0', savedRequests: 0, saved: '0' };
 
 /** An ended request as a sum. */
 function toEndedSum(reserved: ReservedLine, end: Omit<SpentLine, 'type' | 'id' | 'at'>): SumLine {
   const { command, service, tags, currency } = reserved;
   const kind = { command, service, model: end.model ?? reserved.model, lane: end.lane ?? reserved.lane, tags };
   const { amount, unknown = 0, requests = 1 } = end;
-  const counts = { ...noCounts, requests, unknown: Number(unknown), amount };
+  const counts = { ...noCounts, requests, unknown: Number(unknown), amount, told: end.told ? amount : '0' };
   return { type: 'sum', ...counts, ...kind, currency, day: toUtcDay(reserved.at) };
 }
 
@@ -63,7 +63,7 @@ function addSum(sums: Map<string, SumLine>, line: SumLine): void {
 }
 
 /** What is counted of requests that are added up. */
-type LedgerCounts = Pick<SumLine, 'requests' | 'unknown' | 'amount' | 'savedRequests' | 'saved'>;
+type LedgerCounts = Pick<SumLine, 'requests' | 'unknown' | 'amount' | 'told' | 'savedRequests' | 'saved'>;
 
 /** Adds requests to others, in place. */
 function addLedgerCounts(sum: LedgerCounts, more: LedgerCounts): void {
@@ -71,6 +71,7 @@ function addLedgerCounts(sum: LedgerCounts, more: LedgerCounts): void {
   sum.unknown += more.unknown;
   sum.savedRequests += more.savedRequests;
   sum.amount = addAmounts(sum.amount, more.amount);
+  sum.told = addAmounts(sum.told ?? '0', more.told ?? '0');
   sum.saved = addAmounts(sum.saved, more.saved);
 }
 
@@ -79,10 +80,10 @@ function getSumKey({ day, command, service, model, lane, tags, currency }: SumLi
 }
 
 /** Rewrites the file: ended requests are replaced by their sums, open reservations stay as they are. */
-export async function compact(handle: FileHandle, lock: Lock, ledger: LedgerFile): Promise<void> {
+export async function compact(fd: number, lock: Lock, ledger: LedgerFile): Promise<void> {
   const { state, path } = ledger;
   const all: LedgerSums = { sums: new Map(), open: new Map() };
-  for await (const { line } of readLedger(handle)) if (line !== undefined) addToSums(all, line);
+  for (const { line } of readLedger(fd)) if (line !== undefined) addToSums(all, line);
   const lines: LedgerLine[] = [
     ...(state.limit === undefined ? [] : [{ type: 'limit', ...state.limit } as const]),
     ...all.sums.values(),
@@ -114,22 +115,23 @@ export interface LedgerSummary {
 
 /** Reads a ledger, without its lock; undefined if there is none. Throws errors of the system, and GatewayError usage. */
 export async function summarizeLedger(path: string, now: number): Promise<LedgerSummary | undefined> {
-  const handle = await open(path, constants.O_RDONLY).catch((error: unknown) => {
-    if (getErrorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (handle === undefined) return undefined;
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch (error) {
+    return ignoreMissing(error);
+  }
   const state = emptyState();
   const all: LedgerSums = { sums: new Map(), open: new Map() };
   try {
-    await readLedgerHead(handle, path);
-    for await (const { line } of readLedger(handle)) {
+    readLedgerHead(fd, path);
+    for (const { line } of readLedger(fd)) {
       if (line === undefined) continue;
       applyLine(state, line);
       addToSums(all, line);
     }
   } finally {
-    await handle.close();
+    closeSync(fd);
   }
   // A request of a process that was killed may have been billed.
   const isInFlight = judgeProcesses(now);

@@ -1,21 +1,21 @@
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { closeSync, fdatasync, fstatSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 import { type Lock, withLock } from '../files/lock.ts';
 import { ownMark } from '../files/process-mark.ts';
-import { openToAppend } from '../files/synced-file.ts';
-import { notWritten } from '../files/temp-file.ts';
+import { openToAppendNow } from '../files/synced-file.ts';
+import { notWritten, randomNonce, syncFolder } from '../files/temp-file.ts';
 import { addAmounts, areWithin, subtractAmounts, sumHeld } from './cost.ts';
 import type { BatchEnd, LedgerEntry, LedgerLimit, LedgerLine, ReservedLine, SpentLine } from './ledger-lines.ts';
 import {
   appendToLedger,
   applyLine,
   catchUp,
+  judgeProcesses,
   type LedgerFile,
   type LedgerState,
-  type Room,
   roomFor,
   computeSpent,
   unreadFile,
@@ -76,11 +76,12 @@ interface LedgerOptions {
   compactAt?: number;
 }
 
-/** Work on the ledger: sees its state, and returns the lines to append. */
-type Change = (state: LedgerState) => LedgerLine[];
+/** Work on the ledger: sees its state, and returns the lines to append; undefined: it looks again when there may be room. */
+type Change = (state: LedgerState, isInFlight: ReturnType<typeof judgeProcesses>) => LedgerLine[] | undefined;
 
 interface Waiting {
   change: Change;
+  isReservation: boolean;
   /** Ends the wait for the lock. */
   signal: Pick<AbortSignal, 'aborted' | 'throwIfAborted'> | undefined;
   done: () => void;
@@ -89,7 +90,11 @@ interface Waiting {
 
 interface OpenLedger extends LedgerOptions, LedgerFile {
   waiting: Waiting[];
+  /** What found no room. */
+  parked: Waiting[];
   isWorking: boolean;
+  /** Ends the pause until what is parked looks again. */
+  wake: () => void;
 }
 
 /** In place of an amount: the request counts with what it has reserved. */
@@ -97,10 +102,17 @@ export const unknownAmount = 'unknown';
 
 /** Opens a ledger; the file is made by the first request. */
 export function openLedger(options: LedgerOptions): Ledger {
-  const ledger: OpenLedger = { ...options, ...unreadFile(), waiting: [], isWorking: false };
+  const ledger: OpenLedger = {
+    ...options,
+    ...unreadFile(),
+    waiting: [],
+    parked: [],
+    isWorking: false,
+    wake: () => undefined,
+  };
   return {
     reserve: ({ bound, ...request }, signal) => {
-      const id = randomBytes(8).toString('hex');
+      const id = randomNonce();
       return reserveAmount(ledger, { ...request, id, bounds: [bound] }, signal);
     },
     reserveBatch: (batch, signal) => reserveAmount(ledger, { ...batch, held: batch.bounds.length }, signal),
@@ -141,7 +153,7 @@ function endReservation(
     const reserved = open.get(id);
     return reserved === undefined ? [] : [lineOf(reserved)];
   };
-  return changeLedger(ledger, makeLines, signal && withGrace(signal));
+  return changeLedger(ledger, makeLines, { signal: signal && withGrace(signal) });
 }
 
 function free(ledger: OpenLedger, id: string, signal?: AbortSignal): Promise<void> {
@@ -176,39 +188,37 @@ async function reserveAmount(
 ): Promise<{ id: string } | { spent: string }> {
   const { id } = request;
   const bounded = bounds.every(({ isMost }) => isMost);
-  for (let waitMs = 25; ; waitMs = Math.min(waitMs * 2, 500)) {
-    let room: Room | undefined;
-    const makeLines: Change = (state) => {
-      if (signal.aborted) return [];
-      requireCurrency(state, request.currency, ledger.path);
-      const amount = sumHeld(bounds, state.dearest);
-      room = roomFor(amount, state, { limit: ledger.limit, now: ledger.now() });
-      const at = getLedgerTime(ledger);
-      const { limit } = ledger;
-      const isNewLimit = state.limit?.amount !== limit.amount || state.limit.per !== limit.per;
-      const limits = isNewLimit ? [{ type: 'limit', ...limit } as const] : [];
-      if (room === 'taken') return [];
-      if (room !== 'free') return limits;
-      return [...limits, { type: 'reserved', ...request, at, amount, bounded, by: ownMark() }];
-    };
-    const changed = changeLedger(ledger, makeLines, signal);
-    await orAborted(changed, signal).catch((error: unknown) => {
-      // The line may be written after the signal.
-      void changed.then(() => free(ledger, id)).catch(() => undefined);
-      throw error;
-    });
-    if (room === undefined || room === 'free') return { id };
-    if (room !== 'taken') return room;
-    await sleep(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
-  }
+  let reserved: { id: string } | { spent: string } = { id };
+  const makeLines: Change = (state, isInFlight) => {
+    if (signal.aborted) return [];
+    requireCurrency(state, request.currency, ledger.path);
+    const amount = sumHeld(bounds, state.dearest);
+    const room = roomFor(amount, state, { limit: ledger.limit, now: ledger.now(), isInFlight });
+    if (room === 'taken') return undefined;
+    const { limit } = ledger;
+    const isNewLimit = state.limit?.amount !== limit.amount || state.limit.per !== limit.per;
+    const limits = isNewLimit ? [{ type: 'limit', ...limit } as const] : [];
+    if (room !== 'free') reserved = room;
+    if (room !== 'free') return limits;
+    return [...limits, { type: 'reserved', ...request, at: getLedgerTime(ledger), amount, bounded, by: ownMark() }];
+  };
+  const changed = changeLedger(ledger, makeLines, { signal, isReservation: true });
+  await orAborted(changed, signal).catch((error: unknown) => {
+    ledger.wake();
+    // The line may be written after the signal.
+    void changed.then(() => free(ledger, id)).catch(() => undefined);
+    throw error;
+  });
+  return reserved;
 }
 
 /** Waits for work, at most until the signal. Throws its reason. */
 async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  const over = new AbortController();
-  const aborted = once(signal, 'abort', { signal: over.signal }).catch(() => undefined);
-  await Promise.race([work, aborted]).finally(() => over.abort());
+  let stop!: () => void;
+  const aborted = new Promise<void>((resolve) => (stop = resolve));
+  signal.addEventListener('abort', stop);
+  await Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop));
   if (signal.aborted) work.catch(() => undefined);
   signal.throwIfAborted();
 }
@@ -221,74 +231,129 @@ function requireCurrency({ currency }: LedgerState, wanted: string, path: string
   );
 }
 
-/** Appends lines under the lock. What waits meanwhile shares the next lock and the next sync. */
-function changeLedger(ledger: OpenLedger, work: Change, signal?: Waiting['signal']): Promise<void> {
+/** Appends lines under the lock. All that this process wants at a time shares one lock and one sync. */
+function changeLedger(
+  ledger: OpenLedger,
+  change: Change,
+  { signal, isReservation = false }: Partial<Waiting> = {},
+): Promise<void> {
   return new Promise((done, fail) => {
-    ledger.waiting.push({ change: work, signal, done, fail });
+    ledger.waiting.push({ change, isReservation, signal, done, fail });
+    ledger.wake();
     if (!ledger.isWorking) void workOff(ledger);
   });
 }
 
+/** The longest pause until what found no room looks again, ms. */
+const maxPauseMs = 500;
+
 async function workOff(ledger: OpenLedger): Promise<void> {
   ledger.isWorking = true;
-  while (ledger.waiting.length > 0) {
-    const taken = ledger.waiting.splice(0);
-    try {
-      const lock = `${ledger.path}.lock`;
-      while (!(await withLock(lock, createSharedWait(taken), (held) => workUnder(held, taken, ledger))));
-      for (const { done } of taken) done();
-    } catch (error) {
-      const failure = error instanceof GatewayError ? error : notWritten(ledger.path, error);
-      for (const { fail } of taken) fail(failure);
-    }
+  for (let pauseMs = 25; ledger.waiting.length + ledger.parked.length > 0;) {
+    // What comes in the same turn of the event loop is done with it.
+    await nextTurn();
+    const isChanged = await workTogether(ledger);
+    if (ledger.waiting.length > 0 || ledger.parked.length === 0) continue;
+    pauseMs = isChanged ? 25 : Math.min(pauseMs * 2, maxPauseMs);
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pauseMs * (0.5 + Math.random() / 2));
+      ledger.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
   ledger.isWorking = false;
 }
 
+/** Does what waits under one lock. What was reserved is on the disk before it is told, and the lock is not held for the disk. */
+async function workTogether(ledger: OpenLedger): Promise<boolean> {
+  const work: Work = { fd: undefined, taken: [], lines: [], isNew: false };
+  try {
+    while (!(await withLock(`${ledger.path}.lock`, createSharedWait(ledger), (lock) => workUnder(lock, ledger, work))));
+    if (work.fd !== undefined && work.lines.some(({ type }) => type === 'reserved')) await sync(work.fd);
+    if (work.isNew) await syncFolder(dirname(ledger.path));
+    for (const { done } of work.taken) done();
+  } catch (error) {
+    const failure = error instanceof GatewayError ? error : notWritten(ledger.path, error);
+    const failed = work.taken.length > 0 ? work.taken : takeAll(ledger);
+    for (const { fail } of failed) fail(failure);
+  } finally {
+    if (work.fd !== undefined) closeSync(work.fd);
+  }
+  return work.lines.length > 0;
+}
+
+function sync(fd: number): Promise<void> {
+  return new Promise((done, fail) => fdatasync(fd, (error) => (error ? fail(error) : done())));
+}
+
+/** Ends of requests come first: they make room for those that are parked, and those are before new ones. */
+function takeAll({ parked, waiting }: OpenLedger): Waiting[] {
+  const all = [...parked.splice(0), ...waiting.splice(0)];
+  return all.toSorted((a, b) => Number(a.isReservation) - Number(b.isReservation));
+}
+
+/** What is done under one lock. */
+interface Work {
+  /** The file, as soon as it is open. */
+  fd: number | undefined;
+  isNew: boolean;
+  taken: Waiting[];
+  lines: LedgerLine[];
+}
+
 /** Ends the wait for the lock once nobody waits any more: a process must not live on for it. */
-function createSharedWait(taken: readonly Waiting[]): Pick<AbortSignal, 'throwIfAborted'> {
+function createSharedWait({ waiting, parked }: OpenLedger): Pick<AbortSignal, 'throwIfAborted'> {
   return {
     throwIfAborted() {
-      if (taken.every(({ signal }) => signal?.aborted)) taken[0]?.signal?.throwIfAborted();
+      const all = [...parked, ...waiting];
+      if (all.every(({ signal }) => signal?.aborted)) all[0]?.signal?.throwIfAborted();
     },
   };
 }
 
-/** False if the lock may be lost before anything is appended: the work is to be done again. */
-async function workUnder(lock: Lock, taken: Waiting[], ledger: OpenLedger): Promise<boolean> {
-  const handle = await openToAppend(ledger.path, 0o600);
+/**
+ * Synchronous up to compaction: others wait for the lock no longer than it is used. False if it may be lost before anything is
+ * appended: the work is to be done again.
+ */
+async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<boolean> {
+  const { path } = ledger;
+  if (work.fd !== undefined) closeSync(work.fd);
+  const fd = (work.fd = openToAppendNow(path, 0o600));
+  catchUp(fd, ledger);
+  if (!lock.look()) return false;
+  work.isNew = ledger.end === 0;
+  makeLines(ledger, work);
   try {
-    await catchUp(handle, ledger);
-    if (!lock.look()) return false;
-    const lines = makeAllLines(taken, ledger);
-    await appendToLedger(handle, lines, ledger).catch((error: unknown) => {
-      // What was not written does not belong to the state.
-      Object.assign(ledger, unreadFile());
-      throw error;
-    });
-    if (lines.some(({ type }) => type === 'reserved')) await handle.datasync();
-    const { size } = await handle.stat();
-    const { compactAt = 4 * 1024 * 1024, state } = ledger;
-    // The lines are written: where compaction fails, the file stays as it is.
-    if (size > Math.max(compactAt, 2 * state.compactedBytes))
-      await compact(handle, lock, ledger).catch(() => undefined);
-    return true;
-  } finally {
-    await handle.close();
+    appendToLedger(fd, work.lines, ledger);
+  } catch (error) {
+    // What was not written does not belong to the state.
+    Object.assign(ledger, unreadFile());
+    throw error;
   }
+  const { compactAt = 256 * 1024, state } = ledger;
+  // The lines are written: where compaction fails, the file stays as it is.
+  if (fstatSync(fd).size > Math.max(compactAt, 2 * state.compactedBytes))
+    await compact(fd, lock, ledger).catch(() => undefined);
+  return true;
 }
 
 /** The lines of all changes, each of which sees those before it. What one throws is its own. */
-function makeAllLines(taken: Waiting[], { state }: OpenLedger): LedgerLine[] {
-  return [...taken].flatMap((waiting) => {
+function makeLines(ledger: OpenLedger, { taken, lines }: Work): void {
+  const isInFlight = judgeProcesses(ledger.now());
+  for (const waiting of takeAll(ledger)) {
     try {
-      const lines = waiting.change(state);
-      for (const line of lines) applyLine(state, line);
-      return lines;
+      const made = waiting.change(ledger.state, isInFlight);
+      if (made === undefined) {
+        ledger.parked.push(waiting);
+        continue;
+      }
+      for (const line of made) applyLine(ledger.state, line);
+      lines.push(...made);
+      taken.push(waiting);
     } catch (error) {
-      taken.splice(taken.indexOf(waiting), 1);
       waiting.fail(error);
-      return [];
     }
-  });
+  }
 }

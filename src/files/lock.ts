@@ -7,9 +7,10 @@
 // its own name in it, looks at the lock again, and renames the one over the other; a takeover that was killed in between is judged like a
 // lock. A stopped owner can lose its lock and wake up, so it looks before each write that cannot be undone whether the file is still its
 // own: what it then has written, the next owner reads, and what it has not, it does not write.
-import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { link, open, readFile, realpath, rename, unlink, writeFile } from 'node:fs/promises';
+// Files are read and made synchronously: each turn through Node's threads gives the processor away, and on a busy machine the others
+// would wait that long for a lock that nobody uses. Work that is synchronous, too, is done in the same turn as the lock is taken.
+import { closeSync, fstatSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { open, realpath, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
@@ -65,26 +66,37 @@ interface LockOptions {
 }
 
 const usualTimes: LockTimes = { renewMs: 10_000, staleMs: 60_000 };
-/** The longest pause between two attempts, ms. */
-const maxPauseMs = 20;
+/** The longest pause between two looks where the queue is short, and ever, ms. */
+const [shortPauseMs, maxPauseMs] = [20, 500];
+/**
+ * How long each lock was waited for lately, ms: the queue is as long as that, and a look at a quarter of it is soon enough. Thirty
+ * processes that all look as often as they can take the processor from the one that they wait for.
+ */
+const recentWaits = new Map<string, number>();
 /** How long others may be busy with a lock that nobody has, ms. */
 const raceMs = 200;
 
 /** Takes the lock at `path`, or returns who has it. Throws errors of the system. */
 export async function takeLock(path: string, options: LockOptions = {}): Promise<Lock | { heldBy: LockOwner }> {
   const { waitMs = 0, signal, times = usualTimes } = options;
-  const text = `${JSON.stringify({ ...ownMark(), renewMs: times.renewMs, nonce: randomBytes(8).toString('hex') })}\n`;
+  const text = `${JSON.stringify({ ...ownMark(), renewMs: times.renewMs, nonce: randomNonce() })}\n`;
   const since = monotonic();
-  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+  const recent = recentWaits.get(path) ?? 0;
+  const most = Math.min(Math.max(shortPauseMs, recent / 2), maxPauseMs);
+  for (let pauseMs = Math.max(1, recent / 4); ; pauseMs *= 2) {
     signal?.throwIfAborted();
     const owner = await readOwner(path, options);
-    if (owner === undefined && (await createFile(path, text))) return holdLock(path, { text, times });
-    if (owner && owner.leftMs <= 0 && (await takeOver(path, { owner, text, options })))
+    const isStale = owner !== undefined && owner.leftMs <= 0;
+    const isTaken = isStale ? await takeOver(path, { owner, text, options }) : !owner && createFile(path, text);
+    const waited = monotonic() - since;
+    if (isTaken) {
+      recentWaits.set(path, (recent + waited) / 2);
       return holdLock(path, { text, times, takenFrom: owner });
+    }
 
-    const isBusy = owner !== undefined && owner.leftMs > 0;
-    if (monotonic() - since >= waitMs + (isBusy ? 0 : raceMs)) return { heldBy: owner ?? unknownOwner };
-    await sleep(Math.random() * pauseMs);
+    const isBusy = owner !== undefined && !isStale;
+    if (waited >= waitMs + (isBusy ? 0 : raceMs)) return { heldBy: owner ?? unknownOwner };
+    await sleep((0.5 + Math.random() / 2) * Math.min(pauseMs, most));
   }
 }
 
@@ -92,7 +104,7 @@ export async function takeLock(path: string, options: LockOptions = {}): Promise
 export async function withLock<T>(
   path: string,
   signal: Pick<AbortSignal, 'throwIfAborted'>,
-  work: (lock: Lock) => Promise<T>,
+  work: (lock: Lock) => Promise<T> | T,
 ): Promise<T> {
   const lock = (await takeLock(path, { waitMs: Number.POSITIVE_INFINITY, signal })) as Lock;
   try {
@@ -104,7 +116,7 @@ export async function withLock<T>(
 
 /** Who has the lock at `path`; undefined if it is free or stale. Throws errors of the system. */
 export async function findOwner(path: string): Promise<LockOwner | undefined> {
-  const found = await readLock(path);
+  const found = readLock(path);
   if (found === undefined) return undefined;
   // In a folder that cannot be written to, the clock of the file system cannot be read.
   const owner = await judgeLock(path, found, {}).catch(() => ({ ...found, isHere: false, leftMs: usualTimes.staleMs }));
@@ -141,19 +153,21 @@ type FoundOwner = FoundLock & LockOwner;
 
 /** The owner of a lock, stale or not; undefined if there is no file. */
 async function readOwner(path: string, options: LockOptions): Promise<FoundOwner | undefined> {
-  const found = await readLock(path);
+  const found = readLock(path);
   return found && judgeLock(path, found, options);
 }
 
-async function readLock(path: string): Promise<FoundLock | undefined> {
-  // Opened, because a network file system then reports a time that is not cached.
-  const handle = await open(path, 'r').catch(ignoreMissing);
+function readLock(path: string): FoundLock | undefined {
+  let fd: number | undefined;
   try {
-    const text = await handle?.readFile('utf8');
-    const { mtimeMs = 0 } = (await handle?.stat()) ?? {};
-    return text === undefined ? undefined : { text, ...parseLock(text), mtimeMs };
+    // Opened, because a network file system then reports a time that is not cached.
+    fd = openSync(path, 'r');
+    const text = readFileSync(fd, 'utf8');
+    return { text, ...parseLock(text), mtimeMs: fstatSync(fd).mtimeMs };
+  } catch (error) {
+    return ignoreMissing(error);
   } finally {
-    await handle?.close();
+    if (fd !== undefined) closeSync(fd);
   }
 }
 
@@ -193,7 +207,7 @@ async function takeOver(
   { owner, text, options }: { owner: FoundOwner; text: string; options: LockOptions },
 ): Promise<boolean> {
   const takeover = `${path}.takeover`;
-  if (!(await createFile(takeover, text))) {
+  if (!createFile(takeover, text)) {
     const other = await readOwner(takeover, options);
     if (other && other.leftMs <= 0) await removeFile(takeover);
     return false;
@@ -212,7 +226,7 @@ const seenMs = 1000;
 
 function holdLock(
   path: string,
-  { text, times, takenFrom }: { text: string; times: LockTimes; takenFrom?: LockOwner },
+  { text, times, takenFrom }: { text: string; times: LockTimes; takenFrom?: LockOwner | undefined },
 ): Lock {
   let seenAt = Date.now();
   let found: string | undefined = text;
@@ -229,7 +243,7 @@ function holdLock(
   };
   const releaseLock = async (): Promise<void> => {
     clearInterval(beat);
-    if ((await readTextIfThere(path)) === text) await removeFile(path);
+    if (readNow(path) === text) unlinkSync(path);
   };
   return {
     takenFrom,
@@ -244,7 +258,6 @@ function holdLock(
   };
 }
 
-/** Synchronous, like the writes of the journal: a turn through Node's threads takes longer than the read itself. */
 function readNow(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -267,23 +280,26 @@ async function renew(path: string, text: string): Promise<void> {
  * Creates a file; false if it exists. It appears with its whole text: an empty file of a process that was killed meanwhile
  * would lock for a minute without an owner.
  */
-async function createFile(path: string, text: string): Promise<boolean> {
+function createFile(path: string, text: string): boolean {
   const whole = `${path}.${randomNonce()}.new`;
+  const writeTo = (to: string): void => writeFileSync(to, text, { flag: 'wx', mode: 0o600 });
   try {
-    await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
-    await link(whole, path).catch((error: unknown) => {
+    writeTo(whole);
+    try {
+      linkSync(whole, path);
+    } catch (error) {
       if (!linkErrors.has(getErrorCode(error) ?? '')) throw error;
-      return writeFile(path, text, { flag: 'wx', mode: 0o600 });
-    });
+      writeTo(path);
+    }
     return true;
   } catch (error) {
     if (getErrorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
-    await unlink(whole).catch(() => undefined);
+    try {
+      unlinkSync(whole);
+    } catch {
+      // It was not made.
+    }
   }
-}
-
-function readTextIfThere(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch(ignoreMissing);
 }

@@ -15,14 +15,16 @@ export interface ProcessMark {
   started?: string | undefined;
 }
 
+let own: ProcessMark | undefined;
+
 /** The mark of this process. */
 export function ownMark(): ProcessMark {
-  return { host: hostname(), pid, namespace: ownNamespace(), started: readProcessStatus(pid)?.started };
+  return (own ??= { host: hostname(), pid, namespace: ownNamespace(), started: readProcessStatus(pid)?.started });
 }
 
 /** Whether the process of a mark is running; undefined if it belongs to another machine or container, where it cannot be looked for. */
 export function isRunning(mark: ProcessMark): boolean | undefined {
-  if (mark.host !== hostname() || mark.namespace !== ownNamespace()) return undefined;
+  if (mark.host !== ownMark().host || mark.namespace !== ownMark().namespace) return undefined;
   try {
     kill(mark.pid, 0);
   } catch (error) {
@@ -50,8 +52,10 @@ function ifKnown<T>(read: () => T): T | undefined {
 
 /** The boot of this machine, if the system reports it: data written since then exists, synced or not. */
 export function bootMark(): string | undefined {
-  return ifKnown(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
+  return (boot ??= ifKnown(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()));
 }
+
+let boot: string | undefined;
 
 /** Only on Linux. A process that ended keeps its number until its parent asks for its end, which in a container may never happen. */
 function readProcessStatus(of: number): { hasEnded: boolean; started: string } | undefined {

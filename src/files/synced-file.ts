@@ -1,4 +1,4 @@
-import { constants, fstatSync, ftruncateSync, writeSync } from 'node:fs';
+import { constants, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
@@ -173,10 +173,17 @@ export async function copyAside(path: string, from: FileHandle, ranges: readonly
 
 /** Opens a file to append to it, or creates it; does not follow a symbolic link. */
 export function openToAppend(path: string, mode = 0o666): Promise<FileHandle> {
-  // Windows has no such flag.
-  const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0;
-  return open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow, mode);
+  return open(path, appending, mode);
 }
+
+/** The same, at once. */
+export function openToAppendNow(path: string, mode: number): number {
+  return openSync(path, appending, mode);
+}
+
+// Windows has no O_NOFOLLOW.
+const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0;
+const appending = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow;
 
 /** A file of a batch that cannot be written: the batch stops. */
 export function cannotWrite(path: string, error: unknown): GatewayError {

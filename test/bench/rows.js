@@ -33,10 +33,10 @@ function pick(medians, experiment, side, metric) {
 
 /**
  * A row that is the quotient of two sides of one experiment.
- * @param {Pick<Row, 'id' | 'what' | 'against'> & { atMost: number, from?: string, metric?: Metric }} row
+ * @param {Pick<Row, 'id' | 'what' | 'against'> & { atMost: number, from?: string, metric?: Metric, side?: string }} row
  * @returns {Row}
  */
-function ratio({ from, metric = 'wallMs', atMost, ...row }) {
+function ratio({ from, metric = 'wallMs', side = 'product', atMost, ...row }) {
   const experiment = from ?? row.id;
   return {
     ...row,
@@ -45,7 +45,7 @@ function ratio({ from, metric = 'wallMs', atMost, ...row }) {
     atMost: () => atMost,
     needs: [experiment],
     read: (medians) => {
-      const product = pick(medians, experiment, 'product', metric);
+      const product = pick(medians, experiment, side, metric);
       const rival = pick(medians, experiment, 'rival', metric);
       return { value: product / rival, product, rival };
     },
@@ -244,6 +244,23 @@ export const rows = [
     what: 'batch of 64 x 20 MiB pictures, 16 at once, peak memory',
     from: 'batch-images',
     atMost: 150,
+  }),
+  ...[1, 8, 30].map((processes) =>
+    ratio({
+      id: `budget-${processes}`,
+      what: `batches of ${processes} process${processes === 1 ? '' : 'es'} with one budget`,
+      against: 'without',
+      atMost: 1.5,
+      from: `shared-${processes}`,
+    }),
+  ),
+  ratio({
+    id: 'rate-group-30',
+    what: 'the same of 30 with one rate group',
+    against: 'without',
+    atMost: 1.5,
+    from: 'shared-30',
+    side: 'group',
   }),
   wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB', atMost: 1500 }),
   packed({

@@ -1,5 +1,6 @@
-import {
+import fs, {
   appendFileSync,
+  existsSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -10,7 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { type FileHandle, open as openFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { syncBuiltinESMExports } from 'node:module';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type LedgerRequest, openLedger, unknownAmount } from '../../src/cost/ledger.ts';
 import { groupCosts, summarizeLedger } from '../../src/cost/ledger-sums.ts';
@@ -110,10 +112,12 @@ test('of requests that wait for the lock together each ends for itself: by its s
 });
 
 test('a reservation is on the disk before its request is sent', async () => {
-  const probe = await openFile(import.meta.filename);
-  await probe.close();
-  const sync = vi.spyOn(Object.getPrototypeOf(probe) as FileHandle, 'datasync');
-  onTestFinished(() => sync.mockRestore());
+  const sync = vi.spyOn(fs, 'fdatasync');
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    sync.mockRestore();
+    syncBuiltinESMExports();
+  });
   const { open } = place('1');
   const ledger = open();
   const id = await reserved(ledger, request('0.1'));
@@ -451,6 +455,72 @@ test.each([
   expect(groupCosts(survey?.sums ?? [], 'total').map(({ saved }) => saved)).toEqual(counted === '0' ? [] : [counted]);
 });
 
+test('what services told stays apart from what was computed, in the survey and when the ledger is compacted', async () => {
+  const { path, open, lines } = place('1');
+  const ledger = open();
+  await ledger.spend(await reserved(ledger, request('0.1')), '0.1');
+  await ledger.spend(await reserved(ledger, request('0.2')), '0.2', { told: true });
+  const told = async () => groupCosts((await summarizeLedger(path, noon))?.sums ?? [], 'total');
+  expect(await told()).toMatchObject([{ amount: '0.3', told: '0.2' }]);
+  await open(1).save(kind, { amount: '0.4', currency: 'USD' });
+  expect(lines()).toMatchObject([{ type: 'budget' }, { type: 'limit' }, { type: 'sum', amount: '0.3', told: '0.2' }]);
+  // As an older version sums up.
+  appendFileSync(path, `${JSON.stringify({ ...lines().at(-1), amount: '0.5', told: undefined })}\n`);
+  expect(await told()).toMatchObject([{ amount: '0.8', told: '0.2' }]);
+  appendFileSync(path, `${JSON.stringify({ ...lines().at(-1), told: 'much' })}\n`);
+  expect(await told()).toMatchObject([{ amount: '0.8', told: '0.2' }]);
+});
+
+test('a ledger without a limit has a survey: its time counts for no period', async () => {
+  const { path, open, clock } = place('1');
+  await open().spend(await reserved(open(), request('0.1')), '0.1');
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/^.*"type":"limit".*\n/m, ''));
+  clock.now += 40 * 24 * 3_600_000;
+  expect(await summarizeLedger(path, clock.now)).toMatchObject({ limit: undefined, spent: '0.1' });
+});
+
+test('requests of one turn of the event loop share one lock and one sync, and their ends make room for each other', async () => {
+  const { open, lines } = place('1');
+  const sync = vi.spyOn(fs, 'fdatasync');
+  const links = vi.spyOn(fs, 'linkSync');
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    for (const spy of [sync, links]) spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const ledger = open();
+  const ids = await Promise.all(Array.from({ length: 10 }, () => reserved(ledger, request('0.1'))));
+  const waiting = Promise.all(Array.from({ length: 5 }, () => reserved(ledger, request('0.2'))));
+  await Promise.all(ids.map((id) => ledger.free(id)));
+  await waiting;
+  expect([sync.mock.calls.length, links.mock.calls.length]).toEqual([2, 2]);
+  expect(lines().map(({ type }) => type)).toEqual([
+    'budget',
+    'limit',
+    ...ids.map(() => 'reserved'),
+    ...ids.map(() => 'freed'),
+    ...Array.from({ length: 5 }, () => 'reserved'),
+  ]);
+});
+
+test('the lock is not held while a disk writes: another process reserves meanwhile', async () => {
+  const { path, open } = place('1');
+  let written!: () => void;
+  const sync = vi.spyOn(fs, 'fdatasync').mockImplementationOnce((_, done) => void (written = () => done(null)));
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    sync.mockRestore();
+    syncBuiltinESMExports();
+  });
+  let isOnDisk = false;
+  const slow = reserved(open(), request('0.1')).then(() => (isOnDisk = true));
+  await expect.poll(() => sync.mock.calls.length, { timeout: 30_000 }).toBe(1);
+  await reserved(open(), request('0.1'));
+  expect([isOnDisk, existsSync(`${path}.lock`)]).toEqual([false, false]);
+  written();
+  expect(await slow).toBe(true);
+});
+
 test('there is no survey where there is no ledger, and what cannot be opened is an error', async () => {
   const { path, open } = place();
   expect(await summarizeLedger(path, noon)).toBeUndefined();
@@ -525,22 +595,20 @@ test('groups are sorted by their name, tags by their key, and currencies stay ap
 test('a ledger appends nothing once another process has its lock, and goes on when that has ended', async () => {
   const { path, open, spent } = place('1');
   await open().free(await reserved(open(), request('0.1')));
-  // It takes many reads: the lock changes hands meanwhile.
-  appendFileSync(path, `${'x'.repeat(2_000_000)}\n`);
   const lock = `${path}.lock`;
-  const watcher = watch(dirname(path));
-  const taken = new Promise<void>((done) =>
-    watcher.on('change', (_, name) => {
-      if (name !== basename(lock)) return;
-      watcher.close();
+  // The clock is read when the lock is taken: it changes hands right then.
+  const { now } = Date;
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => {
+    if (existsSync(lock)) {
+      clock.mockRestore();
       writeFileSync(`${lock}.other`, JSON.stringify({ ...ownMark(), nonce: 'another' }));
       renameSync(`${lock}.other`, lock);
-      done();
-    }),
-  );
+    }
+    return now();
+  });
+  onTestFinished(() => clock.mockRestore());
   const size = statSync(path).size;
   const making = open().reserve(request('0.2'), never);
-  await taken;
   // It asks for the time at each look at the lock.
   const looks = vi.spyOn(process.hrtime, 'bigint');
   await expect.poll(() => looks.mock.calls.length, { timeout: 30_000 }).toBeGreaterThan(5);

@@ -141,6 +141,34 @@ describe('who gets a lock', () => {
   });
 });
 
+test('who waited long for a lock looks at it less often the next time: many that wait do not stop the one that works', async () => {
+  const looksAt = async (path: string, until: () => boolean): Promise<{ count: number; waiting: Promise<void> }> => {
+    const looks = { count: 0, waiting: Promise.resolve() };
+    const stop = () => (++looks.count, until() ? expect.unreachable('enough') : undefined);
+    looks.waiting = withLock(path, { throwIfAborted: stop }, () => undefined).catch(() => undefined);
+    return looks;
+  };
+  const [busy, quiet] = [place(), place()];
+  const first = await take(busy);
+  const now = process.hrtime.bigint();
+  const clock = vi
+    .spyOn(process.hrtime, 'bigint')
+    .mockReturnValueOnce(now)
+    .mockReturnValue(now + 60_000_000_000n);
+  const waiting = withLock(busy, new AbortController().signal, () => undefined);
+  await turn();
+  await first.release();
+  await waiting;
+  clock.mockRestore();
+  for (const path of [busy, quiet]) await take(path);
+  let isOver = false;
+  const [seldom, often] = [await looksAt(busy, () => isOver), await looksAt(quiet, () => isOver)];
+  await expect.poll(() => often.count, { timeout: 30_000 }).toBeGreaterThan(20);
+  expect(seldom.count).toBeLessThan(10);
+  isOver = true;
+  await Promise.all([seldom.waiting, often.waiting]);
+});
+
 describe('when a lock is stale', () => {
   test.skipIf(!existsSync('/proc/self/stat'))(
     'the lock of a process whose number another has now, or of an earlier boot, is free at once',

@@ -1,4 +1,6 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { getErrorCode } from '../../errors.ts';
 import { withLock } from '../../files/lock.ts';
 import { notWritten } from '../../files/temp-file.ts';
 import { parseObject } from '../../json.ts';
@@ -26,13 +28,14 @@ const farthestMs = 24 * 60 * 60_000;
 /** Spaces the requests of all processes that name the file, and holds all of them back while one was asked to wait. */
 export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; pace: Pacer } {
   let holding: Promise<void> = Promise.resolve();
+  const takeTurn = queueTurns(group);
   const pace = async (signal: AbortSignal): Promise<void> => {
     await holding;
     for (;;) {
-      const turn = await takeTurn(group, signal);
+      const turn = await takeTurn(signal);
       for (let ms = turn - group.now(); ms > 0; ms = turn - group.now()) await group.sleep(ms, signal);
       // Another process may have been asked to wait since the turn was taken.
-      if ((await readGroup(group)).until <= group.now()) return;
+      if (readGroup(group).until <= group.now()) return;
     }
   };
   const holdOthers = (waitMs: number): void => {
@@ -56,13 +59,51 @@ export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; p
   };
 }
 
-async function takeTurn(group: Group, signal: AbortSignal): Promise<number> {
-  let turn = 0;
-  await changeGroup(group, signal, ({ next, until }) => {
-    turn = Math.max(group.now(), next, until);
-    return { next: turn + group.spacingMs, until };
-  });
-  return turn;
+interface Waiting {
+  signal: AbortSignal;
+  done: (turn: number) => void;
+  fail: (error: unknown) => void;
+}
+
+/** The requests of this process that wait for a turn take theirs together, under one lock. */
+function queueTurns(group: Group): (signal: AbortSignal) => Promise<number> {
+  let waiting: Waiting[] = [];
+  let isWorking = false;
+  /** Ends the wait for the lock for those that need it no more. */
+  const throwIfAborted = (): void => {
+    for (const { signal, fail } of waiting) if (signal.aborted) fail(signal.reason);
+    const [first] = waiting;
+    waiting = waiting.filter(({ signal }) => !signal.aborted);
+    if (waiting.length === 0) first?.signal.throwIfAborted();
+  };
+
+  const workOff = async (): Promise<void> => {
+    isWorking = true;
+    while (waiting.length > 0) {
+      // What comes in the same turn of the event loop is done with it.
+      await nextTurn();
+      const turns = new Map<Waiting, number>();
+      const taken = changeGroup(group, { throwIfAborted }, ({ next, until }) => {
+        for (const one of waiting.splice(0)) {
+          const turn = Math.max(group.now(), next, until);
+          turns.set(one, turn);
+          next = turn + group.spacingMs;
+        }
+        return { next, until };
+      });
+      await taken.catch((error: unknown) => {
+        for (const { fail } of [...turns.keys(), ...waiting.splice(0)]) fail(error);
+      });
+      for (const [{ done }, turn] of turns) done(turn);
+    }
+    isWorking = false;
+  };
+
+  return (signal) =>
+    new Promise((done, fail) => {
+      waiting.push({ signal, done, fail });
+      if (!isWorking) void workOff();
+    });
 }
 
 function extendWait(group: Group, waitMs: number): Promise<void> {
@@ -70,13 +111,17 @@ function extendWait(group: Group, waitMs: number): Promise<void> {
   return changeGroup(group, signal, ({ next, until }) => ({ next, until: Math.max(until, group.now() + waitMs) }));
 }
 
-async function changeGroup(group: Group, signal: AbortSignal, next: (state: GroupState) => GroupState): Promise<void> {
+async function changeGroup(
+  group: Group,
+  signal: Pick<AbortSignal, 'throwIfAborted'>,
+  next: (state: GroupState) => GroupState,
+): Promise<void> {
   const { path } = group;
-  await withLock(`${path}.lock`, signal, async () => {
+  await withLock(`${path}.lock`, signal, () => {
     // Renamed, so that readers without the lock see a whole file.
     const part = `${path}.part`;
-    await writeFile(part, `${JSON.stringify(next(await readGroup(group)))}\n`);
-    await rename(part, path);
+    writeFileSync(part, `${JSON.stringify(next(readGroup(group)))}\n`);
+    renameSync(part, path);
   }).catch((error: unknown) => {
     signal.throwIfAborted();
     throw notWritten(path, error);
@@ -84,16 +129,18 @@ async function changeGroup(group: Group, signal: AbortSignal, next: (state: Grou
 }
 
 /** A file that is not there, or was broken by a crash, holds no request back. */
-async function readGroup({ path, now }: Group): Promise<GroupState> {
-  const { next, until } = parseObject(await readGroupText(path));
+function readGroup({ path, now }: Group): GroupState {
+  const { next, until } = parseObject(readGroupText(path));
   const toTime = (value: unknown): number =>
     typeof value === 'number' && value < now() + farthestMs ? value : Number.NEGATIVE_INFINITY;
   return { next: toTime(next), until: toTime(until) };
 }
 
-function readGroupText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
+function readGroupText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT') return '';
     throw notWritten(path, error);
-  });
+  }
 }

@@ -58,10 +58,15 @@ export async function openSharedBudgets(
   return budgets.map((budget) => budget && { open: (request) => payFrom(budget, request) });
 }
 
+/** Ledgers whose place was looked at. */
+const prepared = new WeakSet<Ledger>();
+
 /** Throws GatewayError usage where no file can be. */
-async function prepareFile({ path, setting }: OpenBudget): Promise<void> {
+async function prepareFile({ ledger, path, setting }: OpenBudget): Promise<void> {
+  if (prepared.has(ledger)) return;
   try {
     await prepareSharedFile(path);
+    prepared.add(ledger);
   } catch (error) {
     throw unwritable(setting, writeReason(error), error);
   }
@@ -73,8 +78,10 @@ function unwritable({ place }: BudgetSetting, reason: string, cause: unknown): G
 }
 
 /** A budget that cannot be written before the first request is a mistake of its place: nothing was sent. */
-function beforeSending({ setting }: OpenBudget, error: unknown): unknown {
+function beforeSending({ ledger, setting }: OpenBudget, error: unknown): unknown {
   const isUnwritten = error instanceof GatewayError && error.class === 'not-written';
+  // Its folder may be gone.
+  if (isUnwritten) prepared.delete(ledger);
   return isUnwritten ? unwritable(setting, error.message, error) : error;
 }
 

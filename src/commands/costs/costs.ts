@@ -152,9 +152,10 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
   return writeRows([...rows, ...totals].map(formatCostRow), context);
 }
 
-/** `2026-11-25  12 requests  0.0042 USD  (1 of unknown cost; 3 saved 0.001)` */
-function formatCostRow({ name, currency, requests, unknown, amount, savedRequests, saved }: CostRow): string[] {
+/** `2026-11-25  12 requests  0.0042 USD  (0.004 as told; 1 of unknown cost; 3 saved 0.001)` */
+function formatCostRow({ name, currency, requests, unknown, amount, told, savedRequests, saved }: CostRow): string[] {
   const notes = [
+    told !== undefined && told !== '0' && `${told} as told`,
     unknown > 0 && `${unknown} of unknown cost, with what they can cost`,
     savedRequests > 0 && `${savedRequests} from recordings saved ${saved}`,
   ].filter((note) => note !== false);
@@ -163,7 +164,7 @@ function formatCostRow({ name, currency, requests, unknown, amount, savedRequest
 }
 
 function formatCsv(rows: readonly CostRow[], by: Grouping): string {
-  const fields = ['requests', 'unknown', 'amount', 'currency', 'savedRequests', 'saved'] as const;
+  const fields = ['requests', 'unknown', 'amount', 'currency', 'savedRequests', 'saved', 'told'] as const;
   const table = rows.map((row) => [row.name, ...fields.map((field) => String(row[field]))]);
   return stringify([[by, ...fields], ...table], { escape_formulas: true });
 }

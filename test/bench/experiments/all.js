@@ -2,6 +2,7 @@ import { batchOf, pictureBatch } from './batches.js';
 import { gallery } from './gallery.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
+import { sharedBy } from './sharing.js';
 import { delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
 
 /** All experiments, by the names that rows know them by. @type {Record<string, import('./experiment.js').Experiment>} */
@@ -20,6 +21,9 @@ export const experiments = {
   'batch-2000': batchOf(2000, 13),
   'batch-20000': batchOf(20_000, 1),
   'batch-images': pictureBatch,
+  'shared-1': sharedBy(1),
+  'shared-8': sharedBy(8),
+  'shared-30': sharedBy(30),
   gallery,
   tarball,
 };

@@ -18,6 +18,17 @@ export const outputFormats: Readonly<Record<ImagesOperation, Readonly<Record<str
   openrouter: { 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'image/svg+xml': 'svg' },
 };
 
+/** Models of a service that its batches do not take, and one that they take; of every other, the service decides. */
+interface NotInBatches {
+  models: RegExp;
+  instead: string;
+}
+
+/** Batches take gpt-image-2 (the page of the model) and 2.5, and not yet 2.6 (dev.to and qiita.com, aihubmix, 2026-11). */
+export const notInBatches: Readonly<Partial<Record<ServiceName, NotInBatches>>> = {
+  openai: { models: /^gpt-image-2\.6-/, instead: 'gpt-image-2' },
+};
+
 /** What a service is known to refuse of an input image. */
 interface RefusedImages {
   types: RegExp;

@@ -18,6 +18,7 @@ import {
   segment,
   timeField,
 } from '../batch-format.ts';
+import { editsPath, toEditBody } from './images.ts';
 
 const base = '/v1/batches';
 /** The key of the mark in the metadata of a batch. */
@@ -29,7 +30,7 @@ export const completionsBatch: BatchFormat = {
   // OpenAI takes 200 MB, Groq half of that.
   bounds: { count: 50_000, bytes: 100_000_000 },
   entry(key, { path, body }) {
-    const { stream: _, stream_options: _options, ...rest } = body;
+    const { stream: _, stream_options: _options, ...rest } = path === editsPath ? toEditBody(body) : body;
     return { custom_id: key, method: 'POST', url: path, body: rest };
   },
   byFile: {

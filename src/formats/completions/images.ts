@@ -5,6 +5,7 @@ import { fitOpenaiSize, openaiSizeClasses } from '../../vendors/image-sizes.ts';
 import { type ImagesOperation, outputFormats } from '../../vendors/image-types.ts';
 import type { PlainRequest, EncodedRequest, Media } from '../plain-request.ts';
 import type { ReplyEvent } from '../events.ts';
+import { toDataUrl } from '../data-url.ts';
 import { mediaPart } from './turns.ts';
 
 /** Fields of a request that each operation has a place for; every other is refused. */
@@ -36,7 +37,20 @@ export function encodeImages(request: PlainRequest, operation: ImagesOperation):
   if (operation === 'openrouter') return encodeReferences(body, media);
   if (media.length === 0) return { path: '/v1/images/generations', body };
   const files = { 'image[]': media.map(imageFile), mask: mask && imageFile(mask) };
-  return { path: '/v1/images/edits', body: setFields(body, files), form: true };
+  return { path: editsPath, body: setFields(body, files), form: true };
+}
+
+export const editsPath = '/v1/images/edits';
+
+/** The form of an edit as JSON: a batch holds no files. */
+export function toEditBody({ 'image[]': images = [], mask, ...fields }: Body): Body {
+  const pictures = { images: [images].flat().map(referTo) };
+  return { ...fields, ...pictures, ...(mask !== undefined && { mask: referTo(mask) }) };
+}
+
+function referTo(file: BodyValue): Body {
+  const { file: { mimeType } = { mimeType: 'image/png' }, ...data } = file as Upload;
+  return { image_url: toDataUrl({ mimeType, data }) };
 }
 
 /** OpenRouter's operation draws, and changes the images that the request refers to. */

@@ -2,7 +2,7 @@ import { type JsonObject, parseObject } from '../../json.ts';
 import { objectAt, textAt, valueAt } from '../fields/read.ts';
 import { badValue, freeObject, object, oneOf, text } from '../fields/rule.ts';
 import { completionsOperation } from '../completions/format.ts';
-import { imagesOperation } from '../completions/images.ts';
+import { editsOperation, imagesOperation } from '../completions/images.ts';
 import { badParameter } from '../completions/reply.ts';
 import { responsesOperation } from '../responses/format.ts';
 import { checkContentType } from '../http/body.ts';
@@ -30,6 +30,7 @@ const handlers: Readonly<Record<string, BodyHandler>> = {
   '/v1/chat/completions': answerOperation(completionsOperation),
   '/v1/responses': answerOperation(responsesOperation),
   '/v1/images/generations': answerOperation(imagesOperation),
+  '/v1/images/edits': answerOperation(editsOperation),
 };
 
 const batchBody = object({

@@ -229,7 +229,7 @@ const never = ['max_tokens', 'logit_bias', 'prediction'];
 const notWhileReasoning = ['frequency_penalty', 'presence_penalty'];
 const fixedWhileReasoning = ['temperature', 'top_p'];
 
-/** From gpt-5.4 on, tools and thinking exclude each other here; some models cannot but think. */
+/** From version 5.4 on, tools and thinking exclude each other here; some models cannot but think. */
 const newer = /^gpt-(?:5\.[4-9]|[6-9]|\d\d)/;
 const alwaysThinking = /^gpt-(?:6\.2-|6-astra|6\.1-sol)/;
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { openai } from '@ai-sdk/openai';
 import { generateImage, generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai';
 
-const model = process.argv[2] === 'responses' ? openai('gpt-6-luna') : openai.chat('gpt-6-luna');
+const model = process.argv[2] === 'responses' ? openai('gpt-6-luna') : openai.chat('gpt-4o');
 
 const reply = await generateText({ model, prompt: 'Why is the sky blue?' });
 process.stdout.write(`text: ${reply.text}\n`);

@@ -8,6 +8,7 @@ import { addUpCosts, computeGreatestBound } from '../../../cost/cost.ts';
 import { findPrice } from '../../../cost/price.ts';
 import type { Bound } from '../../../cost/types.ts';
 import { formatFacts } from '../../../formats/format.ts';
+import { notInBatches } from '../../../vendors/image-types.ts';
 import { serviceNames, services } from '../../../vendors/services.ts';
 import { getErrorCode, usageError } from '../../../errors.ts';
 import { readReason } from '../../../files/file-reason.ts';
@@ -267,12 +268,20 @@ function refuseStdin(by: string): never {
 }
 
 /** Throws GatewayError usage for a job that no batch of its service can hold. */
-function requireBatchable({ post }: Pick<BuiltRequest, 'post'>, { service }: Pick<Settings, 'service'>): void {
+function requireBatchable(
+  { model, quirks }: Pick<BuiltRequest, 'model' | 'quirks'>,
+  { service }: Pick<Settings, 'service'>,
+): void {
   const { lacksBatches, title } = services[service.value];
   if (lacksBatches) {
     const having = serviceNames.filter((name) => name !== 'gateway' && !services[name].lacksBatches);
     throw usageError(`no batch API of ${title} is known`, `use --lane live; these have one: ${having.join(', ')}`);
   }
-  if (post.form)
-    throw usageError('the batch API of the service takes no pictures to edit', 'send this job with --lane live');
+  // Another server at another address decides for itself.
+  const refused = quirks.service.startsWith(`${service.value}/`) ? notInBatches[service.value] : undefined;
+  if (refused?.models.test(model))
+    throw usageError(
+      `the batches of ${title} do not take ${model}`,
+      `name another model for these jobs: "model": "${refused.instead}" or -m ${refused.instead}; or --lane live, at full price`,
+    );
 }

@@ -1,7 +1,7 @@
 // Bundles src/ into dist/: one chunk a command, loaded when it is asked for, and the declarations of the library.
 import { execFileSync } from 'node:child_process';
 import { builtinModules } from 'node:module';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { build } from 'rolldown';
@@ -52,6 +52,18 @@ const withoutFormChecks = {
   load: (id) => (id === '\0no-ajv' ? 'export default function () {}' : undefined),
 };
 
+// Of the registered types, mime-types looks only at those that have an extension.
+const withExtensions = {
+  name: 'with-extensions',
+  load(id) {
+    if (!/[\\/]mime-db[\\/]db\.json$/.test(id)) return undefined;
+    const types = Object.entries(JSON.parse(readFileSync(id, 'utf8'))).filter(([, type]) => type.extensions);
+    return JSON.stringify(
+      Object.fromEntries(types.map(([name, { source, extensions }]) => [name, { source, extensions }])),
+    );
+  },
+};
+
 const { output } = await build({
   cwd: root,
   input: {
@@ -60,7 +72,7 @@ const { output } = await build({
     testing: 'src/testing/index.ts',
   },
   platform: 'node',
-  plugins: [withoutHttp2, withoutFormChecks],
+  plugins: [withoutHttp2, withoutFormChecks, withExtensions],
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {
@@ -99,6 +111,7 @@ await build({
   // As imports: `require` of Node's modules would need `import.meta`, which a bundle to CommonJS does not have.
   plugins: [
     withoutHttp2,
+    withExtensions,
     esmExternalRequirePlugin({ external: onEveryNode.flatMap((name) => [name, `node:${name}`]) }),
   ],
   output: {

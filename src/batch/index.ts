@@ -15,7 +15,6 @@ export type {
   Batch,
   BatchHooks,
   BatchHost,
-  BatchJobs,
   BatchPolicy,
   Counts,
   Job,
@@ -37,6 +36,7 @@ export { digestRequest, hashId, toHex, isInShard } from './digest.ts';
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
+export { linkJobs, listWaiting } from './run/links.ts';
 export { withKnownIds } from './run/known-by.ts';
 export { changedError, decideOn, emptyPlan, requireMatch } from './run/plan.ts';
 

@@ -28,6 +28,10 @@ export interface Job {
   lineId?: string;
   /** Its id is its number in the file: it says nothing once jobs before it come or go. */
   isNumbered?: boolean;
+  /** The id that it has in the file, if its folder knows it by another one. */
+  fileId?: string;
+  /** The jobs whose results it uses: its names for them, and what they are known by. */
+  parents?: readonly { name: string; id: string; request: string }[];
   /** From 1. */
   line: number;
   command: JobCommand;
@@ -109,6 +113,8 @@ export interface RunRecord {
   list: string;
   /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent if the system does not report it. */
   boot?: string | undefined;
+  /** Some jobs use results of others. */
+  linked?: true | undefined;
   /** What each row of the table is varied by. */
   vary?: Vary | undefined;
   /** Jobs of earlier runs that the file does not have any more. */
@@ -236,6 +242,8 @@ export interface Counts {
   pending: number;
   /** Jobs that a batch of the service holds, if there are any. */
   submitted?: number;
+  /** Among those that are pending: the jobs whose results they use are not done. Only a run knows. */
+  waiting?: number;
   /** Jobs of earlier runs that are not in the file any more, if there are any; they are in no other number. */
   removed?: number;
 }
@@ -330,6 +338,17 @@ export interface BatchJobs {
   prepare(job: Job, origin: string): Promise<PreparedJob>;
   /** The document of a job of which nothing came. */
   describeLost(error: GatewayError): object;
+  readonly links?: JobLinks;
+}
+
+/** Which jobs use results of others. */
+export interface JobLinks {
+  /** The jobs whose results a job uses. Throws GatewayError usage for a name of no job, or a circle. */
+  parentsOf(job: Job): Promise<readonly Job[]>;
+  /** The id of one of all that hang together with a job: the same for each of them. */
+  familyOf(job: Job): Promise<string>;
+  /** Sees to it that the results which are there now can be read. */
+  refreshResults(): Promise<void>;
 }
 
 /** Everything that a run works with, once its jobs are checked. */

@@ -169,6 +169,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     const before = { state: index.stateOf(row), request: index.requestOf(row), error: failures.get(id) };
     open.sent.push({ id, ...before, bound: record.bound, at: record.at });
     index.setState(row, type);
+    index.setTurn(row);
     failures.delete(id);
   } else {
     const bound = was?.bound ?? record.bound;

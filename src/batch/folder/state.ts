@@ -28,6 +28,8 @@ export class JobIndex {
   #flags = new Uint16Array(1024);
   #requests = new BigUint64Array(1024);
   #places = new Uint32Array(1024);
+  #turns = new Uint32Array(1024);
+  #turn = 0;
 
   /** Number of ids; rows are smaller than this. */
   get size(): number {
@@ -85,6 +87,7 @@ export class JobIndex {
       this.#flags = grown(this.#flags, new Uint16Array(row * 2));
       this.#requests = grown(this.#requests, new BigUint64Array(row * 2));
       this.#places = grown(this.#places, new Uint32Array(row * 2));
+      this.#turns = grown(this.#turns, new Uint32Array(row * 2));
     }
     return row;
   }
@@ -117,6 +120,16 @@ export class JobIndex {
   /** The place of the job in its file, for the order of results; 0 if it is not known. */
   placeOf(row: number): number {
     return this.#places[row] ?? 0;
+  }
+
+  /** Which of all that was sent and answered came last for a job: a number that grows; 0 if nothing did. */
+  turnOf(row: number): number {
+    return this.#turns[row] ?? 0;
+  }
+
+  /** Something was sent or answered for a job now. */
+  setTurn(row: number): void {
+    this.#turns[row] = ++this.#turn;
   }
 
   setPlace(row: number, place: number): void {
@@ -230,6 +243,7 @@ export function applyEnd(
   batch: Pick<BatchState, 'index' | 'usage' | 'failures'>,
 ): void {
   batch.index.setState(row, state);
+  batch.index.setTurn(row);
   batch.index.mark(row, 'incomplete', incomplete === true);
   addUsage(batch.usage, usage);
   if (state === 'done') batch.failures.delete(id);

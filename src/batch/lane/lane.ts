@@ -1,4 +1,5 @@
 import { endSignals, GatewayError } from '../../errors.ts';
+import { hasDue } from '../run/links.ts';
 import { countOutcomes } from '../run/tally.ts';
 import type { Stop } from '../run/runner.ts';
 import { type LaneRun, giveUpProviderBatch } from './lane-run.ts';
@@ -42,15 +43,16 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
   try {
     await adoptProviderBatches(run);
     for (;;) {
+      await run.batch.jobs.links?.refreshResults();
       const stop = await submitJobs(run);
       if (stop !== 'signal') await waitForProviderBatches(run);
       const due = run.sentAgain.due.splice(0);
-      if (stop !== undefined || due.length === 0) return stop;
+      if (stop !== undefined || (due.length === 0 && !hasDue(run.batch))) return stop;
       for (const row of due) {
         state.index.mark(row, 'toSend');
         state.index.mark(row, 'reread', false);
       }
-      plan.toSend = due.length;
+      if (due.length > 0) plan.toSend = due.length;
     }
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) return 'signal';

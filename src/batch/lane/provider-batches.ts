@@ -98,6 +98,7 @@ export function addToProviderBatch(
   if (known === undefined) return;
   const row = index.add(id);
   if (line !== undefined) index.setPlace(row, line);
+  index.setTurn(row);
   known.rows.push(row);
   known.requests.push(request);
   known.bounds.push(bound);

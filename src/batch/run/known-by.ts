@@ -111,7 +111,7 @@ export async function* withKnownIds(
     const id = knownIds?.get(++place);
     yield id === undefined
       ? job
-      : { ...job, id, ...(job.lineId && { lineId: numberedId.exec(id)?.[1] ?? job.lineId }) };
+      : { ...job, id, fileId: job.id, ...(job.lineId && { lineId: numberedId.exec(id)?.[1] ?? job.lineId }) };
   }
 }
 

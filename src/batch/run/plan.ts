@@ -24,6 +24,8 @@ export interface BatchPlan {
   removed: string[];
   /** Jobs of the journal that have another place in the file now, or another id. */
   moves: Omit<MovedRecord, 'at'>[];
+  /** The ids of the jobs whose results a job uses, by its id. */
+  parents: Map<string, string[]>;
   /** A sum over all ids of the file. */
   list: string;
   /** Scheme and host of the gateway of most jobs, or `offline`: that of the folder, else that of the file's first job. */
@@ -55,6 +57,7 @@ export function emptyPlan(origin: string): BatchPlan {
     ...counts,
     removed: [],
     moves: [],
+    parents: new Map(),
     list: '',
     origin,
     gateways: new Map(),
@@ -236,7 +239,17 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const origin = getRequestOrigin(await jobs.settingsOf(job));
   plan.origin ||= state.run?.origin ?? origin;
   planning.origins.add(origin);
-  if (!isInShard(job.id, planning.shard)) return;
+  const { shard } = planning;
+  if (!isInShard((shard && (await jobs.links?.familyOf(job))) ?? job.id, shard)) return;
+  const parents = (await jobs.links?.parentsOf(job)) ?? [];
+  if (parents.length > 0) {
+    plan.parents.set(
+      job.id,
+      parents.map(({ id }) => id),
+    );
+    planning.room = -1;
+  }
+  const isStale = await usesOlderResult(job, row, planning);
   plan.jobs++;
   const prepared = await jobs.prepare(job, plan.origin);
   const { request } = prepared;
@@ -246,9 +259,9 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   planning.hasOther ||= isKnown && job.isNumbered === true && index.requestOf(row) !== request;
   if (isKnown && state.knownIds?.has(plan.total) && line !== job.line)
     plan.moves.push({ type: 'moved', id: job.id, line: job.line });
-  const isEdited = index.stateOf(row) !== 'new' && index.requestOf(row) !== request;
+  const isEdited = index.stateOf(row) !== 'new' && (isStale || index.requestOf(row) !== request);
   const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
-  const decision = decideOn(row, request, { ...planning, isRedone });
+  const decision = decideOn(row, request, { ...planning, isRedone, isStale });
   if (edited && decision !== 'run') plan.leftEdited.add(row);
   planning.onPlanned({ job, prepared, decision, edited });
   if (decision === 'changed') {
@@ -276,6 +289,22 @@ function enter({ id }: Job, planning: Planning): number | undefined {
   return row;
 }
 
+/** Whether a job that was sent used a result that another one has replaced since, or that this run replaces. */
+async function usesOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
+  const { jobs, policy, state } = planning;
+  const { index } = state;
+  if (row < 0 || (index.stateOf(row) === 'new' && !index.has(row, 'atService'))) return false;
+  for (const parent of (await jobs.links?.parentsOf(job)) ?? []) {
+    const at = index.find(parent.id);
+    const isMadeAgain =
+      index.stateOf(at) === 'done' &&
+      (planning.isRedone(parent, at) || (policy.retryIncomplete && index.has(at, 'incomplete')));
+    if (isMadeAgain || index.turnOf(at) > index.turnOf(row) || (await usesOlderResult(parent, at, planning)))
+      return true;
+  }
+  return false;
+}
+
 /** Decides whether a job is sent, and counts it then. The index has its request from then on. */
 export function decideOn(
   row: number,
@@ -285,10 +314,11 @@ export function decideOn(
     policy,
     state: { index },
     isRedone = false,
-  }: Pick<Batch, 'plan' | 'policy' | 'state'> & { isRedone?: boolean },
+    isStale = false,
+  }: Pick<Batch, 'plan' | 'policy' | 'state'> & { isRedone?: boolean; isStale?: boolean },
 ): ReturnType<typeof decide> {
   const state = index.stateOf(row);
-  const same = index.requestOf(row) === request;
+  const same = index.requestOf(row) === request && !isStale;
   const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
   const decision = decide({ state, same, isRedone, ...marks }, policy);
   if (decision !== 'run') return decision;

@@ -1,5 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
+import { listWaiting } from './links.ts';
 import type { Batch, Job, JobOutcome, PreparedJob, ReadyJob, Step } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
 
@@ -96,13 +97,21 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
   };
 }
 
-/** The jobs that this run sends, each once, in the order of their file. Throws GatewayError batch-locked if that changed since it was checked. */
+/** The jobs that this run sends, each once, in the order of their file; those that wait for others are left for another time. Throws GatewayError batch-locked if that changed since it was checked. */
 export async function* jobsToSend({
   jobs,
   state: { index },
   plan,
 }: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
-  let left = plan.toSend - plan.ready.size;
+  const waiting = listWaiting({ plan, state: { index } as Batch['state'] });
+  let left = plan.toSend - plan.ready.size - waiting.size;
+  if (plan.parents.size > 0) {
+    left = -plan.ready.size - waiting.size;
+    for (let row = 0; row < index.size; row++) {
+      if (index.has(row, 'toSend')) left++;
+      index.mark(row, 'reread', false);
+    }
+  }
   for (const { job } of plan.ready.values()) {
     index.mark(index.find(job.id), 'toSend', false);
     yield job;
@@ -117,7 +126,7 @@ export async function* jobsToSend({
     if (row < 0) continue;
     if (index.has(row, 'reread')) throw changedJobError(`${jobs.name}:${job.line}`);
     index.mark(row, 'reread');
-    if (!index.has(row, 'toSend')) continue;
+    if (!index.has(row, 'toSend') || waiting.has(row)) continue;
     left--;
     index.mark(row, 'toSend', false);
     yield job;

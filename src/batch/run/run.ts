@@ -9,6 +9,7 @@ import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { gatewayKey } from '../gateway.ts';
 import { createJobSender, type SenderOptions } from './live.ts';
+import { hasDue } from './links.ts';
 import { openThrottle } from './pace.ts';
 import { type JobQueue, jobsToSend, openJobQueue, prepareAgain } from './queue.ts';
 import { runJobs, type Stop } from './runner.ts';
@@ -41,14 +42,6 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   if (plan.toSend === 0) return undefined;
   const findClient: SenderOptions['clientOf'] = ({ settings }) => clients.get(gatewayKey(settings)) as Client;
   const workers = await openWorkers(batch, { jobs: plan.toSend, concurrency, clientOf: findClient });
-  const queue = openJobQueue({
-    jobs: jobsToSend(batch),
-    prepare: (job: Job): Promise<ReadyJob> => prepareAgain(job, batch),
-    recorder,
-    ahead: concurrency,
-    elapsed: () => host.elapsed(),
-    step,
-  });
   const tally = countOutcomes(batch);
   const { state } = batch;
   const progress = () => {
@@ -56,8 +49,24 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
     return { ...tally.counts, pausedMs: workers.gate.waitMs, usage, spending };
   };
   await host.on({ type: 'sending', jobs: plan.toSend, progress });
-  const running = runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
-  return running.finally(() => host.on({ type: 'sent-all' }));
+  try {
+    for (;;) {
+      await batch.jobs.links?.refreshResults();
+      const queue = openJobQueue({
+        jobs: jobsToSend(batch),
+        prepare: (job: Job): Promise<ReadyJob> => prepareAgain(job, batch),
+        recorder,
+        ahead: concurrency,
+        elapsed: () => host.elapsed(),
+        step,
+      });
+      const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
+      // What waited for the results of these is sent next.
+      if (stop !== undefined || !hasDue(batch)) return stop;
+    }
+  } finally {
+    await host.on({ type: 'sent-all' });
+  }
 }
 
 interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
@@ -135,6 +144,7 @@ function runRecord({ policy, plan, shard, host }: Omit<Batch, 'jobs'>): RunRecor
     maxCost: policy.maxCost,
     tags: policy.tags,
     vary: policy.vary,
+    linked: plan.parents.size > 0 || undefined,
     at: host.now(),
   };
 }

@@ -94,7 +94,7 @@ const result = '';
 const request = 'method url headers.* body';
 const modelDocuments = { result, request };
 
-const counts = 'jobs done incomplete failed unknown pending submitted removed';
+const counts = 'jobs done incomplete failed unknown pending waiting submitted removed';
 const batch = `${counts} skipped usage cost[].amount cost[].currency costUnknown durationMs outdir failures[].id failures[].error`;
 const atService = 'atService[].batch atService[].mark atService[].model atService[].jobs atService[].submittedAt';
 const config = 'path profile';

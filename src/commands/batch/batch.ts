@@ -5,7 +5,6 @@ import {
   batchFiles,
   type BatchHooks,
   type BatchHost,
-  type BatchJobs,
   type BatchPlan,
   countJobs,
   countMissingResults,
@@ -17,6 +16,11 @@ import {
   type FolderLock,
   idsWithoutImage,
   isTokenLimitReached,
+  linkJobs,
+  listWaiting,
+  openResults,
+  type ResultReader,
+  type Job,
   locateResults,
   type LostEnds,
   newBatchState,
@@ -67,6 +71,8 @@ import { requireDescriptors } from '../../cli/run/sending.ts';
 import { join, relative } from 'node:path';
 import { shellWord } from '../../shell-word.ts';
 import { describeCosts } from '../../cost/price.ts';
+import type { JsonObject } from '../../json.ts';
+import { listReferences } from './jobs/references.ts';
 import { services } from '../../vendors/services.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
@@ -122,7 +128,14 @@ export async function runJobFile(
   if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(words, flags, context);
   const onHashed = (bytes: number): void => checking.addBytes(bytes);
-  const builder = createRequestBuilder({ context, flags, source, output: outdir.path, onHashed });
+  const builder = createRequestBuilder({
+    context,
+    flags,
+    source,
+    output: outdir.path,
+    onHashed,
+    readResult: (id) => results.read(id),
+  });
   const isTrial = flags.dryRun === true || flags.estimate === true;
   const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, host, hooks.lock) : undefined;
   const checking = trackChecking(context);
@@ -134,16 +147,21 @@ export async function runJobFile(
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const facts = emptyFacts();
   const checkPrice = createPriceCheck(facts, { flags, state, context });
-  const jobs: BatchJobs = {
+  const results = openParentResults(outdir.path, state, context);
+  const unlinked = {
     name: source.name,
-    read: (onFault) => withKnownIds(source.jobs(onFault), state),
-    settingsOf: (job) => builder.settingsOf(job),
-    async prepare(job, origin) {
+    read: (onFault: (error: unknown) => void) => withKnownIds(source.jobs(onFault), state),
+    settingsOf: (job: Job) => builder.settingsOf(job),
+    async prepare(job: Job, origin: string) {
       await checkPrice(await builder.settingsOf(job), job);
       return builder.check(job, origin);
     },
-    describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
+    namesOf: listReferences,
+    refreshResults: () => results.refresh(),
+    describeLost: (error: GatewayError) =>
+      resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
+  const jobs = linkJobs(unlinked, state);
   const known = { host, policy, jobs, state, shard };
   const plan = await planJobs({ ...known, facts, source, flags, context, onChecked: checking.addJob });
   const told = { flags, context, source, facts, startedAt };
@@ -166,6 +184,24 @@ export async function runJobFile(
   await noteEmptyShard(batch);
   if (stop !== 'signal') await arrange(batch, places);
   return finishBatch(batch, stop);
+}
+
+/** The results of jobs that others use: those that are there since `refresh`. */
+function openParentResults(outdir: string, state: Batch['state'], { atEnd }: Context) {
+  let places: ResultPlaces | undefined;
+  let reader: ResultReader | undefined;
+  return {
+    async refresh(): Promise<void> {
+      places = await locateResults(outdir, state.index, { places });
+      await reader?.close();
+      if (reader === undefined) atEnd(async () => reader?.close());
+      reader = await openResults(outdir, state.index, places);
+    },
+    async read(id: string): Promise<{ document: JsonObject; folder: string } | undefined> {
+      const document = await reader?.read(state.index.find(id));
+      return document && { document, folder: join(outdir, batchFiles.images) };
+    },
+  };
 }
 
 /** `batch - --stream`: a worker, with or without a folder. */
@@ -347,6 +383,8 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   const document = summarize(batch, counts, error);
   await saveSummary(batch, document);
   await context.ui.note(describeCounts(counts));
+  const waiting = describeWaiting(batch);
+  if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.facts.hasPrices);
   if (cost !== '') await context.ui.note(cost);
   if (stop === 'signal') return { document, error };
@@ -361,7 +399,9 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
 }
 
 function countInFile({ state, plan }: EndedBatch): Counts {
-  return countJobs(state.index, { jobs: plan.jobs, inFile: true });
+  const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
+  const waiting = listWaiting({ plan, state }).size;
+  return waiting > 0 ? { ...counts, waiting } : counts;
 }
 
 async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): Promise<void> {
@@ -392,6 +432,23 @@ async function noteEmptyShard({ plan, shard, source, context }: Omit<RunningBatc
   await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
 }
 
+/** The jobs that others wait for, and what they are. */
+function describeWaiting({ plan, state }: EndedBatch): string | undefined {
+  const { index } = state;
+  const waiting = listWaiting({ plan, state });
+  const isOpen = (id: string): boolean => index.stateOf(index.find(id)) !== 'done';
+  const waitingIds = [...plan.parents.keys()].filter((id) => waiting.has(index.find(id)));
+  const ids = new Set(waitingIds.flatMap((id) => plan.parents.get(id) ?? []).filter(isOpen));
+  if (waiting.size === 0 || ids.size === 0) return undefined;
+  const describeState = (row: number): string => (index.has(row, 'atService') ? 'at the service' : index.stateOf(row));
+  const named = [...ids].slice(0, maxShown).map((id) => {
+    const state = describeState(index.find(id));
+    return `${id} (${state === 'new' ? 'not sent yet' : state})`;
+  });
+  const more = ids.size > maxShown ? ` and ${ids.size - maxShown} more` : '';
+  return `${formatCount(waiting.size, 'job')} ${waiting.size === 1 ? 'waits' : 'wait'} for the result of ${named.join(', ')}${more}`;
+}
+
 /** Why the first few failed. */
 async function noteFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
   if (state.failures.size + counts.failed === 0) return;
@@ -405,8 +462,8 @@ async function judgeCounts(
   stop: Stop | undefined,
   { flags, state, outdir, context, plan }: EndedBatch,
 ): Promise<GatewayError | undefined> {
-  // What `--limit` leaves is no failure.
-  const pending = stop === undefined ? counts.pending - plan.left : counts.pending;
+  // What `--limit` leaves is no failure; nor is what waits: the jobs that it waits for are counted.
+  const pending = stop === undefined ? counts.pending - plan.left - (counts.waiting ?? 0) : counts.pending;
   const submitted = flags.wait === false ? 0 : counts.submitted;
   if (getExitCode({ ...counts, pending, submitted: submitted ?? 0 }) === outcomes.ok.code) return undefined;
   const early = {

@@ -135,7 +135,8 @@ async function openNamedJobs(folders: readonly BatchFolder[], flags: ExportFlags
     throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
   const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
   const file = data === undefined ? undefined : await openRows(flags, context);
-  const isWanted = (id: string): boolean => folders.some(({ state: { run } }) => isInShard(id, run?.shard));
+  const isWanted = (id: string): boolean =>
+    folders.some(({ state: { run } }) => run?.linked === true || isInShard(id, run?.shard));
   return async function* () {
     const idOf = createNumbering(folders);
     for await (const job of source?.jobs(ignoreLineError) ?? []) {

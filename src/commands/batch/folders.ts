@@ -42,8 +42,12 @@ export async function readFolders(names: readonly string[], context: Context): P
     if (same) throw usageError(`shard ${index}/${total} is there twice: ${same.name} and ${one.name}`);
     byNumber.set(index, one);
     // An id is in one shard only, so no job is in two folders.
+    const isElsewhere = (id: string): boolean =>
+      one.state.run?.linked
+        ? folders.some((other) => other !== one && other.state.index.find(id) >= 0)
+        : !isInShard(id, { index, total });
     for (const id of one.state.index.ids())
-      if (!isInShard(id, { index, total }))
+      if (isElsewhere(id))
         throw usageError(`${one.name} overlaps with another folder: job ${JSON.stringify(id)} is not of its shard`);
   }
   const total = first.state.run?.shard?.total ?? 0;

@@ -107,6 +107,7 @@ async function findLineBreak(
   if (prompt === undefined) return undefined;
   const bare = prompt.replace(/\r?\n$/, '');
   for (const other of [bare, `${bare}\n`, `${bare}\r\n`]) {
+    if (other === prompt) continue;
     const prepared = await jobs.prepare({ ...job, values: { ...job.values, prompt: other } }, origin);
     await prepared.close();
     if (prepared.request === request) return places?.prompt ?? 'the prompt';

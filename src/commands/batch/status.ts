@@ -95,7 +95,9 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   if (!running && getExitCode(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, joined.beganAt);
     const spent = states.map(spentLimit).find((limit) => limit !== undefined);
-    const next = [...(kept ? [kept] : []), nextStep(counts, spent)];
+    // Whether jobs wait for others, only a run knows.
+    const waiting = states.some(({ run }) => run?.linked) ? counts.pending : 0;
+    const next = [...(kept ? [kept] : []), nextStep({ ...counts, waiting }, spent)];
     const { message, hint } = (counts.pending > 0 && ended) || {};
     if (typeof message === 'string' && ended?.['class'] !== 'batch-failed')
       lines.push(`the last run ended: ${message}`);

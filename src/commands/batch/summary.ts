@@ -80,6 +80,7 @@ export function describeCounts({
   failed,
   unknown,
   pending,
+  waiting = 0,
   submitted = 0,
   removed = 0,
 }: Counts): string {
@@ -87,7 +88,8 @@ export function describeCounts({
   if (failed > 0) parts.push(`${failed} failed`);
   if (unknown > 0) parts.push(`${unknown} unknown (may have been billed)`);
   if (submitted > 0) parts.push(`${submitted} at the service`);
-  if (pending > 0) parts.push(`${pending} not sent yet`);
+  if (pending > 0)
+    parts.push(`${pending} not sent yet${waiting > 0 ? ` (${waiting} wait for results of other jobs)` : ''}`);
   if (removed > 0) parts.push(`${removed} removed from the file since`);
   return parts.join(', ');
 }
@@ -130,10 +132,14 @@ export function spentLimit({ usage, spending, run }: BatchState): string | undef
 }
 
 /** What to type to get the rest of a batch that is not done; `spent` is the flag under whose limit nothing goes out. */
-export function nextStep({ failed, unknown, pending, submitted = 0 }: Counts, spent: string | undefined): string {
+export function nextStep(
+  { failed, unknown, pending, submitted = 0, waiting = 0 }: Counts,
+  spent: string | undefined,
+): string {
   if (submitted > 0) return 'to collect the results: the same command with --lane batch';
   const limit = `a greater ${spent}`;
-  if (pending > 0)
+  // What waits for failed jobs goes on when they are done.
+  if (pending > (failed + unknown > 0 ? waiting : 0))
     return spent
       ? `to continue: the same command with ${limit}`
       : 'run the same command again: it continues where it stopped';

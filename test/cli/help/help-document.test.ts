@@ -115,6 +115,7 @@ const rare = new Set([
     .map((key) => `models[].${key}`),
   'running',
   'removed',
+  'waiting',
   'tooLong[]',
   'checks[].profile',
   'settings[].uses[]',

@@ -1,6 +1,7 @@
 import { digestRequest, type Job, type JobCommand, getRequestOrigin, type PreparedJob } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
+import { fillReferences, listReferences, readReferences, usesText } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
@@ -43,6 +44,8 @@ function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings
   };
 }
 
+type ResultOfJob = Parameters<typeof readReferences>[1];
+
 /** What a job says about its settings. */
 interface JobSettings {
   model?: string;
@@ -58,6 +61,8 @@ interface BuilderOptions {
   output: string;
   /** The folder has no results: they are printed. */
   isFolderless?: boolean;
+  /** The result of a job that is done, and the folder of its pictures. */
+  readResult?: ResultOfJob;
   /** Called with the bytes of input files that were hashed since its last call. */
   onHashed?: (bytes: number) => void;
 }
@@ -74,6 +79,7 @@ const maxSchemas = 100;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, source, output: folder, isFolderless = false, onHashed } = options;
+  const { readResult = async () => undefined } = options;
   const { name: file, adviseVariable = adviseVars } = source;
   const settings = new Map<string, Promise<Settings>>();
   const compile = compileOnce(context.signal);
@@ -101,8 +107,15 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       const origin = getRequestOrigin(found);
       const { inputs, warnings, close } = openInputs(job.command);
       const urls = inputUrls(job.values);
-      const build = (fetched?: FetchedFiles): Promise<BuiltRequest> =>
-        buildJob(job, { context: inputs, settings: found, compile, adviseVariable, fetched });
+      const isNaming = listReferences(job).length > 0;
+      const build = (fetched?: FetchedFiles, texts?: ReadonlyMap<string, string>): Promise<BuiltRequest> =>
+        buildJob(isNaming ? fillReferences(job, texts) : job, {
+          context: inputs,
+          settings: found,
+          compile,
+          adviseVariable,
+          fetched,
+        });
       const { candidates } = job.values as { candidates?: number };
       const toOperation = ({ post, model, defaultFor, fallback }: BuiltRequest): PreparedRequest => ({
         post,
@@ -113,27 +126,35 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         ...(fallback !== undefined && { fallback }),
       });
       try {
+        if (isNaming && !job.parents)
+          throw usageError(`@${listReferences(job)[0]} names another job, and --stream knows none`, 'use a job file');
         requireNetwork(urls, found, flags);
         const built = await build();
         if (found.lane.value === 'batch') requireBatchable(built, found);
         const elsewhere = origin === batchOrigin ? undefined : origin;
-        const digest = await digestRequest({ ...built.post, body: withoutLane(built), origin: elsewhere }, onHashed);
+        const path = [built.post.path, ...(job.parents ?? []).map(({ name, request }) => `@${name} ${request}`)].join(
+          '\n',
+        );
+        const digest = await digestRequest({ path, body: withoutLane(built), origin: elsewhere }, onHashed);
         const { atEnd } = inputs;
         const fetchInputs = async (deadline: Deadline): Promise<PreparedRequest> => {
           // The inputs have warned before.
           warnings.length = 0;
-          return toOperation(await build(await fetcher.fetchAll(urls, { settings: found, deadline, atEnd })));
+          const fetched = await fetcher.fetchAll(urls, { settings: found, deadline, atEnd });
+          if (!isNaming) return toOperation(await build(fetched));
+          const { files, texts } = await readReferences(job, readResult);
+          return toOperation(await build(new Map([...fetched, ...files]), texts));
         };
         return {
           ...digest,
           settings: found,
           operation: toOperation(built),
-          bound: computeRequestBound(built, found),
+          bound: computeRequestBound(built, found, job),
           costOf: (came) => addUpCosts(came, found),
-          boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, found),
+          boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, found, job),
           retries: getRetries(built, flags),
           isFlex: built.request.tier !== undefined,
-          fetchInputs: urls.length > 0 ? fetchInputs : undefined,
+          fetchInputs: urls.length > 0 || isNaming ? fetchInputs : undefined,
           output: createJobOutput(job, {
             built,
             settings: found,
@@ -178,11 +199,14 @@ function withoutLane({ request, quirks, post: { body, format } }: BuiltRequest):
 function computeRequestBound(
   { post, format, model, fallback = model }: BuiltRequest,
   { prices, lane }: Settings,
+  job: Job,
 ): Bound | undefined {
   if (Object.keys(prices).length === 0) return undefined;
   const found = [model, fallback].flatMap((name) => findPrice(prices, name) ?? []);
   if (found.length < 2) return undefined;
-  return computeGreatestBound(post.body, found, { ...format.limits(post.body), lane });
+  const bound = computeGreatestBound(post.body, found, { ...format.limits(post.body), lane });
+  // The texts of other jobs are not known yet.
+  return bound && usesText(job) ? { ...bound, isMost: false } : bound;
 }
 
 /** What checks them is loaded with the first one. */

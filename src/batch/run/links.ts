@@ -1,0 +1,165 @@
+import { closest } from '../../closest.ts';
+import { type GatewayError, usageError } from '../../errors.ts';
+import type { Batch, BatchJobs, Job, JobLinks } from '../types.ts';
+
+/** Jobs that can name results of each other, and how their requests are built. */
+interface NamingJobs extends BatchJobs {
+  /** The jobs whose results a job uses, as it names them. */
+  namesOf(job: Job): string[];
+  /** Sees to it that the results which are there now can be read. */
+  refreshResults(): Promise<void>;
+}
+
+/** What a file says of the results that its jobs use. */
+interface FoundLinks {
+  /** The names in each job that has some, and the ids of those jobs. */
+  ids: Map<string, Map<string, string>>;
+  /** The jobs that others name. */
+  parents: Map<string, Job>;
+  /** The first job in the file of all that hang together with one, by the id of each. */
+  families: Map<string, string>;
+}
+
+/**
+ * Jobs whose requests are known by those of the jobs that they name too: a changed one changes all that use its result. The file is read
+ * for that when the first such job comes. Throws GatewayError usage for a name of no job, and for a circle.
+ */
+export function linkJobs(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds'>): BatchJobs {
+  let links: Promise<FoundLinks> | undefined;
+  let { knownIds } = state;
+  const requests = new Map<string, Promise<string>>();
+  function getLinks(): Promise<FoundLinks> {
+    if (knownIds !== state.knownIds) links = undefined;
+    if (links === undefined) requests.clear();
+    ({ knownIds } = state);
+    return (links ??= findLinks(jobs));
+  }
+
+  async function linkJob(job: Job, origin: string): Promise<Job> {
+    if (jobs.namesOf(job).length === 0) return job;
+    const { ids, parents } = await getLinks();
+    const linked = [];
+    for (const [name, id] of ids.get(job.id) ?? []) {
+      const known = requests.get(id) ?? digestJob(parents.get(id) as Job, origin);
+      requests.set(id, known);
+      linked.push({ name, id, request: await known });
+    }
+    return { ...job, parents: linked };
+  }
+  async function digestJob(job: Job, origin: string): Promise<string> {
+    const prepared = await jobs.prepare(await linkJob(job, origin), origin);
+    await prepared.close();
+    return prepared.request;
+  }
+
+  const found: JobLinks = {
+    async parentsOf(job) {
+      if (jobs.namesOf(job).length === 0) return [];
+      const { ids, parents } = await getLinks();
+      return [...(ids.get(job.id)?.values() ?? [])].map((id) => parents.get(id) as Job);
+    },
+    familyOf: async ({ id }) => (await getLinks()).families.get(id) ?? id,
+    refreshResults: () => jobs.refreshResults(),
+  };
+  return { ...jobs, links: found, prepare: async (job, origin) => jobs.prepare(await linkJob(job, origin), origin) };
+}
+
+async function findLinks(jobs: NamingJobs): Promise<FoundLinks> {
+  const all = new Map<string, string>();
+  const naming: Job[] = [];
+  for await (const job of jobs.read(() => undefined)) {
+    all.set(job.fileId ?? job.id, job.id);
+    if (jobs.namesOf(job).length > 0) naming.push(job);
+  }
+  const ids = new Map<string, Map<string, string>>();
+  for (const job of naming) {
+    const named = jobs.namesOf(job).map((name) => [name, findNamed(name, job, all, jobs.name)] as const);
+    ids.set(job.id, new Map(named));
+  }
+  requireNoCircle(naming, ids, jobs.name);
+  const families = joinFamilies([...all.values()], ids);
+  const wanted = new Set([...ids.values()].flatMap((named) => [...named.values()]));
+  const parents = new Map<string, Job>();
+  for await (const job of jobs.read(() => undefined)) if (wanted.has(job.id)) parents.set(job.id, job);
+  return { ids, parents, families };
+}
+
+/** The id of a job that another one names: where values vary, the one with the same values. */
+function findNamed(name: string, job: Job, all: ReadonlyMap<string, string>, file: string): string {
+  const suffix = /\+.*$/.exec(job.fileId ?? job.id)?.[0] ?? '';
+  const id = all.get(name) ?? all.get(`${name}${suffix}`);
+  if (id !== undefined) return id;
+  const near = closest(name, [...all.keys()].slice(0, 10_000));
+  const hint =
+    near === undefined
+      ? 'name the id of another job; a file whose name begins with @ is ./@…'
+      : `did you mean: @${near}`;
+  throw usageError(`${file}:${job.line}: @${name} names no job of ${file}`, hint);
+}
+
+function requireNoCircle(naming: readonly Job[], ids: FoundLinks['ids'], file: string): void {
+  const whole = new Set<string>();
+  for (const job of naming) {
+    // Depth first, without recursion: a chain can be as long as the file.
+    const path: { id: string; next: string[] }[] = [{ id: job.id, next: [...(ids.get(job.id)?.values() ?? [])] }];
+    const isOnPath = new Set([job.id]);
+    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
+      const next = last.next.pop();
+      if (next === undefined) {
+        whole.add(last.id);
+        isOnPath.delete(last.id);
+        path.pop();
+      } else if (isOnPath.has(next)) throw circleError([...path.map(({ id }) => id), next], job, file);
+      else if (!whole.has(next)) {
+        isOnPath.add(next);
+        path.push({ id: next, next: [...(ids.get(next)?.values() ?? [])] });
+      }
+    }
+  }
+}
+
+function circleError(path: readonly string[], { line }: Job, file: string): GatewayError {
+  const circle = path.slice(path.indexOf(path.at(-1) as string)).join(' → ');
+  return usageError(`${file}:${line}: jobs wait for each other in a circle: ${circle}`, 'take one of these names out');
+}
+
+/** All that hang together go to one shard: that of the first of them in the file. */
+function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLinks['families'] {
+  const places = new Map(all.map((id, place) => [id, place]));
+  const heads = new Map<string, string>();
+  const headOf = (id: string): string => {
+    let head = id;
+    for (let next = heads.get(head); next !== undefined; next = heads.get(head)) head = next;
+    if (head !== id) heads.set(id, head);
+    return head;
+  };
+  for (const [child, named] of ids)
+    for (const parent of named.values()) {
+      const [one, other] = [headOf(child), headOf(parent)];
+      if (one === other) continue;
+      const isFirst = (places.get(one) ?? 0) < (places.get(other) ?? 0);
+      heads.set(isFirst ? other : one, isFirst ? one : other);
+    }
+  return new Map([...heads.keys()].map((id) => [id, headOf(id)]));
+}
+
+/** Rows of jobs to send whose parents are not all done: they wait. */
+export function listWaiting({ plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): Set<number> {
+  const isDone = (row: number): boolean =>
+    index.stateOf(row) === 'done' && !index.has(row, 'toSend') && !index.has(row, 'atService');
+  const waiting = new Set<number>();
+  for (const [id, parents] of plan.parents) {
+    const row = index.find(id);
+    if (index.has(row, 'toSend') && !parents.every((parent) => isDone(index.find(parent)))) waiting.add(row);
+  }
+  return waiting;
+}
+
+/** Whether some jobs that waited can be sent now. */
+export function hasDue(batch: Pick<Batch, 'plan' | 'state'>): boolean {
+  const { index } = batch.state;
+  const waiting = listWaiting(batch);
+  return [...batch.plan.parents.keys()]
+    .map((id) => index.find(id))
+    .some((row) => index.has(row, 'toSend') && !waiting.has(row));
+}

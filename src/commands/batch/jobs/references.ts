@@ -1,0 +1,78 @@
+import { findImageName, type Job } from '../../../batch/index.ts';
+import { usageError } from '../../../errors.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import type { FetchedFile } from '../../../cli/input/attachments.ts';
+import type { Var } from '../../../cli/flags/flag.ts';
+
+/** A job's name for the text of another one: `{{@outline.text}}`. */
+const textName = /\{\{[ \t]*@([^{}]+?)\.text[ \t]*\}\}/g;
+
+const fileKeys = ['image', 'attach', 'mask'] as const;
+const textKeys = ['prompt', 'system'] as const;
+
+/** The jobs whose results a job uses: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. */
+export function listReferences({ values }: Pick<Job, 'values'>): string[] {
+  const names = new Set<string>();
+  for (const key of fileKeys)
+    for (const word of [values[key] ?? []].flat()) if (isReference(word)) names.add(word.slice(1));
+  for (const key of values['vars'] === false ? [] : textKeys) {
+    const text = values[key];
+    if (typeof text !== 'string' || !text.includes('@')) continue;
+    for (const [, name = ''] of text.matchAll(textName)) names.add(name);
+  }
+  return [...names];
+}
+
+function isReference(word: unknown): word is string {
+  return typeof word === 'string' && word.length > 1 && word.startsWith('@');
+}
+
+/** What stands for the picture of a job until that is there. Nothing is fetched from such an address. */
+const addressOf = (name: string): string => `https://job.invalid/${encodeURIComponent(name)}`;
+
+/** A job whose names for others are inputs that a request can be built with; without `texts`, what it is known by. */
+export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): Job {
+  const values = { ...job.values };
+  for (const key of fileKeys) {
+    const words = values[key];
+    if (Array.isArray(words)) values[key] = words.map((word) => (isReference(word) ? addressOf(word.slice(1)) : word));
+    else if (isReference(words)) values[key] = addressOf(words.slice(1));
+  }
+  const filled: Var[] = [];
+  for (const key of values['vars'] === false ? [] : textKeys) {
+    const text = values[key];
+    if (typeof text !== 'string' || !text.includes('@')) continue;
+    values[key] = text.replaceAll(textName, (blank: string, name: string) => {
+      const variable = `_result_${filled.length}`;
+      filled.push({ name: variable, value: texts?.get(name) ?? blank });
+      return `{{${variable}}}`;
+    });
+  }
+  return { ...job, values: filled.length > 0 ? { ...values, var: filled } : values };
+}
+
+/** Whether a job uses the text of another one. */
+export function usesText({ values }: Pick<Job, 'values'>): boolean {
+  return textKeys.some((key) => typeof values[key] === 'string' && values[key].search(textName) >= 0);
+}
+
+/** The results that a job uses, as inputs of its request. Throws GatewayError usage for one that is not as it should be. */
+export async function readReferences(
+  job: Job,
+  read: (id: string) => Promise<{ document: JsonObject; folder: string } | undefined>,
+): Promise<{ files: [string, FetchedFile][]; texts: Map<string, string> }> {
+  const files: [string, FetchedFile][] = [];
+  const texts = new Map<string, string>();
+  const isPicture = new Set(fileKeys.flatMap((key) => [job.values[key] ?? []].flat()));
+  for (const { name, id } of job.parents ?? []) {
+    const { document = {}, folder = '' } = (await read(id)) ?? {};
+    const { text, images } = document;
+    if (typeof text === 'string') texts.set(name, text);
+    if (!isPicture.has(`@${name}`)) continue;
+    const [first] = Array.isArray(images) ? images : [];
+    const picture = isObject(first) ? findImageName(first['path']) : undefined;
+    if (picture === undefined) throw usageError(`the result of ${id} has no picture`, 'name a job that makes one');
+    files.push([addressOf(name), { path: `${folder}/${picture}`, mimeType: undefined }]);
+  }
+  return { files, texts };
+}

@@ -1,0 +1,171 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { imageReply } from '../helpers/with-server.ts';
+import type { CountingServer } from './counting-server.ts';
+import { test } from './with-batch.ts';
+
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const outline = { id: 'outline', prompt: 'Plan a trip' };
+const chapter = { id: 'chapter', prompt: 'Write it: {{@outline.text}} — in {{words}} words', vars: { words: 9 } };
+const title = { id: 'title', prompt: 'Name it: {{@chapter.text}}' };
+
+const prompts = ({ bodies }: CountingServer): string[] =>
+  bodies.map(({ body }) => /"text":"(.*?)"\}/.exec(JSON.stringify(body))?.[1] ?? '');
+
+describe('a job that uses the result of another one', () => {
+  test('is sent after it, with its text, whatever the order in the file', async ({ server, folder, batch }) => {
+    folder.jobs(title, chapter, { id: 'other', prompt: 'Other' }, outline);
+    const plan = await batch(['--dry-run']);
+    expect(plan.stdout).toContain('4 jobs checked, 4 to send, 0 sent before\n');
+    expect(await batch(['--concurrency', '4'])).toMatchObject({ code: 0 });
+    expect(prompts(server).slice(0, 2).toSorted()).toEqual(['Other', 'Plan a trip']);
+    expect(prompts(server).slice(2)).toEqual([
+      'Write it: answer to Plan a trip — in 9 words',
+      'Name it: answer to Write it: answer to Plan a trip — in 9 words',
+    ]);
+    // Its result tells what was asked as the file has it.
+    expect(folder.lines('results.jsonl').find(({ id }) => id === 'title')).toMatchObject({
+      prompt: 'Name it: {{@chapter.text}}',
+    });
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(4);
+  });
+
+  test('gets its picture', async ({ server, folder, batch }) => {
+    server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+    const hero = { id: 'hero', command: 'image gen', prompt: 'A fox' };
+    const scenes = ['sea', 'wood'].map((prompt) => ({ id: prompt, command: 'image edit', prompt, image: ['@hero'] }));
+    folder.jobs(...scenes, hero);
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(prompts(server)[0]).toBe('A fox');
+    for (const { body } of server.bodies.slice(1)) expect(JSON.stringify(body)).toContain(png);
+
+    // A picture that is made again makes those that were made with it edited.
+    const again = await batch(['--redo', 'hero']);
+    expect(again).toMatchObject({ code: 14 });
+    expect(again.stderr).toContain('2 jobs were edited since an earlier run sent them: sea, wood\n');
+    expect(await batch(['--redo', 'hero', '--accept-changes'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(6);
+    expect(await batch()).toMatchObject({ code: 0 });
+
+    rmSync(join(folder.cwd, 'out/images/hero-2.png'));
+    folder.jobs(...scenes, hero, { id: 'new', command: 'image edit', prompt: 'new', image: ['@hero'] });
+    const gone = await batch();
+    expect(gone.code).toBe(13);
+    expect(gone.stderr).toContain('new: usage: ');
+    expect(server.bodies).toHaveLength(6);
+  });
+
+  test('is edited when the other one is, and so are those after it', async ({ server, folder, batch }) => {
+    folder.jobs(outline, chapter, title);
+    await batch();
+    folder.jobs({ ...outline, prompt: 'Plan another' }, chapter, title);
+    const edited = await batch();
+    expect(edited.code).toBe(14);
+    expect(edited.stderr).toContain('3 jobs were edited since an earlier run sent them: outline, chapter, title\n');
+    expect(server.bodies).toHaveLength(3);
+    expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });
+    expect(prompts(server).at(-1)).toBe('Name it: answer to Write it: answer to Plan another — in 9 words');
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(6);
+  });
+
+  test('is edited by a result that came again in an earlier run', async ({ server, folder, batch }) => {
+    folder.jobs(outline);
+    await batch();
+    folder.jobs(outline, chapter);
+    await batch();
+    folder.jobs(outline);
+    await batch(['--redo', 'outline']);
+    folder.jobs(outline, chapter);
+    expect(await batch()).toMatchObject({ code: 14 });
+    expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(4);
+    expect(await batch()).toMatchObject({ code: 0 });
+  });
+
+  test('waits while the other one has failed: told, counted, and sent when that is done', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(outline, chapter, title);
+    server.answer = () => ({ status: 400 });
+    const failed = await batch();
+    expect(failed.code).toBe(13);
+    expect(failed.stderr).toContain('0 done, 1 failed, 2 not sent yet (2 wait for results of other jobs)\n');
+    expect(failed.stderr).toContain('2 jobs wait for the result of outline (failed), chapter (not sent yet)\n');
+    expect(failed.stderr).toContain('to send them again: the same command with --retry-failed');
+    expect(folder.lines('summary.json')).toMatchObject([{ failed: 1, pending: 2, waiting: 2 }]);
+    expect((await batch(['status', 'out'])).stdout).toContain('--retry-failed');
+    server.answer = () => undefined;
+    expect(await batch()).toMatchObject({ code: 13 });
+    expect(server.bodies).toHaveLength(1);
+    expect(await batch(['--retry-failed'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(4);
+  });
+
+  test('waits for one that --limit leaves', async ({ server, folder, batch }) => {
+    folder.jobs(chapter, outline);
+    expect(await batch(['--limit', '1'])).toMatchObject({ code: 0 });
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(prompts(server)).toEqual(['Plan a trip', 'Write it: answer to Plan a trip — in 9 words']);
+  });
+
+  test('goes to the shard of the other one', async ({ server, folder, batch }) => {
+    const trips = Array.from({ length: 6 }, (_, n) => [
+      { id: `o${n}`, prompt: `Plan ${n}` },
+      { id: `c${n}`, prompt: `Write {{@o${n}.text}}` },
+    ]).flat();
+    folder.jobs(...trips);
+    const folders = ['1', '2', '3'].map((n) => `out-${n}`);
+    for (const [at, outdir] of folders.entries())
+      expect(await batch(['run', 'jobs.jsonl', '-o', outdir, '--shard', `${at + 1}/3`])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(12);
+    expect([...server.counts.values()]).toEqual(Array.from({ length: 12 }, () => 1));
+    expect((await batch(['export', ...folders])).stdout.trimEnd().split('\r\n')).toHaveLength(13);
+    expect((await batch(['status', ...folders])).stdout).toContain('12 jobs: 12 done\n');
+  });
+
+  test('varies with it', async ({ server, folder, batch }) => {
+    folder.jobs(outline, chapter);
+    expect(await batch(['--vary', 'maxTokens=5,6'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(4);
+    const ids = folder.lines('results.jsonl').map(({ id }) => id);
+    expect(ids).toContain('chapter+maxTokens=6');
+  });
+
+  test.for([
+    [
+      [{ id: 'a', prompt: '{{@outlin.text}}' }, outline],
+      'jobs.jsonl:1: @outlin names no job of jobs.jsonl',
+      '@outline',
+    ],
+    [[{ id: 'a', prompt: '{{@a.text}}' }], 'jobs.jsonl:1: jobs wait for each other in a circle: a → a', 'take one'],
+    [
+      [
+        { id: 'a', prompt: '{{@c.text}}' },
+        { id: 'b', prompt: '{{@a.text}}' },
+        { id: 'c', prompt: '{{@b.text}}' },
+      ],
+      'jobs wait for each other in a circle: a → c → b → a',
+      'take one of these names out',
+    ],
+  ] as const)('is refused if that is not possible: %j', async ([jobs, message, hint], { server, folder, batch }) => {
+    folder.jobs(...jobs);
+    const ran = await batch();
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain(message);
+    expect(ran.stderr).toContain(hint);
+    expect(server.bodies).toEqual([]);
+  });
+
+  test('a worker of --stream knows no other job', async ({ server, folder, batch }) => {
+    const ran = await batch(['run', '-', '--stream'], { stdin: `${JSON.stringify(chapter)}\n` });
+    expect(ran.stdout).toContain('@outline names another job, and --stream knows none');
+    expect(server.bodies).toEqual([]);
+    expect(folder.ls('.')).toEqual([]);
+  });
+});

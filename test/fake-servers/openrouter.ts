@@ -1,16 +1,19 @@
 import { type Asked, completionBody, created, pixel } from './completions.ts';
-import { startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
+import { type Amend, startFakeServer, type FakeServer, type FakeReply, type FakeRequest } from './start.ts';
 
 /** The only key that the fake server takes. */
 export const openRouterKey = 'sk-or-v1-0123456789abcdef';
-const models = ['~google/gemini-flash-latest', 'google/gemini-nano-banana-2.1', 'openai/gpt-6-luna'];
+const knownModels = ['~google/gemini-flash-latest', 'google/gemini-nano-banana-2.1', 'openai/gpt-6-luna'];
 
 /** A fake server of openrouter.ai: its paths below `/api`, and its wordings. Where a wording was reported in public, the report is beside it. */
-export function startOpenRouter(): Promise<FakeServer> {
-  return startFakeServer(answer);
+export function startOpenRouter({
+  models = knownModels,
+  amend = (reply) => reply,
+}: { models?: readonly string[]; amend?: Amend } = {}): Promise<FakeServer> {
+  return startFakeServer((request) => amend(answer(request, models), request));
 }
 
-function answer({ method, path, headers, body }: FakeRequest): FakeReply {
+function answer({ method, path, headers, body }: FakeRequest, models: readonly string[]): FakeReply {
   if (method === 'GET' && path === '/api/v1/models') return json(200, { data: models.map(describe) });
   const isImages = path === '/api/v1/images';
   if (method !== 'POST' || !(isImages || path === '/api/v1/chat/completions')) return error(404, 'Not Found');

@@ -5,13 +5,14 @@ import { createClient } from '../../src/client/client.ts';
 import { startAnthropic } from '../fake-servers/anthropic.ts';
 import { startGemini } from '../fake-servers/gemini.ts';
 import { startOpenAi } from '../fake-servers/openai.ts';
+import { startOpenRouter } from '../fake-servers/openrouter.ts';
 import type { Amend, FakeRequest } from '../fake-servers/start.ts';
 import { runWith, type VendorRunOptions, workFolder } from './vendor-run.ts';
 import { keys, startVendors } from './vendors.ts';
 
 // What happens when models go: from one key variable, with the vendor's own list and wordings at the vendor's own origin.
 
-const start = { openai: startOpenAi, anthropic: startAnthropic, gemini: startGemini };
+const start = { openai: startOpenAi, anthropic: startAnthropic, gemini: startGemini, openrouter: startOpenRouter };
 type Name = keyof typeof start;
 
 /** A day so many days from now, as the lists write it. */
@@ -60,6 +61,13 @@ const gone = 'does not have';
 const luna = { 'gpt-7-luna': {}, 'gpt-7-luna-2027-01-01': {}, 'gpt-8-luna-preview': {}, 'gpt-6.2-sol': {} };
 const flare = { 'gpt-image-3-flare': {}, 'gpt-image-2': {} };
 const flash = { 'gemini-4-flash': {}, 'gemini-3.5-flash': {}, 'gemini-nano-banana-3': {} };
+const banana = { architecture: { input_modalities: ['text'], output_modalities: ['image', 'text'] } };
+const routed = {
+  'openrouter/auto': {},
+  'google/gemini-nano-banana-3': { ...banana, created: 1_800_000_000 },
+  'google/gemini-nano-banana-2': { ...banana, created: 1_700_000_000 },
+  'other/draws': { ...banana, created: 1_900_000_000 },
+};
 const sonnets = {
   'claude-new': { line: 'sonnet', lifecycle: 'active', created_at: '2027-01-01T00:00:00Z' },
   'claude-old': { line: 'sonnet', lifecycle: 'active', created_at: '2026-01-01T00:00:00Z' },
@@ -89,6 +97,20 @@ describe('a default that is gone is replaced by the rule of its service, from it
       'models.edit gemini-nano-banana-3',
     ],
     ['anthropic', 'text hi', sonnets, ['claude-sonnet-5-5', 'list', 'claude-new'], 'models.text claude-new'],
+    [
+      'openrouter',
+      'text hi',
+      routed,
+      ['~google/gemini-flash-latest', 'list', 'openrouter/auto'],
+      'models.text openrouter/auto',
+    ],
+    [
+      'openrouter',
+      'image gen cat -o cat.png',
+      routed,
+      ['google/gemini-nano-banana-2.1', 'list', 'google/gemini-nano-banana-3'],
+      'models.image google/gemini-nano-banana-3',
+    ],
   ] as const)('%s, %s', async (name, line, models, asked, forGood) => {
     const ran = await ask(name, { models }, line);
     expect(ran).toMatchObject({ code: 0, asked });

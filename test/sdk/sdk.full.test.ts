@@ -139,6 +139,8 @@ describe('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
     ANTHROPIC_AUTH_TOKEN: 'real-token',
     OPENAI_API_KEY: 'real-key',
     OPENAI_BASE_URL: 'https://example.invalid/v1',
+    // Its traces go to OpenAI's own host, whatever the base URL is.
+    OPENAI_AGENTS_DISABLE_TRACING: '1',
   };
 
   const gemini = { '@google/genai': 'genai-1' };
@@ -147,6 +149,7 @@ describe('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
   const openai = { openai: 'openai' };
   const vercelOpenAi = { ai: 'ai', '@ai-sdk/openai': '@ai-sdk/openai' };
   const langchain = { '@langchain/openai': '@langchain/openai' };
+  const agents = { '@openai/agents': '@openai/agents' };
   const rows: [script: string, installed: Record<string, string>, flags: string][] = [
     ['gemini.mjs', gemini, ''],
     ['gemini.mjs', { '@google/genai': '@google/genai' }, ''],
@@ -168,6 +171,8 @@ describe('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
     ['langchain-openai.mjs', langchain, '--service openai'],
     ['langchain-openai.mjs responses', langchain, ''],
     ['langchain-openai.mjs responses', langchain, '--service openai'],
+    ['openai-agents.mjs', agents, ''],
+    ['openai-agents.mjs', agents, '--service openai'],
   ];
   test.each(rows)('%s with %j %s runs unchanged', async (words, installed, flags) => {
     const [script = ''] = words.split(' ');
@@ -180,13 +185,13 @@ describe('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
     expect(ran.stdout.trimEnd().split('\n').at(-1)).toMatch(lastLines[script] ?? models);
     if (/^(?:vercel|langchain)-|-responses/.test(script))
       expect(ran.stdout).toMatch(/call: .*\{"city":"example city"\}\n(?:.*returned “rain”.*\n)?city: \w/);
-    if (script === 'vercel-openai.mjs') expect(ran.stdout).toMatch(/\nloop: 2 /);
+    if (/^(?:vercel-openai|openai-agents)/.test(script)) expect(ran.stdout).toMatch(/\nloop: 2 /);
     if (script === 'openai-responses.mjs') {
       expect(ran.stdout).toMatch(/\nthoughts: .*does not think.*\nwhole: \d{3} \d+\n/);
       expect(ran.stdout).toContain('\nbackground: queued completed true\nkept: 3 And then?, counted: 3, gone: 404\n');
     }
     if (script === 'anthropic.mjs') expect(ran.stdout).toContain('image/png (70 bytes)');
-    else if (!/^langchain|-responses/.test(script))
+    else if (!/^langchain|-responses|-agents/.test(script))
       expect(readFileSync(join(cwd, 'picture.png')).toString('latin1', 1, 4)).toBe('PNG');
   });
 });
@@ -198,6 +203,8 @@ const lastLines: Record<string, string | RegExp> = {
   'openai-responses.mjs': 'refused: 400 messages',
   'vercel-openai.mjs': 'picture: image/png',
   'langchain-openai.mjs': /^city: \w/,
+  // A reply with which the client is not content makes it ask again, ten times.
+  'openai-agents.mjs': /^streamed loop: 2 .*returned “rain”/,
 };
 
 /** A folder with a script, in which packages are installed under their own names. */

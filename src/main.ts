@@ -50,6 +50,8 @@ for (const signal of Object.keys(classes) as EndingSignal[]) process.on(signal, 
 process.on('uncaughtException', (value) => {
   if (ending.bug !== undefined) return;
   ending.bug = { value };
+  // Where it is thrown before the run, nothing else says so.
+  process.exitCode = 1;
   abort.abort(value);
   setTimeout(() => process.exit(1), 2000).unref();
 });

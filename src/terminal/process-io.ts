@@ -175,9 +175,13 @@ function isNullForBoth({ fd, stats }: OutputPlace): boolean {
   }
 }
 
-/** The device number of /dev/null, if it exists. */
+/** The device number of /dev/null, if it can be seen. */
 function nullDevice(): number | undefined {
-  return statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
+  try {
+    return statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Node's own stream for files ignores short writes: on a full disk, it would cut the output without an error. */

@@ -102,7 +102,7 @@ const headBytes = 64 * 1024;
  * Reads a folder before anything is written there, and returns the names of files that are not of a batch. Throws GatewayError batch-locked if its journal was not written by this program.
  */
 async function findForeign(folder: string): Promise<string[]> {
-  const head = await readJournalHead(folder);
+  const head = await readHead(folder, journal);
   if (head === undefined) return [batchFiles.journal];
   const end = head.indexOf('\n');
   if (end >= 0 && parseRecord(head.slice(0, end))?.type !== 'run')
@@ -113,14 +113,14 @@ async function findForeign(folder: string): Promise<string[]> {
     const isOwn = isBatch ? await isSafe(folder, name) : await isLeftOver(folder, name, head);
     if (!isOwn) foreign.push(name);
   }
-  if (isBatch || foreign.length === 0 || (await readJournalHead(folder)) === head) return foreign;
+  if (isBatch || foreign.length === 0 || (await readHead(folder, journal)) === head) return foreign;
   // Another run has begun to write meanwhile: read the folder again.
   return findForeign(folder);
 }
 
-/** Empty if there is no journal yet; undefined if it is a link or a device. */
-async function readJournalHead(folder: string): Promise<string | undefined> {
-  const path = join(folder, batchFiles.journal);
+/** How a file begins: empty if it is not there yet, undefined if it is a link or a device. */
+async function readHead(folder: string, name: string): Promise<string | undefined> {
+  const path = join(folder, name);
   const stats = await lstat(path).catch(() => undefined);
   if (stats === undefined) return '';
   if (!stats.isFile()) return undefined;
@@ -130,14 +130,15 @@ async function readJournalHead(folder: string): Promise<string | undefined> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } finally {
-    await handle.close();
+    await handle.close().catch(() => undefined);
   }
 }
 
-/** How the record of a run begins. */
+/** How the record of a run begins, and a summary. */
 const recordStart = '{"type":"run",';
+const summaryStart = '{"schema":"gateway-cli/batch@';
 
-const { journal, results } = batchFiles;
+const { journal, results, summary } = batchFiles;
 
 const cutOrAppended = new Set<string>([journal, results, asideFile(journal), asideFile(results)]);
 
@@ -147,11 +148,12 @@ async function isSafe(folder: string, name: string): Promise<boolean> {
   return (await lstat(join(folder, name))).isFile();
 }
 
-/** Whether a run that was killed before its first record left this file. */
+/** Whether a run that ended before its first record left this file. */
 async function isLeftOver(folder: string, name: string, head: string): Promise<boolean> {
   const { images, lock } = batchFiles;
   if (harmless.has(name) || isPartName(name) || name === lock || name.startsWith(`${lock}.`)) return true;
   if (name === journal) return head.startsWith(recordStart) || recordStart.startsWith(head);
+  if (name === summary) return (await readHead(folder, name))?.startsWith(summaryStart) === true;
   const stats = await lstat(join(folder, name));
   if (name === results) return stats.isFile() && stats.size === 0;
   const isImages = name === images && stats.isDirectory();

@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { getErrorCode, type GatewayError, usageError, settingError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { openToAppend } from '../files/synced-file.ts';
-import { copyRange, notWritten, writeAtomically, writeFully } from '../files/temp-file.ts';
+import { copyRange, notWritten, syncFolder, writeAtomically, writeFully } from '../files/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
@@ -146,6 +147,7 @@ async function appendTurn(
     await copySessionTail(path, stored, handle);
     const bytes = Buffer.from((stored.open ? '\n' : '') + toSessionLines(turn));
     await writeTail(handle, { bytes, at: stored.end });
+    if (stored.size === 0) await syncFolder(dirname(path));
     const end = stored.end + bytes.length;
     return { messages: [...stored.messages, ...turn], end, size: end, open: false };
   } finally {
@@ -190,7 +192,7 @@ async function writeTail(handle: FileHandle, { bytes, at }: { bytes: Uint8Array;
 async function rewrite(path: string, stored: StoredSession, messages: SessionMessage[]): Promise<StoredSession> {
   if (stored.end < stored.size) {
     const handle = await open(path, 'r');
-    await copySessionTail(path, stored, handle).finally(() => handle.close());
+    await copySessionTail(path, stored, handle).finally(() => handle.close().catch(() => undefined));
   }
   const bytes = Buffer.from(toSessionLines(messages));
   await writeAtomically(path, (handle) => writeFully(handle, bytes, 0));

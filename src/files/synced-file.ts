@@ -1,8 +1,9 @@
 import { constants, fstatSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
-import { copyRange, type Range } from './temp-file.ts';
+import { copyRange, type Range, syncFolder } from './temp-file.ts';
 
 /**
  * A file of lines that only grows. A line is one write; a caller that needs it to survive a power failure waits for `sync`,
@@ -35,6 +36,8 @@ export class SyncedFile {
         await copyAside(path, handle, [{ offset: kept, bytes: size - kept }]);
         await handle.truncate(kept);
       }
+      // A new one: without its name, what is synced in it is lost.
+      if (size === 0) await syncFolder(dirname(path));
       return new SyncedFile(path, handle, kept);
     } catch (error) {
       throw cannotWrite(path, error);
@@ -114,12 +117,12 @@ export class SyncedFile {
     this.#syncing = this.#handle.datasync();
     try {
       await this.#syncing;
+      // What is written to a file without a name is lost when it is closed.
+      if (!this.#hadName || hasName(this.#handle)) return;
     } catch (error) {
       throw cannotWrite(this.#path, error);
     }
-    // What is written to a file without a name is lost when it is closed.
-    if (this.#hadName && !hasName(this.#handle))
-      throw new GatewayError('not-written', `${this.#path} was removed while it was written`, { sent: 'unknown' });
+    throw new GatewayError('not-written', `${this.#path} was removed while it was written`, { sent: 'unknown' });
   }
 }
 

@@ -50,7 +50,7 @@ export async function statNewFile(folder: string, options?: TempFileOptions): Pr
   try {
     return await handle.stat();
   } finally {
-    await handle.close();
+    await handle.close().catch(() => undefined);
     await removeFile(path);
   }
 }
@@ -95,6 +95,7 @@ export async function writeAtomically(path: string, fill: Fill, options: TempFil
     await removeFile(temp);
     throw error;
   }
+  await syncFolder(dirname(path));
 }
 
 /** How a finished temporary file gets its name. */
@@ -161,7 +162,7 @@ async function copyFrom(path: string, to: FileHandle, bytes: number): Promise<vo
   try {
     await copyRange(from, to, { offset: 0, bytes });
   } finally {
-    await from.close();
+    await from.close().catch(() => undefined);
   }
 }
 
@@ -269,6 +270,7 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
       return requireFolder(path, again);
     });
   }
+  await syncFolder(dirname(path));
 }
 
 async function requireFolder(path: string, error: unknown): Promise<void> {

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { describeOwner, type Lock, takeLock } from '../../files/lock.ts';
-import { makeFolder, syncFolder, writeAtomically } from '../../files/temp-file.ts';
+import { makeFolder, writeAtomically } from '../../files/temp-file.ts';
 import { configPath, nameFor, readConfig, requireProfileName } from '../../settings/config-file.ts';
 import { type Config, type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
@@ -72,7 +72,6 @@ export async function changeConfig(
       if (config === undefined) return undefined;
       refuseForeignCommand(current, config);
       await writeAtomically(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
-      await syncFolder(folder);
       return config;
     } finally {
       await lock.release();

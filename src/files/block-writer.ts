@@ -54,16 +54,19 @@ export class BlockWriter {
     this.#releaseBlocks();
   }
 
-  /** Syncs and closes the file. Throws GatewayError not-written. */
+  /** Syncs and closes the file; its path is another one if its disk does not take it. Throws GatewayError not-written. */
   async sync(): Promise<void> {
-    const { handle, path } = await this.#open();
+    const { handle } = await this.#open();
     try {
       await handle.datasync();
     } catch (error) {
-      throw notWritten(path, error);
-    } finally {
-      await handle.close();
+      const copy = await this.#relocate(this.#written, error);
+      await copy.datasync().catch((second: unknown) => {
+        throw notWritten(this.#folders.fallback ?? this.#folders.folder, second, lostHint);
+      });
     }
+    // What is synced is not lost by it.
+    await this.#file?.handle.close().catch(() => undefined);
   }
 
   /** Waits for a write in flight, then closes and removes the file. */

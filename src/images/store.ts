@@ -54,10 +54,11 @@ function createFileTarget(writer: BlockWriter): BlobTarget {
     write: (bytes) => writer.write(bytes),
     async end() {
       await writer.end();
-      const synced = writer.sync();
+      const content = { file: writer.path as string };
+      const synced = writer.sync().then(() => void (content.file = writer.path as string));
       // Not awaited, so that the next image can be read meanwhile. `resolve` reports a failure when it awaits `ready`.
       synced.catch(() => {});
-      return { content: { file: writer.path as string }, ready: synced };
+      return { content, ready: synced };
     },
   };
 }

@@ -9,8 +9,8 @@ import {
   type Result,
   type ResultImage,
 } from '../../client/index.ts';
-import { GatewayError, usageError } from '../../errors.ts';
-import { isFolder } from '../../files/temp-file.ts';
+import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
+import { isFolder, notWritten } from '../../files/temp-file.ts';
 import { fitsAspect, matchesSize } from '../../images/aspect.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput, publishImage, writeSidecar } from '../../images/publish.ts';
@@ -205,7 +205,9 @@ async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: Save
   try {
     if (isImageBlob(image)) await saveImage(image, reply, saving);
     else await saveFile(image, saving);
-  } catch (error) {
+  } catch (thrown) {
+    // Its temporary file cannot be read any more, for example.
+    const error = getErrorCode(thrown) === undefined ? thrown : notWritten('the picture', thrown);
     if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
     addLost(saving.written === written ? [image] : [], error, saving);
     return;

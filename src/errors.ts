@@ -199,16 +199,23 @@ export function isQuotaSpent({ class: name, details }: GatewayError): boolean {
   return name === 'quota' && (details.reason === 'quota-spent' || details.reason === 'retry-time');
 }
 
-/** The error for a bug, or for a limit of the system that was met anywhere (exit 1); a GatewayError stays as it is. */
+/** What the system refuses, wherever it is met: never a bug. */
+const refusals = new Set(['EACCES', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOSPC', 'EPERM', 'EROFS', 'ESTALE']);
+
+/** The error for a bug (exit 1), or for what the system refused where nobody expected it; a GatewayError stays as it is. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
+  const code = getErrorCode(error) ?? '';
+  const unsure = { sent: 'unknown', billed: 'unknown', cause: error } as const;
   const bug =
-    getErrorCode(error) === 'EMFILE'
-      ? new GatewayError('internal', 'too many files are open', { reason: 'open-files', cause: error })
-      : new GatewayError('internal', getErrorMessage(error), {
-          hint: 'this is a bug; run it again with --debug and report it',
-          cause: error,
-        });
+    code === 'EMFILE'
+      ? new GatewayError('not-written', 'too many files are open', { reason: 'open-files', ...unsure })
+      : refusals.has(code)
+        ? new GatewayError('not-written', `a file cannot be read or written: ${getErrorMessage(error)}`, unsure)
+        : new GatewayError('internal', getErrorMessage(error), {
+            hint: 'this is a bug; run it again with --debug and report it',
+            cause: error,
+          });
   if (error instanceof Error && error.stack !== undefined) bug.stack = error.stack;
   return bug;
 }

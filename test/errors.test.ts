@@ -108,7 +108,7 @@ test('without a free descriptor the error is about the limit, not a bug', () => 
   const failure = toGatewayError(
     Object.assign(new Error("EMFILE: too many open files, open '/x'"), { code: 'EMFILE' }),
   );
-  expect(failure).toMatchObject({ class: 'internal', message: 'too many files are open' });
+  expect(failure).toMatchObject({ class: 'not-written', billed: 'unknown', message: 'too many files are open' });
   expect(chooseHint(failure)).toBe('to raise the limit: ulimit -n 4096');
   expect(chooseHint(toGatewayError(new TypeError('oh')))).toContain('this is a bug');
 });

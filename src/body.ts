@@ -228,7 +228,7 @@ async function* readFile(path: string, { bytes, file: form }: Upload): AsyncGene
       yield encoded;
     }
   } finally {
-    await file.close();
+    await file.close().catch(() => undefined);
   }
 }
 

@@ -115,7 +115,7 @@ export async function* readFileLines(path: string, from = 0): AsyncGenerator<Lin
   try {
     yield* readLines(handle, { from });
   } finally {
-    await handle.close();
+    await handle.close().catch(() => undefined);
   }
 }
 

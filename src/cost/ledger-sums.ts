@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Lock } from '../files/lock.ts';
-import { ignoreMissing, removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
+import { closeQuietly, ignoreMissing, removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
 import { isObject } from '../json.ts';
 import { addAmounts } from './cost.ts';
 import {
@@ -131,7 +131,7 @@ export async function summarizeLedger(path: string, now: number): Promise<Ledger
       addToSums(all, line);
     }
   } finally {
-    closeSync(fd);
+    closeQuietly(fd);
   }
   // A request of a process that was killed may have been billed.
   const isInFlight = judgeProcesses(now);

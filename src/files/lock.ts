@@ -9,7 +9,7 @@
 // own: what it then has written, the next owner reads, and what it has not, it does not write.
 // Files are read and made synchronously: each turn through Node's threads gives the processor away, and on a busy machine the others
 // would wait that long for a lock that nobody uses. Work that is synchronous, too, is done in the same turn as the lock is taken.
-import { closeSync, fstatSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { fstatSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { open, realpath, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +18,7 @@ import { getErrorCode } from '../errors.ts';
 import { isObject, type JsonValue, parseObject } from '../json.ts';
 import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
 import {
+  closeQuietly,
   ignoreMissing,
   linkErrors,
   makeFolder,
@@ -167,7 +168,7 @@ function readLock(path: string): FoundLock | undefined {
   } catch (error) {
     return ignoreMissing(error);
   } finally {
-    if (fd !== undefined) closeSync(fd);
+    if (fd !== undefined) closeQuietly(fd);
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Stats } from 'node:fs';
+import { closeSync, type Stats } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { getErrorCode, GatewayError } from '../errors.ts';
@@ -280,4 +280,13 @@ async function requireFolder(path: string, error: unknown): Promise<void> {
 /** Whether a path is a folder or a link to one; false if that cannot be determined. */
 export async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}
+
+/** Closes what was only read: the system has it back whatever it says. */
+export function closeQuietly(descriptor: number): void {
+  try {
+    closeSync(descriptor);
+  } catch {
+    // Nothing can be lost.
+  }
 }

@@ -59,7 +59,7 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
   } catch (error) {
     throw asUnreadable(label, error, path);
   } finally {
-    await handle.close();
+    await handle.close().catch(() => undefined);
   }
 }
 

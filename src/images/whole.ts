@@ -18,7 +18,7 @@ export async function isCutImage(blob: StoredBlob): Promise<boolean> {
   try {
     return await endsEarly(createPartReader(handle), bytes);
   } finally {
-    await handle.close();
+    await handle.close().catch(() => undefined);
   }
 }
 

@@ -44,7 +44,7 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
   } catch (error) {
     throw error instanceof GatewayError ? error : unreadableConfig(path, error);
   } finally {
-    await file.close();
+    await file.close().catch(() => undefined);
   }
 }
 

@@ -107,7 +107,7 @@ async function readOwn(path: string): Promise<SavedReply | undefined> {
       const isOwn = uid === (system.geteuid?.() ?? uid);
       return isOwn ? await readRecovery(handle.createReadStream({ autoClose: false }), createEmptyStore()) : undefined;
     } finally {
-      await handle.close();
+      await handle.close().catch(() => undefined);
     }
   } catch {
     return undefined;

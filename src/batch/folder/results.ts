@@ -113,7 +113,7 @@ export async function openResults(folder: string, index: JobIndex, places: Resul
       const result = offset < 0 ? undefined : parseResult(await readTextAt(offset, places.bytes[row] ?? 0));
       return result?.request === index.requestOf(row) ? result.document : undefined;
     },
-    close: async () => handle?.close(),
+    close: async () => handle?.close().catch(() => undefined),
   };
 }
 
@@ -241,7 +241,7 @@ export async function arrangeResults(
   } catch (error) {
     throw cannotWrite(path, error);
   } finally {
-    await from.close();
+    await from.close().catch(() => undefined);
   }
 }
 

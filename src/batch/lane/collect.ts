@@ -73,7 +73,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
     run.step?.('part-ended', providerBatch.mark);
   } finally {
     await Promise.allSettled(pending);
-    await file.handle.close();
+    await file.handle.close().catch(() => undefined);
     await removeFile(file.path);
   }
 }

@@ -42,7 +42,7 @@ export function openLinkedFetcher(
             declaredType: mimeType,
           });
           const handle = await open(path);
-          const head = await readFirstBytes(handle).finally(() => handle.close());
+          const head = await readFirstBytes(handle).finally(() => handle.close().catch(() => undefined));
           const blob = { bytes, sha256, head, content: { file: path } };
           result.images.push({ declaredType: mimeType, candidate: candidate.index, draft: false, blob });
           candidate.text = withoutLink(candidate.text, link);

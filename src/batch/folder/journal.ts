@@ -42,8 +42,11 @@ export async function readJournal(folder: string): Promise<BatchState> {
   const open: OpenRun = { earlierMs: 0, jobs: 0, ready: [], sent: [] };
   const path = join(folder, batchFiles.journal);
   for await (const lines of readFileLines(path))
-    for (const { text, whole, number, isTooLong } of lines) {
+    for (const { text: written, whole, number, isTooLong } of lines) {
       state.torn = !whole;
+      // When the power fails, some file systems keep a later write and leave zeros in place of one before it. Nothing was done on the
+      // word of a record that was not synced, so it can be left out.
+      const text = written.startsWith('\0') ? written.replace(/^\0+/, '') : written;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
       if (!record || lacksProviderBatch(record, state)) throw notAJournal(path, number);

@@ -23,6 +23,7 @@ export const topicSummaries: Readonly<Record<string, string>> = {
   settings: 'variables, config file, keys, proxies, certificates',
   templates: 'prompts with blanks, prompt files, rows of a table',
   testing: 'a gateway inside your tests',
+  trust: 'how it is tested, what stays, what it reads and writes',
 };
 
 export const topics: readonly string[] = Object.keys(topicSummaries);

@@ -1,0 +1,254 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, vi } from 'vitest';
+import { outcomes } from '../../src/errors.ts';
+import { hurriedClock } from '../batch/lane/with-lane.ts';
+import { bundle } from '../helpers/bundle.ts';
+import { run } from '../helpers/run.ts';
+import { removeFolder, scratchFolder } from '../helpers/scratch.ts';
+import { bin } from '../helpers/spawn.ts';
+import { canaryKey } from '../helpers/with-server.ts';
+import { jsonLines } from '../helpers/json-lines.ts';
+import { writeFiles } from './disk.ts';
+import type { Change } from './shim.ts';
+import type { Payee, Task } from './tasks.ts';
+
+/** How a run of the program ended. */
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The folder of one run: also its home, and its temporary files. */
+export interface Place {
+  cwd: string;
+  /** Runs the command again, in the process of the test, and nothing fails. */
+  run(more?: readonly string[]): Promise<Ran>;
+  /** What was paid for and could not be written: `gateway-cli recover` with the file that the hint names. */
+  recover(ran: Ran): Promise<Buffer>;
+  /** Paths of all files and folders. */
+  files(): string[];
+}
+
+/** A call of the program, and how it can fail. */
+export interface Failure {
+  at: number;
+  call: string;
+  fault: string;
+}
+
+const root = join(import.meta.dirname, '../..');
+const kinds: readonly [RegExp, readonly string[]][] = [
+  [/^(?:handle\.)?(?:write|append)/, ['ENOSPC', 'short', 'EIO', 'short']],
+  [/^(?:handle\.)?(?:sync|datasync|fsync|fdatasync)/, ['EIO', 'ENOSPC']],
+  [/^(?:mkdir|mkdtemp|rename|link|symlink|copyFile)|truncate/, ['ENOSPC', 'EACCES', 'EIO']],
+  [/^(?:open|readFile|readdir|opendir)/, ['EMFILE', 'EACCES', 'EIO']],
+  [/^connect$/, ['ECONNRESET', 'EMFILE']],
+  [/^(?:send|receive)$/, ['ECONNRESET']],
+  [/close/, ['EIO']],
+  [/./, ['EACCES', 'EIO']],
+];
+const network = /^(?:connect|send|receive)$/;
+
+/** The number of calls, or of states, that the page about the tests promises for a task. */
+export function countIn(column: 'calls' | 'states', name: string): number {
+  const page = readFileSync(join(root, 'src/help/trust.md'), 'utf8');
+  const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`));
+  return Number(row?.split('|')[column === 'calls' ? 2 : 3]);
+}
+
+let shim: Promise<string> | undefined;
+
+/** The calls of an undisturbed run, each with every way to fail. */
+export async function listFailures(task: Task): Promise<Failure[]> {
+  const calls = await inPlace(task, async (place) => {
+    const ran = await place.start({});
+    expect(ran).toMatchObject({ code: 0 });
+    await judge(task, place, ran, undefined);
+    return readCalls(place.log);
+  });
+  // The same call is made several times: the next one fails in the next way.
+  return calls.map(({ at, call }) => {
+    const faults = kinds.find(([pattern]) => pattern.test(call))?.[1] ?? ['EIO'];
+    return { at, call, fault: faults[at % faults.length] ?? 'EIO' };
+  });
+}
+
+/** Has one call fail; returns what is wrong after that, or undefined. */
+export async function torture(task: Task, failure: Pick<Failure, 'at' | 'fault'>): Promise<string | undefined> {
+  return inPlace(task, async (place) => {
+    const ran = await place.start(failure);
+    const struck = readCalls(place.log).find(({ fault }) => fault !== '');
+    try {
+      await judge(task, place, ran, struck);
+      return undefined;
+    } catch (error) {
+      const what =
+        struck === undefined ? 'nothing failed' : `${struck.at} ${struck.call} ${struck.subject}: ${struck.fault}`;
+      return `${what}\n  exit ${ran.code}: ${ran.stderr.trim()}\n  ${String(error instanceof Error ? error.message : error)} ${JSON.stringify((error as { actual?: unknown }).actual)}`;
+    }
+  });
+}
+
+/** The changes that an undisturbed run makes, with paths in its folder, and the files that were there before. */
+export async function recordChanges(
+  task: Task,
+): Promise<{ before: Map<string, Buffer>; changes: Change[]; url: string }> {
+  return inPlace(task, async (place) => {
+    const before = new Map(place.files().flatMap((path) => readIfFile(place.cwd, path)));
+    const file = `${place.log}.changes`;
+    expect(await place.start({ changes: file })).toMatchObject({ code: 0 });
+    const changes = jsonLines<Change>(readFileSync(file, 'utf8'));
+    const inside = (path: string): string => (path === '' ? '' : relative(place.cwd, resolve(place.cwd, path)) || '.');
+    return {
+      url: place.payee.url,
+      before,
+      changes: changes.map((change) => ({ ...change, path: inside(change.path), to: inside(change.to ?? '') })),
+    };
+  });
+}
+
+/** Does work with files of another run in a new folder; `url` was the address of its payee. */
+export function goOn<Result>(
+  task: Task,
+  files: ReadonlyMap<string, Buffer>,
+  { url, work }: { url: string; work: (place: Place, payee: Payee) => Promise<Result> },
+): Promise<Result> {
+  return inPlace(task, (place) => {
+    const moved = [...files].map(([path, bytes]): [string, Buffer] => {
+      const text = bytes.toString('latin1');
+      return [path, text.includes(url) ? Buffer.from(text.replaceAll(url, place.payee.url), 'latin1') : bytes];
+    });
+    writeFiles(place.cwd, new Map(moved));
+    return work(place, place.payee);
+  });
+}
+
+function readIfFile(folder: string, path: string): [string, Buffer][] {
+  return statSync(join(folder, path)).isFile() ? [[path, readFileSync(join(folder, path))]] : [];
+}
+
+async function judge(task: Task, place: OpenPlace, ran: Ran, struck: Struck | undefined): Promise<void> {
+  // What cannot be removed stays.
+  const leftOver = (): string[] =>
+    place.files().filter((path) => !task.leaves.test(path) && !struck?.subject.endsWith(`/${path}`));
+  const codes = new Set<unknown>(Object.values(outcomes).map(({ code }) => code));
+  expect(codes).toContain(ran.code);
+  expect(ran.code).not.toBe(outcomes.internal.code);
+  expect(ran.stderr).not.toMatch(/^\s+at /m);
+  if (ran.code !== 0) expect(ran.stderr).toMatch(/^gateway-cli: [a-z-]+: ./m);
+  expect(leftOver()).toEqual([]);
+  await task.check({ place, ran, payee: place.payee, isCut: struck !== undefined && network.test(struck.call) });
+  expect(leftOver()).toEqual([]);
+}
+
+interface OpenPlace extends Place {
+  log: string;
+  payee: Payee;
+  start(order: Partial<Pick<Failure, 'at' | 'fault'>> & { changes?: string }): Promise<Ran>;
+}
+
+async function inPlace<Result>(task: Task, work: (place: OpenPlace) => Promise<Result>): Promise<Result> {
+  shim ??= bundle('test/torture/shim.ts');
+  const preload = await shim;
+  const folder = scratchFolder();
+  const [cwd, temp] = ['work', 'temp'].map((name) => join(folder, name)) as [string, string];
+  for (const path of [cwd, temp]) mkdirSync(path);
+  const log = join(folder, 'calls');
+  const payee = await task.serve();
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: cwd,
+    TMPDIR: temp,
+    XDG_CONFIG_HOME: join(cwd, 'config'),
+    XDG_STATE_HOME: join(cwd, 'state'),
+    XDG_CACHE_HOME: join(cwd, 'cache'),
+    GATEWAY_BASE_URL: payee.url,
+    GATEWAY_API_KEY: canaryKey,
+    GATEWAY_MODEL: 'm',
+    GATEWAY_IMAGE_MODEL: 'm',
+  };
+  for (const name of ['TMPDIR', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME'] as const)
+    vi.stubEnv(name, env[name]);
+  const place: OpenPlace = {
+    cwd,
+    log,
+    payee,
+    files: () => [...list(cwd), ...list(temp).map((path) => `temp/${path}`)],
+    start: (order) =>
+      program(cwd, task.argv, {
+        env: {
+          ...env,
+          ...task.env,
+          NODE_OPTIONS: `--require=${preload}`,
+          TORTURE: JSON.stringify({ log, code: root, ...order }),
+        },
+        file: task.toFile && join(cwd, 'stdout'),
+      }),
+    run: (more = []) =>
+      run([...task.argv, ...more], {
+        cwd,
+        env: { ...env, ...task.env },
+        ...(task.isHurried && { clock: hurriedClock() }),
+      }),
+    async recover({ stderr }) {
+      const file = /gateway-cli recover (\S+)/.exec(stderr)?.[1] ?? 'nothing';
+      const ran = await run(['recover', file, '-o', '-'], { cwd, env });
+      expect(ran).toMatchObject({ code: 0 });
+      return ran.stdoutBytes;
+    },
+  };
+  task.prepare?.(place);
+  try {
+    return await work(place);
+  } finally {
+    vi.unstubAllEnvs();
+    await payee.close();
+    removeFolder(folder);
+  }
+}
+
+/** The program in a process of its own; `file` gets its stdout. */
+async function program(
+  cwd: string,
+  argv: readonly string[],
+  { env, file }: { env: Record<string, string>; file?: string | undefined },
+): Promise<Ran> {
+  const out = file === undefined ? undefined : openSync(file, 'w');
+  const child = spawn(process.execPath, [bin, ...argv], { cwd, env, stdio: ['ignore', out ?? 'pipe', 'pipe'] });
+  const [stdout, stderr, [code]] = await Promise.all([
+    child.stdout ? text(child.stdout) : '',
+    child.stderr ? text(child.stderr) : '',
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  if (out !== undefined) closeSync(out);
+  return { code, stdout: file === undefined ? stdout : readFileSync(file, 'utf8'), stderr };
+}
+
+interface Struck extends Failure {
+  /** The path that it was about. */
+  subject: string;
+}
+
+function readCalls(log: string): Struck[] {
+  if (!existsSync(log)) return [];
+  return readFileSync(log, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const [at, call = '', subject = '', fault = ''] = line.split('\t');
+      return { at: Number(at), call, subject, fault };
+    });
+}
+
+function list(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory()
+      ? [entry.name, ...list(join(folder, entry.name)).map((path) => `${entry.name}/${path}`)]
+      : [entry.name],
+  );
+}

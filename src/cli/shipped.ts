@@ -1,14 +1,35 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { execPath } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+
+/** The files of the package where they are inside of a single executable: its first lines put this here. */
+interface Inside {
+  read(path: string): string;
+  list(folder: string): string[];
+}
+
+const inside = (globalThis as { [key: symbol]: unknown })[Symbol.for('gateway-cli/files')] as Inside | undefined;
 
 /** The package's root: two folders above this file, and also above its bundle. */
 const packageRoot = new URL('../../', import.meta.url);
 
-/** Where a file of the package is. */
-export function shippedFile(path: string): URL {
-  return new URL(path, packageRoot);
+/** The text of a file of the package. */
+export async function readShipped(path: string): Promise<string> {
+  return inside?.read(path) ?? readFile(new URL(path, packageRoot), 'utf8');
 }
 
-/** The text of a file of the package. */
-export function readShipped(path: string): Promise<string> {
-  return readFile(shippedFile(path), 'utf8');
+/** The names of files in a folder of the package. */
+export async function listShipped(folder: string): Promise<string[]> {
+  return inside?.list(folder) ?? readdir(new URL(folder, packageRoot));
+}
+
+/** A thread that runs a file of the package. */
+export function startShipped(path: string): Worker {
+  return inside ? new Worker(inside.read(path), { eval: true }) : new Worker(new URL(path, packageRoot));
+}
+
+/** The words that start this program. */
+export function programWords(): [string, ...string[]] {
+  return inside ? [execPath] : [execPath, fileURLToPath(new URL('bin/gateway-cli.js', packageRoot))];
 }

@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { type GatewayError, usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
@@ -7,7 +6,7 @@ import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { commandsNamed, formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
-import { readShipped, shippedFile } from '../cli/shipped.ts';
+import { listShipped, readShipped } from '../cli/shipped.ts';
 
 /** The JSON Schemas of topics, which `--json` includes. */
 const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
@@ -56,7 +55,7 @@ function unknownTopic(name: string, known: readonly string[]): GatewayError {
 
 /** A recipe of a topic, by its name without the extension. Throws GatewayError usage. */
 async function readRecipe(topic: string, name: string): Promise<string> {
-  const files = await readdir(shippedFile('src/help/recipes/'));
+  const files = await listShipped('src/help/recipes/');
   const own = files.filter((file) => file.startsWith(`${topic}-`)).toSorted();
   const names = own.map((file) => file.slice(topic.length + 1).replace(/\.\w+$/, ''));
   const file = own[names.indexOf(name)];

@@ -95,7 +95,7 @@ export function* losses(disk: Disk): Generator<Loss> {
         yield { label: `${label}, others all`, keep };
         yield {
           label: `${label}, others none`,
-          keep: (of, count) => (of === path ? { edits, ...shape } : { edits: count * 0 }),
+          keep: (of) => (of === path ? { edits, ...shape } : none),
         };
       }
     if (unsynced > 0)

@@ -21,12 +21,12 @@ interface Place {
 
 /** Variables that are read beside those of the settings and of the services. */
 const systemVariables = [
-  ...['HOME', 'USERPROFILE', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME', 'TMPDIR', 'PATH', 'PATHEXT', 'PWD'],
-  ...['GATEWAY_CONFIG', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'],
-  ...['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy', 'NODE_EXTRA_CA_CERTS', 'NODE_TLS_REJECT_UNAUTHORIZED'],
-  ...['CI', 'GITHUB_ACTIONS', 'VITEST', 'NO_COLOR', 'FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE', 'COLORTERM'],
-  ...['TERM', 'TERM_PROGRAM', 'LC_TERMINAL', 'KITTY_WINDOW_ID', 'WT_SESSION', 'STY', 'TMUX', 'PAGER'],
-];
+  'HOME USERPROFILE XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME TMPDIR PATH PATHEXT PWD',
+  'GATEWAY_CONFIG HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy',
+  'NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED CI GITHUB_ACTIONS VITEST NO_COLOR FORCE_COLOR',
+  'CLICOLOR CLICOLOR_FORCE COLORTERM TERM TERM_PROGRAM LC_TERMINAL KITTY_WINDOW_ID WT_SESSION STY TMUX',
+  'PAGER',
+].flatMap((names) => names.split(' '));
 
 /** `doctor --files`: what is read and written without being named on the command line. */
 export async function listFiles({ io, root }: Context): Promise<CommandOutcome> {

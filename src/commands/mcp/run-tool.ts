@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { execPath } from 'node:process';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
 import { chooseHint } from '../../advice.ts';
 import { GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
-import { shippedFile } from '../../cli/shipped.ts';
+import { programWords } from '../../cli/shipped.ts';
 import { type RootFolder, type McpTool, type ToolArguments, toCommandWords } from './tools.ts';
 
 /** What every call has in common. */
@@ -75,9 +74,9 @@ async function runGatewayCli(
   argv: readonly string[],
   { cwd, env, prompt = '', signal }: ProgramRun,
 ): Promise<{ out: string; err: string }> {
-  const program = fileURLToPath(shippedFile('bin/gateway-cli.js'));
+  const [program, ...words] = programWords();
   const { GATEWAY_NO_STDIN: _, ...inherited } = env;
-  const child = spawn(execPath, [program, ...argv], { cwd, env: inherited, stdio: 'pipe', windowsHide: true });
+  const child = spawn(program, [...words, ...argv], { cwd, env: inherited, stdio: 'pipe', windowsHide: true });
   const closed = once(child, 'close');
   // It has no pipes where no descriptor is left.
   if (child.pid === undefined) await closed.catch(throwNotStarted);

@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fstatSync } from 'node:fs';
+import { fdatasync, fstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
@@ -6,7 +6,7 @@ import { GatewayError, usageError } from '../errors.ts';
 import { type Lock, withLock } from '../files/lock.ts';
 import { ownMark } from '../files/process-mark.ts';
 import { openToAppendNow } from '../files/synced-file.ts';
-import { notWritten, randomNonce, syncFolder } from '../files/temp-file.ts';
+import { closeQuietly, notWritten, randomNonce, syncFolder } from '../files/temp-file.ts';
 import { addAmounts, areWithin, subtractAmounts, sumHeld } from './cost.ts';
 import type { BatchEnd, LedgerEntry, LedgerLimit, LedgerLine, ReservedLine, SpentLine } from './ledger-lines.ts';
 import {
@@ -279,7 +279,7 @@ async function workTogether(ledger: OpenLedger): Promise<boolean> {
     const failed = work.taken.length > 0 ? work.taken : takeAll(ledger);
     for (const { fail } of failed) fail(failure);
   } finally {
-    if (work.fd !== undefined) closeSync(work.fd);
+    if (work.fd !== undefined) closeQuietly(work.fd);
   }
   return work.lines.length > 0;
 }
@@ -319,7 +319,7 @@ function createSharedWait({ waiting, parked }: OpenLedger): Pick<AbortSignal, 't
  */
 async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<boolean> {
   const { path } = ledger;
-  if (work.fd !== undefined) closeSync(work.fd);
+  if (work.fd !== undefined) closeQuietly(work.fd);
   const fd = (work.fd = openToAppendNow(path, 0o600));
   catchUp(fd, ledger);
   if (!lock.look()) return false;

@@ -62,7 +62,7 @@ export class BlockWriter {
     } catch (error) {
       const copy = await this.#relocate(this.#written, error);
       await copy.datasync().catch((second: unknown) => {
-        throw notWritten(this.#folders.fallback ?? this.#folders.folder, second, lostHint);
+        throw notWritten(this.#folders.spare ?? this.#folders.folder, second, lostHint);
       });
     }
     // What is synced is not lost by it.

@@ -282,7 +282,7 @@ export async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
-/** Closes what was only read: the system has it back whatever it says. */
+/** Closes what was read, or is synced: the system has it back whatever it says. */
 export function closeQuietly(descriptor: number): void {
   try {
     closeSync(descriptor);

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { createReadStream } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { isObject, type JsonObject, type JsonValue, parseObject } from '../json.ts';
 
 /** How an exchange ended: complete, by an early end of the connection, by a reset, or because its reader stopped. */
@@ -97,10 +97,22 @@ export async function* readRecordingLines(path: string): AsyncGenerator<string> 
   if (pieces.length > 0) yield Buffer.concat(pieces).toString('utf8');
 }
 
-/** The first line of a file; empty if there is none. */
-export async function readFirstLine(path: string): Promise<string> {
-  for await (const line of readRecordingLines(path)) return line;
-  return '';
+/** The first line of a file; empty if there is none. At once: turns through Node's threads take several times as long. */
+export function readFirstLine(path: string): string {
+  const pieces: Buffer[] = [];
+  const fd = openSync(path, 'r');
+  try {
+    for (let end = -1; end < 0;) {
+      const block = Buffer.allocUnsafe(16 * 1024);
+      const bytes = readSync(fd, block);
+      if (bytes === 0) break;
+      end = block.subarray(0, bytes).indexOf(10);
+      pieces.push(block.subarray(0, end < 0 ? bytes : end));
+    }
+  } finally {
+    closeSync(fd);
+  }
+  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** A recorded reply. */

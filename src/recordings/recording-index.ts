@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getErrorCode, settingError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { isObject, type JsonValue } from '../json.ts';
@@ -17,35 +18,99 @@ import { findRequestModel, type RequestKey, requestText, sha256 } from './reques
 /**
  * Opens a folder of recordings. Returns what takes the recording for a request: equal requests get theirs in the recorded order,
  * then always the last one. Both throw GatewayError usage: if the folder does not exist or has none, and if none fits, with the
- * nearest recording and its differences.
+ * nearest recording and its differences; the signal's reason ends the search.
  */
-export async function openIndex(folder: string): Promise<(key: RequestKey) => Promise<string>> {
-  let files = await listSome(folder);
+export async function openIndex(folder: string): Promise<(key: RequestKey, signal: AbortSignal) => Promise<string>> {
   const runs = new Map<string, { paths: string[]; taken: number }>();
-  const heads = new Map<string, ReadFile>();
-  const rescan = async (): Promise<ReadFile[]> => {
-    files = await listSome(folder);
-    for (const head of await readHeads(files.filter(({ path }) => !heads.has(path)))) heads.set(head.path, head);
-    return files.flatMap(({ path }) => heads.get(path) ?? []);
-  };
-  const find = async (key: RequestKey): Promise<string[]> => {
-    const named = await readHeads(files.filter((file) => file.shownHash === shownHash(key.hash)));
+  const known = await listAgain(unknownFolder(folder));
+  const find = async (key: RequestKey, signal: AbortSignal): Promise<string[]> => {
+    const named = await readHeads(known.named.get(shownHash(key.hash)) ?? []);
     const found = matching(named, key);
     if (found.length > 0) return found;
     // It may have been recorded since, or renamed, or its request changed by hand.
-    const all = await rescan();
-    const others = matching(all, key);
+    await listAgain(known);
+    await readUnread(known, signal);
+    const others = matching(known.byHash.get(key.hash) ?? [], key);
     if (others.length > 0) return others;
-    throw noRecording(folder, key, all);
+    throw await noRecording(known, key, signal);
   };
-  return async (key) => {
+  return async (key, signal) => {
     const name = `${key.hash} ${key.scope}`;
-    const found = runs.get(name) ?? { paths: await find(key), taken: 0 };
+    const found = runs.get(name) ?? { paths: await find(key, signal), taken: 0 };
     // Of two calls that searched at the same time, the first counts.
     const run = runs.get(name) ?? found;
     runs.set(name, run);
     return run.paths[Math.min(run.taken++, run.paths.length - 1)] as string;
   };
+}
+
+/** What is known of a folder: a request costs the same however many recordings it has. */
+interface KnownFolder {
+  folder: string;
+  /** The folder's own time when it was listed, and the wall clock then, ms. */
+  mtimeMs: number;
+  listedAt: number;
+  /** In the recorded order. */
+  files: readonly ListedFile[];
+  /** By the hash in their names. */
+  named: Map<string | undefined, ListedFile[]>;
+  unread: ListedFile[];
+  heads: Map<string, ReadFile | undefined>;
+  /** What was read, in the recorded order: all, by the hashes, and by method and path. */
+  read: readonly ReadFile[];
+  byHash: Map<string, ReadFile[]>;
+  byPlace: Map<string, ReadFile[]>;
+}
+
+function unknownFolder(folder: string): KnownFolder {
+  const lists = { files: [], unread: [], read: [] };
+  const maps = { named: new Map(), heads: new Map(), byHash: new Map(), byPlace: new Map() };
+  return { folder, mtimeMs: Number.NaN, listedAt: 0, ...lists, ...maps };
+}
+
+/** The time of a folder that was changed twice within this time can be the same, ms. */
+const settledMs = 2000;
+
+/** Lists a folder, unless nothing was added or renamed since. Throws like `openIndex`. */
+async function listAgain(known: KnownFolder): Promise<KnownFolder> {
+  const { folder, heads } = known;
+  const listedAt = Date.now();
+  const { mtimeMs = Number.NaN } = await stat(folder).catch(() => ({}) as { mtimeMs?: number });
+  if (mtimeMs === known.mtimeMs && known.listedAt - mtimeMs > settledMs) return known;
+  const files = await listSome(folder);
+  const named: KnownFolder['named'] = new Map();
+  for (const file of files) addTo(named, file.shownHash, file);
+  const unread = files.filter(({ path }) => heads.get(path) === undefined);
+  return Object.assign(known, { mtimeMs, listedAt, files, named, unread });
+}
+
+/** So many files are read, or compared, in one turn of the event loop. */
+const turnFiles = 50;
+
+/** Reads what is new. Calls at the same time share the work. Throws the signal's reason. */
+async function readUnread(known: KnownFolder, signal: AbortSignal): Promise<void> {
+  const { heads } = known;
+  if (known.unread.length === 0 && known.read.length > 0) return;
+  for (let count = 1; known.unread.length > 0; count++) {
+    const file = known.unread.pop() as ListedFile;
+    heads.set(file.path, tryReadHead(file));
+    if (count % turnFiles === 0) await nextTurn();
+    signal.throwIfAborted();
+  }
+  const read = known.files.flatMap(({ path }) => heads.get(path) ?? []);
+  const byHash: KnownFolder['byHash'] = new Map();
+  const byPlace: KnownFolder['byPlace'] = new Map();
+  for (const file of read) {
+    for (const hash of new Set([file.hash, file.changedHash])) addTo(byHash, hash, file);
+    addTo(byPlace, `${file.request.method} ${file.request.path}`, file);
+  }
+  Object.assign(known, { read, byHash, byPlace });
+}
+
+function addTo<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
 }
 
 /** The paths of the recordings of a request: those of the same gateway, else all, as a replay need not name a gateway. */
@@ -148,25 +213,41 @@ interface ReadFile extends ListedFile, RecordingHead {
 /** Skips files that are not recordings or cannot be read. */
 async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {
   const read: ReadFile[] = [];
-  for (const file of files) {
-    const found = await readRecordingHead(file).catch(() => undefined);
+  for (const [at, file] of files.entries()) {
+    if (at % turnFiles === turnFiles - 1) await nextTurn();
+    const found = tryReadHead(file);
     if (found !== undefined) read.push(found);
   }
   return read;
 }
 
-async function readRecordingHead(file: ListedFile): Promise<ReadFile | undefined> {
-  const head = parseHead(await readFirstLine(file.path));
-  if (head === undefined) return undefined;
-  const { method, path, body } = head.request;
-  return { ...file, ...head, changedHash: sha256(requestText(path, body, method)) };
+function tryReadHead(file: ListedFile): ReadFile | undefined {
+  try {
+    const head = parseHead(readFirstLine(file.path));
+    if (head === undefined) return undefined;
+    const { method, path, body } = head.request;
+    return { ...file, ...head, changedHash: sha256(requestText(path, body, method)) };
+  } catch {
+    return undefined;
+  }
 }
 
+/** A request is compared with so many recordings. */
+const mostCompared = 200;
+
 /** The error with the nearest recording and what differs. */
-function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]): Error {
+async function noRecording(
+  { folder, read, byPlace }: KnownFolder,
+  key: RequestKey,
+  signal: AbortSignal,
+): Promise<Error> {
   const wanted = JSON.parse(key.text) as RecordedRequest;
+  const isMany = read.length > mostCompared;
+  const compared = isMany ? (byPlace.get(`${wanted.method} ${wanted.path}`) ?? read).slice(0, mostCompared) : read;
   let nearest: { path: string; found: Difference[] } | undefined;
-  for (const { path, request } of files) {
+  for (const [at, { path, request }] of compared.entries()) {
+    if (at % turnFiles === turnFiles - 1) await nextTurn();
+    signal.throwIfAborted();
     const found: Difference[] = [];
     for (const member of ['method', 'path', 'body'] as const) compare(member, request[member], wanted[member], found);
     if (!nearest || distance(found) < distance(nearest.found)) nearest = { path, found };
@@ -175,7 +256,8 @@ function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]
   if (!nearest) return settingError(what, { reason: 'no-recording' });
   const lines = describeDifferences(nearest.found);
   const name = basename(nearest.path);
-  return settingError(`${what}; the nearest is ${name}: ${lines.join('; ')}`, { reason: 'no-recording', value: name });
+  const which = isMany ? `the nearest of ${compared.length} that were compared` : 'the nearest';
+  return settingError(`${what}; ${which} is ${name}: ${lines.join('; ')}`, { reason: 'no-recording', value: name });
 }
 
 /** A value that differs between two requests; undefined on the side that does not have it. */

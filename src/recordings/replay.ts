@@ -23,7 +23,7 @@ export async function openReplay(folder: string): Promise<Fetch> {
   const take = await openIndex(folder);
   return async (request, { signal, onSent }) => {
     signal.throwIfAborted();
-    const path = await take(await describeRequest(request));
+    const path = await take(await describeRequest(request), signal);
     onSent?.();
     return playRecording(path, request, { signal });
   };
@@ -118,7 +118,7 @@ function createFinder({
 /** Undefined if the file is not a recording of a complete reply with status 200, or was removed. */
 export async function checkRecording(path: string, isComplete: IsComplete): Promise<UsableRecording | undefined> {
   try {
-    const head = parseHead(await readFirstLine(path));
+    const head = parseHead(readFirstLine(path));
     if (head === undefined) return undefined;
     const request = { method: head.request.method, url: new URL('http://recording') };
     const { signal } = new AbortController();

@@ -166,6 +166,28 @@ const batchMemory = {
   },
 };
 
+/**
+ * What a request costs where there are ten times as many recordings, and a hundred times.
+ * @param {number} count @param {'found' | 'missed'} kind @returns {Row}
+ */
+function recordedGrowth(count, kind) {
+  const side = kind === 'found' ? kind : 'product';
+  return {
+    id: `recorded-${kind}-${count}`,
+    what: `a recorded request ${kind} among ${count.toLocaleString('en')}, processor time`,
+    against: 'among 200',
+    unit: 'x',
+    raw: 'ms',
+    atMost: () => 1.5,
+    needs: ['recorded-200', `recorded-${count}`],
+    read: (medians) => {
+      const product = pick(medians, `recorded-${count}`, side, 'wallMs');
+      const rival = pick(medians, 'recorded-200', side, 'wallMs');
+      return { value: product / rival, product, rival };
+    },
+  };
+}
+
 /** Wall time by itself. @param {Pick<Row, 'id' | 'what'> & { atMost: number }} row @returns {Row} */
 function wall({ atMost, ...row }) {
   return {
@@ -262,6 +284,10 @@ export const rows = [
     from: 'shared-30',
     side: 'group',
   }),
+  recordedGrowth(2000, 'found'),
+  recordedGrowth(20_000, 'found'),
+  recordedGrowth(2000, 'missed'),
+  recordedGrowth(20_000, 'missed'),
   wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB', atMost: 1500 }),
   packed({
     id: 'tarball',

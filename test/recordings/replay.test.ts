@@ -1,6 +1,15 @@
-import { appendFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import fs, {
+  appendFileSync,
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openCache, openReplay } from '../../src/recordings/replay.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { answers, type BodyStep, calm, messagesRequest, readBody, recorderFor } from './fetch-under-test.ts';
@@ -176,4 +185,51 @@ test('a caller that leaves before it reads its reply does not keep equal request
   const waiting = fetch(messagesRequest(), calm);
   left.abort();
   expect(await text(waiting)).toBe('second');
+});
+
+describe('a large folder', () => {
+  const many = (count: number): Promise<string> =>
+    recorded(
+      Array.from({ length: count }, (_, at) => [String(at)]),
+      Array.from({ length: count }, (_, at) => ({ model: 'm', prompt: `recorded ${at}` })),
+    );
+
+  test('is read once: later requests without a recording read only what was added', async () => {
+    const folder = await many(30);
+    utimesSync(folder, 1, 1);
+    const { ask } = await play(folder);
+    const opens = vi.spyOn(fs, 'openSync');
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      opens.mockRestore();
+      syncBuiltinESMExports();
+    });
+    const opened = (): number => opens.mock.calls.filter(([path]) => String(path).startsWith(folder)).length;
+    for (const _ of [1, 2]) {
+      await expect(ask({ model: 'm', prompt: 'other' })).rejects.toThrow('the nearest is messages-m-');
+      expect(opened()).toBe(30);
+    }
+    const [name = ''] = readdirSync(folder);
+    copyFileSync(join(folder, name), join(folder, 'by-hand.jsonl'));
+    await expect(ask({ model: 'm', prompt: 'other' })).rejects.toThrow('no recording in');
+    expect(opened()).toBe(31);
+    expect(await text(ask({ model: 'm', prompt: 'recorded 7' }))).toBe('7');
+  });
+
+  test('is compared with in part: the error says of how many', async () => {
+    const { ask } = await play(await many(201));
+    await expect(ask({ model: 'm', prompt: 'other' })).rejects.toThrow(
+      /; the nearest of 200 that were compared is messages-m-[0-9a-f]{16}-1\.jsonl: body\.prompt: recorded "recorded /,
+    );
+  });
+
+  test('is read in pieces: a search ends with its signal, and the next one goes on with it', async () => {
+    const fetch = await openReplay(await many(200));
+    const stop = new AbortController();
+    setImmediate(() => stop.abort(new Error('the time is over')));
+    const other = messagesRequest({ model: 'm', prompt: 'other' });
+    const waiting = fetch(other, { ...calm, signal: stop.signal });
+    await expect(waiting).rejects.toThrow('the time is over');
+    await expect(fetch(other, calm)).rejects.toThrow('no recording in');
+  });
 });

@@ -2,6 +2,7 @@ import { batchOf, pictureBatch } from './batches.js';
 import { gallery } from './gallery.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
+import { recorded } from './recordings.js';
 import { sharedBy } from './sharing.js';
 import { delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
 
@@ -21,6 +22,9 @@ export const experiments = {
   'batch-2000': batchOf(2000, 13),
   'batch-20000': batchOf(20_000, 1),
   'batch-images': pictureBatch,
+  'recorded-200': recorded(200),
+  'recorded-2000': recorded(2000),
+  'recorded-20000': recorded(20_000),
   'shared-1': sharedBy(1),
   'shared-8': sharedBy(8),
   'shared-30': sharedBy(30),

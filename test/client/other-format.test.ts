@@ -213,6 +213,36 @@ test('a request goes from responses to completions where the service says that',
   await client.close();
 });
 
+test('a fallback goes out in the format that is named for it, and a job of the flex lane at full price too', async () => {
+  const { env, paths, sent, refusal } = await serveOne({ in: 'completions', message: noCompletions });
+  const gone = 'The model `m` does not exist or you do not have access to it.';
+  Object.defineProperty(refusal, 'message', { get: () => (sent.at(-1)?.model === 'm' ? gone : noCompletions) });
+  const ran = await run(['text', 'hi', '--fallback', 'n', '--effort', 'high'], { env });
+  expect(ran).toMatchObject({ code: 0, stdout: '{"a":1}\n' });
+  expect(paths).toEqual([chatPath, chatPath, other]);
+  expect(sent.map(({ model }) => model)).toEqual(['m', 'n', 'n']);
+  expect(sent[2]).toMatchObject({ reasoning: { effort: 'high' } });
+
+  const busy = { status: 429, headers: json, body: '{"error":{"message":"Resource unavailable","type":"x"}}' };
+  const { replied, ...second } = await serveOne({ in: 'completions', message: noCompletions });
+  replied.push(busy);
+  const flex = [
+    '--lane',
+    'flex',
+    '--lane-fallback',
+    'live',
+    '--retries',
+    '0',
+    '--output',
+    join(scratchFolder(), 'out'),
+  ];
+  const jobs = join(scratchFolder(), 'jobs.jsonl');
+  writeFileSync(jobs, '{"prompt":"a"}\n');
+  expect(await run(['batch', jobs, ...flex], { env: second.env })).toMatchObject({ code: 0 });
+  expect(second.sent.map((each) => 'service_tier' in each)).toEqual([true, true, false, false]);
+  expect(second.paths).toEqual([chatPath, other, chatPath, other]);
+});
+
 test('a service that names each format in the other is asked twice, and its last refusal is the error', async () => {
   const { env, paths, refusal } = await serveOne({ in: 'completions', message: noCompletions });
   Object.defineProperty(refusal, 'in', { get: () => (paths.length === 1 ? 'completions' : 'responses') });

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { dig, key, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { png } from '../../replies/deviation.ts';
 
 /** What a batch API answers; a reply that does not come is a status of 0. */
 export interface Spoken {
@@ -78,7 +79,10 @@ export function anthropicApi(gateway: GatewayUnderTest): BatchApi {
   };
 }
 
-export function openAiApi(gateway: GatewayUnderTest, endpoint: 'chat/completions' | 'responses'): BatchApi {
+export function openAiApi(
+  gateway: GatewayUnderTest,
+  endpoint: 'chat/completions' | 'responses' | 'images/edits',
+): BatchApi {
   const speak = speaker(gateway, { authorization: `Bearer ${key}` });
   const read = async (file: unknown): Promise<unknown[]> =>
     typeof file === 'string' ? linesOf((await speak('GET', `/v1/files/${file}/content`)).text) : [];
@@ -87,7 +91,12 @@ export function openAiApi(gateway: GatewayUnderTest, endpoint: 'chat/completions
       const url = `/v1/${endpoint}`;
       const lines = ids.map((custom_id) => {
         const turns = [{ role: 'user', content: custom_id }];
-        const body = { model, ...(endpoint === 'responses' ? { input: turns } : { messages: turns }) };
+        const asked = {
+          'chat/completions': { messages: turns },
+          responses: { input: turns },
+          'images/edits': { prompt: custom_id, images: [{ image_url: `data:image/png;base64,${png}` }] },
+        };
+        const body = { model, ...asked[endpoint] };
         return `${JSON.stringify({ custom_id, method: 'POST', url, body })}\n`;
       });
       const form = new FormData();

@@ -24,6 +24,12 @@ async function ended(api: BatchApi, id: string): Promise<unknown> {
   return got?.json;
 }
 
+it('edits of pictures are requests of a batch too', async () => {
+  const api = openAiApi(gateway, 'images/edits');
+  const created = await api.create('local-edit', ['a']);
+  expect(await api.results(await ended(api, api.idOf(created.json)))).toEqual(['a 200']);
+});
+
 describe.each(apis)('%s', (title, api) => {
   const name = title.replace(' responses', '');
   const ok = name === 'OpenAI' ? '200' : 'succeeded';

@@ -15,6 +15,7 @@ import {
 } from '../files/temp-file.ts';
 import type { JsonObject } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
+import { undrawnExtensions } from '../vendors/image-types.ts';
 import { isImageExtension, knownExtensions, sameExtension } from './image-type.ts';
 import { type CandidateNames, candidateNames, givenNames, type OutputPlan } from './naming.ts';
 import type { StoredBlob } from './types.ts';
@@ -45,7 +46,7 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
     if (stats && !stats.isFile() && !stats.isDirectory()) throw specialFile(plan.output);
   }
   // Without an extension, an image of any type has the name.
-  const extensions = plan.extension === undefined ? knownExtensions() : [plan.extension];
+  const extensions = plan.extension === undefined ? drawnExtensions() : [plan.extension];
   for (const extension of extensions) {
     for (const name of givenNames(plan, extension)) await checkName(name, options);
   }
@@ -57,7 +58,7 @@ async function checkOtherTypes(plan: OutputPlan, { cwd, inputs = [] }: OutputChe
   const { extension } = plan;
   if (extension === undefined || !isImageExtension(extension)) return;
   const sent = new Set(inputs.map((path) => resolve(cwd, path)));
-  const others = knownExtensions().filter((other) => !sameExtension(other, extension));
+  const others = drawnExtensions().filter((other) => !sameExtension(other, extension));
   for (const name of others.flatMap((other) => givenNames(plan, other))) {
     if (sent.has(resolve(cwd, name)) || !(await findStats(resolve(cwd, name)))) continue;
     throw settingError(`${JSON.stringify(name)} already exists, and its type decides the name of an image`, {
@@ -65,6 +66,11 @@ async function checkOtherTypes(plan: OutputPlan, { cwd, inputs = [] }: OutputChe
       value: `${plan.stem}-2.${extension}`,
     });
   }
+}
+
+/** A photo beside the name of an image is no earlier output of the same name. */
+function drawnExtensions(): string[] {
+  return knownExtensions().filter((extension) => !undrawnExtensions.has(extension));
 }
 
 /** Whether a name is a place for images: a folder, a template, or a file with the extension of an image. */

@@ -29,6 +29,9 @@ export const notInBatches: Readonly<Partial<Record<ServiceName, NotInBatches>>> 
   openai: { models: /^gpt-image-2\.6-/, instead: 'gpt-image-2' },
 };
 
+/** The extensions of images that people send, and that no service is known to draw: those above make PNG, and these types. */
+export const undrawnExtensions: ReadonlySet<string> = new Set(['heic', 'heif', 'bmp', 'tiff']);
+
 /** What a service is known to refuse of an input image. */
 interface RefusedImages {
   types: RegExp;

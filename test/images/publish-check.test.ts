@@ -28,7 +28,8 @@ function prepare(): string {
   const cwd = scratchFolder();
   mkdirSync(join(cwd, 'folder'));
   mkdirSync(join(cwd, 'dir.png'));
-  for (const name of ['cat.png', 'many-2.png', 'bare.webp', 'side.png.json']) writeFileSync(join(cwd, name), 'old');
+  for (const name of ['cat.png', 'many-2.png', 'bare.webp', 'side.png.json', 'photo.heic', 'scan.tiff'])
+    writeFileSync(join(cwd, name), 'old');
   symlinkSync('nowhere', join(cwd, 'dangling.png'));
   return cwd;
 }
@@ -42,6 +43,8 @@ test.each<[string, Case]>([
   ['a dangling link with force', { output: 'dangling.png', force: true }],
   ['a template', { output: 'folder/{slug}-{n}.{ext}' }],
   ['a name whose other extension is taken, with --force', { output: 'bare.png', force: true }],
+  ['the name of a photo that no service draws', { output: 'photo.webp' }],
+  ['the name of a scan, without an extension', { output: 'scan' }],
   ['one of many if a later name is taken', { output: 'many.png' }],
   ['a taken sidecar without --sidecar', { output: 'side.png' }],
   ['a name of 251 bytes', { output: `${'x'.repeat(247)}.png` }],

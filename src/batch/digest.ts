@@ -1,6 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type Body, type BodyValue, type Upload, isUpload } from '../body.ts';
+import type { KnownFiles } from '../files/known-files.ts';
 import type { Shard } from './types.ts';
 
 /** The first 64 bits of the SHA-256 of an id, as two unsigned halves. */
@@ -42,12 +43,16 @@ export interface Digest {
  */
 export async function digestRequest(
   { path, body, origin }: { path: string; body: Body; origin?: string | undefined },
-  onBytes?: (bytes: number) => void,
+  { onBytes, known }: { onBytes?: ((bytes: number) => void) | undefined; known?: KnownFiles } = {},
 ): Promise<Digest> {
   const hashes = new Map<Upload, string>();
   const uploads = uploadsIn(body);
   const files = uploads.filter(({ url }) => url === undefined);
-  for (const upload of files) hashes.set(upload, await hashUpload(upload, onBytes));
+  for (const upload of files) {
+    const { source } = upload;
+    const hashed = (): Promise<string> => hashUpload(upload, onBytes);
+    hashes.set(upload, await (known && typeof source === 'string' ? known(source, 'sha256', hashed) : hashed()));
+  }
   const text = `${origin ?? ''}${path}\n${canonical(body, hashes)}`;
   const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
   return { request: hash('sha256', text, 'hex').slice(0, 16), hasUrls: files.length < uploads.length, characters };

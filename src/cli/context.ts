@@ -1,3 +1,4 @@
+import type { KnownFiles } from '../files/known-files.ts';
 import type { Command } from 'commander';
 import type { Result, ResultImage, ToolCall } from '../client/index.ts';
 import type { Meter } from '../cost/types.ts';
@@ -169,6 +170,8 @@ export interface InputContext {
   readonly ui: Notes;
   readonly stdin: Stdin;
   readonly command: string;
+  /** What the jobs of a batch share of their files; others read each file. */
+  readonly known?: KnownFiles | undefined;
   atEnd(cleanup: () => Promise<void>): void;
 }
 

@@ -134,6 +134,33 @@ const batch = {
   },
 };
 
+/**
+ * What grows with its work and no faster: the quotient of two sides at each of three sizes, of which the greatest counts.
+ * @param {Pick<Row, 'id' | 'what' | 'against'> & { atMost: number, sizes: [string, string, string] }} row names of experiments
+ * @returns {Row}
+ */
+function atEachSize({ sizes, atMost, ...row }) {
+  return {
+    ...row,
+    unit: 'x',
+    raw: 'ms',
+    atMost: () => atMost,
+    needs: sizes,
+    read: (medians) => {
+      const walls = (/** @type {string} */ side) => sizes.map((size) => pick(medians, size, side, 'wallMs'));
+      const [products, rivals] = [walls('product'), walls('rival')];
+      const quotients = products.map((product, at) => product / (rivals[at] ?? Number.NaN));
+      const also = sizes.map((size, at) => `${size} ${quotients[at]?.toFixed(2)}`).join(', ');
+      return {
+        value: Math.max(...quotients),
+        product: products[2] ?? Number.NaN,
+        rival: rivals[2] ?? Number.NaN,
+        also,
+      };
+    },
+  };
+}
+
 /** @type {Row} */
 const longBatch = {
   id: 'batch-20000',
@@ -288,6 +315,13 @@ export const rows = [
   recordedGrowth(20_000, 'found'),
   recordedGrowth(2000, 'missed'),
   recordedGrowth(20_000, 'missed'),
+  atEachSize({
+    id: 'batch-shared',
+    what: 'dry run of 20,000 rows that share a schema, 8 MiB and a picture',
+    against: 'rows without files',
+    atMost: 3,
+    sizes: ['files-200', 'files-2000', 'files-20000'],
+  }),
   wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB', atMost: 1500 }),
   packed({
     id: 'tarball',

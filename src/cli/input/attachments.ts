@@ -7,7 +7,7 @@ import { usageError } from '../../errors.ts';
 import type { Media } from '../../formats/plain-request.ts';
 import { makeRereadable, readInputImage, spool, type Spooling } from '../../images/input.ts';
 import { sniffMedia } from '../../images/media-type.ts';
-import { decodeText, isStdin, isUrl, isUtf16, shownUrl, unreadableFile, urlForFile } from './input-files.ts';
+import { decodeText, isStdin, isUrl, isUtf16, readAgain, shownUrl, unreadableFile, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { InputContext } from '../context.ts';
@@ -78,6 +78,7 @@ export async function openInputImages(
   { hash = false, flag = '-i' } = {},
 ): Promise<Attached[]> {
   const { context } = reading;
+  const { known = readAgain } = context;
   const images: Attached[] = [];
   for (const typed of words) {
     const { path, name, declaredType, origin } = await openInput(flag, typed, reading);
@@ -88,7 +89,7 @@ export async function openInputImages(
     const label = `${flag} ${quoteWord(name)}`;
     const instead =
       flag === '-i' && takesFiles(context) ? `to send a file of another type: --attach ${shellWord(name)}` : undefined;
-    const image = await readInputImage(path, { label, hash, declaredType, instead });
+    const image = await known(path, 'picture', () => readInputImage(path, { label, hash, declaredType, instead }));
     await warnOfSize(name, image.bytes, context);
     images.push({
       mimeType: image.mimeType,
@@ -127,6 +128,7 @@ export async function readAttachments(
   reading: InputReading & { takesTextFiles?: boolean },
   { flag = '--attach' } = {},
 ): Promise<Media[]> {
+  const { known = readAgain } = reading.context;
   const files: Media[] = [];
   for (const typed of words) {
     const opened = await openInput(flag, typed, reading);
@@ -135,13 +137,15 @@ export async function readAttachments(
       files.push({ mimeType: 'application/octet-stream', data: createUpload(noBytes, 0, origin), title });
       continue;
     }
-    const { bytes, mimeType, isText } = await readFileFacts(path, opened, flag).catch((error: unknown) => {
-      throw unreadableFile(flag, name, error);
-    });
+    const { bytes, mimeType, isText } = await known(path, 'facts', () => readFileFacts(path, opened, flag)).catch(
+      (error: unknown) => {
+        throw unreadableFile(flag, name, error);
+      },
+    );
     await warnOfSize(name, bytes, reading.context);
     const isSentAsText = isText && !reading.takesTextFiles;
     const data = isSentAsText
-      ? decodeText(await readFile(path), `${flag} ${quoteWord(name)}`)
+      ? await known(path, 'text', async () => decodeText(await readFile(path), `${flag} ${quoteWord(name)}`))
       : createUpload(path, bytes, origin);
     files.push({ mimeType, data, title });
   }

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { readReason } from '../../files/file-reason.ts';
+import type { KnownFiles } from '../../files/known-files.ts';
 import { openOnce } from '../../files/open-once.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
@@ -20,11 +21,16 @@ export function isStdin(path: string): boolean {
 
 /** The text of a file flag; `-` is stdin. Throws GatewayError usage: unreadable, too large, not UTF-8. */
 export async function readTextFlag(flag: string, path: string, context: InputContext): Promise<string> {
-  const bytes = isStdin(path)
-    ? await readBounded(context.stdin.claim(flag), `${flag} -: stdin`)
-    : await readUserFile(flag, path, context.io.cwd);
-  return decodeText(bytes, `${flag}: ${isStdin(path) ? 'stdin' : quoteWord(path)}`);
+  if (isStdin(path))
+    return decodeText(await readBounded(context.stdin.claim(flag), `${flag} -: stdin`), `${flag}: stdin`);
+  const { known = readAgain, io } = context;
+  return known(resolve(io.cwd, path), 'text', async () =>
+    decodeText(await readUserFile(flag, path, io.cwd), `${flag}: ${quoteWord(path)}`),
+  );
 }
+
+/** For who reads each file once: nothing of it is kept. */
+export const readAgain: KnownFiles = (_path, _what, read) => read();
 
 /** The bytes of a file that the user named. */
 export async function readUserFile(flag: string, path: string, cwd: string): Promise<Uint8Array> {

@@ -1,4 +1,4 @@
-import { batchOf, pictureBatch } from './batches.js';
+import { batchOf, pictureBatch, sharedFiles } from './batches.js';
 import { gallery } from './gallery.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
@@ -28,6 +28,9 @@ export const experiments = {
   'shared-1': sharedBy(1),
   'shared-8': sharedBy(8),
   'shared-30': sharedBy(30),
+  'files-200': sharedFiles(200),
+  'files-2000': sharedFiles(2000),
+  'files-20000': sharedFiles(20_000),
   gallery,
   tarball,
 };

@@ -1,7 +1,7 @@
 // Batches: many small requests at 32 at once, against a server that takes 20 ms for each; big pictures at 16 at once.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mebibyte } from '../server/bodies.js';
+import { mebibyte, noisePng } from '../server/bodies.js';
 import { bareNode, sampleOf } from './experiment.js';
 import { writeJobs } from './jobs.js';
 
@@ -65,6 +65,29 @@ export const pictureBatch = {
     bare: (lab) => bareNode(lab, true),
   },
 };
+
+/**
+ * A dry run of rows that share a schema, a paper of 8 MiB and a picture, beside one of as many rows without files.
+ * @param {number} rows @returns {Experiment}
+ */
+export function sharedFiles(rows) {
+  /** @param {object} files @returns {Side} */
+  const dryRun = (files) => async (lab) => {
+    const folder = lab.folder();
+    try {
+      writeFileSync(join(folder, 'schema.json'), '{"type":"object","properties":{"name":{"type":"string"}}}');
+      writeFileSync(join(folder, 'paper.pdf'), `%PDF-1.7\n${'x'.repeat(8 * mebibyte)}`);
+      writeFileSync(join(folder, 'photo.png'), noisePng(mebibyte));
+      const jobs = writeJobs(folder, rows);
+      const flags = ['--dry-run', '--defaults', JSON.stringify({ command: 'chat', ...files })];
+      return sampleOf(await lab.product(['batch', jobs, '-o', join(folder, 'out'), ...flags], extras));
+    } finally {
+      lab.drop(folder);
+    }
+  };
+  const files = { schema: 'schema.json', attach: ['paper.pdf'], image: ['photo.png'] };
+  return { rounds: 2, command: 'batch', memory: true, sides: { product: dryRun(files), rival: dryRun({}) } };
+}
 
 /** @param {Lab} lab @param {number} jobs @param {(file: string, folder: string) => Promise<Run>} run */
 async function withJobs(lab, jobs, run) {

@@ -12,6 +12,7 @@ import { formatFacts } from '../../../formats/format.ts';
 import { notInBatches } from '../../../vendors/image-types.ts';
 import { serviceNames, services } from '../../../vendors/services.ts';
 import { getErrorCode, usageError } from '../../../errors.ts';
+import { createKnownFiles, type KnownFiles } from '../../../files/known-files.ts';
 import { readReason } from '../../../files/file-reason.ts';
 import type { JsonValue } from '../../../json.ts';
 import type { Settings, Use } from '../../../settings/types.ts';
@@ -26,7 +27,7 @@ import { inputUrls } from '../../../cli/input/input-files.ts';
 import type { FetchedFiles } from '../../../cli/input/attachments.ts';
 import { type ConnectionFlags, readSettings } from '../../../cli/run/settings.ts';
 
-/** Builds requests of jobs; settings and schemas are read once each. */
+/** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
 export interface RequestBuilder {
   /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
   check(job: Job, origin: string): Promise<PreparedJob>;
@@ -83,7 +84,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { name: file, adviseVariable = adviseVars } = source;
   const settings = new Map<string, Promise<Settings>>();
   const compile = compileOnce(context.signal);
-  const openInputs = createInputContexts(context, source.folder);
+  const known = createKnownFiles();
+  const openInputs = createInputContexts(context, { folder: source.folder, known });
   const quiet = { ...context, ui: { ...context.ui, warn: ignoreWrite, detail: ignoreWrite } };
   const fetcher = openUrlFetcher(flags, context);
 
@@ -135,7 +137,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         const path = [built.post.path, ...(job.parents ?? []).map(({ name, request }) => `@${name} ${request}`)].join(
           '\n',
         );
-        const digest = await digestRequest({ path, body: withoutLane(built), origin: elsewhere }, onHashed);
+        const identity = { path, body: withoutLane(built), origin: elsewhere };
+        const digest = await digestRequest(identity, { onBytes: onHashed, known });
         const { atEnd } = inputs;
         const fetchInputs = async (deadline: Deadline): Promise<PreparedRequest> => {
           // The inputs have warned before.
@@ -261,7 +264,10 @@ interface JobInputs {
 }
 
 /** Paths are relative to the folder of the jobs, nothing is printed, and stdin is not read. */
-function createInputContexts({ io, signal, ui }: Context, folder: string): (command: string) => JobInputs {
+function createInputContexts(
+  { io, signal, ui }: Context,
+  { folder, known }: { folder: string; known: KnownFiles },
+): (command: string) => JobInputs {
   const files = { cwd: folder, stdin: io.stdin };
   const stdin = { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin };
   return (command) => {
@@ -275,6 +281,7 @@ function createInputContexts({ io, signal, ui }: Context, folder: string): (comm
         signal,
         stdin,
         command,
+        known,
         ui: { note: ignoreWrite, notice: ignoreWrite, detail: ignoreWrite, warn },
         atEnd: (cleanup) => void cleanups.unshift(cleanup),
       },

@@ -1,0 +1,54 @@
+import { stat } from 'node:fs/promises';
+
+/** What is known of a file: its text, the type and size of a picture, the type of another file, its SHA-256. */
+type Known = 'text' | 'picture' | 'facts' | 'sha256';
+
+/**
+ * What `read` makes of a file. What it made before is given again as long as size, time and number of the file stay the same:
+ * the thousand rows of a table share a schema and a picture. A pipe or a device is read each time.
+ */
+export type KnownFiles = <Value>(path: string, what: Known, read: () => Promise<Value>) => Promise<Value>;
+
+interface Entry {
+  mark: string;
+  bytes: number;
+  value: Promise<unknown>;
+}
+
+/** What is kept at most: values, and bytes of texts in all. What was not used for the longest time goes first. */
+const most = { values: 1000, bytes: 64 * 1024 * 1024 };
+
+export function createKnownFiles(): KnownFiles {
+  const entries = new Map<string, Entry>();
+  let bytes = 0;
+  const forget = (key: string): void => {
+    bytes -= entries.get(key)?.bytes ?? 0;
+    entries.delete(key);
+  };
+  return async <Value>(path: string, what: Known, read: () => Promise<Value>): Promise<Value> => {
+    const stats = await stat(path, { bigint: true }).catch(() => undefined);
+    if (stats === undefined || !stats.isFile() || stats.size === 0n) return read();
+    const key = `${what} ${path}`;
+    const { dev, ino, size, mtimeNs, ctimeNs } = stats;
+    const mark = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+    const known = entries.get(key);
+    forget(key);
+    const entry =
+      known?.mark === mark
+        ? known
+        : { mark, bytes: what === 'text' ? Number(size) : 0, value: read() as Promise<unknown> };
+    entries.set(key, entry);
+    bytes += entry.bytes;
+    for (const oldest of entries.keys()) {
+      if (entries.size <= most.values && bytes <= most.bytes) break;
+      forget(oldest);
+    }
+    try {
+      return (await entry.value) as Value;
+    } catch (error) {
+      // What failed once may be right when the next row asks.
+      if (entries.get(key) === entry) forget(key);
+      throw error;
+    }
+  };
+}

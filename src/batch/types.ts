@@ -151,6 +151,8 @@ export interface MovedRecord {
   type: 'moved';
   id: string;
   to?: string | undefined;
+  /** Its number in the file, if its id there is one. */
+  number?: number | undefined;
   line: number;
   at: number;
 }

@@ -87,6 +87,27 @@ describe('rows without a column for their ids', () => {
     expect(server.bodies).toHaveLength(6);
   });
 
+  test('reports have the order of the table after it was sorted, and sorted back', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['a', 'b', 'c']);
+    await batch(argv);
+    const order = async (): Promise<(string | undefined)[]> =>
+      (await batch(['export', 'out'])).stdout.match(/(?<=^.*),[abc],/gm)?.map((cell) => cell[1]) ?? [];
+    writeRows(folder, ['c', 'b', 'a']);
+    expect((await batch(argv)).stderr).toContain('2 jobs moved in rows.csv');
+    expect(await order()).toEqual(['c', 'b', 'a']);
+    // A cell that nothing uses becomes longer: no row moved.
+    folder.write('rows.csv', folder.read('rows.csv').replace('c-key', '"c\nkey"'));
+    expect((await batch(argv)).stderr).not.toContain('jobs moved');
+    writeRows(folder, ['a', 'b', 'c']);
+    expect((await batch(argv)).stderr).toContain('2 jobs moved in rows.csv');
+    expect(await order()).toEqual(['a', 'b', 'c']);
+    expect(server.bodies).toHaveLength(3);
+  });
+
   test('a row that comes back has its result again', async ({ server, folder, batch }) => {
     writeRows(folder, ['a', 'b']);
     await batch(argv);

@@ -85,7 +85,7 @@ export function newBatchState(): BatchState {
     providerBatches: new Map(),
     failures: new Map(),
     lastAt: 0,
-    hasMoved: false,
+    numbers: new Map(),
     torn: false,
     durationMs: 0,
   };
@@ -124,12 +124,12 @@ function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
   state.beganAt ??= record.at;
 }
 
-function applyMove({ id, to, line }: MovedRecord, state: BatchState): void {
+function applyMove({ id, to, number, line }: MovedRecord, state: BatchState): void {
   const row = state.index.find(id);
   if (row < 0) return;
   state.index.setPlace(row, line);
-  if (to === undefined) state.hasMoved = true;
-  else renameJob({ id, to }, state);
+  if (number !== undefined) state.numbers.set(row, number);
+  if (to !== undefined) renameJob({ id, to }, state);
 }
 
 function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void {

@@ -187,8 +187,8 @@ export interface BatchState {
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
   lastAt: number;
-  /** Some jobs are known by other ids than their numbers in the file. */
-  hasMoved: boolean;
+  /** The numbers that jobs have in the file, by their rows, where they moved: their ids are those that they had first. */
+  numbers: Map<number, number>;
   /** Ids by the place of the job in its file, where they are not those that it has there; of a run. */
   knownIds?: ReadonlyMap<number, string> | undefined;
   /** The last line has no end: a crash cut it, and it is ignored. */

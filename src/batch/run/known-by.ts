@@ -24,6 +24,12 @@ export interface KnownBy {
 /** An id that is a number: that of a row, of a line, or of one of several jobs of them. */
 const numberedId = /^((?:row-)?(\d+))(?:-\d+)?(?:\+.*)?$/;
 
+/** The number that an id is; undefined if it is none. */
+export function toNumber(id: string): number | undefined {
+  const digits = numberedId.exec(id)?.[2];
+  return digits === undefined ? undefined : Number(digits);
+}
+
 /** What `--vary` added to an id. */
 const variedBy = (id: string): string => /\+.*$/.exec(id)?.[0] ?? '';
 const withoutVariation = (id: string): string => id.slice(0, id.length - variedBy(id).length);

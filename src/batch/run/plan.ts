@@ -4,7 +4,7 @@ import type { Batch, BatchPolicy, Job, JobState, MovedRecord, PreparedJob, Ready
 import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
 import { type JobIndex, markRemoved, renameJob } from '../folder/state.ts';
-import { findKnown, type Stray } from './known-by.ts';
+import { findKnown, type Stray, toNumber } from './known-by.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
@@ -22,8 +22,9 @@ export interface BatchPlan {
   left: number;
   /** Jobs of the journal that the file does not name any more. */
   removed: string[];
-  /** Jobs of the journal that have another place in the file now, or another id. */
+  /** Jobs of the journal that have another place in the file now, or another id; and how many have another number. */
   moves: Omit<MovedRecord, 'at'>[];
+  moved: number;
   /** The ids of the jobs whose results a job uses, by its id. */
   parents: Map<string, string[]>;
   /** A sum over all ids of the file. */
@@ -57,6 +58,7 @@ export function emptyPlan(origin: string): BatchPlan {
     ...counts,
     removed: [],
     moves: [],
+    moved: 0,
     parents: new Map(),
     list: '',
     origin,
@@ -212,6 +214,16 @@ function findMoves(planning: Planning, before: ReturnType<JobIndex['remember']>)
   return isOpen ? [] : renames.map(({ id, to, line }) => ({ type: 'moved', id, to, line }));
 }
 
+/** Counts a job whose number in the file is another one than before. Once some moved, what tells their order is written down for all. */
+function addMove({ id, fileId = id, line }: Job, known: { row: number; line: number }, planning: Planning): void {
+  const { plan, state } = planning;
+  const number = toNumber(fileId);
+  const hasMoved = number !== (state.numbers.get(known.row) ?? toNumber(id));
+  if (hasMoved) plan.moved++;
+  const isOrdered = state.numbers.size === 0 && state.knownIds === undefined;
+  if (hasMoved || (!isOrdered && line !== known.line)) plan.moves.push({ type: 'moved', id, number, line });
+}
+
 function addStray({ id, line, isNumbered = false }: Job, request: string, planning: Planning): void {
   const previous = planning.previous && { id: planning.previous.id, line: planning.previous.line };
   planning.strays?.push({ place: planning.plan.total, line, id, request, isNumbered, previous });
@@ -257,8 +269,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const isKnown = row < planning.known;
   if (!isKnown || index.requestOf(row) !== request) addStray(job, request, planning);
   planning.hasOther ||= isKnown && job.isNumbered === true && index.requestOf(row) !== request;
-  if (isKnown && state.knownIds?.has(plan.total) && line !== job.line)
-    plan.moves.push({ type: 'moved', id: job.id, line: job.line });
+  if (isKnown && job.isNumbered) addMove(job, { row, line }, planning);
   const isEdited = index.stateOf(row) !== 'new' && (isStale || index.requestOf(row) !== request);
   const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
   const decision = decideOn(row, request, { ...planning, isRedone, isStale });

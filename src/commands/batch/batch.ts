@@ -300,9 +300,8 @@ async function noteResume({ plan, facts, context, source, flags, state }: Runnin
 }
 
 /** Jobs that have another place or another id in the file, and are the same. */
-function describeMoves({ moves }: BatchPlan, { name, nameJobs }: JobSource): string[] {
+function describeMoves({ moves, moved }: BatchPlan, { name, nameJobs }: JobSource): string[] {
   const renamed = moves.filter(({ to }) => to !== undefined).length;
-  const moved = moves.length - renamed;
   const lines: string[] = [];
   if (moved > 0)
     lines.push(

@@ -151,7 +151,7 @@ async function openNamedJobs(folders: readonly BatchFolder[], flags: ExportFlags
 
 /** What a job is known by whose id is its number in the file: once jobs have moved, that is no number any more. */
 function createNumbering(folders: readonly BatchFolder[]): (job: Pick<Job, 'id' | 'line'>) => string {
-  if (!folders.some(({ state }) => state.hasMoved)) return ({ id }) => id;
+  if (!folders.some(({ state }) => state.numbers.size > 0)) return ({ id }) => id;
   const ids = new Map<number, string[]>();
   for (const { state } of folders)
     for (const [row, id] of [...state.index.ids()].entries()) {

@@ -1,6 +1,6 @@
 import { type RequestBody, segmentBody, segmentForm, withLength } from '../body.ts';
 import { usageError } from '../errors.ts';
-import { describeCut, findOtherOperation, type Placed, placeOperation } from '../formats/base-path.ts';
+import { describeCut, type Placed, placeOperation, refuseOtherOperation } from '../formats/base-path.ts';
 import { byAuthUse, getAuthUseFormat, keyFacts, type AnyApiRequest } from '../formats/format.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import type { AuthUse } from '../formats/types.ts';
@@ -42,12 +42,7 @@ export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warn
     throw usageError('no base URL is set', "give createClient a baseUrl, or a service: 'gemini'");
   const url = parseBaseUrl(typeof baseUrl === 'string' ? baseUrl : baseUrl.href);
   const format = options.format ?? service.formats.text ?? 'content';
-  const other = findOtherOperation(url.pathname.replace(/\/$/, ''), format);
-  if (other !== undefined)
-    throw usageError(
-      `the base URL ends with ${other.end}, which the ${format} format does not have`,
-      `choose the ${other.format} format, or leave that end out`,
-    );
+  refuseOtherOperation(url, format);
   const endpoint = {
     service: name,
     baseUrl: url,

@@ -1,3 +1,4 @@
+import { usageError } from '../errors.ts';
 import type { FormatName } from './types.ts';
 
 /** Operations that people paste behind a base URL. Content and messages have them behind the version, which is cut with them. */
@@ -22,21 +23,23 @@ export function findPastedEnd(basePath: string, format: FormatName): string | un
   return operation ?? (isWhole(format) ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
 }
 
-/** The end of a base URL that is an operation of OpenAI's, in a format that has none of them, and the format that has it. */
-export function findOtherOperation(
-  basePath: string,
-  format: FormatName,
-): { end: string; format: 'completions' | 'responses' } | undefined {
-  const [end] = (!isWhole(format) && openaiOperation.exec(basePath)) || [];
-  return end === undefined ? undefined : { end, format: end.endsWith('/responses') ? 'responses' : 'completions' };
-}
-
-const openaiOperation = /\/(?:chat\/completions|v\d+\/(?:completions|responses|images\/(?:generations|edits)))$/;
-
 /** The same in words, for a URL; undefined if nothing is cut. */
 export function describeCut(url: URL, format: FormatName): string | undefined {
   const cut = findPastedEnd(url.pathname.replace(/\/$/, ''), format);
   return cut && `${cut} at the end of the base URL is cut: the paths of the service begin with it`;
+}
+
+const openaiOperation = /\/(?:chat\/completions|v\d+\/(?:completions|responses|images\/(?:generations|edits)))$/;
+
+/** Throws GatewayError usage for a base URL that ends with an operation of OpenAI's, in a format that has none of them. */
+export function refuseOtherOperation({ pathname }: URL, format: FormatName): void {
+  const [end] = (!isWhole(format) && openaiOperation.exec(pathname.replace(/\/$/, ''))) || [];
+  if (end === undefined) return;
+  const other = end.endsWith('/responses') ? 'responses' : 'completions';
+  throw usageError(
+    `the base URL ends with ${end}, which the ${format} format does not have`,
+    `choose the ${other} format, or leave that end out`,
+  );
 }
 
 /** A base URL, as far as it decides where operations are. */

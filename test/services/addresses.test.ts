@@ -168,6 +168,8 @@ test.each([
   const ran = await run(argv, { env: { GATEWAY_API_KEY: key } });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(`, which the ${format} format does not have\n  choose the ${other} format, or leave`);
+  const examined = await run(['doctor', '--format', format, '--base-url', baseUrl.replace('host', '127.0.0.1:9')]);
+  expect(examined.stdout).toMatch(new RegExp(`^FAILED +base URL .*, which the ${format} format does not have$`, 'm'));
 });
 
 const json = { 'content-type': 'application/json' };

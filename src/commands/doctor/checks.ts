@@ -13,7 +13,7 @@ import { type SettingRow, settingRows, type SettingsPlace } from '../../settings
 import type { LoadedConfig, PartialSettings, Use } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { arch, platform } from 'node:process';
-import { describeCut, findPastedEnd } from '../../formats/base-path.ts';
+import { describeCut, findPastedEnd, refuseOtherOperation } from '../../formats/base-path.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';
 import { version } from '../../version.ts';
 
@@ -165,6 +165,7 @@ export const addressRow: CheckStep<GatewaySubject> = {
     const { baseUrl, allowHttp, format, use } = getFirstSettings(examined);
     if (baseUrl === undefined) throw missingError({ ...examined.surveyed.place, use }, ['base URL']);
     const url = readAddress(baseUrl, allowHttp.value);
+    refuseOtherOperation(url, format.value);
     const { pathname } = url;
     const text = describeCut(url, format.value);
     const cut = findPastedEnd(pathname.replace(/\/$/, ''), format.value) ?? '';

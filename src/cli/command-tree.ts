@@ -110,7 +110,7 @@ export const tree: Tree = {
     ],
     commands: {
       init: leaf('ask for a profile and write it', () => import('../commands/config/init.ts'), 'configInitCommand'),
-      path: leaf('print where the config file is, and all else that is read or written', config, 'configPathCommand'),
+      path: leaf('print where the config file is', config, 'configPathCommand'),
       list: leaf('print every setting with its origin, keys redacted', config, 'configListCommand'),
       get: leaf('print one setting', config, 'configGetCommand'),
       set: leaf('write one setting; - reads it from stdin or asks', config, 'configSetCommand'),

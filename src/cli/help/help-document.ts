@@ -99,7 +99,9 @@ const batch = `${counts} skipped usage cost[].amount cost[].currency costUnknown
 const atService = 'atService[].batch atService[].mark atService[].model atService[].jobs atService[].submittedAt';
 const config = 'path profile';
 const sums = (list: string): string =>
-  ['currency', 'requests', 'unknown', 'amount', 'savedRequests', 'saved'].map((key) => `${list}[].${key}`).join(' ');
+  ['currency', 'requests', 'unknown', 'amount', 'savedRequests', 'saved', 'told']
+    .map((key) => `${list}[].${key}`)
+    .join(' ');
 const recording = ['id', 'file', 'recorded', 'method', 'path', 'model', 'status', 'ended', 'bytes'];
 
 /**
@@ -136,11 +138,7 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   recover: { result, 'recovery-files': 'files[].path files[].savedAt files[].command files[].job' },
   serve: { serve: 'url port apiKey env.* unset[]' },
   'config init': { config: `${config} exists` },
-  'config path': {
-    config: `${config} exists`,
-    places:
-      'places[].name places[].path places[].holds places[].writtenBy variables[].variables[] variables[].for telemetry',
-  },
+  'config path': { config: `${config} exists` },
   'config list': { config: `${config} exists profiles[] settings.*.value settings.*.from` },
   'config get': { config: `${config} key value from` },
   'config set': { config: `${config} key` },
@@ -176,6 +174,8 @@ const documents: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       'checks[].name checks[].profile checks[].state checks[].text checks[].fix checks[].class',
       'settings[].key settings[].uses[] settings[].value settings[].from',
     ].join(' '),
+    files:
+      'files[].path files[].holds files[].writtenBy files[].exists variables[].variables[] variables[].for set[] telemetry',
   },
   mcp: { 'mcp-config': 'client file entry' },
   completion: { completion: 'shell script' },

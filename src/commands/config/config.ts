@@ -167,17 +167,11 @@ function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: re
   );
 }
 
-/** `config path`: where the file is, or would be; with `--all` every place and variable. */
+/** `config path`: where the file is, or would be. */
 export function configPathCommand(command: Command): Action {
   command.usage('[flags]');
-  setExamples(command, [
-    'gateway-cli config path',
-    '"$EDITOR" "$(gateway-cli config path)"',
-    'gateway-cli config path --all        # every file, folder and variable that is read or written',
-  ]);
-  addFlags(command, 'Flags', { all: { flags: '--all', text: 'every file, folder and variable that is used unasked' } });
-  return async ({ io, root }, _words, flags) => {
-    if ((flags as { all?: true }).all) return (await import('./places.ts')).printPlaces({ io, root });
+  setExamples(command, ['gateway-cli config path', '"$EDITOR" "$(gateway-cli config path)"']);
+  return async ({ io, root }) => {
     const path = await configPath(io);
     if (!root.json) return io.stdout.write(`${path}\n`);
     const { exists, config } = await readConfig(path);

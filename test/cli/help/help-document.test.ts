@@ -174,7 +174,6 @@ test('help --json names the keys of every document that a command prints, and no
     ['config get', ['models.text']],
     ['config list', []],
     ['config path', []],
-    ['config path', ['--all']],
     ['config unset', ['models.text']],
     ['batch run', [...batch, '-o', 'out', ...shard]],
     ...['1', '2'].map((index): [string, string[]] => [
@@ -197,6 +196,7 @@ test('help --json names the keys of every document that a command prints, and no
       ['--by', by, '--since', '7d'],
     ]),
     ['doctor', []],
+    ['doctor', ['--files']],
     ['completion', ['bash']],
     ['mcp', ['--print-config', 'codex']],
   ];

@@ -16,7 +16,7 @@ test('doctor --files lists each folder that is read or written, and the variable
     expect(stdout).toContain(join(home, path));
   for (const path of ['STATE/gateway-cli/recovered', 'CACHE/gateway-cli/models', 'CACHE/gateway-cli/lessons'])
     expect(stdout).toContain(join(home, path));
-  expect(stdout).toContain('Variables that are set: GATEWAY_CONFIG, OPENAI_API_KEY\n');
+  expect(stdout).toContain('Of these are set: GATEWAY_CONFIG, OPENAI_API_KEY\n');
   expect(stdout).toContain('There is no telemetry.');
   expect(stdout).not.toContain('canary');
   const { stdout: json } = await run(['doctor', '--files', '--json'], { env });
@@ -30,6 +30,6 @@ test('doctor --files knows every variable that the source reads by its name', as
     .map(([, name = '']) => name);
   const env = { ...Object.fromEntries(read.map((name) => [name, '/x'])), GITHUB_ACTIONS: 'false', CI: 'false' };
   const { stdout } = await run(['doctor', '--files', '--json'], { env });
-  const { variables } = JSON.parse(stdout) as { variables: string[] };
-  expect(variables).toEqual([...new Set(read)].toSorted());
+  const { set } = JSON.parse(stdout) as { set: string[] };
+  expect(set).toEqual([...new Set(read)].toSorted());
 });

@@ -13,6 +13,7 @@ export interface SessionEntry {
   path: string;
   /** Last change, ms since 1970. */
   changed: number;
+  bytes: number;
 }
 
 const extension = '.jsonl';
@@ -39,20 +40,25 @@ export async function makeSessionsFolder(): Promise<string> {
   return folder;
 }
 
+/** The names of the sessions in any order; no file is looked at. Throws GatewayError usage. */
+export async function listSessionNames(): Promise<string[]> {
+  const files = await listFolder(await sessionsFolder(), 'sessions');
+  return files.filter((file) => file.endsWith(extension)).map((file) => file.slice(0, -extension.length));
+}
+
 /** The named sessions, the newest first. Throws GatewayError usage. */
 export async function listSessions(): Promise<SessionEntry[]> {
   const folder = await sessionsFolder();
-  const names = await listFolder(folder, 'sessions');
-  const files = names.filter((name) => name.endsWith(extension));
-  const entries = await Promise.all(files.map((file) => readSessionEntry(folder, file)));
+  const names = await listSessionNames();
+  const entries = await Promise.all(names.map((name) => readSessionEntry(folder, name)));
   return entries.flat().toSorted((a, b) => b.changed - a.changed || a.name.localeCompare(b.name));
 }
 
 /** Nothing if it was removed meanwhile or is not a file. */
-async function readSessionEntry(folder: string, file: string): Promise<SessionEntry[]> {
-  const path = join(folder, file);
+async function readSessionEntry(folder: string, name: string): Promise<SessionEntry[]> {
+  const path = join(folder, name + extension);
   const stats = await stat(path).catch(() => undefined);
-  return stats?.isFile() ? [{ name: file.slice(0, -extension.length), path, changed: stats.mtimeMs }] : [];
+  return stats?.isFile() ? [{ name, path, changed: stats.mtimeMs, bytes: stats.size }] : [];
 }
 
 /** The last written session. Throws GatewayError usage if there is none. */

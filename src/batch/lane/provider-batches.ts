@@ -104,12 +104,13 @@ export function addToProviderBatch(
   known.bounds.push(bound);
 }
 
-/** When the first of some provider batches was submitted, and when the first of them expires: `submitted 5 min ago, expires in 23 h` */
-export function describeTimes(providerBatches: readonly ProviderBatch[], now: number): string {
+/** When the first of some provider batches was submitted, and when the first of them expires, or did: `submitted 5 min ago, expires in 23 h` */
+export function describeTimes(providerBatches: readonly Pick<ProviderBatch, 'at' | 'lastsMs'>[], now: number): string {
   const since = Math.max(0, now - Math.min(...providerBatches.map(({ at }) => at)));
   const left = providerBatches.flatMap(({ at, lastsMs }) => (lastsMs === undefined ? [] : at + lastsMs - now));
-  const expires = left.length === 0 ? '' : `, expires in ${timeText(Math.max(0, Math.min(...left)))}`;
-  return `submitted ${timeText(since)} ago${expires}`;
+  const first = Math.min(...left);
+  const expires = first < 0 ? `, expired ${timeText(-first)} ago` : `, expires in ${timeText(first)}`;
+  return `submitted ${timeText(since)} ago${left.length === 0 ? '' : expires}`;
 }
 
 /** The mark of a provider batch that is paid from a budget. */

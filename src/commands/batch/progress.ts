@@ -10,6 +10,9 @@ const liveMs = 250;
 
 const lineMs = 10_000;
 
+/** The rate is of this time: what was long ago says nothing about how long the rest takes. */
+const recentMs = 30_000;
+
 /** A line that is drawn while a run goes on. */
 export interface LiveLine {
   stop(): void;
@@ -23,15 +26,17 @@ export function showProgress(
 ): LiveLine {
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
   const spinner = live ? ui.progress('sending') : undefined;
+  const first = progress();
+  const hasEarlier = totalTokens(first.usage) > 0 || describeCost(first) !== '';
+  const seen = [{ ended: 0, elapsedMs: 0 }];
   const show = (): void => {
-    const { usage, spending, ...facts } = progress();
-    const text = progressText({
-      toSend,
-      ...facts,
-      tokens: totalTokens(usage),
-      cost: describeSpending({ ...spending, unknown: 0 }),
-      elapsedMs: io.elapsed() - startedAt,
-    });
+    const now = progress();
+    const { usage, spending: _, ...facts } = now;
+    const elapsedMs = io.elapsed() - startedAt;
+    while (seen[1] !== undefined && elapsedMs - seen[1].elapsedMs >= recentMs) seen.shift();
+    const shown = { toSend, ...facts, elapsedMs, before: seen[0], hasEarlier };
+    const text = progressText({ ...shown, tokens: totalTokens(usage), cost: describeCost(now) });
+    seen.push({ ended: facts.ended, elapsedMs });
     if (spinner) spinner.update(text);
     else void ui.note(text);
   };
@@ -42,6 +47,11 @@ export function showProgress(
       spinner?.stop();
     },
   };
+}
+
+/** What is known of it. */
+function describeCost({ spending }: RunProgress): string {
+  return describeSpending({ ...spending, unknown: 0 });
 }
 
 /** What is shown while results are waited for that the service makes. */
@@ -117,25 +127,33 @@ interface ProgressFacts {
   toSend: number;
   ended: number;
   failed: number;
+  /** Of all runs of the folder, as the cost. */
   tokens: number;
   /** Empty if it is not known. */
   cost?: string;
+  /** Earlier runs have spent some of it. */
+  hasEarlier?: boolean;
   elapsedMs: number;
+  /** How far it was half a minute ago, or at its start. */
+  before?: { ended: number; elapsedMs: number } | undefined;
   /** ms until a pause that the gateway asked for is over. */
   pausedMs: number;
 }
 
-/** One line for people: done, failed, rate, tokens, time left. */
-export function progressText({ toSend, ended, failed, tokens, cost = '', elapsedMs, pausedMs }: ProgressFacts): string {
-  const perSecond = elapsedMs > 0 ? (ended / elapsedMs) * 1000 : 0;
+/** One line for people: done, failed, rate, tokens, time left. What earlier runs have spent is in a sentence of its own. */
+export function progressText(facts: ProgressFacts): string {
+  const { toSend, ended, failed, tokens, cost = '', elapsedMs, pausedMs } = facts;
+  const { before = { ended: 0, elapsedMs: 0 }, hasEarlier = false } = facts;
+  const perSecond = elapsedMs > before.elapsedMs ? ((ended - before.ended) / (elapsedMs - before.elapsedMs)) * 1000 : 0;
   const parts = [`${ended}/${toSend}`];
   if (failed > 0) parts.push(`${failed} failed`);
   if (ended > 0) parts.push(rateText(perSecond));
-  if (tokens > 0) parts.push(`${short(tokens)} tokens`);
-  if (cost !== '') parts.push(cost);
+  const spent = [...(tokens > 0 ? [`${short(tokens)} tokens`] : []), ...(cost === '' ? [] : [cost])];
+  if (!hasEarlier) parts.push(...spent);
   if (pausedMs > 0) parts.push(`paused for ${timeText(Math.ceil(pausedMs / 1000) * 1000)}`);
-  else if (ended > 0 && ended < toSend) parts.push(`${timeText(((toSend - ended) / perSecond) * 1000)} left`);
-  return parts.join(', ');
+  else if (perSecond > 0 && ended < toSend) parts.push(`${timeText(((toSend - ended) / perSecond) * 1000)} left`);
+  const text = parts.join(', ');
+  return hasEarlier && spent.length > 0 ? `${text}; in all runs: ${spent.join(', ')}` : text;
 }
 
 function rateText(perSecond: number): string {

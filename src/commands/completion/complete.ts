@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { listPrompts } from '../../cli/input/named-prompts.ts';
-import { listSessions } from '../../chat/session-path.ts';
+import { listSessionNames } from '../../chat/session-path.ts';
 import type { Action } from '../../cli/context.ts';
 import { commandRows, isRepeatable, orDefault, topics } from '../../cli/help/help.ts';
 import { services } from '../../vendors/services.ts';
@@ -132,7 +132,7 @@ async function completeFlagValue({ argChoices, long, flags }: Option, { line, io
   if (long === '--model') return toCompletion(await models(line, io));
   if (long === '--profile' || long === '--upstream') return toCompletion(await profiles(io));
   if (long === '--template') return toCompletion(await listPromptNames(io), true);
-  if (long === '--session') return toCompletion(await listSessionNames(), true);
+  if (long === '--session') return toCompletion(await sessionNames(), true);
   return toCompletion([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
 }
 
@@ -148,7 +148,7 @@ async function completeArgument(
   if (name === 'key') return toCompletion(configKeys);
   if (name === 'value|-') return toCompletion(listKeyValues(words[0] ?? ''));
   if (name === 'profile') return toCompletion(await profiles(io));
-  if (/^(name|session)s?\b/.test(name)) return toCompletion(await listSessionNames(), true);
+  if (/^(name|session)s?\b/.test(name)) return toCompletion(await sessionNames(), true);
   return toCompletion([], isPath(name));
 }
 
@@ -176,8 +176,8 @@ async function listPromptNames(io: Io): Promise<string[]> {
   return (await listPrompts(io).catch(() => [])).map(({ name }) => name);
 }
 
-async function listSessionNames(): Promise<string[]> {
-  return (await listSessions().catch(() => [])).map(({ name }) => name);
+async function sessionNames(): Promise<string[]> {
+  return listSessionNames().catch(() => []);
 }
 
 /** Models of the environment, the profile, the service and the saved list; offline the local ones. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { describeTimes } from '../../../src/batch/index.ts';
 import { parseRate } from '../../../src/commands/batch/flags.ts';
 import { createPacer } from '../../../src/batch/run/pace.ts';
 import { paceRetries } from '../../../src/batch/run/live.ts';
@@ -91,10 +92,29 @@ describe('the live line', () => {
     ['very slow', { ended: 1, elapsedMs: 600_000 }, '1/100, 0.1/min, 16 h 30 min left'],
     ['with failures', { ended: 10, failed: 2, elapsedMs: 10_000 }, '10/100, 2 failed, 1.0/s, 1 min 30 s left'],
     ['paused', { ended: 10, elapsedMs: 10_000, pausedMs: 4200 }, '10/100, 1.0/s, paused for 5 s'],
+    [
+      'after a slow start',
+      { ended: 60, elapsedMs: 130_000, before: { ended: 30, elapsedMs: 100_000 } },
+      '60/100, 1.0/s, 40 s left',
+    ],
+    ['stalled', { ended: 60, elapsedMs: 130_000, before: { ended: 60, elapsedMs: 100_000 } }, '60/100, 0.0/min'],
+    [
+      'after another run',
+      { ended: 20, elapsedMs: 10_000, tokens: 1234, cost: '$0.10', hasEarlier: true },
+      '20/100, 2.0/s, 40 s left; in all runs: 1.2k tokens, $0.10',
+    ],
     ['at the end', { ended: 100, elapsedMs: 10_000, tokens: 2_500_000 }, '100/100, 10/s, 2.5M tokens'],
   ])('%s', (_, more, expected) => {
     expect(progressText({ ...facts, ...more })).toBe(expected);
   });
+});
+
+test.each([
+  ['under way', 23, 'submitted 1 h 0 min ago, expires in 23 h 0 min'],
+  ['past its day', -2, 'submitted 26 h 0 min ago, expired 2 h 0 min ago'],
+])('a batch of the service says when it expires, or that it has: %s', (_, left, expected) => {
+  const hour = 3_600_000;
+  expect(describeTimes([{ at: 0, lastsMs: 24 * hour }], (24 - left) * hour)).toBe(expected);
 });
 
 describe('the summary', () => {

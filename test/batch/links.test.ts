@@ -45,7 +45,7 @@ describe('a job that uses the result of another one', () => {
     // A picture that is made again makes those that were made with it edited.
     const again = await batch(['--redo', 'hero']);
     expect(again).toMatchObject({ code: 14 });
-    expect(again.stderr).toContain('2 jobs were edited since an earlier run sent them: sea, wood\n');
+    expect(again.stderr).toContain('2 jobs were sent with a result that another job replaces: sea, wood\n');
     expect(await batch(['--redo', 'hero', '--accept-changes'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(6);
     expect(await batch()).toMatchObject({ code: 0 });

@@ -101,10 +101,10 @@ interface Planning extends PlanOptions {
   plan: BatchPlan;
   sum: IdHash;
   /**
-   * The first edited jobs that are not sent, how many there are, whether all of them failed before, and the text whose last line
-   * break is all that was changed.
+   * The first edited jobs that are not sent, how many there are, whether all of them failed before or used a result that is older
+   * than that of now, and the text whose last line break is all that was changed.
    */
-  changed: { ids: string[]; jobs: number; areFailed: boolean; lineBreakOf: string | undefined };
+  changed: { ids: string[]; jobs: number; areFailed: boolean; areStale: boolean; lineBreakOf: string | undefined };
   /** Number of jobs that the folder knows, and those of the file that it does not know so. */
   known: number;
   strays: Stray[] | undefined;
@@ -167,7 +167,7 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     ...options,
     plan: emptyPlan(''),
     sum: { high: 0, low: 0 },
-    changed: { ids: [], jobs: 0, areFailed: true, lineBreakOf: 'the prompt' },
+    changed: { ids: [], jobs: 0, areFailed: true, areStale: true, lineBreakOf: 'the prompt' },
     known: index.size,
     strays,
     hasOther: false,
@@ -278,6 +278,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   if (decision === 'changed') {
     if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
     changed.areFailed &&= index.stateOf(row) === 'failed';
+    changed.areStale &&= index.requestOf(row) === request;
     const earlier = { request: index.requestOf(row), origin: plan.origin };
     changed.lineBreakOf &&= await planning.findLineBreak(job, earlier);
   }
@@ -385,7 +386,7 @@ export function decide(
 export function changedError(
   ids: readonly string[],
   count: number,
-  { areFailed = false, lineBreakOf }: { areFailed?: boolean; lineBreakOf?: string | undefined } = {},
+  { areFailed = false, areStale = false, lineBreakOf }: Partial<Planning['changed']> = {},
 ): GatewayError {
   const flag = areFailed ? '--retry-failed' : '--accept-changes';
   const more = count > ids.length ? ` and ${count - ids.length} more` : '';
@@ -394,7 +395,9 @@ export function changedError(
   const back = lineBreakOf ? 'to send nothing again: put the line break back as it was\n' : '';
   return new GatewayError(
     'batch-locked',
-    `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}`,
+    areStale
+      ? `${what} sent with a result that another job replaces: ${ids.join(', ')}${more}`
+      : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}`,
     {
       hint: `${back}to send just those again: ${flag}; to keep both: another folder with -o`,
       sent: 'no',

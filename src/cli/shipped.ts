@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
 
 /** The files of the package where they are inside of a single executable: its first lines put this here. */
 interface Inside {
@@ -24,9 +23,9 @@ export async function listShipped(folder: string): Promise<string[]> {
   return inside?.list(folder) ?? readdir(new URL(folder, packageRoot));
 }
 
-/** A thread that runs a file of the package. */
-export function startShipped(path: string): Worker {
-  return inside ? new Worker(inside.read(path), { eval: true }) : new Worker(new URL(path, packageRoot));
+/** What a thread that runs a file of the package is made of. */
+export function shippedThread(path: string): [string | URL, { eval: boolean }] {
+  return inside ? [inside.read(path), { eval: true }] : [new URL(path, packageRoot), { eval: false }];
 }
 
 /** The words that start this program. */

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { GatewayError, getErrorMessage, usageError } from '../../errors.ts';
 import { isObject, type JsonValue, parseFlat } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
-import { startShipped } from '../shipped.ts';
+import { shippedThread } from '../shipped.ts';
 import { findJson } from './find-json.ts';
 import type { SchemaQuestion, SchemaReport } from './schema-worker.ts';
 
@@ -117,7 +117,7 @@ async function askNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Lim
   };
   if (signal?.aborted) endSoon();
   else signal?.addEventListener('abort', endSoon, { once: true });
-  const worker = (thread ??= startShipped('dist/schema-worker.js'));
+  const worker = (thread ??= new Worker(...shippedThread('dist/schema-worker.js')));
   // It holds the process only while it is waited for.
   worker.ref();
   try {

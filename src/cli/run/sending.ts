@@ -1,4 +1,4 @@
-import { openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { type AnswerFlags, planTextImages } from '../output/print.ts';
 import type { ImagePlan, ImageOutput } from '../output/save-images.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
@@ -8,7 +8,6 @@ import { createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
 import { type Client, createLateStore, mostImages } from '../../client/index.ts';
 import { getErrorCode, GatewayError } from '../../errors.ts';
-import { closeQuietly } from '../../files/temp-file.ts';
 
 /** Where images go that come with a text. */
 export async function planBesideText(
@@ -99,6 +98,12 @@ export function requireDescriptors(): void {
       cause: error,
     });
   } finally {
-    for (const descriptor of opened) closeQuietly(descriptor);
+    for (const descriptor of opened) {
+      try {
+        closeSync(descriptor);
+      } catch {
+        // Nothing was written to it.
+      }
+    }
   }
 }

@@ -1,8 +1,9 @@
-// Puts what a release needs into a folder: the tarball to publish, its notes, and the Homebrew formula that installs it.
+// Puts what a release needs into a folder: the tarball to publish, its notes and those of all releases before, the Homebrew formula that
+// installs it, the packages that are in it (SBOM), and checksums.
 //   node .scripts/release.js <folder>
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,17 +21,57 @@ mkdirSync(folder, { recursive: true });
 // Built by the pack itself: `prepack`.
 const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--pack-destination', folder));
 const tarball = readFileSync(join(folder, filename));
-writeFileSync(join(folder, 'notes.md'), notes());
+const tags = run('git', 'tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname')
+  .split('\n')
+  .filter(Boolean);
+const earlier = tags.filter((tag) => tag !== `v${version}`);
+writeFileSync(join(folder, 'notes.md'), notesOf(version, 'HEAD', earlier[0]));
 writeFileSync(join(folder, `${name}.rb`), formula(createHash('sha256').update(tarball).digest('hex')));
+writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(sbom(), null, 2)}\n`);
+const older = earlier.map((tag, at) => notesOf(tag.slice(1), tag, earlier[at + 1]));
+writeFileSync(join(folder, 'CHANGELOG.md'), [notesOf(version, 'HEAD', earlier[0]), ...older].join('\n'));
+const sums = readdirSync(folder)
+  .filter((file) => file !== 'SHA256SUMS')
+  .toSorted()
+  .map(
+    (file) =>
+      `${createHash('sha256')
+        .update(readFileSync(join(folder, file)))
+        .digest('hex')}  ${file}\n`,
+  );
+writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 
-/** The subjects of the commits since the last release that changed what is in the package, the newest first. */
-function notes() {
-  const earlier = run('git', 'tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname').split('\n');
-  const last = earlier.find((tag) => tag !== '' && tag !== `v${version}`);
-  const head = `# ${name} ${version}\n\n`;
+/** The subjects of the commits of a release that changed what is in the package, the newest first. */
+function notesOf(release, end, last) {
+  const head = `# ${name} ${release}\n\n`;
   if (last === undefined) return `${head}The first release. ${description}.\n`;
-  const subjects = run('git', 'log', '--format=- %s', `${last}..HEAD`, '--', 'src', 'bin', 'package.json', 'README.md');
+  const subjects = run(
+    'git',
+    'log',
+    '--format=- %s',
+    `${last}..${end}`,
+    '--',
+    'src',
+    'bin',
+    'package.json',
+    'README.md',
+  );
   return `${head}Changes since ${last.slice(1)}:\n\n${subjects}\n`;
+}
+
+/** The packages whose code is in the bundle, as CycloneDX; nothing in it differs from one run to the next. */
+function sbom() {
+  const { serialNumber: _, ...document } = JSON.parse(run('npm', 'sbom', '--sbom-format', 'cyclonedx'));
+  delete document.metadata.timestamp;
+  const licences = join(root, 'dist/THIRD-PARTY-LICENSES.txt');
+  const text = existsSync(licences) ? readFileSync(licences, 'utf8') : '';
+  const bundled = new Set(text.split('\n').map((line) => line.split(' (')[0]));
+  const components = document.components.filter((part) => bundled.has(`${part.name} ${part.version}`));
+  const refs = new Set([document.metadata.component['bom-ref'], ...components.map((part) => part['bom-ref'])]);
+  const dependencies = document.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => refs.has(other)) }));
+  return { ...document, components, dependencies };
 }
 
 function formula(sha256) {

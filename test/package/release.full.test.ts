@@ -32,6 +32,8 @@ describe('a release', () => {
     const manifest = { name: 'gateway-cli', version: '1.1.0', description: 'It draws', license: 'MIT', files: ['src'] };
     const scripts = { prepack: 'node .scripts/manifest.js strip', postpack: 'node .scripts/manifest.js restore' };
     writeFileSync(join(cwd, 'package.json'), JSON.stringify({ ...manifest, type: 'module', scripts }));
+    mkdirSync(join(cwd, '.github'));
+    writeFileSync(join(cwd, '.github/repository'), 'https://example.com/a/gateway-cli\n');
     commit('src/a.js', 'Draw cats');
     release();
     expect(written('notes.md')).toBe('# gateway-cli 1.1.0\n\nThe first release. It draws.\n');
@@ -48,7 +50,18 @@ describe('a release', () => {
     expect(formula).toContain(`sha256 "${createHash('sha256').update(tarball).digest('hex')}"`);
     expect(formula).toMatch(/^class GatewayCli < Formula$/m);
     const published = execFileSync('tar', ['-xzOf', join(cwd, 'out', basename(url)), 'package/package.json']);
-    expect(JSON.parse(published.toString())).toEqual({ ...manifest, type: 'module' });
+    const home = 'https://example.com/a/gateway-cli';
+    const links = {
+      homepage: `${home}#readme`,
+      bugs: `${home}/issues`,
+      repository: { type: 'git', url: `git+${home}.git` },
+    };
+    expect(JSON.parse(published.toString())).toEqual({ ...manifest, type: 'module', ...links });
+    expect(written('CHANGELOG.md')).toBe(
+      '# gateway-cli 1.1.0\n\nChanges since 1.0.0:\n\n- Draw dogs\n\n# gateway-cli 1.0.0\n\nThe first release. It draws.\n',
+    );
+    expect(JSON.parse(written('sbom.json'))).toMatchObject({ bomFormat: 'CycloneDX', components: [] });
+    execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: join(cwd, 'out') });
     expect(git('status', '--porcelain')).toBe('');
   });
 });
@@ -70,3 +83,32 @@ test.skipIf(!isFull)('the steps of the Dockerfile install the program', { timeou
   const ran = await shell(`${folder}/global/bin/${program} text --offline hi`);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
 });
+
+test.skipIf(!isFull)(
+  'two builds of one commit are the same bytes, and name the packages that are in them',
+  { timeout: 600_000 },
+  () => {
+    const [first, second] = ['one', 'another-place'].map((name) => {
+      const clone = join(scratchFolder(), name);
+      execFileSync('git', ['clone', '-q', root, clone]);
+      cpSync(join(root, 'node_modules'), join(clone, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+      execFileSync(process.execPath, ['.scripts/release.js', 'release'], { cwd: clone, stdio: 'pipe' });
+      return join(clone, 'release');
+    }) as [string, string];
+    const sums = readFileSync(join(first, 'SHA256SUMS'), 'utf8');
+    expect(readFileSync(join(second, 'SHA256SUMS'), 'utf8')).toBe(sums);
+    expect(sums.match(/\S+$/gm)).toEqual([
+      'CHANGELOG.md',
+      expect.stringMatching(/^gateway-cli-.*\.tgz$/),
+      'gateway-cli.rb',
+      'notes.md',
+      'sbom.json',
+    ]);
+    const { components } = JSON.parse(readFileSync(join(first, 'sbom.json'), 'utf8')) as {
+      components: { name: string }[];
+    };
+    const names = components.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['undici', 'commander', 'valibot']));
+    expect(names).not.toContain('vitest');
+  },
+);

@@ -19,7 +19,9 @@ function links() {
   const address = existsSync(place) ? readFileSync(place, 'utf8').trim() : '';
   if (address === '') return {};
   const repository = { type: 'git', url: `git+${address}.git` };
-  return { homepage: `${address}#readme`, bugs: `${address}/issues`, repository };
+  // The name in the registry of MCP is `<host>.<owner>/<name>`, and `server.json` has the same.
+  const mcpName = address.replace(/^https:\/\/github\.com\//, 'io.github.');
+  return { homepage: `${address}#readme`, bugs: `${address}/issues`, repository, mcpName };
 }
 
 const steps = {

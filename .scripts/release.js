@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -28,6 +28,8 @@ const earlier = tags.filter((tag) => tag !== `v${version}`);
 writeFileSync(join(folder, 'notes.md'), notesOf(version, 'HEAD', earlier[0]));
 writeFileSync(join(folder, `${name}.rb`), formula(createHash('sha256').update(tarball).digest('hex')));
 writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(sbom(), null, 2)}\n`);
+const server = mcpServer();
+if (server) writeFileSync(join(folder, 'server.json'), `${JSON.stringify(server, null, 2)}\n`);
 const older = earlier.map((tag, at) => notesOf(tag.slice(1), tag, earlier[at + 1]));
 writeFileSync(join(folder, 'CHANGELOG.md'), [notesOf(version, 'HEAD', earlier[0]), ...older].join('\n'));
 const sums = readdirSync(folder)
@@ -57,6 +59,36 @@ function notesOf(release, end, last) {
     'README.md',
   );
   return `${head}Changes since ${last.slice(1)}:\n\n${subjects}\n`;
+}
+
+/** What `mcp-publisher` puts into the registry of MCP (its schema of 2025-12-11); nothing while the repository has no address. */
+function mcpServer() {
+  const published = JSON.parse(run('tar', '-xzOf', resolve(folder, filename), 'package/package.json'));
+  if (published.mcpName === undefined) return undefined;
+  return {
+    $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
+    name: published.mcpName,
+    title: name,
+    description: 'Text and images from the models of many services, with limits of costs',
+    version,
+    repository: { url: published.bugs.replace('/issues', ''), source: 'github' },
+    packages: [
+      {
+        registryType: 'npm',
+        identifier: name,
+        version,
+        transport: { type: 'stdio' },
+        packageArguments: [{ type: 'positional', value: 'mcp' }],
+        environmentVariables: ['GEMINI_API_KEY', 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENROUTER_API_KEY'].map(
+          (key) => ({
+            name: key,
+            description: 'The key of a service; one is enough',
+            isSecret: true,
+          }),
+        ),
+      },
+    ],
+  };
 }
 
 /** The packages whose code is in the bundle, as CycloneDX; nothing in it differs from one run to the next. */

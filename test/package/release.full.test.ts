@@ -33,7 +33,7 @@ describe('a release', () => {
     const scripts = { prepack: 'node .scripts/manifest.js strip', postpack: 'node .scripts/manifest.js restore' };
     writeFileSync(join(cwd, 'package.json'), JSON.stringify({ ...manifest, type: 'module', scripts }));
     mkdirSync(join(cwd, '.github'));
-    writeFileSync(join(cwd, '.github/repository'), 'https://example.com/a/gateway-cli\n');
+    writeFileSync(join(cwd, '.github/repository'), 'https://github.com/a/gateway-cli\n');
     commit('src/a.js', 'Draw cats');
     release();
     expect(written('notes.md')).toBe('# gateway-cli 1.1.0\n\nThe first release. It draws.\n');
@@ -50,18 +50,36 @@ describe('a release', () => {
     expect(formula).toContain(`sha256 "${createHash('sha256').update(tarball).digest('hex')}"`);
     expect(formula).toMatch(/^class GatewayCli < Formula$/m);
     const published = execFileSync('tar', ['-xzOf', join(cwd, 'out', basename(url)), 'package/package.json']);
-    const home = 'https://example.com/a/gateway-cli';
+    const home = 'https://github.com/a/gateway-cli';
     const links = {
       homepage: `${home}#readme`,
       bugs: `${home}/issues`,
       repository: { type: 'git', url: `git+${home}.git` },
+      mcpName: 'io.github.a/gateway-cli',
     };
     expect(JSON.parse(published.toString())).toEqual({ ...manifest, type: 'module', ...links });
     expect(written('CHANGELOG.md')).toBe(
       '# gateway-cli 1.1.0\n\nChanges since 1.0.0:\n\n- Draw dogs\n\n# gateway-cli 1.0.0\n\nThe first release. It draws.\n',
     );
+    const server = JSON.parse(written('server.json')) as { description: string };
+    expect(server).toMatchObject({
+      name: links.mcpName,
+      version: '1.1.0',
+      repository: { url: home },
+      packages: [{ identifier: 'gateway-cli', version: '1.1.0' }],
+    });
+    // The registry takes no longer one.
+    expect(server.description.length).toBeLessThanOrEqual(100);
     expect(JSON.parse(written('sbom.json'))).toMatchObject({ bomFormat: 'CycloneDX', components: [] });
-    execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: join(cwd, 'out') });
+    for (const line of written('SHA256SUMS').trimEnd().split('\n')) {
+      const [sum, name = ''] = line.split('  ');
+      expect([
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(cwd, 'out', name)))
+          .digest('hex'),
+      ]).toEqual([name, sum]);
+    }
     expect(git('status', '--porcelain')).toBe('');
   });
 });

@@ -95,6 +95,8 @@ function mcpServer() {
 function sbom() {
   const { serialNumber: _, ...document } = JSON.parse(run('npm', 'sbom', '--sbom-format', 'cyclonedx'));
   delete document.metadata.timestamp;
+  // npm takes that of the folder.
+  document.metadata.component.name = name;
   const licences = join(root, 'dist/THIRD-PARTY-LICENSES.txt');
   const text = existsSync(licences) ? readFileSync(licences, 'utf8') : '';
   const bundled = new Set(text.split('\n').map((line) => line.split(' (')[0]));

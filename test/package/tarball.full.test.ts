@@ -3,7 +3,11 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { shellWord } from '../../src/shell-word.ts';
+import { isFull } from '../helpers/full.ts';
 import { topicTexts } from '../helpers/readme.ts';
+import { installFromRegistry } from '../helpers/registry.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
 import { canaryKey, textReply } from '../helpers/with-server.ts';
@@ -103,6 +107,14 @@ test('publint finds nothing to say about the package', async () => {
   const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
   const { messages } = await publint({ pack: { tarball }, strict: true });
   expect(messages).toEqual([]);
+});
+
+test.skipIf(!isFull)('the types fit what is loaded, in ES modules and in CommonJS', { timeout: 300_000 }, async () => {
+  const cwd = scratchFolder();
+  await installFromRegistry(cwd, '@arethetypeswrong/cli@0.18.5');
+  // Node 10 and its way to look for types are long gone.
+  const check = `node_modules/.bin/attw ${shellWord(installed.tarball)} --profile node16 --format ascii --no-emoji`;
+  expect(await shell(check, { cwd })).toMatchObject({ code: 0 });
 });
 
 test('the tarball carries the licence of every package whose code is in it', () => {

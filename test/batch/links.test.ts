@@ -72,6 +72,31 @@ describe('a job that uses the result of another one', () => {
     expect(server.bodies).toHaveLength(6);
   });
 
+  test('is edited when one far before it is made again in this run', async ({ server, folder, batch }) => {
+    folder.jobs(outline, chapter, title);
+    await batch();
+    const again = await batch(['--redo', 'outline']);
+    expect(again.stderr).toContain('2 jobs were edited since an earlier run sent them: chapter, title\n');
+    expect(await batch(['--redo', 'outline', '--accept-changes'])).toMatchObject({ code: 0 });
+    expect(prompts(server).slice(3)).toEqual(prompts(server).slice(0, 3));
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(6);
+  });
+
+  test('can use the results of the two jobs before it, in a long file that is run again', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const scene = (n: number) => ({ id: `s${n}`, prompt: `${n} {{@s${n - 1}.text}} {{@s${n - 2}.text}}` });
+    const first = ['s0', 's1'].map((id) => ({ id, prompt: id }));
+    server.answer = () => ({ body: { candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }] } });
+    folder.jobs(...first, ...Array.from({ length: 48 }, (_, n) => scene(n + 2)));
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(50);
+  });
+
   test('is edited by a result that came again in an earlier run', async ({ server, folder, batch }) => {
     folder.jobs(outline);
     await batch();

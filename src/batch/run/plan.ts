@@ -111,6 +111,8 @@ interface Planning extends PlanOptions {
   /** The number of some job is that of another request. */
   hasOther: boolean;
   previous: Job | undefined;
+  /** Whether jobs that use results of others used an older one than there is, by their rows. */
+  older: Map<number, Promise<boolean>>;
   /** The origins of all jobs of the file. */
   origins: Set<string>;
   /** Characters that the next jobs which are kept ready may have. */
@@ -172,6 +174,7 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     strays,
     hasOther: false,
     previous: undefined,
+    older: new Map(),
     origins: new Set(),
     room: maxKept.characters,
   };
@@ -261,7 +264,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
     );
     planning.room = -1;
   }
-  const isStale = await usesOlderResult(job, row, planning);
+  const isStale = parents.length > 0 && (await usesOlderResult(job, row, planning));
   plan.jobs++;
   const prepared = await jobs.prepare(job, plan.origin);
   const { request } = prepared;
@@ -301,8 +304,17 @@ function enter({ id }: Job, planning: Planning): number | undefined {
   return row;
 }
 
-/** Whether a job that was sent used a result that another one has replaced since, or that this run replaces. */
-async function usesOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
+/**
+ * Whether a job that was sent used a result that another one has replaced since, or that this run replaces. It is found out once for
+ * each: many can use one result, and once a job is to be sent again its state does not say so any more.
+ */
+function usesOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
+  const found = planning.older.get(row) ?? findOlderResult(job, row, planning);
+  planning.older.set(row, found);
+  return found;
+}
+
+async function findOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
   const { jobs, policy, state } = planning;
   const { index } = state;
   if (row < 0 || (index.stateOf(row) === 'new' && !index.has(row, 'atService'))) return false;

@@ -97,6 +97,17 @@ describe('--vary', () => {
       'row-000002,done,y',
       'row-000003,done,z',
     ]);
+    const named = table((await batch(['export', 'out', '--data', 'rows.csv'])).stdout);
+    expect(named).toEqual(lines);
+    const single = table((await batch(['export', 'out', '--data', 'rows.csv', '--by', 'job'])).stdout);
+    expect(single).toEqual(table((await batch(['export', 'out', '--by', 'job'])).stdout));
+    const sums = table((await batch(['export', 'out', '--data', 'rows.csv', '--by', 'model'])).stdout);
+    expect(sums.map((line) => line.split(',').slice(0, 3).join())).toEqual([
+      'model,jobs,done',
+      'a,2,2',
+      'b,2,2',
+      'c,2,2',
+    ]);
     expect((await batch(['status', 'out'])).stdout).toContain('6 jobs: 6 done, 3 removed from the file since\n');
     expect(await batch([...argv, '--vary', 'model=a,b,c', '--redo', '2'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(12);

@@ -97,10 +97,8 @@ async function runExport(
   if (flags.by !== undefined && flags.by !== 'job') requireVaried(flags.by, vary);
   const variations = listVariations(vary);
   const isJoined = vary !== undefined && flags.by === undefined && format !== 'junit' && format !== 'promptfoo';
-  const found = await findRows(folders, await openNamedJobs(folders, flags, context), {
-    all: flags.all,
-    variations: isJoined ? variations : undefined,
-  });
+  const jobs = await openNamedJobs(folders, flags, { context, variations, isJoined });
+  const found = await findRows(folders, jobs, { all: flags.all, variations: isJoined ? variations : undefined });
   const summed =
     flags.by === undefined || flags.by === 'job' ? undefined : await sumBy(flags.by, found.read(), variations);
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
@@ -129,7 +127,11 @@ async function runExport(
 function ignoreLineError(): void {}
 
 /** The jobs of the folders' shards in the file that `--jobs` or `--data` names; none if none is named. */
-async function openNamedJobs(folders: readonly BatchFolder[], flags: ExportFlags, context: Context): Promise<Jobs> {
+async function openNamedJobs(
+  folders: readonly BatchFolder[],
+  flags: ExportFlags,
+  { context, variations, isJoined }: { context: Context; variations: readonly Variation[]; isJoined: boolean },
+): Promise<Jobs> {
   const { jobs, data } = flags;
   if (jobs !== undefined && data !== undefined)
     throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
@@ -137,28 +139,36 @@ async function openNamedJobs(folders: readonly BatchFolder[], flags: ExportFlags
   const file = data === undefined ? undefined : await openRows(flags, context);
   const isWanted = (id: string): boolean =>
     folders.some(({ state: { run } }) => run?.linked === true || isInShard(id, run?.shard));
+  // The file does not say what its jobs were varied by.
+  const listWanted = (id: string): string[] => {
+    const wanted = listIds(id, variations).filter(isWanted);
+    return isJoined && wanted.length > 0 ? [id] : wanted;
+  };
   return async function* () {
-    const idOf = createNumbering(folders);
-    for await (const job of source?.jobs(ignoreLineError) ?? []) {
-      const id = job.isNumbered ? idOf(job) : job.id;
-      if (isWanted(id)) yield toUnsentRow({ ...job, id });
-    }
+    const idOf = createNumbering(folders, variations);
+    for await (const job of source?.jobs(ignoreLineError) ?? [])
+      for (const id of listWanted(job.isNumbered ? idOf(job) : job.id)) yield toUnsentRow({ ...job, id });
     for await (const { columns: vars, ...row } of file?.rows(ignoreLineError) ?? [])
-      for (const each of sentCopies(flags.idColumn === undefined ? idOf(row) : row.id, folders))
-        if (isWanted(each)) yield { id: each, state: 'pending', vars, images: [] };
+      for (const copy of sentCopies(flags.idColumn === undefined ? idOf(row) : row.id, folders))
+        for (const id of listWanted(copy)) yield { id, state: 'pending', vars, images: [] };
   };
 }
 
 /** What a job is known by whose id is its number in the file: once jobs have moved, that is no number any more. */
-function createNumbering(folders: readonly BatchFolder[]): (job: Pick<Job, 'id' | 'line'>) => string {
+function createNumbering(
+  folders: readonly BatchFolder[],
+  variations: readonly Variation[],
+): (job: Pick<Job, 'id' | 'line'>) => string {
   if (!folders.some(({ state }) => state.numbers.size > 0)) return ({ id }) => id;
   const ids = new Map<number, string[]>();
   for (const { state } of folders)
-    for (const [row, id] of [...state.index.ids()].entries()) {
-      const line = state.index.placeOf(row);
-      if (!state.index.has(row, 'removed')) ids.set(line, [...(ids.get(line) ?? []), id]);
+    for (const [row, varied] of [...state.index.ids()].entries()) {
+      const [id, line] = [splitId(varied, variations), state.index.placeOf(row)];
+      const known = ids.get(line) ?? [];
+      if (!state.index.has(row, 'removed') && !known.includes(id)) ids.set(line, [...known, id]);
     }
-  return ({ id, line }) => ids.get(line)?.shift() ?? (findJob(id, folders) ? `${id} (new)` : id);
+  const isTaken = (id: string): boolean => listIds(id, variations).some((each) => findJob(each, folders));
+  return ({ id, line }) => ids.get(line)?.shift() ?? (isTaken(id) ? `${id} (new)` : id);
 }
 
 /** The ids of a row that was sent with a `count`, which its file does not know; else its own. */

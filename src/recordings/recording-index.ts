@@ -92,10 +92,10 @@ async function readUnread(known: KnownFolder, signal: AbortSignal): Promise<void
   const { heads } = known;
   if (known.unread.length === 0 && known.read.length > 0) return;
   for (let count = 1; known.unread.length > 0; count++) {
+    signal.throwIfAborted();
     const file = known.unread.pop() as ListedFile;
     heads.set(file.path, tryReadHead(file));
     if (count % turnFiles === 0) await nextTurn();
-    signal.throwIfAborted();
   }
   const read = known.files.flatMap(({ path }) => heads.get(path) ?? []);
   const byHash: KnownFolder['byHash'] = new Map();

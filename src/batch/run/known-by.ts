@@ -25,7 +25,7 @@ export interface KnownBy {
 const numberedId = /^((?:row-)?(\d+))(?:-\d+)?(?:\+.*)?$/;
 
 /** The number that an id is; undefined if it is none. */
-export function toNumber(id: string): number | undefined {
+export function findIdNumber(id: string): number | undefined {
   const digits = numberedId.exec(id)?.[2];
   return digits === undefined ? undefined : Number(digits);
 }

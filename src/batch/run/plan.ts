@@ -4,7 +4,7 @@ import type { Batch, BatchPolicy, Job, JobState, MovedRecord, PreparedJob, Ready
 import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
 import { type JobIndex, markRemoved, renameJob } from '../folder/state.ts';
-import { findKnown, type Stray, toNumber } from './known-by.ts';
+import { findKnown, type Stray, findIdNumber } from './known-by.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
@@ -220,8 +220,8 @@ function findMoves(planning: Planning, before: ReturnType<JobIndex['remember']>)
 /** Counts a job whose number in the file is another one than before. Once some moved, what tells their order is written down for all. */
 function addMove({ id, fileId = id, line }: Job, known: { row: number; line: number }, planning: Planning): void {
   const { plan, state } = planning;
-  const number = toNumber(fileId);
-  const hasMoved = number !== (state.numbers.get(known.row) ?? toNumber(id));
+  const number = findIdNumber(fileId);
+  const hasMoved = number !== (state.numbers.get(known.row) ?? findIdNumber(id));
   if (hasMoved) plan.moved++;
   const isOrdered = state.numbers.size === 0 && state.knownIds === undefined;
   if (hasMoved || (!isOrdered && line !== known.line)) plan.moves.push({ type: 'moved', id, number, line });

@@ -3,7 +3,7 @@ import { closest } from '../../closest.ts';
 import { addCost } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
 import { usageError } from '../../errors.ts';
-import { isObject, type JsonValue } from '../../json.ts';
+import { isObject, numberField } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** One row of the table with the jobs that its variations are, by their labels. */
@@ -89,21 +89,17 @@ function toSumColumn(name: string): Column {
   return { name, cell: ({ vars }) => vars?.[name] as string | number | undefined };
 }
 
-function addRow(sums: Sums, { state, answer, usage, cost, durationMs = 0 }: ReportRow): Sums {
+function addRow(sums: Sums, { state, answer, usage = {}, cost, durationMs = 0 }: ReportRow): Sums {
   return {
     ...sums,
     jobs: sums.jobs + 1,
     [state]: sums[state] + 1,
     fits: sums.fits + (answer === undefined ? 0 : 1),
-    inputTokens: sums.inputTokens + toNumber(usage?.['inputTokens']),
-    outputTokens: sums.outputTokens + toNumber(usage?.['outputTokens']),
+    inputTokens: sums.inputTokens + (numberField(usage, 'inputTokens') ?? 0),
+    outputTokens: sums.outputTokens + (numberField(usage, 'outputTokens') ?? 0),
     costs: isCost(cost) ? addCost(sums.costs, cost) : sums.costs,
     durationMs: sums.durationMs + durationMs,
   };
-}
-
-function toNumber(value: JsonValue | undefined): number {
-  return typeof value === 'number' ? value : 0;
 }
 
 function isCost(cost: unknown): cost is Cost {

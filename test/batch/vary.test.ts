@@ -113,6 +113,44 @@ describe('--vary', () => {
     expect(server.bodies).toHaveLength(12);
   });
 
+  test('what a run without it sent is not paid again where its row has moved too', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['x', 'y']);
+    await batch([...argv, '--model', 'a']);
+    writeRows(folder, ['z', 'x', 'y']);
+    expect(await batch([...argv, '--vary', 'model=a,b'])).toMatchObject({ code: 0 });
+    const all = ['a', 'b'].flatMap((model) => ['x', 'y', 'z'].map((name) => `${model} Greet ${name}`));
+    expect(sent(server)).toEqual(all);
+    const report = table((await batch(['export', 'out'])).stdout);
+    expect(report.slice(1).map((line) => line.split(',').slice(1).join())).toEqual(
+      ['z', 'x', 'y'].map((name) => `done,${name}${`,answer to Greet ${name}`.repeat(2)}`),
+    );
+    expect(await batch([...argv, '--vary', 'model=a,b'])).toMatchObject({ code: 0 });
+    // A value that comes while rows move is one of the row that it is of.
+    writeRows(folder, ['y', 'x', 'z']);
+    expect(await batch([...argv, '--vary', 'model=a,b,c'])).toMatchObject({ code: 0 });
+    expect(sent(server)).toEqual([...all, 'c Greet x', 'c Greet y', 'c Greet z']);
+    const longer = table((await batch(['export', 'out'])).stdout);
+    expect(longer.slice(1).map((line) => line.split(',').slice(1).join())).toEqual(
+      ['y', 'x', 'z'].map((name) => `done,${name}${`,answer to Greet ${name}`.repeat(3)}`),
+    );
+  });
+
+  test('what comes back is known, and takes no id that another row has by now', async ({ server, folder, batch }) => {
+    writeRows(folder, ['x', 'k']);
+    await batch([...argv, '--model', 'a']);
+    writeRows(folder, ['y', 'k']);
+    await batch([...argv, '--vary', 'model=a']);
+    writeRows(folder, ['y', 'k', 'x']);
+    expect(await batch([...argv, '--vary', 'model=a'])).toMatchObject({ code: 0 });
+    expect(await batch([...argv, '--vary', 'model=a'])).toMatchObject({ code: 0 });
+    expect(sent(server)).toEqual(['a Greet k', 'a Greet x', 'a Greet y']);
+    expect((await batch(['status', 'out'])).stdout).toContain('3 jobs: 3 done\n');
+  });
+
   test('varies variables, files with prompts, and jobs of a job file', async ({ server, folder, batch }) => {
     folder.write('one.md', 'One {{name}} {{tone}}');
     folder.write('two.md', 'Two {{name}} {{tone}}');

@@ -86,23 +86,56 @@ export function findKnown(
     if (row >= 0) take(stray, [row]);
   }
 
+  const known = new Map([...rowOf].map(([stray, row]) => [stray, ids[row] as string]));
+  return chooseIds(unknown, { ids, known, isThere: (id) => find(id) >= 0 });
+}
+
+/**
+ * The ids of strays: of a known one that in its folder, but for what it varies by now. All jobs of a row have the number of one that
+ * is known, and no id that another job has or gets.
+ */
+function chooseIds(
+  strays: readonly Stray[],
+  {
+    ids,
+    known,
+    isThere,
+  }: { ids: readonly string[]; known: ReadonlyMap<Stray, string>; isThere: (id: string) => boolean },
+): KnownBy {
   const found: KnownBy = { ids: new Map(), renames: [] };
-  const numbers = [...ids, ...unknown.map(({ id }) => id)].map((id) => Number(numberedId.exec(id)?.[2] ?? 0));
-  let next = numbers.reduce((most, number) => Math.max(most, number), 0);
-  const newNumbers = new Map<string, number>();
-  const chooseNumber = (id: string): number => {
-    const row = numberedId.exec(id)?.[1] ?? id;
-    if (!newNumbers.has(row)) newNumbers.set(row, ++next);
-    return newNumbers.get(row) as number;
+  const given = new Set<string>();
+  const isTaken = (id: string): boolean => isThere(id) || given.has(id);
+  const give = (stray: Stray, id: string): void => {
+    const { place, line } = stray;
+    const before = known.get(stray);
+    given.add(id);
+    if (id !== stray.id) found.ids.set(place, id);
+    if (before !== undefined && before !== id) found.renames.push({ place, id: before, to: id, line });
   };
-  for (const stray of unknown) {
-    const { place, line, id, isNumbered } = stray;
-    const row = rowOf.get(stray);
-    const known = row === undefined ? undefined : ids[row];
-    const to = isNumbered ? `${withoutVariation(known ?? '')}${variedBy(id)}` : id;
-    if (known !== undefined && known !== to) found.renames.push({ place, id: known, to, line });
-    else if (known !== undefined && known !== id) found.ids.set(place, known);
-    else if (known === undefined && find(id) >= 0) found.ids.set(place, withNumber(id, chooseNumber(id)));
+  const byRow = new Map<string, Stray[]>();
+  for (const stray of strays) {
+    const row = stray.isNumbered ? (numberedId.exec(stray.id)?.[1] ?? stray.id) : stray.id;
+    byRow.set(row, [...(byRow.get(row) ?? []), stray]);
+  }
+  const numbers = [...ids, ...byRow.keys()].map((id) => findIdNumber(id) ?? 0);
+  let last = numbers.reduce((most, number) => Math.max(most, number), 0);
+  const rows = [...byRow.values()].map((row) => ({ row, first: row.find((stray) => known.has(stray)) }));
+  // Rows that are known keep their numbers: the others have to give way.
+  for (const { row, first } of rows.toSorted((a, b) => Number(b.first !== undefined) - Number(a.first !== undefined))) {
+    const number = first && findIdNumber(known.get(first) as string);
+    let other: number | undefined;
+    const mustGiveWay = first === undefined && row.some(({ id, isNumbered }) => isNumbered && isTaken(id));
+    for (const stray of row) {
+      const { id, isNumbered } = stray;
+      const before = known.get(stray);
+      const kept = before === undefined ? undefined : `${withoutVariation(before)}${variedBy(id)}`;
+      const likeRow = number === undefined ? id : withNumber(id, number);
+      const wanted = kept ?? (mustGiveWay ? undefined : likeRow);
+      if (!isNumbered) give(stray, id);
+      else if (wanted !== undefined && (wanted === before || !isTaken(wanted))) give(stray, wanted);
+      else if (!mustGiveWay && !isTaken(id)) give(stray, id);
+      else give(stray, withNumber(id, (other ??= ++last)));
+    }
   }
   return found;
 }

@@ -58,6 +58,15 @@ describe('a job that uses the result of another one', () => {
     expect(server.bodies).toHaveLength(6);
   });
 
+  test('is not sent where the other one made no text', async ({ server, folder, batch }) => {
+    server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+    folder.jobs({ id: 'hero', command: 'image gen', prompt: 'A fox' }, { id: 'tale', prompt: 'Tell: {{@hero.text}}' });
+    const ran = await batch();
+    expect(ran.code).toBe(13);
+    expect(ran.stderr).toContain('tale: usage: the result of hero has no text\n');
+    expect(prompts(server)).toEqual(['A fox']);
+  });
+
   test('is edited when the other one is, and so are those after it', async ({ server, folder, batch }) => {
     folder.jobs(outline, chapter, title);
     await batch();
@@ -76,7 +85,7 @@ describe('a job that uses the result of another one', () => {
     folder.jobs(outline, chapter, title);
     await batch();
     const again = await batch(['--redo', 'outline']);
-    expect(again.stderr).toContain('2 jobs were edited since an earlier run sent them: chapter, title\n');
+    expect(again.stderr).toContain('2 jobs were sent with a result that another job replaces: chapter, title\n');
     expect(await batch(['--redo', 'outline', '--accept-changes'])).toMatchObject({ code: 0 });
     expect(prompts(server).slice(3)).toEqual(prompts(server).slice(0, 3));
     expect(await batch()).toMatchObject({ code: 0 });

@@ -12,15 +12,15 @@ const textKeys = ['prompt', 'system'] as const;
 
 /** The jobs whose results a job uses: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. */
 export function listReferences({ values }: Pick<Job, 'values'>): string[] {
-  const names = new Set<string>();
-  for (const key of fileKeys)
-    for (const word of [values[key] ?? []].flat()) if (isReference(word)) names.add(word.slice(1));
-  for (const key of values['vars'] === false ? [] : textKeys) {
-    const text = values[key];
-    if (typeof text !== 'string' || !text.includes('@')) continue;
-    for (const [, name = ''] of text.matchAll(textName)) names.add(name);
-  }
-  return [...names];
+  const pictures = fileKeys.flatMap((key) => [values[key] ?? []].flat()).filter(isReference);
+  return [...new Set([...pictures.map((word) => word.slice(1)), ...listTextNames({ values })])];
+}
+
+/** The jobs whose texts a job uses. */
+function listTextNames({ values }: Pick<Job, 'values'>): string[] {
+  if (values['vars'] === false) return [];
+  const texts = textKeys.map((key) => values[key]).filter((text) => typeof text === 'string');
+  return texts.flatMap((text) => [...text.matchAll(textName)].map(([, name = '']) => name));
 }
 
 function isReference(word: unknown): word is string {
@@ -52,8 +52,8 @@ export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): J
 }
 
 /** Whether a job uses the text of another one. */
-export function usesText({ values }: Pick<Job, 'values'>): boolean {
-  return textKeys.some((key) => typeof values[key] === 'string' && values[key].search(textName) >= 0);
+export function usesText(job: Pick<Job, 'values'>): boolean {
+  return listTextNames(job).length > 0;
 }
 
 /** The results that a job uses, as inputs of its request. Throws GatewayError usage for one that is not as it should be. */
@@ -63,11 +63,16 @@ export async function readReferences(
 ): Promise<{ files: [string, FetchedFile][]; texts: Map<string, string> }> {
   const files: [string, FetchedFile][] = [];
   const texts = new Map<string, string>();
+  const isText = new Set(listTextNames(job));
   const isPicture = new Set(fileKeys.flatMap((key) => [job.values[key] ?? []].flat()));
   for (const { name, id } of job.parents ?? []) {
     const { document = {}, folder = '' } = (await read(id)) ?? {};
     const { text, images } = document;
-    if (typeof text === 'string') texts.set(name, text);
+    if (isText.has(name)) {
+      if (typeof text !== 'string' || text === '')
+        throw usageError(`the result of ${id} has no text`, 'name a job that answers in words');
+      texts.set(name, text);
+    }
     if (!isPicture.has(`@${name}`)) continue;
     const [first] = Array.isArray(images) ? images : [];
     const picture = isObject(first) ? findImageName(first['path']) : undefined;

@@ -1,4 +1,7 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { imageReply } from '../helpers/with-server.ts';
 import { manyJobs, test } from './with-batch.ts';
 
 const counts = (server: { counts: Map<string, number> }) => Object.fromEntries([...server.counts].toSorted());
@@ -12,6 +15,25 @@ describe('the same command again', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ jobs: 3, done: 3, skipped: 3, usage: { totalTokens: 15 } });
     expect(again.stderr).toContain('3 of 3 jobs were sent before; 0 are sent now');
     expect(counts(server)).toEqual({ p1: 1, p2: 1, p3: 1 });
+  });
+
+  test('sends a job whose folder of pictures was found to be none before it was sent, without a word about a bill', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...['p1', 'p2'].map((prompt) => ({ id: prompt, command: 'image gen', prompt })));
+    const images = join(folder.cwd, 'out/images');
+    server.answer = (prompt) => {
+      if (prompt === 'p1') renameSync(images, `${images}-elsewhere`);
+      if (prompt === 'p1') writeFileSync(images, '');
+      return { body: imageReply({ text: 'no picture' }) };
+    };
+    const first = await batch(['--concurrency', '1']);
+    expect(first).toMatchObject({ code: 12 });
+    expect(counts(server)).toEqual({ p1: 1 });
+    const again = await batch(['status', 'out', '--json']);
+    expect(JSON.parse(again.stdout)).toMatchObject({ unknown: 0 });
   });
 
   test('reports results that were removed', async ({ folder, batch }) => {

@@ -99,6 +99,8 @@ export function createJobSender(options: SenderOptions): JobSender {
         // Its time starts when its inputs are fetched, or when it is sent.
         if (prepared.fetchInputs) flight = start(prepared);
         const inputs = await tryFetchInputs(prepared, flight?.deadline);
+        // The folder of images is looked at before anything is paid for, and before the journal says that it may be.
+        await prepared.output.prepare();
         await onReady();
         flight ??= start(prepared);
         const { deadline } = flight;
@@ -148,8 +150,6 @@ async function sendAndRead(
   const { output, retries, isFlex } = prepared;
   let mayEarlierBeBilled = false;
   try {
-    // The folder of images is checked before anything is paid for.
-    await output.prepare();
     const client = await sending.clientOf(prepared);
     const deltas = client.ask(operation, {
       deadline,

@@ -39,7 +39,8 @@ export function hostOf(signal: AbortSignal): BatchHost {
 
 /** Its request, built: all that a runner needs to know of it. */
 export function readyOf(job: Job, log: string[] = []): ReadyJob {
-  const prepared = { close: async () => void log.push(`close ${job.id}`) } as unknown as PreparedJob;
+  const output = { prepare: async () => undefined };
+  const prepared = { output, close: async () => void log.push(`close ${job.id}`) } as unknown as PreparedJob;
   return { job, request: 'r', bound: undefined, prepared };
 }
 

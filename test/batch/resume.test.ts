@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { imageReply } from '../helpers/with-server.ts';
+import { textReply } from '../helpers/with-server.ts';
 import { manyJobs, test } from './with-batch.ts';
 
 const counts = (server: { counts: Map<string, number> }) => Object.fromEntries([...server.counts].toSorted());
@@ -27,7 +27,7 @@ describe('the same command again', () => {
     server.answer = (prompt) => {
       if (prompt === 'p1') renameSync(images, `${images}-elsewhere`);
       if (prompt === 'p1') writeFileSync(images, '');
-      return { body: imageReply({ text: 'no picture' }) };
+      return { body: textReply('no picture') };
     };
     const first = await batch(['--concurrency', '1']);
     expect(first).toMatchObject({ code: 12 });

@@ -48,10 +48,7 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
       if (stop !== 'signal') await waitForProviderBatches(run);
       const due = run.sentAgain.due.splice(0);
       if (stop !== undefined || (due.length === 0 && !hasDue(run.batch))) return stop;
-      for (const row of due) {
-        state.index.mark(row, 'toSend');
-        state.index.mark(row, 'reread', false);
-      }
+      for (const row of due) state.index.mark(row, 'toSend');
       if (due.length > 0) plan.toSend = due.length;
     }
   } catch (error) {

@@ -97,20 +97,22 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
   };
 }
 
-/** The jobs that this run sends, each once, in the order of their file; those that wait for others are left for another time. Throws GatewayError batch-locked if that changed since it was checked. */
+/**
+ * The jobs that are to be sent, each once, in the order of their file; those that wait for others are left for another time. Throws
+ * GatewayError batch-locked if the file changed since it was checked.
+ */
 export async function* jobsToSend({
   jobs,
-  state: { index },
+  state,
   plan,
 }: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
-  const waiting = listWaiting({ plan, state: { index } as Batch['state'] });
-  let left = plan.toSend - plan.ready.size - waiting.size;
-  if (plan.parents.size > 0) {
-    left = -plan.ready.size - waiting.size;
-    for (let row = 0; row < index.size; row++) {
-      if (index.has(row, 'toSend')) left++;
-      index.mark(row, 'reread', false);
-    }
+  const { index } = state;
+  const waiting = listWaiting({ plan, state });
+  let left = -plan.ready.size - waiting.size;
+  // The file can be read more than once in a run.
+  for (let row = 0; row < index.size; row++) {
+    if (index.has(row, 'toSend')) left++;
+    index.mark(row, 'reread', false);
   }
   for (const { job } of plan.ready.values()) {
     index.mark(index.find(job.id), 'toSend', false);

@@ -148,6 +148,14 @@ describe('a job that uses the result of another one', () => {
     expect(prompts(server)).toEqual(['Plan a trip', 'Write it: answer to Plan a trip — in 9 words']);
   });
 
+  test('is estimated with the others, but for the result', async ({ server, folder, batch }) => {
+    folder.jobs(outline, chapter, title);
+    const estimate = await batch(['run', 'jobs.jsonl', '--estimate', '--json']);
+    expect(JSON.parse(estimate.stdout)).toMatchObject({ due: 3, models: [{ jobs: 3 }] });
+    expect(estimate.stderr).toContain('2 jobs with results of others, which are not counted yet\n');
+    expect(server.bodies.filter(({ path }) => !path.endsWith(':countTokens'))).toEqual([]);
+  });
+
   test('goes to the shard of the other one', async ({ server, folder, batch }) => {
     const trips = Array.from({ length: 6 }, (_, n) => [
       { id: `o${n}`, prompt: `Plan ${n}` },

@@ -71,7 +71,9 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
   const { plan, context } = batch;
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();
-  const { jobs, total, toSend } = plan;
+  const { jobs, total, toSend, parents } = plan;
+  if (parents.size > 0)
+    await context.ui.note(`${formatCount(parents.size, 'job')} with results of others, which are not counted yet`);
   const expected = expectCost(batch.state, toSend);
   const document = {
     schema: 'gateway-cli/batch-estimate@1',
@@ -127,7 +129,8 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
   if (plan.toSend === 0) return estimate;
   const counter = createTokenCounter(batch, await openBatchClients(plan, flags, batch.context));
   const add = createSums(estimate);
-  const jobs = jobsToSend(batch);
+  // Nothing is sent, so none waits for the result of another one.
+  const jobs = jobsToSend({ ...batch, plan: { ...plan, parents: new Map() } });
   let done = 0;
   const work = async (): Promise<void> => {
     for await (const job of jobs) {

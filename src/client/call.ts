@@ -2,7 +2,7 @@ import { monotonic } from '../clock.ts';
 import { type Certainty, GatewayError, isGatewayError, type RetryNotice, usageError } from '../errors.ts';
 import { type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { encodeFlexibly, encodeRequest, loadFormat } from '../formats/format.ts';
+import { encodeFlexibly, encodeRequest, loadFormat, requirePictures } from '../formats/format.ts';
 import type { FormatName, Quirks } from '../formats/types.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
@@ -81,6 +81,7 @@ export async function prepareCall(
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
     const plain = { ...asked, ...inputs };
     const post = isFormatNamed ? encodeRequest(plain, format, quirksIn(name)) : encodeFlexibly(plain, format, quirksIn);
+    requirePictures(post, use);
     if (fallback !== undefined) post.encodeEffort?.(fallback);
     return { post, model: asked.model, candidates: asked.candidates, fallback, close: cleanup };
   } catch (error) {

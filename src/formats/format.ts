@@ -56,7 +56,7 @@ export interface FormatFacts {
   reserved: readonly string[];
   /** Files of any type are bytes in it; else text is sent as text. */
   takesTextFiles: boolean;
-  /** Pictures of an answer go back to the service that drew them, in its turn. */
+  /** Its models make pictures without a tool, and those of an answer go back to the service that drew them, in its turn. */
   returnsPictures?: true;
   /** Types of files that its services refuse. */
   refuses: RegExp;
@@ -288,6 +288,17 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
     format: format.name,
     use: chooseAuthUse(format.name, use),
   };
+}
+
+/** Throws GatewayError usage for a request for pictures in a format in which only a tool makes them, unless it has tools: words would be paid for. */
+export function requirePictures({ format, body }: Pick<ApiRequest, 'format' | 'body'>, use: Use): void {
+  const { title, returnsPictures } = formatFacts[format];
+  if (returnsPictures || (use !== 'image' && use !== 'edit') || body['tools'] !== undefined) return;
+  const others = formatNames.filter((name) => formatFacts[name].returnsPictures).map((name) => formatFacts[name].title);
+  throw usageError(
+    `${title} cannot make images`,
+    `${others.join(' and ')} can; without a format, the service's own is used`,
+  );
 }
 
 /** Encodes a plain request whose format nobody named: what is not of one format alone can be encoded in OpenAI's other one later. */

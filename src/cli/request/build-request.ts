@@ -10,6 +10,7 @@ import {
   loadFormat,
   encodeFlexibly,
   encodeRequest,
+  requirePictures,
   type RequestLimits,
 } from '../../formats/format.ts';
 import { type JsonObject, type JsonValue } from '../../json.ts';
@@ -158,6 +159,7 @@ export async function buildRequest(
   if (encoded.note !== undefined) await context.ui.warn(encoded.note);
   const { reserved } = formatFacts[format.name];
   const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
+  requirePictures(post, use);
   const { candidates } = format.limits(post.body);
   // The text of several would be mixed.
   if (request.stream && candidates > 1)

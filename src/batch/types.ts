@@ -140,6 +140,8 @@ export interface JobRecord extends JobEnd {
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
   at: number;
+  /** In an end without an answer: the one that was there stays the job's result. */
+  earlierStays?: true | undefined;
   /** In `ready`: the mark of its provider batch, see `lane/provider-batches.ts`. In an end: the mark, if its provider batch has a budget. */
   part?: string | undefined;
   /** In `ready`, `sent` and an end of unknown cost: what it can cost, if its model has a price. */

@@ -11,6 +11,7 @@ import {
   renameJob,
   type BatchState,
   countCost,
+  keepEarlier,
   keepFailure,
   unanswered,
   countUnknown,
@@ -82,6 +83,7 @@ export function newBatchState(): BatchState {
     spending: { costs: [], unknown: 0, held: '0', dearest: '0' },
     held: new Map(),
     sentAt: new Map(),
+    earlier: new Map(),
     providerBatches: new Map(),
     failures: new Map(),
     lastAt: 0,
@@ -134,12 +136,15 @@ function applyMove({ id, to, number, line }: MovedRecord, state: BatchState): vo
 
 function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void {
   const { type, id, request } = record;
-  const { index, failures } = state;
+  const { index, failures, earlier } = state;
   state.lastAt = record.at;
   state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
   if (type === 'ready') {
     if (record.part === undefined) open.ready.push(record);
-    else addToProviderBatch(record, state);
+    else {
+      keepEarlier(index.find(id), state);
+      addToProviderBatch(record, state);
+    }
     return;
   }
   removeAt(
@@ -155,6 +160,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     const row = index.find(id);
     index.setState(row, was.state);
     index.setRequest(row, was.request);
+    if (was.state === 'done') index.setTurn(row, earlier.get(row)?.turn);
     if (was.error) failures.set(id, was.error);
     return;
   }
@@ -169,6 +175,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     state.held.delete(id);
   }
   if (type === 'sent') {
+    keepEarlier(row, state);
     const before = { state: index.stateOf(row), request: index.requestOf(row), error: failures.get(id) };
     open.sent.push({ id, ...before, bound: record.bound, at: record.at });
     index.setState(row, type);
@@ -182,6 +189,14 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   }
   index.mark(row, 'atService', false);
   index.setRequest(row, request);
+  if (type === 'sent') return;
+  const answer = record.earlierStays ? earlier.get(row) : undefined;
+  earlier.delete(row);
+  if (answer === undefined) return;
+  index.setState(row, 'done');
+  index.setRequest(row, answer.request);
+  index.setTurn(row, answer.turn);
+  failures.delete(id);
 }
 
 function removeAt<Item>(list: Item[], at: number): Item | undefined {
@@ -205,6 +220,7 @@ function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
     for (const record of unsure) {
       const { id, request, line = 0 } = record;
       const row = index.add(id);
+      keepEarlier(row, state);
       index.setState(row, 'sent');
       index.setRequest(row, request);
       index.setPlace(row, line);

@@ -56,6 +56,8 @@ interface RecorderOptions {
   /** Ends of jobs that an earlier run could not write down. */
   lostEnds: readonly JobRecord[];
   moves: readonly Omit<MovedRecord, 'at'>[];
+  /** Whether a job has an answer, which stays until another one is there. */
+  hasEarlier?: ((id: string) => boolean) | undefined;
   now: () => number;
   step?: Step | undefined;
 }
@@ -153,14 +155,16 @@ async function writeJobEnd(
   outcome: RecordedEnd,
   open: Open,
 ): Promise<void> {
-  const { journal, results, lock, now, step } = open;
-  results.append(await resultLine({ id, request, ...outcome.document }, outcome.saveReply));
+  const { journal, results, lock, now, step, hasEarlier } = open;
+  const earlierStays = outcome.state !== 'done' && hasEarlier?.(id) === true ? true : undefined;
+  const document = { id, request, ...outcome.document, ...(earlierStays && { earlierStays }) };
+  results.append(await resultLine(document, outcome.saveReply));
   step?.('result-written', id);
   await results.sync(gatherMs);
   step?.('result-synced', id);
   // A process that was suspended before may have written the result to a file that another run has replaced.
   lock.check();
-  await journal.appendSoon(JSON.stringify(toEndRecord({ id, request, at: now(), bound, part }, outcome)));
+  await journal.appendSoon(JSON.stringify(toEndRecord({ id, request, earlierStays, at: now(), bound, part }, outcome)));
   step?.('ended-written', id);
   await journal.sync(gatherMs);
   step?.('ended-synced', id);
@@ -168,7 +172,7 @@ async function writeJobEnd(
 
 /** What the journal keeps of an end: what it can cost only where its cost is unknown. */
 function toEndRecord(
-  { bound, ...entry }: Pick<JobRecord, 'id' | 'request' | 'at' | 'bound' | 'part'>,
+  { bound, ...entry }: Pick<JobRecord, 'id' | 'request' | 'earlierStays' | 'at' | 'bound' | 'part'>,
   outcome: RecordedEnd,
 ): JobRecord {
   const { state: type, requestedModel, model, tier, usage, cost, billed, incomplete, error } = outcome;

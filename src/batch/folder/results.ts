@@ -69,6 +69,11 @@ export async function locateResults(
         (found.unassignedRanges as Range[]).push({ offset: line.offset, bytes: line.bytes });
         continue;
       }
+      // Nothing came in place of an answer that was paid for.
+      if (result.document['earlierStays'] === true) {
+        (found.unassignedRanges as Range[]).push({ offset: line.offset, bytes: line.bytes });
+        continue;
+      }
       offsets[row] = line.offset;
       bytes[row] = line.bytes;
       if (see && index.requestOf(row) === result.request) see(row, result, line.offset);

@@ -127,9 +127,9 @@ export class JobIndex {
     return this.#turns[row] ?? 0;
   }
 
-  /** Something was sent or answered for a job now. */
-  setTurn(row: number): void {
-    this.#turns[row] = ++this.#turn;
+  /** Something was sent or answered for a job now; or what was came to nothing, and `turn` is as before. */
+  setTurn(row: number, turn = ++this.#turn): void {
+    this.#turns[row] = turn;
   }
 
   setPlace(row: number, place: number): void {
@@ -181,6 +181,8 @@ export interface BatchState {
   held: Map<string, string>;
   /** When they were sent last, ms since 1970, by id. */
   sentAt: Map<string, number>;
+  /** Answers of jobs that are sent again: each stays until another one is there. By row, what they answer and their turns. */
+  earlier: Map<number, { request: string; turn: number }>;
   /** Provider batches that the service may hold, by their marks. */
   providerBatches: Map<string, ProviderBatch>;
   /** The newest error of jobs that failed or are unknown, by id; `maxFailures` of them. */
@@ -215,6 +217,12 @@ export function renameJob({ id, to }: { id: string; to: string }, state: BatchSt
     if (byId.has(id)) byId.set(to, byId.get(id));
     byId.delete(id);
   }
+}
+
+/** A job that has an answer is about to be sent again. */
+export function keepEarlier(row: number, { index, earlier }: Pick<BatchState, 'index' | 'earlier'>): void {
+  if (row >= 0 && index.stateOf(row) === 'done')
+    earlier.set(row, { request: index.requestOf(row), turn: index.turnOf(row) });
 }
 
 /** Marks the jobs that are not in their file any more. Their failures are not told. */

@@ -3,7 +3,7 @@ import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import type { Batch, BatchPolicy, Job, JobState, MovedRecord, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
-import { type JobIndex, markRemoved, renameJob } from '../folder/state.ts';
+import { type JobIndex, keepEarlier, markRemoved, renameJob } from '../folder/state.ts';
 import { findKnown, type Stray, findIdNumber } from './known-by.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -336,22 +336,24 @@ export function decideOn(
   {
     plan,
     policy,
-    state: { index },
+    state,
     isRedone = false,
     isStale = false,
   }: Pick<Batch, 'plan' | 'policy' | 'state'> & { isRedone?: boolean; isStale?: boolean },
 ): ReturnType<typeof decide> {
-  const state = index.stateOf(row);
+  const { index } = state;
+  const known = index.stateOf(row);
   const same = index.requestOf(row) === request && !isStale;
   const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
-  const decision = decide({ state, same, isRedone, ...marks }, policy);
+  const decision = decide({ state: known, same, isRedone, ...marks }, policy);
   if (decision !== 'run') return decision;
   if (policy.limit !== undefined && plan.toSend >= policy.limit) {
-    if (state === 'new') plan.left++;
+    if (known === 'new') plan.left++;
     return 'skip';
   }
   plan.toSend++;
-  if (state !== 'new') plan.again++;
+  if (known !== 'new') plan.again++;
+  keepEarlier(row, state);
   // The state of the old version says nothing about the edited job.
   if (!same) index.setState(row, 'new');
   index.setRequest(row, request);

@@ -110,6 +110,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
     run: runRecord(batch),
     lock,
     lostEnds,
+    hasEarlier: (id) => state.earlier.has(state.index.find(id)),
     moves: plan.moves,
     now: () => host.now(),
     step,

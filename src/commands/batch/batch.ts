@@ -58,6 +58,7 @@ import {
 } from './summary.ts';
 import { toGatewayError, GatewayError, outcomes } from '../../errors.ts';
 import type { LockTimes } from '../../files/lock.ts';
+import { asideFile } from '../../files/synced-file.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import { findOutdir } from './outdir.ts';
@@ -386,6 +387,7 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.facts.hasPrices);
   if (cost !== '') await context.ui.note(cost);
+  await noteEarlier(batch);
   if (stop === 'signal') return { document, error };
   if (!context.root.json && !flags.stream)
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
@@ -453,6 +455,17 @@ async function noteFailures({ state, context, outdir }: EndedBatch, counts: Coun
   if (state.failures.size + counts.failed === 0) return;
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
   for (const line of describeFailures(state.failures, { counts, most: maxShown, results })) await context.ui.note(line);
+}
+
+/** Jobs that were sent again and got no answer: what they had stays. */
+async function noteEarlier({ state: { index, earlier }, context }: EndedBatch): Promise<void> {
+  const ids = [...index.ids()].filter(
+    (_, row) => earlier.has(row) && ['failed', 'unknown'].includes(index.stateOf(row)),
+  );
+  if (ids.length === 0) return;
+  const more = ids.length > maxShown ? ` and ${ids.length - maxShown} more` : '';
+  const what = `the earlier answer of ${ids.slice(0, maxShown).join(', ')}${more} stays the result, as no other came`;
+  await context.ui.warn(`${what}: what came is in ${asideFile(batchFiles.results)}`);
 }
 
 /** What the counts mean for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */

@@ -5,6 +5,7 @@ import type { Cost } from '../../cost/types.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, numberField } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
+import { usesText } from './jobs/references.ts';
 
 /** One row of the table with the jobs that its variations are, by their labels. */
 export function joinVariations(id: string, jobs: Readonly<Record<string, ReportRow>>): ReportRow {
@@ -127,7 +128,9 @@ export function toPromptfooTest(
   label: string,
 ): object {
   const { cost, usage, durationMs } = row;
-  const filled = Object.entries({ ...vars, prompt }).filter(([, value]) => value !== null && value !== undefined);
+  // With the text of another job only its template is known.
+  const known = prompt === undefined || usesText({ values: { prompt } }) ? {} : { prompt };
+  const filled = Object.entries({ ...vars, ...known }).filter(([, value]) => value !== null && value !== undefined);
   return {
     description: id,
     vars: Object.fromEntries(filled),

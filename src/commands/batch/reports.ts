@@ -59,17 +59,28 @@ function harmless(text: string): string {
   return text.replaceAll(inner, "'");
 }
 
+/**
+ * Where promptfoo would take a text, in JSON, as a template, a file, a package or a reference. It reads variables of the environment
+ * and runs code so: `renderPrompt`, `renderEnvOnlyInObject` and `dereferenceConfig` of promptfoo 0.121.20 (2026). Not all of these
+ * render a text, so none of its marks can be quoted; a zero-width space takes them apart.
+ */
+const promptfooMark = /(?<=\{)(?=[{%#])|(?<=(?<!\\)"(?:file|package))(?=:)|(?<=(?<!\\)"\$)(?=ref")/gi;
+
+function toLiteral(value: object): string {
+  return JSON.stringify(value).replaceAll(promptfooMark, '\u200b');
+}
+
 /** The file of promptfoo, a test for each job that is done. */
 export function promptfooReport({ name }: ReportFacts, variations: readonly Variation[]): ReportWriter {
   const providers = variations.map(({ label }) => ({ id: 'echo', label: label || name }));
-  const head = { description: `gateway-cli batch: ${name}`, prompts: ['{{prompt}}'], providers };
+  const head = toLiteral({ description: `gateway-cli batch: ${name}`, providers });
   let separator = '\n';
   return {
-    head: `${JSON.stringify(head).slice(0, -1)},"tests":[`,
+    head: `${head.slice(0, -1)},"prompts":["{{prompt}}"],"tests":[`,
     row(row) {
       if (row.state !== 'done') return '';
       const label = parseVariedId(row.id, variations)?.variation.label ?? name;
-      const text = `${separator}${JSON.stringify(toPromptfooTest(row, label))}`;
+      const text = `${separator}${toLiteral(toPromptfooTest(row, label))}`;
       separator = ',\n';
       return text;
     },

@@ -37,7 +37,7 @@ export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
 export { linkJobs, listWaiting } from './run/links.ts';
-export { withKnownIds } from './run/known-by.ts';
+export { findIdNumber, withKnownIds } from './run/known-by.ts';
 export { changedError, decideOn, emptyPlan, requireMatch } from './run/plan.ts';
 
 export { listVariations, parseVariedId } from './vary.ts';

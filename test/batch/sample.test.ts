@@ -82,6 +82,24 @@ test('--redo takes the numbers of rows that have no column for their ids, and na
   expect((await batch([...named, '--redo', '2'])).stderr).toContain('did you mean: --redo t2');
 });
 
+test('--redo takes the numbers of rows also where their folder knows them by the ids of a column, and drops no word', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  folder.write('rows.csv', 'town\nRome\nOslo\nLima\n');
+  const rows = ['-o', 'out', '--data', 'rows.csv', 'a slogan for {{town}}'];
+  expect((await batch(rows)).code).toBe(0);
+  expect((await batch([...rows, '--id-column', 'town'])).code).toBe(0);
+  expect((await batch([...rows, '--redo', '1'])).stderr).toContain('1 is sent again');
+  expect((await batch([...rows, '--redo', 'row-000002,Lima'])).stderr).toContain('2 are sent again');
+  expect([...server.counts.values()]).toEqual([2, 2, 2]);
+  const ran = await batch([...rows, '--redo', 'row-000004']);
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('rows.csv has no job "row-000004"')]);
+  const named = await batch([...rows, '--id-column', 'town', '--redo', 'Limo']);
+  expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('did you mean: --redo Lima')]);
+});
+
 test('a word beside --data that is no prompt says how a prompt for rows looks', async ({ batch, folder }) => {
   folder.write('rows.csv', 'town\nRome\n');
   const ran = await batch(['-o', 'out', '--data', 'rows.csv', 'slogan']);

@@ -1,6 +1,7 @@
 import {
   type Batch,
   type BatchPlan,
+  findIdNumber,
   type Job,
   type JobCommand,
   getRequestOrigin,
@@ -83,6 +84,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
     onPlanned: (planned) => addPlanned(planned, facts),
     onAgain() {
       lineErrors.throwIfAny();
+      redo.forget();
       Object.assign(facts, emptyFacts(), { hasPrices: facts.hasPrices });
     },
     findLineBreak: (job, earlier) => findLineBreak(job, earlier, batch.jobs),
@@ -175,9 +177,19 @@ function openRedo(flags: BatchFlags, batch: Pick<Batch, 'jobs' | 'state'>) {
   const found = new Set<string>();
   let heldId: string | undefined;
   return {
-    /** Whether it names a job: by its id, or by that of the line which makes several jobs of its `count`. */
-    names({ id, lineId }: Job, row: number): boolean {
-      const names = [id, lineId].filter((name) => name !== undefined && wanted.has(name)) as string[];
+    /** The jobs are read again: their ids can be others. */
+    forget(): void {
+      found.clear();
+      heldId = undefined;
+    },
+    /**
+     * Whether it names a job: by its id, or by that of the line which makes several jobs of its `count`. One that its folder knows
+     * by no number has that of its row too.
+     */
+    names({ id, lineId, fileId }: Job, row: number): boolean {
+      const names = [id, lineId, findIdNumber(id) === undefined ? fileId : undefined].filter(
+        (name) => name !== undefined && wanted.has(name),
+      ) as string[];
       for (const name of names) found.add(name);
       if (names.length > 0 && batch.state.index.has(row, 'atService')) heldId ??= id;
       return names.length > 0;

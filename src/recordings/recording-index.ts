@@ -17,11 +17,15 @@ import { findRequestModel, type RequestKey, requestText, sha256 } from './reques
 
 /**
  * Opens a folder of recordings. Returns what takes the recording for a request: equal requests get theirs in the recorded order,
- * then always the last one. Both throw GatewayError usage: if the folder does not exist or has none, and if none fits, with the
+ * then always the last one; of several, one that cannot be read is passed over. Both throw GatewayError usage: if the folder does not exist or has none, and if none fits, with the
  * nearest recording and its differences; the signal's reason ends the search.
  */
-export async function openIndex(folder: string): Promise<(key: RequestKey, signal: AbortSignal) => Promise<string>> {
+export async function openIndex(
+  folder: string,
+  isWhole: (path: string) => Promise<boolean>,
+): Promise<(key: RequestKey, signal: AbortSignal) => Promise<string>> {
   const runs = new Map<string, { paths: string[]; taken: number }>();
+  const whole = new Set<string>();
   const known = await listAgain(unknownFolder(folder));
   const find = async (key: RequestKey, signal: AbortSignal): Promise<string[]> => {
     const named = await readHeads(known.named.get(shownHash(key.hash)) ?? []);
@@ -40,7 +44,19 @@ export async function openIndex(folder: string): Promise<(key: RequestKey, signa
     // Of two calls that searched at the same time, the first counts.
     const run = runs.get(name) ?? found;
     runs.set(name, run);
-    return run.paths[Math.min(run.taken++, run.paths.length - 1)] as string;
+    for (;;) {
+      const path = run.paths[Math.min(run.taken++, run.paths.length - 1)] as string;
+      if (run.paths.length === 1 || whole.has(path)) return path;
+      if (await isWhole(path)) {
+        whole.add(path);
+        return path;
+      }
+      // Another call may have taken it out meanwhile.
+      const at = run.paths.indexOf(path);
+      if (at < 0 || run.paths.length === 1) continue;
+      run.paths.splice(at, 1);
+      run.taken--;
+    }
   };
 }
 

@@ -20,7 +20,7 @@ import { describeRequest, type RequestKey } from './request-key.ts';
  * GatewayError usage if no recording matches, bad-reply if one cannot be read.
  */
 export async function openReplay(folder: string): Promise<Fetch> {
-  const take = await openIndex(folder);
+  const take = await openIndex(folder, isWhole);
   return async (request, { signal, onSent }) => {
     signal.throwIfAborted();
     const path = await take(await describeRequest(request), signal);
@@ -182,6 +182,17 @@ async function playRecording(
     await lines.return(undefined);
     throw error;
   }
+}
+
+/** Whether a recording can be read to its end. */
+async function isWhole(path: string): Promise<boolean> {
+  let last: RecordingLine | undefined;
+  try {
+    for await (const line of readRecording(path)) last = line;
+  } catch {
+    return false;
+  }
+  return last?.kind === 'ended';
 }
 
 /** The lines after the first. */

@@ -42,6 +42,22 @@ describe.skipIf(isAway)('the disk of a batch is full (needs a mountable tmpfs)',
     rmSync(state, { recursive: true, force: true });
   });
 
+  test('a disk without any room is told before anything is sent, and no other folder is advised: it would pay for everything again', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    mount('100k');
+    mkdirSync(join(disk, 'b'));
+    expect(() => writeFileSync(join(disk, 'filler'), Buffer.alloc(1 << 20))).toThrow('ENOSPC');
+    folder.jobs(...manyJobs(2));
+    const { code, stderr } = await batch(['run', 'jobs.jsonl', '-o', join(disk, 'b')]);
+    expect({ code, stderr }).toMatchObject({ code: 12, stderr: expect.stringContaining('the disk is full') as string });
+    expect(stderr).toContain('make room, then run the same command again');
+    expect(stderr).not.toContain('another folder');
+    expect(server.bodies).toEqual([]);
+  });
+
   test.for(['100k', '300k'])(
     'on %s pictures that found no room are not done, and each is kept in a file that is named',
     async (size, { server, folder, batch }) => {

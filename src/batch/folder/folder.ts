@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type FolderLock, lockFolder } from './lock.ts';
 import { cannotWrite, asideFile } from '../../files/synced-file.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
-import { GatewayError, usageError } from '../../errors.ts';
+import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { writeAtomically, makeFolder, isPartName } from '../../files/temp-file.ts';
 import type { LockTimes } from '../../files/lock.ts';
@@ -67,17 +67,26 @@ export async function enterOutdir(path: string, host: BatchHost, times?: LockTim
   return lock;
 }
 
-/** Makes a folder. Throws GatewayError usage if that fails. */
+/** Makes a folder. Throws GatewayError usage if that fails, and not-written if the disk is full. */
 async function makeBatchFolder(path: string): Promise<void> {
   await makeFolder(path).catch((error: unknown) => {
+    if (isFull(error)) throw cannotWrite(path, error).withDetails(unsent);
     throw usageError(`-o: cannot make ${path}: ${writeReason(error)}`, 'name another folder', error);
   });
 }
 
-/** Locks a folder. Throws GatewayError batch-locked; or usage if it is not writable, as nothing was sent yet. */
+/** What is sent and paid in another folder too: room is wanted in this one. */
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(getErrorCode(error) ?? '');
+}
+
+const unsent = { sent: 'no', billed: 'no' } as const;
+
+/** Locks a folder. Throws GatewayError batch-locked; not-written if the disk is full; or usage if it is not writable, as nothing was sent yet. */
 async function lockWritable(path: string, times?: LockTimes): Promise<FolderLock> {
   return lockFolder(path, times).catch((error: unknown) => {
     const denied = error instanceof GatewayError && error.class === 'not-written';
+    if (denied && isFull(error)) throw error.withDetails(unsent);
     throw denied ? usageError(error.message, 'name another folder with -o', error) : error;
   });
 }

@@ -234,6 +234,10 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   await run.budgets?.reserve(providerBatch, run.batch.host.signal);
   // No signal ends it: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);
+  const { host } = run.batch;
+  const left = { type: 'left-at-service', jobs: jobs.length, isCreated: false, isWaitedFor: true } as const;
+  const tellLeft = (): void => void host.on(left);
+  host.signal.addEventListener('abort', tellLeft, { once: true });
   try {
     await recordStep(providerBatch, { step: 'creating' }, run);
     run.step?.('part-creating', mark);
@@ -246,6 +250,7 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
     if (providerBatch.batch !== undefined)
       await run.batch.host.on({ type: 'submitted', jobs: jobs.length, batch: providerBatch.batch });
   } finally {
+    host.signal.removeEventListener('abort', tellLeft);
     deadline.end();
   }
 }

@@ -42,6 +42,9 @@ test('Ctrl-C during a creation waits for its answer', async ({ open }) => {
     return undefined;
   };
   folder.jobs(...manyJobs(2));
-  expect((await batch([], { signal: stop.signal })).code).toBe(130);
+  const ran = await batch([], { signal: stop.signal });
+  expect(ran.code).toBe(130);
+  // It is told at once: the answer may never come, and the jobs are at the service.
+  expect(ran.stderr).toContain('2 jobs may be at the service, and be billed; the same command finds out\n');
   expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ step: 'created', batch: 'msgbatch_1' });
 });

@@ -58,13 +58,59 @@ describe('a job that uses the result of another one', () => {
     expect(server.bodies).toHaveLength(6);
   });
 
-  test('is not sent where the other one made no text', async ({ server, folder, batch }) => {
+  test.for([
+    [{ prompt: 'Tell: {{@hero.text}}' }, 'jobs.jsonl:2: {{@hero.text}}: hero makes pictures, and no text\n'],
+    [{ prompt: 'Tell', attach: ['@plan'] }, 'jobs.jsonl:2: @plan: plan answers in words, and makes no picture\n'],
+    [
+      { command: 'image edit', prompt: 'x', image: ['@plan'] },
+      'jobs.jsonl:2: @plan: plan answers in words, and makes no picture\n',
+    ],
+  ] as const)(
+    'is refused before anything is sent where the other one makes something else: %j',
+    async ([job, message], { server, folder, batch }) => {
+      folder.jobs(
+        { id: 'hero', command: 'image gen', prompt: 'A fox' },
+        { id: 'tale', ...job },
+        { id: 'plan', prompt: 'Plan' },
+      );
+      const ran = await batch();
+      expect(ran.code).toBe(2);
+      expect(ran.stderr).toContain(message);
+      expect(server.bodies).toEqual([]);
+    },
+  );
+
+  test('gets the picture of one that asks for it in words of its own', async ({ server, folder, batch }) => {
     server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
-    folder.jobs({ id: 'hero', command: 'image gen', prompt: 'A fox' }, { id: 'tale', prompt: 'Tell: {{@hero.text}}' });
-    const ran = await batch();
-    expect(ran.code).toBe(13);
-    expect(ran.stderr).toContain('tale: usage: the result of hero has no text\n');
-    expect(prompts(server)).toEqual(['A fox']);
+    const set = ['generationConfig.responseModalities=["IMAGE"]'];
+    folder.jobs(
+      { id: 'hero', prompt: 'A fox', set },
+      { id: 'sea', command: 'image edit', prompt: 'x', image: ['@hero'] },
+    );
+    await batch();
+    expect(prompts(server)[0]).toBe('A fox');
+  });
+
+  test.for(['{{@a.txt}}', '{{@a}}', '{{@a.image}}', '{{ @a.Text }}'])(
+    'is refused before anything is sent where it names the other one in a form that is not known: %s',
+    async (blank, { server, folder, batch }) => {
+      folder.jobs({ id: 'a', prompt: 'A fox' }, { id: 'b', prompt: `Tell: ${blank}` });
+      const ran = await batch();
+      expect(ran.code).toBe(2);
+      expect(ran.stderr).toContain(`jobs.jsonl:2: ${blank} is not the text of another job\n`);
+      expect(ran.stderr).toContain('for its text: {{@a.text}}; ');
+      expect(server.bodies).toEqual([]);
+    },
+  );
+
+  test('sends what looks like the name of another one as it stands where nothing is filled', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs({ id: 'b', prompt: 'Tell: {{@index}}', vars: false });
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(prompts(server)).toEqual(['Tell: {{@index}}']);
   });
 
   test('is edited when the other one is, and so are those after it', async ({ server, folder, batch }) => {

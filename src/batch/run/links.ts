@@ -6,6 +6,8 @@ import type { Batch, BatchJobs, Job, JobLinks } from '../types.ts';
 interface NamingJobs extends BatchJobs {
   /** The jobs whose results a job uses, as it names them. */
   namesOf(job: Job): string[];
+  /** Throws GatewayError usage for a job that uses what the other one does not make. `place` is where the first one is. */
+  requireUsable(job: Job, name: string, parent: Job, place: string): void;
   /** Sees to it that the results which are there now can be read. */
   refreshResults(): Promise<void>;
 }
@@ -81,6 +83,9 @@ async function findLinks(jobs: NamingJobs): Promise<FoundLinks> {
   const wanted = new Set([...ids.values()].flatMap((named) => [...named.values()]));
   const parents = new Map<string, Job>();
   for await (const job of jobs.read(() => undefined)) if (wanted.has(job.id)) parents.set(job.id, job);
+  for (const job of naming)
+    for (const [name, id] of ids.get(job.id) ?? [])
+      jobs.requireUsable(job, name, parents.get(id) as Job, `${jobs.name}:${job.line}`);
   return { ids, parents, families };
 }
 

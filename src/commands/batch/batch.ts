@@ -73,7 +73,7 @@ import { join, relative } from 'node:path';
 import { shellWord } from '../../shell-word.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { JsonObject } from '../../json.ts';
-import { listReferences } from './jobs/references.ts';
+import { listReferences, requireUsable } from './jobs/references.ts';
 import { services } from '../../vendors/services.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
@@ -158,6 +158,7 @@ export async function runJobFile(
       return builder.check(job, origin);
     },
     namesOf: listReferences,
+    requireUsable,
     refreshResults: () => results.refresh(),
     describeLost: (error: GatewayError) =>
       resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),

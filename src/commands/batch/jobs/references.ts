@@ -7,6 +7,9 @@ import type { Var } from '../../../cli/flags/flag.ts';
 /** A job's name for the text of another one: `{{@outline.text}}`. */
 const textName = /\{\{[ \t]*@([^{}]+?)\.text[ \t]*\}\}/g;
 
+/** What looks like such a name; what is written otherwise would be sent as it stands. */
+const nearName = /(?<![${])\{\{[ \t]*@([^{}]*?)[ \t]*\}\}(?!\})/g;
+
 const fileKeys = ['image', 'attach', 'mask'] as const;
 const textKeys = ['prompt', 'system'] as const;
 
@@ -21,6 +24,40 @@ function listTextNames({ values }: Pick<Job, 'values'>): string[] {
   if (values['vars'] === false) return [];
   const texts = textKeys.map((key) => values[key]).filter((text) => typeof text === 'string');
   return texts.flatMap((text) => [...text.matchAll(textName)].map(([, name = '']) => name));
+}
+
+/** Throws GatewayError usage for what looks like the text of another job and is not: it would be sent as it stands, and paid. */
+export function refuseNearNames({ values }: Pick<Job, 'values'>): void {
+  if (values['vars'] === false) return;
+  for (const key of textKeys) {
+    const text = values[key];
+    const near = typeof text === 'string' && [...text.replaceAll(textName, '').matchAll(nearName)][0];
+    if (!near) continue;
+    const [blank, inside = ''] = near;
+    const name = inside.replace(/\.[a-z]*$/i, '') || 'id';
+    const picture = `for its picture: "image":["@${name}"]; `;
+    throw usageError(
+      `${blank} is not the text of another job`,
+      `for its text: {{@${name}.text}}; ${picture}to send it as it stands: "vars":false`,
+    );
+  }
+}
+
+/** Throws GatewayError usage for a job that uses what another one does not make: both would be paid before it is found. */
+export function requireUsable(job: Pick<Job, 'values'>, name: string, { command, values }: Job, place: string): void {
+  const makesPictures = command.startsWith('image');
+  if (makesPictures && listTextNames(job).includes(name))
+    throw usageError(
+      `${place}: {{@${name}.text}}: ${name} makes pictures, and no text`,
+      'name a job that answers in words',
+    );
+  // A body of one's own can ask for pictures too.
+  if (makesPictures || ['body', 'set', 'tools'].some((key) => values[key] !== undefined)) return;
+  if (fileKeys.some((key) => [job.values[key] ?? []].flat().includes(`@${name}`)))
+    throw usageError(
+      `${place}: @${name}: ${name} answers in words, and makes no picture`,
+      `for its text: {{@${name}.text}}`,
+    );
 }
 
 function isReference(word: unknown): word is string {

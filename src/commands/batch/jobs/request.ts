@@ -1,7 +1,7 @@
 import { digestRequest, type Job, type JobCommand, getRequestOrigin, type PreparedJob } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
-import { fillReferences, listReferences, readReferences, usesText } from './references.ts';
+import { fillReferences, listReferences, readReferences, refuseNearNames, usesText } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
@@ -130,6 +130,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       try {
         if (isNaming && !job.parents)
           throw usageError(`@${listReferences(job)[0]} names another job, and --stream knows none`, 'use a job file');
+        refuseNearNames(job);
         requireNetwork(urls, found, flags);
         const built = await build();
         if (found.lane.value === 'batch') requireBatchable(built, found);

@@ -63,6 +63,14 @@ describe('--vary', () => {
     });
   });
 
+  test('--by with another word names every key that varies', async ({ folder, batch }) => {
+    writeRows(folder, ['x']);
+    await batch([...argv, '--vary', 'model=a,b', '--vary', 'effort=low,high']);
+    expect((await batch(['export', 'out', '--by', 'nonsense'])).stderr).toContain(
+      '  what varies: --by model, --by effort\n',
+    );
+  });
+
   test('counts the answers that fit a schema', async ({ server, folder, batch }) => {
     writeRows(folder, ['x', 'y']);
     const text = (value: string) => ({ candidates: [{ content: { parts: [{ text: value }] }, finishReason: 'STOP' }] });
@@ -169,6 +177,8 @@ describe('--vary', () => {
     [['maxTokens=1,x'], "--max-tokens takes a whole number from 1, not 'x'", ''],
     [['count=1,2'], '--vary: "count" makes several jobs already', 'give it in the jobs'],
     [['model=a', 'model=b'], '--vary model is given twice', 'give all its values at once: --vary model=a,b'],
+    [['id=a,b'], '--vary: "id" cannot vary', 'vary what is sent, for example: --vary model=a,b'],
+    [['command=text,chat'], '--vary: "command" cannot vary', 'vary what is sent, for example: --vary model=a,b'],
     [['aspect=1:1'], 'rows.csv:2: --vary: unknown job key "aspect" for text', ''],
   ] as const)('refuses %j before anything is sent', async ([vary, message, hint], { server, folder, batch }) => {
     writeRows(folder, ['x']);

@@ -111,11 +111,11 @@ function isCost(cost: unknown): cost is Cost {
 export function requireVaried(key: string, vary: Vary = {}): void {
   const keys = Object.keys(vary);
   if (keys.includes(key)) return;
-  const near = closest(key, [...keys, 'job']) ?? keys[0];
-  throw usageError(
-    `--by ${key}: nothing in this batch varies by it`,
-    near === undefined ? 'for example: gateway-cli batch … --vary model=a,b' : `did you mean: --by ${shellWord(near)}`,
-  );
+  const message = `--by ${key}: nothing in this batch varies by it`;
+  const near = closest(key, [...keys, 'job']);
+  if (near !== undefined) throw usageError(message, `did you mean: --by ${shellWord(near)}`);
+  const others = keys.map((one) => `--by ${shellWord(one)}`).join(', ');
+  throw usageError(message, others ? `what varies: ${others}` : 'for example: gateway-cli batch … --vary model=a,b');
 }
 
 /**

@@ -57,7 +57,7 @@ export interface Defaults {
 
 const maxIdBytes = 512;
 /** What a line says about the job itself; its other keys are flags. */
-const jobFields = new Set(['id', 'command', 'name']);
+export const jobFields = new Set(['id', 'command', 'name']);
 
 /**
  * Reads one line of a job file; undefined for an empty one. Throws GatewayError usage that names file and line: no JSON, an

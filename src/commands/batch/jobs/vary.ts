@@ -3,7 +3,17 @@ import { parseJson } from '../../../cli/flags/flag.ts';
 import { hasTemplateVariable } from '../../../cli/input/template-variables.ts';
 import { usageError } from '../../../errors.ts';
 import { isObject, type JsonValue } from '../../../json.ts';
-import { atLine, jobKeys, keysHint, own, parseJobValue, repeatByCount, twins, unknownKey } from './job-line.ts';
+import {
+  atLine,
+  jobFields,
+  jobKeys,
+  keysHint,
+  own,
+  parseJobValue,
+  repeatByCount,
+  twins,
+  unknownKey,
+} from './job-line.ts';
 
 interface VaryFlags {
   vary?: (readonly [key: string, values: JsonValue[]])[];
@@ -43,6 +53,7 @@ export function parseVary(word: string, name: string): readonly [key: string, va
   if (list === '') throw usageError(`${name} takes <key>=<value>,<value>, not '${word.slice(0, 40)}'`, example);
   const rule = jobCommands.map((command) => own(jobKeys[command], key)).find((found) => found !== undefined);
   if (key === 'count') throw usageError(`${name}: "count" makes several jobs already`, 'give it in the jobs');
+  if (jobFields.has(key)) throw usageError(`${name}: "${key}" cannot vary`, `vary what is sent, ${example}`);
   if (!rule) throw usageError(`${name}: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));
   const words = list.trimStart().startsWith('[') ? parseJson(name, list) : list.split(',').map((value) => value.trim());
   const isSwitch = !rule.flags.includes('<');

@@ -45,7 +45,7 @@ import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
-import { jsonLine } from '../../terminal/escape.ts';
+import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from './flags.ts';
 import { writeNewFile } from '../../files/temp-file.ts';
@@ -91,6 +91,11 @@ async function runExport(
     throw usageError(`--bom is for CSV and TSV, not ${format}`, 'leave it out, or name the format: --format csv');
   const folders = await readFolders(outdirs, context);
   if (output !== '-') for (const { folder } of folders) await checkTarget(output, folder, { force, context });
+  if (flags.format === undefined && format !== 'promptfoo' && otherFormat.test(output))
+    throw usageError(
+      `-o ${output}: a report cannot be written as ${extname(output)}`,
+      'end it with .csv, .tsv, .jsonl, .md or .xml (JUnit), for example -o results.jsonl; or name its format: --format csv',
+    );
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
   const vary = folders[0]?.state.run?.vary;
@@ -111,7 +116,7 @@ async function runExport(
   const text = reportText({ ...writer, head }, noteLongTexts(rows, format, context), context.signal);
   progress.stop();
   if (output === '-') {
-    for await (const piece of text) await context.io.stdout.write(piece);
+    for await (const piece of text) await writeEscaped(context.io.stdout, piece);
     return undefined;
   }
   const writeReport = async (append: (piece: string) => Promise<void>): Promise<void> => {
@@ -189,6 +194,9 @@ function toUnsentRow({ id, name, command, values: { prompt, vars } }: Job): Repo
     images: [],
   };
 }
+
+/** Names that promise what no report is. */
+const otherFormat = /\.(?:json|ndjson|ya?ml|html?|markdown|pdf|docx?|parquet|sql|sqlite|db)$/i;
 
 /** By the end of the file's name, else CSV. */
 function chooseExportFormat(output: string): ExportFormat {

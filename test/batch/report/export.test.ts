@@ -287,3 +287,33 @@ test('--bom begins a table with a byte order mark, and is refused for other repo
   const ran = await run(['batch', 'export', 'out', '--bom', '--format', 'md'], { cwd: folder.cwd });
   expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('--bom is for CSV and TSV, not md')]);
 });
+
+test.for(['r.json', 'r.yaml', 'r.HTML'])(
+  'a report is not written under the name of another format: %s',
+  async (name, { batch, folder }) => {
+    folder.jobs(...manyJobs(1));
+    await batch();
+    const ran = await batch(['export', 'out', '-o', name]);
+    expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining(`-o ${name}: a report cannot be written as .`)]);
+    expect(ran.stderr).toContain('-o results.jsonl; or name its format: --format csv');
+    expect(existsSync(join(folder.cwd, name))).toBe(false);
+    expect(await batch(['export', 'out', '-o', name, '--format', 'jsonl'])).toMatchObject({ code: 0 });
+    expect(await batch(['export', 'out', '-o', 'r.txt'])).toMatchObject({ code: 0 });
+  },
+);
+
+test.for(['csv', 'tsv', 'md', 'junit', 'jsonl', 'promptfoo'])(
+  'a %s on a terminal has no control characters of the texts, not even colours, and in a pipe all of them',
+  async (format, { server, batch, folder }) => {
+    const text = 'a\u001b[31mb\u202ec';
+    server.answer = () => ({ body: { candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }] } });
+    folder.jobs({ id: 'e', prompt: 'p' });
+    await batch();
+    const words = ['export', 'out', '--format', format];
+    const shown = await batch(words, { tty: { stdout: true } });
+    expect(shown.stdout).not.toMatch(/(?![\t\r\n])[\p{Cc}\p{Bidi_Control}]/u);
+    if (format !== 'csv' && format !== 'tsv') return;
+    expect(shown.stdout).toContain('a^[[31mb<U+202E>c');
+    expect((await batch(words)).stdout).toContain(text);
+  },
+);

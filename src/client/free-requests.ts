@@ -20,6 +20,8 @@ type Sender = Pick<Client, 'send'>;
 export interface ListOptions extends SendOptions {
   /** In place of the format's own, on each page. */
   query?: string | undefined;
+  /** In place of the format's own: another list of models, without a query. */
+  path?: string | undefined;
 }
 
 /** The JSON of a reply. Throws GatewayError. */
@@ -102,14 +104,18 @@ export function readModelList(client: Sender, name: FormatName, options: ListOpt
   });
 }
 
-async function readPages(client: Sender, name: FormatName, { query, ...options }: ListOptions): Promise<ModelList> {
+async function readPages(
+  client: Sender,
+  name: FormatName,
+  { query, path, ...options }: ListOptions,
+): Promise<ModelList> {
   const format = await loadFormat(name);
   const use = chooseAuthUse(name, 'text');
   const models: ListedModel[] = [];
   const seen = new Set<string | undefined>();
   for (let token: string | undefined; ;) {
     seen.add(token);
-    const asked = { ...format.models(token), ...(query !== undefined && { query }) };
+    const asked = { ...format.models(token), ...(query !== undefined && { query }), ...(path && { path, query: '' }) };
     const answered = await client.send({ ...asked, format: name, use }, options);
     const page = readModelPage(await readFreeReply(answered, name));
     if (page === undefined) {

@@ -39,6 +39,8 @@ export interface Service {
   isKeyless?: true;
   /** Its list of models needs no key, so the list cannot show whether a key is valid. */
   hasPublicList?: true;
+  /** The path that lists the models in memory, where its list does not say which these are. */
+  loadedPath?: string;
   /** The query that lists the models of all its uses; without it, the list has only those for text. */
   listQuery?: string;
   /** The headers of the key in formats without one of their own, and of the version in the messages format. Lower case. */
@@ -161,6 +163,8 @@ const firstServices = {
     lacksBatches: true,
     lacksFlex: true,
     quirks: { includeUsage: true, effort: 'ollama' },
+    // docs.ollama.com/api/ps (2026-11): `{"models":[{"name":"llama3:8b",…}]}`.
+    loadedPath: '/api/ps',
     isKeyless: true,
     headerNames: vendorHeaderNames,
     auth: 'bearer',

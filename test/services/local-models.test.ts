@@ -17,8 +17,9 @@ const json = (status: number, body: object): FakeReply => ({
 });
 
 /** A server that lists these models, and answers with each of them. */
-async function serve(models: readonly Listed[]): Promise<FakeServer & { asked: () => string[] }> {
-  const server = await startFakeServer(({ method, body }) => {
+async function serve(models: readonly Listed[], loaded?: FakeReply): Promise<FakeServer & { asked: () => string[] }> {
+  const server = await startFakeServer(({ method, path, body }) => {
+    if (path === '/api/ps') return loaded ?? { status: 404, headers: {}, body: '404 page not found' };
     if (method === 'GET') return json(200, { object: 'list', data: models });
     const { model } = JSON.parse(body) as { model: string };
     if (!models.some(({ id }) => id === model))
@@ -31,9 +32,9 @@ async function serve(models: readonly Listed[]): Promise<FakeServer & { asked: (
   onTestFinished(() => server.close());
   for (const folder of ['CONFIG', 'STATE', 'CACHE']) vi.stubEnv(`XDG_${folder}_HOME`, scratchFolder());
   const asked = (): string[] =>
-    server.requests.map(({ method, body }) =>
-      method === 'GET' ? 'list' : (JSON.parse(body) as { model: string }).model,
-    );
+    server.requests
+      .filter(({ path }) => path !== '/api/ps')
+      .map(({ method, body }) => (method === 'GET' ? 'list' : (JSON.parse(body) as { model: string }).model));
   return { ...server, asked };
 }
 
@@ -67,6 +68,44 @@ test('Ollama answers with the model that came last, which is told once and kept 
   expect(shown.stdout).toContain('"model":"qwen3:8b-2026-01-01"');
   expect(server.asked()).toEqual(['list', 'qwen3:8b-2026-01-01', 'qwen3:8b-2026-01-01']);
 });
+
+test.for([
+  ['llama3:8b', 'which is in memory', json(200, { models: [{ name: 'llama3:8b', model: 'llama3:8b', size: 1 }] })],
+  ['qwen3:8b', 'the newest of its list', json(200, { models: [] })],
+  ['qwen3:8b', 'the newest of its list', json(200, { version: 'of another server' })],
+  ['qwen3:8b', 'the newest of its list', json(500, {})],
+] as const)('Ollama answers with %s, %s, by what it has in memory', async ([model, which, loaded]) => {
+  const listed = [
+    { id: 'llama3:8b', created: 1_700_000_000 },
+    { id: 'qwen3:8b', created: 1_780_000_000 },
+  ];
+  const server = await serve(listed, loaded);
+  const ran = await run(atServer('text hi', server));
+  expect(ran).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+  expect(ran.stderr).toContain(`Ollama answers with ${model}, ${which}; `);
+  expect(server.requests.filter(({ path }) => path === '/api/ps')).toHaveLength(1);
+});
+
+test('the memory of an Ollama whose address ends in /v1 is asked for beside that', async () => {
+  const server = await serve(
+    [{ id: 'llama3:8b', created: 1_700_000_000 }, ...pulled],
+    json(200, { models: [{ name: 'llama3:8b' }] }),
+  );
+  const ran = await run(['text', 'hi', '--service', 'ollama', '--base-url', `${server.url}/v1`]);
+  expect(ran.stderr).toContain('Ollama answers with llama3:8b, which is in memory; ');
+});
+
+test.for([[[]], [[{ id: 'nomic-embed-text:latest', created: 1_790_000_000 }]]])(
+  'an Ollama without a model that answers is told, with how to get one: %j',
+  async ([models]) => {
+    const server = await serve(models as Listed[]);
+    const ran = await run(atServer('text hi', server));
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain('no model is set, and Ollama has none that answers\n');
+    expect(ran.stderr).toContain('ollama pull <model>');
+    expect(server.asked()).toEqual(['list']);
+  },
+);
 
 test('a kept model that is not there any more is replaced from the list, once', async () => {
   const models = [...pulled];

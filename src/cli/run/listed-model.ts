@@ -1,6 +1,7 @@
 import { keepModelChoice, readModelChoice } from '../../settings/model-cache.ts';
 import type { PartialSettings, SourcedValue } from '../../settings/types.ts';
-import { chooseDefault } from '../../vendors/model-rules.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import { chooseDefault, servesUse } from '../../vendors/model-rules.ts';
 import { services } from '../../vendors/services.ts';
 import type { Context } from '../context.ts';
 import { openClient } from './client.ts';
@@ -21,7 +22,7 @@ export async function findListedModel(
 ): Promise<SourcedValue<string> | undefined> {
   const { service, format, use } = settings;
   const { io, ui } = context;
-  const { title, listQuery: query } = services[service.value];
+  const { title, listQuery: query, loadedPath: path } = services[service.value];
   const from = `the list of ${title}`;
   const kept = await readModelChoice(settings, unnamed, io.now());
   if (kept !== undefined) {
@@ -30,11 +31,31 @@ export async function findListedModel(
   }
   if (flags.dryRun || flags.curl) return undefined;
 
-  const client = await openClient(settings, flags, context);
-  const list = await client.listModels(format.value, { query }).finally(() => client.close());
-  const model = chooseDefault({ service: service.value, use }, list.models, io.now());
+  // What is in memory is beside the version, which an address may have.
+  const { baseUrl: base } = settings;
+  const baseUrl = path && base ? { ...base, value: base.value.replace(/\/v1\/*$/, '') } : base;
+  const client = await openClient({ ...settings, baseUrl }, flags, context);
+  const readLoaded = async (): Promise<ReadonlySet<string>> => {
+    // Without it, the newest is chosen: it is asked for once, and holds up nothing for long.
+    const once = { policy: { retries: 0 }, timeoutMs: 2000 };
+    const found = path && (await client.listModels(format.value, { path, ...once }).catch(ignoreFailure));
+    return new Set(found ? found.models.map(({ id }) => id) : []);
+  };
+  const [list, loaded] = await Promise.all([client.listModels(format.value, { query }), readLoaded()]).finally(() =>
+    client.close(),
+  );
+  const models = list.models.map((one) => (loaded.has(one.id) ? { ...one, isLoaded: true } : one));
+  if (service.value === 'ollama' && !models.some((one) => servesUse(one, use)))
+    throw usageError(`no model is set, and ${title} has none that answers`, 'get one: ollama pull <model>');
+  const model = chooseDefault({ service: service.value, use }, models, io.now());
   if (model === undefined) return undefined;
-  await ui.note(`${title} answers with ${model}, the newest of its list; ${setForGood(model, settings, context)}`);
+  const which = loaded.has(model) ? 'which is in memory' : 'the newest of its list';
+  await ui.note(`${title} answers with ${model}, ${which}; ${setForGood(model, settings, context)}`);
   await keepModelChoice(settings, unnamed, model, io.now()).catch(() => undefined);
   return { value: model, from, origin: { kind: 'service' } };
+}
+
+function ignoreFailure(error: unknown): undefined {
+  if (!(error instanceof GatewayError)) throw error;
+  return undefined;
 }

@@ -54,8 +54,29 @@ describe('a job that uses the result of another one', () => {
     folder.jobs(...scenes, hero, { id: 'new', command: 'image edit', prompt: 'new', image: ['@hero'] });
     const gone = await batch();
     expect(gone.code).toBe(13);
-    expect(gone.stderr).toContain('new: usage: ');
+    expect(gone.stderr).toContain('new: usage: the picture of hero is not in images any more; ');
     expect(server.bodies).toHaveLength(6);
+  });
+
+  test('says where its picture is gone, what makes both again, and keeps its own until then', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+    const hero = { id: 'hero', command: 'image gen', prompt: 'A fox' };
+    folder.jobs(hero, { id: 'sea', command: 'image edit', prompt: 'sea', image: ['@hero'] });
+    await batch();
+    rmSync(join(folder.cwd, 'out/images/hero.png'));
+    const gone = await batch(['--redo', 'sea']);
+    expect(gone).toMatchObject({ code: 13 });
+    expect(gone.stderr).toContain(
+      'sea: usage: the picture of hero is not in images any more; to make both again: --redo hero,sea\n',
+    );
+    expect(gone.stderr).toContain('the earlier answer of sea stays the result');
+    expect(await batch(['--redo', 'hero,sea'])).toMatchObject({ code: 0 });
+    expect(prompts(server)).toEqual(['A fox', 'sea', 'A fox', 'sea']);
+    expect(await batch()).toMatchObject({ code: 0 });
   });
 
   test.for([

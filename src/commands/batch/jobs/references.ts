@@ -1,5 +1,7 @@
+import { access } from 'node:fs/promises';
 import { findImageName, type Job } from '../../../batch/index.ts';
 import { usageError } from '../../../errors.ts';
+import { shellWord } from '../../../shell-word.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import type { FetchedFile } from '../../../cli/input/attachments.ts';
 import type { Var } from '../../../cli/flags/flag.ts';
@@ -114,7 +116,12 @@ export async function readReferences(
     const [first] = Array.isArray(images) ? images : [];
     const picture = isObject(first) ? findImageName(first['path']) : undefined;
     if (picture === undefined) throw usageError(`the result of ${id} has no picture`, 'name a job that makes one');
-    files.push([addressOf(name), { path: `${folder}/${picture}`, mimeType: undefined }]);
+    const path = `${folder}/${picture}`;
+    await access(path).catch((error: unknown) => {
+      const [both, what] = [shellWord(`${id},${job.id}`), `the picture of ${id} is not in images any more`];
+      throw usageError(`${what}; to make both again: --redo ${both}`, undefined, error);
+    });
+    files.push([addressOf(name), { path, mimeType: undefined }]);
   }
   return { files, texts };
 }

@@ -63,6 +63,22 @@ describe('--vary', () => {
     });
   });
 
+  test('a line with the answers of all variations has no value that is another one in each', async ({
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['x']);
+    const words = [...argv.slice(0, -1), 'Greet {{name}} {{tone}}'];
+    await batch([...words, '--vary', 'vars=[{"tone":"dry"},{"tone":"warm"}]']);
+    expect(table((await batch(['export', 'out'])).stdout)).toEqual([
+      'id,state,name,"vars={""tone"":""dry""}","vars={""tone"":""warm""}"',
+      'row-000001,done,x,answer to Greet x dry,answer to Greet x warm',
+    ]);
+    const [row] = (await batch(['export', 'out', '--format', 'jsonl'])).stdout.split('\n');
+    const { vars, prompt } = JSON.parse(row as string) as Record<string, unknown>;
+    expect([vars, prompt]).toEqual([{ name: 'x' }, undefined]);
+  });
+
   test('--by with another word names every key that varies', async ({ folder, batch }) => {
     writeRows(folder, ['x']);
     await batch([...argv, '--vary', 'model=a,b', '--vary', 'effort=low,high']);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Column, parseVariedId, type ReportRow, type Variation, type Vary } from '../../batch/index.ts';
 import { closest } from '../../closest.ts';
 import { addCost } from '../../cost/cost.ts';
@@ -7,12 +8,28 @@ import { isObject, numberField } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 import { usesText } from './jobs/references.ts';
 
-/** One row of the table with the jobs that its variations are, by their labels. */
+/** One row of the table with the jobs that its variations are, by their labels: of their values those that are the same in all. */
 export function joinVariations(id: string, jobs: Readonly<Record<string, ReportRow>>): ReportRow {
   const rows = Object.values(jobs);
-  const { vars, prompt } = rows.find((row) => row.command !== undefined) ?? {};
+  const [first, ...others] = rows.filter((row) => row.command !== undefined);
+  const vars =
+    first?.vars &&
+    Object.fromEntries(
+      Object.entries(first.vars).filter(([name, value]) =>
+        others.every((row) => isDeepStrictEqual(row.vars?.[name], value)),
+      ),
+    );
+  const prompt = others.every((row) => row.prompt === first?.prompt) ? first?.prompt : undefined;
   const state = rows.find((row) => row.state !== 'done')?.state ?? 'done';
-  return { id, state, ...(vars && { vars }), ...(prompt !== undefined && { prompt }), images: [], variations: jobs };
+  return { id, state, ...(first && { vars, prompt }), images: [], variations: jobs };
+}
+
+/** A row without what its variations give it, which needs no column. */
+export function omitVaried(row: ReportRow, variations: readonly Variation[]): ReportRow {
+  const varied = new Set(variations.flatMap(({ values: { vars } }) => (isObject(vars) ? Object.keys(vars) : [])));
+  const vars = Object.entries(row.vars ?? {}).filter(([name]) => !varied.has(name));
+  const isSamePrompt = ['vars', 'prompt', 'promptFile'].every((key) => variations[0]?.values[key] === undefined);
+  return { ...row, vars: Object.fromEntries(vars), prompt: isSamePrompt ? row.prompt : undefined };
 }
 
 /** A column for each variation: its answer, its pictures or its error. */

@@ -22,7 +22,7 @@ import {
   unanswered,
   type Variation,
 } from '../../batch/index.ts';
-import { joinVariations, listVariationColumns, requireVaried, sumBy } from './compare.ts';
+import { joinVariations, listVariationColumns, omitVaried, requireVaried, sumBy } from './compare.ts';
 import {
   junitReport,
   markdownReport,
@@ -314,7 +314,10 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all, vari
     const isLeftOut = (row: number): boolean => !all && index.has(row, 'removed');
     const seeResult = (row: number, result: { id: string; document: JsonObject }): void => {
       const seen = toReportRow(result.id, 'done', result.document);
-      if (!isLeftOut(row)) found.see(variations ? joinVariations(splitId(result.id, variations), { one: seen }) : seen);
+      if (!isLeftOut(row))
+        found.see(
+          variations ? joinVariations(splitId(result.id, variations), { one: omitVaried(seen, variations) }) : seen,
+        );
     };
     places.push(await locateResults(folder, index, { see: seeResult }));
     for (let row = 0; row < index.size; row++) if (!isLeftOut(row)) counts[rowState(index.stateOf(row))]++;

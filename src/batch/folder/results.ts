@@ -153,12 +153,13 @@ export async function findLostEnds(folder: string, state: BatchState, before?: L
   return { lostEnds, places, gone };
 }
 
-/** The ids of jobs that are done, and whose images were removed since. */
+/** The ids of jobs that are done, and whose images were removed since, in the order of their file. */
 export function idsWithoutImage({ gone }: Pick<LostEnds, 'gone'>, index: JobIndex): string[] {
   if (gone.size === 0) return [];
-  return [...index.ids()].filter(
-    (_, row) => gone.has(row) && index.stateOf(row) === 'done' && !index.has(row, 'removed'),
-  );
+  return Array.from(index.ids(), (id, row) => ({ id, row }))
+    .filter(({ row }) => gone.has(row) && index.stateOf(row) === 'done' && !index.has(row, 'removed'))
+    .toSorted((a, b) => index.placeOf(a.row) - index.placeOf(b.row))
+    .map(({ id }) => id);
 }
 
 /** The file name of an image in the folder `images` of the batch; undefined for any other path. */

@@ -88,6 +88,11 @@ function recordCall(name: string, path: string | undefined, args: unknown[], fro
   else if (verb === 'unlink' || verb === 'mkdir') record({ kind: verb, path, from });
 }
 
+/** The path of a file, which can be given by its descriptor. */
+function pathOf(file: unknown): string | undefined {
+  return typeof file === 'number' ? paths.get(file) : String(file);
+}
+
 function systemError(code: string, syscall: string, path?: unknown): Error {
   const about = typeof path === 'string' ? ` '${path}'` : '';
   const [errno = -5] = { EACCES: [-13], EIO: [-5], EMFILE: [-24], ENOSPC: [-28], ECONNRESET: [-104] }[code] ?? [];
@@ -120,7 +125,8 @@ function wrapSync(name: string, original: Call): Call {
       if (fault === undefined) {
         const from = changes;
         const result = original.apply(this, args);
-        recordCall(name, typeof args[0] === 'number' ? paths.get(args[0]) : (args[0] as string), args.slice(1), from);
+        if (name === 'openSync') paths.set(result, String(args[0]));
+        recordCall(name, pathOf(args[0]), args.slice(1), from);
         return result;
       }
       if (fault === 'short' && isWrite(name)) return original.apply(this, halve(args));
@@ -139,7 +145,12 @@ function wrapCallback(name: string, original: Call): Call {
     const done = args.at(-1);
     if (depth > 0 || isCode(args[0]) || typeof done !== 'function') return original.apply(this, args);
     const fault = count(name, args[0]);
-    if (fault === undefined) return original.apply(this, args);
+    const from = changes;
+    const recorded = (error: unknown, ...results: unknown[]): void => {
+      if (!error) recordCall(name, pathOf(args[0]), args.slice(1, -1), from);
+      (done as Call)(error, ...results);
+    };
+    if (fault === undefined) return original.apply(this, [...args.slice(0, -1), recorded]);
     if (fault === 'short' && isWrite(name)) return original.apply(this, [...halve(args.slice(0, -1)), done]);
     const error = systemError(fault === 'short' ? 'ENOSPC' : fault, name, args[0]);
     const fail = (): unknown => (done as Call)(error);

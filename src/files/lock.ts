@@ -244,7 +244,15 @@ function holdLock(
   };
   const releaseLock = async (): Promise<void> => {
     clearInterval(beat);
-    if (readNow(path) === text) unlinkSync(path);
+    // What is left would lock out this process itself, for as long as it lives.
+    for (let attempt = 1; ; attempt++)
+      try {
+        if (readNow(path) === text) unlinkSync(path);
+        return;
+      } catch (error) {
+        if (attempt === mostReleases) throw error;
+        await sleep(releaseAgainMs);
+      }
   };
   return {
     takenFrom,
@@ -258,6 +266,10 @@ function holdLock(
     release: () => (released ??= releaseLock().catch(() => undefined)),
   };
 }
+
+/** How often a lock is given back where the system refuses it, and the pause before the next attempt. */
+const mostReleases = 5;
+const releaseAgainMs = 20;
 
 function readNow(path: string): string | undefined {
   try {

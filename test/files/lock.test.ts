@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import {
+import fs, {
   existsSync,
   readdirSync,
   readFileSync,
@@ -12,9 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describeOwner, findOwner, type Lock, prepareSharedFile, takeLock, withLock } from '../../src/files/lock.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
 import { isPartName } from '../../src/files/temp-file.ts';
@@ -315,6 +316,21 @@ describe('what the owner of a lock sees', () => {
     replace(path);
     await lock.release();
     expect(readFileSync(path, 'utf8')).toBe(elsewhere);
+  });
+
+  test('its release is tried again where the system refuses it once', async () => {
+    const path = place();
+    const lock = await take(path);
+    const remove = vi.spyOn(fs, 'unlinkSync').mockImplementationOnce(() => {
+      throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    });
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      remove.mockRestore();
+      syncBuiltinESMExports();
+    });
+    await lock.release();
+    expect(left(path)).toEqual([]);
   });
 
   test('it renews the time of the file again and again, and not its content, nor the file of another', async () => {

@@ -5,7 +5,7 @@ import { refusedImages } from '../vendors/image-types.ts';
 import { shellWord } from '../shell-word.ts';
 import type { PlainRequest, EncodedRequest, Media, Turn } from './plain-request.ts';
 import { base64Length, type Body, type BodyValue, getBodyObject, unlessEmpty } from '../body.ts';
-import { encodedEfforts } from '../vendors/effort.ts';
+import { encodedEffortFields } from '../vendors/effort.ts';
 import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
@@ -238,7 +238,10 @@ export function replaceModel(given: ApiRequest, model: string): ApiRequest {
 /** A body with the effort of another. */
 function moveEffort(from: Body, to: Body): Body {
   let body = to;
-  for (const path of encodedEfforts) body = setAt(body, path, valueAt(from, path));
+  for (const field of encodedEffortFields) {
+    const path = field.split('.');
+    body = setAt(body, path, valueAt(from, path));
+  }
   return body;
 }
 

@@ -66,30 +66,28 @@ export function listEfforts(words: readonly unknown[]): Effort[] {
   return effortNames.filter((name) => words.includes(name));
 }
 
-/** The fields of a body that say how much the model thinks, in all formats. */
-const effortFields = [
+/** The fields of a body that `--effort` becomes, in all formats. */
+export const encodedEffortFields = [
   'reasoning_effort',
   'reasoning.effort',
-  'reasoning.max_tokens',
-  'reasoning.enabled',
   'output_config.effort',
   'thinking.type',
-  'thinking.budget_tokens',
-  'enable_thinking',
-  'chat_template_kwargs',
   'generationConfig.thinkingConfig.thinkingLevel',
   'generationConfig.thinkingConfig.thinkingBudget',
 ];
 
-/** Of them, those that `--effort` becomes, of which no two are in one object. */
-export const encodedEfforts: readonly (readonly string[])[] = [
-  ['reasoning_effort'],
-  ['reasoning', 'effort'],
-  ['output_config', 'effort'],
-  ['thinking', 'type'],
-  ['generationConfig', 'thinkingConfig', 'thinkingLevel'],
-  ['generationConfig', 'thinkingConfig', 'thinkingBudget'],
+/** All that say how much the model thinks. */
+const effortFields = [
+  ...encodedEffortFields,
+  'reasoning.max_tokens',
+  'reasoning.enabled',
+  'thinking.budget_tokens',
+  'enable_thinking',
+  'chat_template_kwargs',
 ];
+
+/** OpenAI's models from 5.4 on, which take no function tools beside thinking in chat completions: its own refusal (2026-11). */
+export const lackToolsWhileThinking = /^gpt-(?:5\.[4-9]|[6-9]|\d\d)/;
 
 /** The field of a body that says how much the model thinks, if one does. */
 export function findEffortField(body: object): string | undefined {

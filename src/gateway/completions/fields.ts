@@ -20,6 +20,7 @@ import {
 import type { Path, ValidationMode } from '../types.ts';
 import { Problem } from '../problem.ts';
 import { badParameter, supported } from './reply.ts';
+import { findEffortRule, lackToolsWhileThinking } from '../../vendors/effort.ts';
 
 /** Some servers take only the address. */
 const imageUrl = choose((value) => (typeof value === 'string' ? text : object({ 'url!': text, detail: text })));
@@ -229,19 +230,21 @@ const never = ['max_tokens', 'logit_bias', 'prediction'];
 const notWhileReasoning = ['frequency_penalty', 'presence_penalty'];
 const fixedWhileReasoning = ['temperature', 'top_p'];
 
-/** From version 5.4 on, tools and thinking exclude each other here; some models cannot but think. */
-const newer = /^gpt-(?:5\.[4-9]|[6-9]|\d\d)/;
-const alwaysThinking = /^gpt-(?:6\.2-|6-astra|6\.1-sol)/;
-
 function checkReasoningModel(body: JsonObject): void {
   const model = textAt(body, 'model') ?? '';
   const isThinking = textAt(body, 'reasoning_effort') !== 'none';
-  if (!isThinking && alwaysThinking.test(model)) {
+  const takes = findEffortRule(model)?.takes;
+  // Some models cannot but think.
+  if (!isThinking && takes && !takes.includes('none')) {
     const rule = "'reasoning_effort' does not support 'none' with this model.";
-    const message = `Unsupported value: ${rule} ${supported(['low', 'medium', 'high', 'xhigh', 'max'])}`;
+    const message = `Unsupported value: ${rule} ${supported(takes)}`;
     throw badParameter('reasoning_effort', 'unsupported_value', message);
   }
-  if (isThinking && newer.test(model) && [...listAt(body, 'tools'), ...listAt(body, 'functions')].length > 0) {
+  if (
+    isThinking &&
+    lackToolsWhileThinking.test(model) &&
+    [...listAt(body, 'tools'), ...listAt(body, 'functions')].length > 0
+  ) {
     const message = `Function tools with reasoning_effort are not supported for ${model} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.`;
     throw badParameter('reasoning_effort', null, message);
   }

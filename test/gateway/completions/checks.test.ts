@@ -217,7 +217,7 @@ describe('as OpenAI', () => {
   it('as OpenAI, the gateway takes the same field where the model or the value allows it', async () => {
     const bodies = [
       gpt5({ max_completion_tokens: 9, temperature: 1, reasoning_effort: 'low' }),
-      gpt5({ reasoning_effort: 'none', temperature: 0.5, presence_penalty: 1 }),
+      hi({ model: 'gpt-5.1', reasoning_effort: 'none', temperature: 0.5, presence_penalty: 1 }),
       hi({ model: 'gpt-5-chat-latest', max_tokens: 9, stop: 'x' }),
       hi({ model: 'gpt-4o', max_tokens: 9 }),
       hi({ model: 'gpt-6-luna', tools: [look], reasoning_effort: 'none' }),

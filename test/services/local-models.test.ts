@@ -101,7 +101,7 @@ test.for([[[]], [[{ id: 'nomic-embed-text:latest', created: 1_790_000_000 }]]])(
     const server = await serve(models as Listed[]);
     const ran = await run(atServer('text hi', server));
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain('no model is set, and Ollama has none that answers\n');
+    expect(ran.stderr).toContain('no model is set, and Ollama lists none that answers\n');
     expect(ran.stderr).toContain('ollama pull <model>');
     expect(server.asked()).toEqual(['list']);
   },
@@ -115,6 +115,12 @@ test('a kept model that is not there any more is replaced from the list, once', 
   const next = await run(atServer('text hi', server));
   expect(next).toMatchObject({ code: 0, stdout: 'Hello.\n' });
   expect(next.stderr).toContain('does not have qwen3:8b-2026-01-01 any more, so gemma3:4b is asked');
+});
+
+test.each(['lmstudio', 'vllm', 'llamacpp'])('%s without a model is told, with what to do', async (service) => {
+  const ran = await run(atServer('text hi', await serve([]), service));
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('lists none that answers\n  load one there, or name it: -m <model>\n');
 });
 
 test.each(['lmstudio', 'vllm', 'llamacpp'])('%s answers with the only model that it lists', async (service) => {

@@ -45,8 +45,10 @@ export async function findListedModel(
     client.close(),
   );
   const models = list.models.map((one) => (loaded.has(one.id) ? { ...one, isLoaded: true } : one));
-  if (service.value === 'ollama' && !models.some((one) => servesUse(one, use)))
-    throw usageError(`no model is set, and ${title} has none that answers`, 'get one: ollama pull <model>');
+  if (!models.some((one) => servesUse(one, use))) {
+    const hint = service.value === 'ollama' ? 'get one: ollama pull <model>' : 'load one there, or name it: -m <model>';
+    throw usageError(`no model is set, and ${title} lists none that answers`, hint);
+  }
   const model = chooseDefault({ service: service.value, use }, models, io.now());
   if (model === undefined) return undefined;
   const which = loaded.has(model) ? 'which is in memory' : 'the newest of its list';

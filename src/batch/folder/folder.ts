@@ -82,7 +82,10 @@ function isFull(error: unknown): boolean {
 
 const unsent = { sent: 'no', billed: 'no' } as const;
 
-/** Locks a folder. Throws GatewayError batch-locked; not-written if the disk is full; or usage if it is not writable, as nothing was sent yet. */
+/**
+ * Locks a folder. Throws GatewayError batch-locked; not-written if the disk is full; or usage if it is not writable, as nothing was
+ * sent yet.
+ */
 async function lockWritable(path: string, times?: LockTimes): Promise<FolderLock> {
   return lockFolder(path, times).catch((error: unknown) => {
     const denied = error instanceof GatewayError && error.class === 'not-written';

@@ -169,7 +169,7 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     ...options,
     plan: emptyPlan(''),
     sum: { high: 0, low: 0 },
-    changed: { ids: [], jobs: 0, areFailed: true, areStale: true, lineBreakOf: 'the prompt' },
+    changed: { ids: [], jobs: 0, areFailed: true, areStale: true, lineBreakOf: undefined },
     known: index.size,
     strays,
     hasOther: false,
@@ -283,7 +283,8 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
     changed.areFailed &&= index.stateOf(row) === 'failed';
     changed.areStale &&= index.requestOf(row) === request;
     const earlier = { request: index.requestOf(row), origin: plan.origin };
-    changed.lineBreakOf &&= await planning.findLineBreak(job, earlier);
+    if (changed.jobs === 1 || changed.lineBreakOf !== undefined)
+      changed.lineBreakOf = await planning.findLineBreak(job, earlier);
   }
   const isSent = decision === 'run';
   if (isSent) index.mark(row, 'toSend');

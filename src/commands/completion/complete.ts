@@ -132,7 +132,7 @@ async function completeFlagValue({ argChoices, long, flags }: Option, { line, io
   if (long === '--model') return toCompletion(await models(line, io));
   if (long === '--profile' || long === '--upstream') return toCompletion(await profiles(io));
   if (long === '--template') return toCompletion(await listPromptNames(io), true);
-  if (long === '--session') return toCompletion(await sessionNames(), true);
+  if (long === '--session') return toCompletion(await listSessionNames().catch(() => []), true);
   return toCompletion([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
 }
 
@@ -148,7 +148,7 @@ async function completeArgument(
   if (name === 'key') return toCompletion(configKeys);
   if (name === 'value|-') return toCompletion(listKeyValues(words[0] ?? ''));
   if (name === 'profile') return toCompletion(await profiles(io));
-  if (/^(name|session)s?\b/.test(name)) return toCompletion(await sessionNames(), true);
+  if (/^(name|session)s?\b/.test(name)) return toCompletion(await listSessionNames().catch(() => []), true);
   return toCompletion([], isPath(name));
 }
 
@@ -174,10 +174,6 @@ async function profiles(io: Io): Promise<string[]> {
 
 async function listPromptNames(io: Io): Promise<string[]> {
   return (await listPrompts(io).catch(() => [])).map(({ name }) => name);
-}
-
-async function sessionNames(): Promise<string[]> {
-  return listSessionNames().catch(() => []);
 }
 
 /** Models of the environment, the profile, the service and the saved list; offline the local ones. */

@@ -47,6 +47,7 @@ import {
   warnArranged,
   warnUnread,
   summaryDocument,
+  countKept,
   describeCounts,
   describeSpending,
   incompleteStep,
@@ -383,7 +384,7 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   const error: unknown = stop === 'signal' ? context.signal.reason : await judgeCounts(counts, stop, batch);
   const document = summarize(batch, counts, error);
   await saveSummary(batch, document);
-  await context.ui.note(describeCounts(counts));
+  await context.ui.note(describeCounts(counts, countKept(state.failures)));
   const waiting = describeWaiting(batch);
   if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.facts.hasPrices);
@@ -497,7 +498,7 @@ async function judgeCounts(
   const hints = [await keptHint(counts, state.beganAt), nextHint, budget && 'to see what is spent: gateway-cli costs'];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
-  return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts)}`, {
+  return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts, countKept(state.failures))}`, {
     hint: hints.filter((line) => line !== undefined).join('\n'),
     ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
     ...(done > 0 && !isOpen && { billed: 'yes' }),

@@ -65,6 +65,11 @@ export function describeFailures(
   return more > 0 ? [...lines, `and ${more} more; see ${results}`] : lines;
 }
 
+/** How many jobs have their answers in recovery files: they are paid, and could not be written into the folder. */
+export function countKept(failures: SummaryFacts['failures']): number {
+  return [...failures.values()].filter((error) => error.class === 'not-written').length;
+}
+
 /** The known cost, and how many jobs have an unknown one. Empty if no cost is known and no job has a price. */
 export function describeSpending({ costs, unknown }: Spending, hasPrices = false): string {
   if (costs.length === 0 && !hasPrices) return '';
@@ -73,20 +78,16 @@ export function describeSpending({ costs, unknown }: Spending, hasPrices = false
   return parts.join('; ');
 }
 
-/** `12 done (1 incomplete), 2 failed, 1 unknown` */
-export function describeCounts({
-  done,
-  incomplete,
-  failed,
-  unknown,
-  pending,
-  waiting = 0,
-  submitted = 0,
-  removed = 0,
-}: Counts): string {
+/** `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`; the answers of `kept` unknown jobs are in recovery files. */
+export function describeCounts(
+  { done, incomplete, failed, unknown, pending, waiting = 0, submitted = 0, removed = 0 }: Counts,
+  kept = 0,
+): string {
   const parts = [incomplete > 0 ? `${done} done (${incomplete} incomplete)` : `${done} done`];
   if (failed > 0) parts.push(`${failed} failed`);
-  if (unknown > 0) parts.push(`${unknown} unknown (may have been billed)`);
+  const others = unknown > kept ? 'may have been billed' : undefined;
+  const why = [kept > 0 && `${kept} paid and kept`, others].filter(Boolean).join(', ');
+  if (unknown > 0) parts.push(`${unknown} unknown (${why})`);
   if (submitted > 0) parts.push(`${submitted} at the service`);
   if (pending > 0)
     parts.push(`${pending} not sent yet${waiting > 0 ? ` (${waiting} wait for results of other jobs)` : ''}`);

@@ -98,7 +98,9 @@ test.for([
     folder.jobs(...manyJobs(3));
     await batch();
     const path = await keep(folder, loseEnd(folder), saved);
-    expect([(await batch()).code, server.bodies.length, existsSync(path)]).toEqual([13, 3, true]);
+    const { code, stderr } = await batch();
+    expect([code, server.bodies.length, existsSync(path)]).toEqual([13, 3, true]);
+    expect(stderr).toContain('batch-failed: 2 done, 1 unknown (1 paid and kept)\n');
     const hint = expect.stringContaining(`gateway-cli recover ${path}`);
     const failures = [{ id: 'p2', error: { class: 'not-written', billed: 'yes', hint } }];
     expect(folder.lines('summary.json')).toMatchObject([{ unknown: 1, failures }]);

@@ -43,6 +43,8 @@ writeFileSync(
 );
 execFileSync(node, ['--build-sea', config], { stdio: ['ignore', 'ignore', 'inherit'] });
 for (const path of [config, join(home, 'names.json')]) rmSync(path);
+// A Mac starts no program that differs from what was signed.
+if (platform === 'darwin') execFileSync('codesign', ['--force', '--sign', '-', program]);
 
 const shells = { bash: `${name}.bash`, zsh: `_${name}`, fish: `${name}.fish`, powershell: `${name}.ps1` };
 for (const [shell, file] of Object.entries(shells))

@@ -1,5 +1,5 @@
 // Puts what a release needs into a folder: the tarball to publish, its notes and those of all releases before, the Homebrew formula that
-// installs it, the packages that are in it (SBOM), and checksums.
+// installs it, what registries ask for, the packages that are in it (SBOM), and checksums.
 //   node .scripts/release.js <folder>
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,21 +15,22 @@ if (folder === undefined) {
 }
 
 const run = (command, ...argv) => execFileSync(command, argv, { cwd: root, encoding: 'utf8' }).trim();
-const { name, version, description, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { name, version, description } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 mkdirSync(folder, { recursive: true });
 // Built by the pack itself: `prepack`.
 const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--pack-destination', folder));
-const tarball = readFileSync(join(folder, filename));
 const tags = run('git', 'tag', '--list', 'v*', '--merged', 'HEAD', '--sort=-version:refname')
   .split('\n')
   .filter(Boolean);
 const earlier = tags.filter((tag) => tag !== `v${version}`);
 writeFileSync(join(folder, 'notes.md'), notesOf(version, 'HEAD', earlier[0]));
-writeFileSync(join(folder, `${name}.rb`), formula(createHash('sha256').update(tarball).digest('hex')));
+run(process.execPath, '.scripts/formula.js', resolve(folder));
 writeFileSync(join(folder, 'sbom.json'), `${JSON.stringify(sbom(), null, 2)}\n`);
 const server = mcpServer();
 if (server) writeFileSync(join(folder, 'server.json'), `${JSON.stringify(server, null, 2)}\n`);
+writeFileSync(join(folder, 'schema-store.json'), `${JSON.stringify(schemas(), null, 2)}\n`);
+writeFileSync(join(folder, 'agent-skills.json'), `${JSON.stringify(skills(), null, 2)}\n`);
 const older = earlier.map((tag, at) => notesOf(tag.slice(1), tag, earlier[at + 1]));
 writeFileSync(join(folder, 'CHANGELOG.md'), [notesOf(version, 'HEAD', earlier[0]), ...older].join('\n'));
 const sums = readdirSync(folder)
@@ -91,6 +92,47 @@ function mcpServer() {
   };
 }
 
+/** Entries for `catalog.json` of SchemaStore: editors know our files by their names, also those without `$schema`. */
+function schemas() {
+  const folders = ['gateway-cli', 'gateway-cli/Config'].map((path) => `**/${path}/config.json`);
+  return [
+    {
+      name: 'gateway-cli config',
+      description: 'Settings of gateway-cli',
+      fileMatch: folders,
+      url: `https://unpkg.com/${name}@${version.split('.')[0]}/dist/config.schema.json`,
+    },
+    {
+      name: 'gateway-cli job',
+      description: 'A job of gateway-cli batch, or the values of all jobs',
+      fileMatch: ['*.gateway-cli-job.json', '*.gateway-cli-jobs.jsonl'],
+      url: `https://unpkg.com/${name}@${version.split('.')[0]}/dist/job.schema.json`,
+    },
+  ];
+}
+
+/**
+ * What a site serves at `/.well-known/agent-skills/index.json`, as the draft 0.2.0 of Agent Skills Discovery has it
+ * (github.com/cloudflare/agent-skills-discovery-rfc, 12 March 2026).
+ */
+function skills() {
+  const path = '.agents/skills/gateway-cli/SKILL.md';
+  const text = readFileSync(join(root, path));
+  const [, skill, about] = /^---\nname: (.+)\ndescription: (.+)\n/.exec(text) ?? [];
+  return {
+    $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json',
+    skills: [
+      {
+        name: skill,
+        type: 'skill-md',
+        description: about,
+        url: `https://unpkg.com/${name}@${version}/${path}`,
+        digest: `sha256:${createHash('sha256').update(text).digest('hex')}`,
+      },
+    ],
+  };
+}
+
 /** The packages whose code is in the bundle, as CycloneDX; nothing in it differs from one run to the next. */
 function sbom() {
   const { serialNumber: _, ...document } = JSON.parse(run('npm', 'sbom', '--sbom-format', 'cyclonedx'));
@@ -106,28 +148,4 @@ function sbom() {
     .filter(({ ref }) => refs.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => refs.has(other)) }));
   return { ...document, components, dependencies };
-}
-
-function formula(sha256) {
-  const className = name.replace(/(^|-)(\w)/g, (_, dash, letter) => letter.toUpperCase());
-  return `class ${className} < Formula
-  desc "Text, images and chat from generation services on the command-line"
-  homepage "https://www.npmjs.com/package/${name}"
-  url "https://registry.npmjs.org/${name}/-/${filename}"
-  sha256 "${sha256}"
-  license "${license}"
-
-  depends_on "node"
-
-  def install
-    system "npm", "install", *std_npm_args
-    bin.install_symlink libexec.glob("bin/*")
-  end
-
-  test do
-    system bin/"${name}", "image", "gen", "--offline", "a cat", "-o", "cat.png"
-    assert_path_exists testpath/"cat.png"
-  end
-end
-`;
 }

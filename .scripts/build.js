@@ -137,17 +137,24 @@ writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts([...output, ...wo
 const maker = `${dist}/.maker`;
 await build({
   cwd: root,
-  input: ['src/settings/definition.ts', 'src/cli/output/result-definition.ts', 'src/man/pages.ts'],
+  input: [
+    'src/settings/definition.ts',
+    'src/cli/output/result-definition.ts',
+    'src/commands/batch/jobs/job-schema.ts',
+    'src/man/pages.ts',
+  ],
   platform: 'node',
   external: (id, importer, isResolved) => importer !== undefined && !isResolved && !id.startsWith('.'),
   output: { dir: maker, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
 });
-const made = ['definition', 'result-definition', 'pages'].map((name) => import(pathToFileURL(`${maker}/${name}.mjs`)));
-const { configDefinition, resultDefinition, manPages } = Object.assign({}, ...(await Promise.all(made)));
+const makers = ['definition', 'result-definition', 'job-schema', 'pages'];
+const made = makers.map((name) => import(pathToFileURL(`${maker}/${name}.mjs`)));
+const { configDefinition, resultDefinition, makeJobSchema, manPages } = Object.assign({}, ...(await Promise.all(made)));
 for (const [name, definition] of Object.entries({ config: configDefinition, result: resultDefinition })) {
   const schema = toJsonSchema(definition, { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
   writeFileSync(`${dist}/${name}.schema.json`, `${JSON.stringify(schema)}\n`);
 }
+writeFileSync(`${dist}/job.schema.json`, `${JSON.stringify(makeJobSchema())}\n`);
 const pages = await manPages();
 mkdirSync(`${dist}/man`);
 for (const [file, text] of pages) writeFileSync(`${dist}/man/${file}`, text);

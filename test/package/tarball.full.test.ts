@@ -48,6 +48,7 @@ test('the tarball holds these files and no other', () => {
     'dist/esm/testing.js',
     'dist/help.txt',
     'dist/index.js',
+    'dist/job.schema.json',
     'dist/main.js',
     'dist/man/*',
     'dist/package.json',

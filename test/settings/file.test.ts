@@ -16,11 +16,14 @@ import { changeConfig } from '../../src/commands/config/file.ts';
 import { readConfig } from '../../src/settings/config-file.ts';
 import type { Config } from '../../src/settings/types.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
+import { topicTexts } from '../helpers/readme.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
+import { version } from '../../src/version.ts';
 
 const posix = process.platform !== 'win32';
 const isRoot = process.getuid?.() === 0;
 const config: Config = {
+  $schema: './config.schema.json',
   profile: 'work',
   profiles: { work: { baseUrl: 'https://gateway.example', apiKey: 'sk-canary' } },
 };
@@ -106,6 +109,19 @@ describe('readConfig', () => {
 });
 
 describe('writeConfig', () => {
+  test('links a new file to the schema of this version, and leaves the link of an older one as it is', async () => {
+    await writeConfig(path, { profiles: { a: {} } });
+    const $schema = `https://unpkg.com/gateway-cli@${version.split('.')[0]}/dist/config.schema.json`;
+    expect(topicTexts.get('settings')).toContain(`  "$schema": "${$schema}",\n`);
+    const linked = { $schema, profiles: { a: {} } };
+    expect(readFileSync(path, 'utf8')).toBe(`${JSON.stringify(linked, null, 2)}\n`);
+    await changeConfig(path, (current) => ({ ...current.config, profile: 'a', profiles: { a: {} } }));
+    expect((await readConfig(path)).config).toEqual({ ...linked, profile: 'a' });
+    writeFileSync(path, '{}');
+    await changeConfig(path, (current) => ({ ...current.config, profile: 'a', profiles: { a: {} } }));
+    expect((await readConfig(path)).config).toEqual({ profile: 'a', profiles: { a: {} } });
+  });
+
   test('writes JSON that a person can read, and leaves nothing beside it', async () => {
     await writeConfig(path, config);
     expect(readFileSync(path, 'utf8')).toBe(`${JSON.stringify(config, null, 2)}\n`);

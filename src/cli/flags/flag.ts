@@ -58,8 +58,12 @@ interface ValueType {
 const valueTypes = new WeakMap<NonNullable<Flag['parse']>, ValueType>();
 
 /** What the table knows about a flag and commander does not. */
-export function getFlagFacts(option: Option): ValueType & Pick<Flag, 'values'> {
-  const { parse, values } = rows.get(option) ?? {};
+export function getFlagFacts(option: Option): ReturnType<typeof describeValue> {
+  return describeValue(rows.get(option) ?? {});
+}
+
+/** The type of a flag's value, and the values that are known. */
+export function describeValue({ parse, values }: Pick<Flag, 'parse' | 'values'>): ValueType & Pick<Flag, 'values'> {
   const type = parse && valueTypes.get(parse);
   return { type: 'string', ...type, ...(values && { values }) };
 }

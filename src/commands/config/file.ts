@@ -9,6 +9,7 @@ import { type Config, type LoadedConfig, type Use, useNames } from '../../settin
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 import { chooseHint } from '../../advice.ts';
+import { version } from '../../version.ts';
 import { readAddress } from '../doctor/checks.ts';
 
 /** The config file and the profile that a `config` command is about. */
@@ -49,6 +50,9 @@ export function joinWords(words: readonly string[]): string {
   return words.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
+/** Where editors find what the file may hold: that of the newest version which reads it. A file with another one keeps it. */
+const configSchema = `https://unpkg.com/gateway-cli@${version.split('.')[0]}/dist/config.schema.json`;
+
 /** Changes take milliseconds. */
 const longestWaitMs = 10_000;
 
@@ -71,7 +75,8 @@ export async function changeConfig(
       const config = change(current);
       if (config === undefined) return undefined;
       refuseForeignCommand(current, config);
-      await writeAtomically(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
+      const written = current.exists ? config : { $schema: configSchema, ...config };
+      await writeAtomically(target, (handle) => handle.writeFile(`${JSON.stringify(written, null, 2)}\n`));
       return config;
     } finally {
       await lock.release();

@@ -12,7 +12,9 @@ test.each([
   const ran = await run(['config', 'set', 'baseUrl', url], { env });
   expect(ran).toMatchObject({ code: 0, stdout: '' });
   expect(ran.stderr).toContain(`gateway-cli: warning: no request will go there: ${reason}`);
-  expect(JSON.parse(readFileSync(env.GATEWAY_CONFIG, 'utf8'))).toEqual({ profiles: { default: { baseUrl: url } } });
+  expect(JSON.parse(readFileSync(env.GATEWAY_CONFIG, 'utf8'))).toMatchObject({
+    profiles: { default: { baseUrl: url } },
+  });
   const asked = await run(['config', 'init', '--profile', 'new'], { env, answers: ['', url, '', '', '', '', ''] });
   expect(asked.stderr).toContain(reason);
 });

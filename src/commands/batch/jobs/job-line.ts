@@ -11,7 +11,7 @@ import { bodyFlags, connectionFlags, rootFlags } from '../../../cli/flags/shared
 type JobFlag = FlagTable[string];
 
 /** Flags of a file whose JSON a job can hold itself. */
-const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body', 'vars']);
+export const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body', 'vars']);
 
 const { profile } = rootFlags;
 const { model } = connectionFlags;
@@ -56,8 +56,8 @@ export interface Defaults {
 }
 
 const maxIdBytes = 512;
-/** What a line says about the job itself; its other keys are flags. */
-export const jobFields = new Set(['id', 'command', 'name']);
+/** What a line says about the job itself, and for editors; its other keys are flags. */
+export const jobFields = new Set(['id', 'command', 'name', '$schema']);
 
 /**
  * Reads one line of a job file; undefined for an empty one. Throws GatewayError usage that names file and line: no JSON, an
@@ -106,7 +106,7 @@ export function atLine(file: string, line: number, error: unknown): unknown {
  * template variables (`hasBlanks`) are checked when these are filled.
  */
 export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
-  const { command, ...values } = object;
+  const { command, $schema: _schema, ...values } = object;
   for (const key of Object.keys(values)) {
     const rule = jobCommands.map((name) => own(jobKeys[name], key)).find((found) => found !== undefined);
     if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));

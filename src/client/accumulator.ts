@@ -137,6 +137,9 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
     case 'cost':
       arriving.toldCost = event.amount;
       return;
+    case 'svg-usage':
+      arriving.svgUsage = { model: event.model, usage: event.usage };
+      return;
     case 'tier':
       arriving.tier = event.tier;
       return;

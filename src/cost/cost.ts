@@ -4,6 +4,7 @@ import { type FormatFacts, formatFacts, type RequestLimits } from '../formats/fo
 import type { Price } from '../settings/types.ts';
 import type { Body } from '../body.ts';
 import { measureRequest } from '../formats/request-size.ts';
+import { quoteForeign } from '../errors.ts';
 import { getCurrency, pricedTiers, findAnswerPrice, findTierPrice, type Pricing } from './price.ts';
 import type { Bound, Budget, Cost, KnownCosts, Meter, MeteredAnswer, Spending } from './types.ts';
 
@@ -117,7 +118,7 @@ export function computeAnswerCost({ result, error, hops }: MeteredAnswer, pricin
     const costs = hops.flatMap((hop) => (hop.isFree ? [] : [computeAnswerCost(hop, pricing)]));
     return costs.every((cost) => cost !== undefined) ? joinCosts(costs) : undefined;
   }
-  const { usage, images, stopReason, toldCost } = result;
+  const { usage, svgUsage, images, stopReason, toldCost } = result;
   const found = findAnswerPrice(pricing, result);
   // What the service says is what it takes. Amounts of another currency than that of the prices cannot be added to the others.
   if (toldCost !== undefined && ('lack' in found || getCurrency(found.price) === toldCost.currency))
@@ -127,7 +128,10 @@ export function computeAnswerCost({ result, error, hops }: MeteredAnswer, pricin
   if ('lack' in found || usage === undefined || isCut) return undefined;
   const billed = countBilled(usage, formatFacts[pricing.format.value].billing, images.length);
   const cost = billed && computeCost(billed, found.price);
-  return cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
+  const scaled = cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
+  if (svgUsage === undefined || scaled === undefined) return scaled;
+  const ofSvg = computeAnswerCost({ result: { ...svgUsage, images: [] }, error: undefined }, pricing);
+  return ofSvg && joinCosts([scaled, ofSvg]);
 }
 
 /** What the answered requests of one answer cost; undefined if that of one is unknown. */
@@ -283,10 +287,15 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   };
 }
 
-function describeLack(usage: Usage | undefined, { search }: Price): string | undefined {
-  return (usage?.searches ?? 0) > 0 && search === undefined
-    ? 'the price has no search, and the service searched'
-    : undefined;
+/** Why the cost of an answer is unknown although the price of its model is known. */
+function describeLack(
+  { usage, svgUsage }: MeteredAnswer['result'],
+  { search }: Price,
+  pricing: Pricing,
+): string | undefined {
+  if ((usage?.searches ?? 0) > 0 && search === undefined) return 'the price has no search, and the service searched';
+  const isSvgPriced = svgUsage === undefined || 'price' in findAnswerPrice(pricing, svgUsage);
+  return isSvgPriced ? undefined : `the model ${quoteForeign(svgUsage.model, 200)}, which wrote the SVG, has no price`;
 }
 
 /** Opens a meter with the prices of the settings. */
@@ -297,7 +306,7 @@ export function createMeter(pricing: Pricing): Meter {
     count(answer) {
       const cost = computeAnswerCost(answer, pricing);
       const found = findAnswerPrice(pricing, answer.result);
-      const lack = 'lack' in found ? found.lack : describeLack(answer.result.usage, found.price);
+      const lack = 'lack' in found ? found.lack : describeLack(answer.result, found.price, pricing);
       if (cost === undefined && lack !== undefined) answer.result.warnings?.push(`the cost is unknown: ${lack}`);
       if (cost === undefined) unknown++;
       else costs = addCost(costs, cost);

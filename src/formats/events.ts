@@ -58,6 +58,8 @@ export type ReplyEvent =
     }
   /** Counts so far; later counts win one by one. */
   | { type: 'usage'; usage: Usage }
+  /** What the model used that wrote an SVG for the one that was asked: it is billed beside. */
+  | { type: 'svg-usage'; model: string; usage: Usage }
   | { type: 'tier'; tier: string }
   /** What the service says that the reply cost, in USD. */
   | { type: 'cost'; amount: string }

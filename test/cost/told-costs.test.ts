@@ -244,3 +244,26 @@ test('a limit reserves the price of the longest prompt that a request can have',
   expect(await cli(argv)).toMatchObject({ code: 13 });
   expect(server.requests).toHaveLength(0);
 });
+
+test('what another model used to write an SVG counts in the cost, and the cost is unknown without a price of it', async ({
+  server,
+  cli,
+}) => {
+  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64');
+  const usage = { input_tokens: 1000, output_tokens: 100, total_tokens: 1100 };
+  const svgUsage = { model: 'writer', input_tokens: 50, output_tokens: 2000, reasoning_tokens: 0, total_tokens: 2050 };
+  const reply = { body: { data: [{ b64_json: svg }], output_format: 'svg', usage, svg_usage: svgUsage } };
+  for (const one of [reply, reply]) server.reply(one);
+  const cwd = scratchFolder();
+  const asked = ['image', 'gen', 'a leaf', '--service', 'openai', '--model', 'm', '--base-url', server.url];
+  const ask = (priced: string[]): ReturnType<typeof cli> =>
+    cli([...asked, '-o', 'leaf.svg', '--force', '--json', '--prices', price(priced)], { cwd });
+  const price = (names: string[]): string =>
+    JSON.stringify(Object.fromEntries(names.map((name) => [name, { input: '1', output: '10' }])));
+  const both = JSON.parse((await ask(['m', 'writer'])).stdout) as Record<string, unknown>;
+  expect(both['cost']).toEqual(usd('0.02205'));
+  expect(both['svgUsage']).toMatchObject({ model: 'writer', usage: { outputTokens: 2000 } });
+  const unpriced = await ask(['m']);
+  expect([unpriced.code, costOf(unpriced.stdout)]).toEqual([0, undefined]);
+  expect(unpriced.stderr).toContain('the cost is unknown: the model writer, which wrote the SVG, has no price');
+});

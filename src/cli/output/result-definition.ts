@@ -165,6 +165,10 @@ export const resultDefinition = v.pipe(
     promptFeedback: optionalKey(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),
     serviceTier: optionalKey(text, "the service tier that answered, in the gateway's own word"),
     usage: optionalKey(usage, 'tokens, as far as the gateway tells'),
+    svgUsage: optionalKey(
+      v.object({ model: key(text, 'the model'), usage: key(usage, 'its tokens') }),
+      'what another model used that wrote an SVG for the one you asked',
+    ),
     cost: optionalKey(cost, 'what the requests cost, if the service told it or prices are set'),
     tags: optionalKey(v.record(v.string(), v.string()), 'what --tag gave'),
     warnings: key(v.array(text), 'what stderr showed as warnings'),

@@ -150,7 +150,13 @@ function startEvents(state: CompletionState, json: JsonObject): ReplyEvent[] {
 function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEvent[] {
   const holders = [...choices, json, objectField(json, 'xGroq')];
   const usages = holders.map((holder) => holder?.['usage']).filter(isObject);
-  return usages.flatMap((usage) => [{ type: 'usage', usage: readUsage(usage) }, ...toldCostEvents(usage)]);
+  const told = usages.flatMap((usage): ReplyEvent[] => [
+    { type: 'usage', usage: readUsage(usage) },
+    ...toldCostEvents(usage),
+  ]);
+  // OpenAI has another model write an SVG (npm openai 7.57.0).
+  const svg = objectField(json, 'svgUsage');
+  return svg ? [...told, { type: 'svg-usage', model: textField(svg, 'model') ?? '', usage: readUsage(svg) }] : told;
 }
 
 /** The counts of a completion, or of an image operation, which names them differently. `outputTokens` includes thinking. */

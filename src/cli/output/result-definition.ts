@@ -96,6 +96,8 @@ const usage = v.object({
   searches: optionalKey(count, 'searches of the service'),
 });
 
+const svgCounts = ['inputTokens', 'outputTokens', 'thinkingTokens', 'totalTokens'] as const;
+
 const cost = v.object({
   amount: key(text, 'a decimal number, without rounding'),
   currency: key(text, 'a code such as USD'),
@@ -166,7 +168,7 @@ export const resultDefinition = v.pipe(
     serviceTier: optionalKey(text, "the service tier that answered, in the gateway's own word"),
     usage: optionalKey(usage, 'tokens, as far as the gateway tells'),
     svgUsage: optionalKey(
-      v.object({ model: key(text, 'the model'), usage: key(usage, 'its tokens') }),
+      v.object({ model: key(text, 'the model'), usage: key(v.pick(usage, svgCounts), 'its tokens') }),
       'what another model used that wrote an SVG for the one you asked',
     ),
     cost: optionalKey(cost, 'what the requests cost, if the service told it or prices are set'),

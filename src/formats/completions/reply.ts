@@ -165,7 +165,7 @@ function readUsage(usage: JsonObject): Usage {
   const output = objectField(usage, 'completionTokensDetails') ?? objectField(usage, 'outputTokensDetails') ?? {};
   const inputTokens = numberField(usage, 'promptTokens') ?? numberField(usage, 'inputTokens');
   const outputTokens = numberField(usage, 'completionTokens') ?? numberField(usage, 'outputTokens');
-  const thinkingTokens = numberField(output, 'reasoningTokens');
+  const thinkingTokens = numberField(output, 'reasoningTokens') ?? numberField(usage, 'reasoningTokens');
   const totalTokens = numberField(usage, 'totalTokens');
   const cachedInputTokens = numberField(input, 'cachedTokens') ?? numberField(usage, 'promptCacheHitTokens');
   // OpenAI and OpenRouter, LiteLLM, and relays of Anthropic: a part of the input, with a price of its own.

@@ -45,7 +45,6 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     promptFeedback: result?.promptFeedback,
     serviceTier: result?.serviceTier,
     usage: result?.usage,
-    svgUsage: result?.svgUsage,
     cost: report.meter?.total,
     tags: report.tags,
     warnings: report.warnings.map((warning) => redaction.redact(warning)),

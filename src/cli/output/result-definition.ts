@@ -96,8 +96,6 @@ const usage = v.object({
   searches: optionalKey(count, 'searches of the service'),
 });
 
-const svgCounts = ['inputTokens', 'outputTokens', 'thinkingTokens', 'totalTokens'] as const;
-
 const cost = v.object({
   amount: key(text, 'a decimal number, without rounding'),
   currency: key(text, 'a code such as USD'),
@@ -167,10 +165,6 @@ export const resultDefinition = v.pipe(
     promptFeedback: optionalKey(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),
     serviceTier: optionalKey(text, "the service tier that answered, in the gateway's own word"),
     usage: optionalKey(usage, 'tokens, as far as the gateway tells'),
-    svgUsage: optionalKey(
-      v.object({ model: key(text, 'the model'), usage: key(v.pick(usage, svgCounts), 'its tokens') }),
-      'what another model used that wrote an SVG for the one you asked',
-    ),
     cost: optionalKey(cost, 'what the requests cost, if the service told it or prices are set'),
     tags: optionalKey(v.record(v.string(), v.string()), 'what --tag gave'),
     warnings: key(v.array(text), 'what stderr showed as warnings'),

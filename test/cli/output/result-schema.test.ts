@@ -108,11 +108,6 @@ const told = {
   usage: { prompt_tokens: 3, completion_tokens: 2, cost: 0.0002, server_tool_use_details: { web_search_requests: 1 } },
 };
 
-const drawn = {
-  data: [{ b64_json: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64') }],
-  svg_usage: { model: 'writer', input_tokens: 3, output_tokens: 2, reasoning_tokens: 1, total_tokens: 5 },
-};
-
 const location = { document_title: 'Notes', start_page_number: 7, cited_text: 'x' };
 const cited = {
   type: 'message',
@@ -170,7 +165,6 @@ test('the JSON Schema of the result document fits every kind of result, and has 
     [0, ['text', 'hi', '--format', 'completions'], { body: numbered }],
     [0, ['text', 'hi'], { body: tooLong }],
     [0, ['text', 'hi', '--format', 'completions'], { body: told }],
-    [0, ['image', 'gen', 'hi', '--format', 'completions'], { body: drawn }],
     [11, ['text', 'hi', '--schema', 'object.json', '-o', 'answer.json'], { body: textReply('no JSON') }],
     [11, ['chat', 'hi'], { body: eventStream(...messageEvents('half').slice(0, 3)) }],
   ];

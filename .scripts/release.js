@@ -44,9 +44,14 @@ const sums = readdirSync(folder)
   );
 writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''));
 
-/** The subjects of the commits of a release that changed what is in the package, the newest first. */
+/**
+ * What the tag of a release says, which a person wrote for users, and the subjects of the commits that changed what is in the package,
+ * the newest first.
+ */
 function notesOf(release, end, last) {
-  const head = `# ${name} ${release}\n\n`;
+  const message = '%(if:equals=tag)%(objecttype)%(then)%(contents)%(end)';
+  const summary = run('git', 'tag', '--list', `--format=${message}`, `v${release}`);
+  const head = `# ${name} ${release}\n\n${summary === '' ? '' : `${summary}\n\n`}`;
   if (last === undefined) return `${head}The first release. ${description}.\n`;
   const subjects = run(
     'git',

@@ -70,7 +70,7 @@ describe('a release', () => {
     execFileSync(process.execPath, ['.scripts/release.js', 'out'], { cwd, encoding: 'utf8' });
   const written = (name: string): string => readFileSync(join(cwd, 'out', name), 'utf8');
 
-  test('has notes from the commits since the one before, and a formula for its tarball', () => {
+  test('has notes from its tag and the commits since the one before, a formula for its tarball, and what registries ask for', () => {
     git('init', '-q');
     mkdirSync(join(cwd, '.scripts'));
     for (const name of ['release.js', 'manifest.js', 'formula.js'])
@@ -88,9 +88,10 @@ describe('a release', () => {
     git('tag', 'v1.0.0');
     commit('src/b.js', 'Draw dogs');
     commit('test/a.js', 'Test more');
-    git('tag', 'v1.1.0');
+    git('tag', '-a', 'v1.1.0', '-m', 'Dogs, too.\n\nNothing to do.');
     release();
-    expect(written('notes.md')).toBe('# gateway-cli 1.1.0\n\nChanges since 1.0.0:\n\n- Draw dogs\n');
+    const notes = '# gateway-cli 1.1.0\n\nDogs, too.\n\nNothing to do.\n\nChanges since 1.0.0:\n\n- Draw dogs\n';
+    expect(written('notes.md')).toBe(notes);
     const formula = written('gateway-cli.rb');
     const [, url = ''] = /url "([^"]+)"/.exec(formula) ?? [];
     expect(url).toBe('https://registry.npmjs.org/gateway-cli/-/gateway-cli-1.1.0.tgz');
@@ -106,9 +107,7 @@ describe('a release', () => {
       mcpName: 'io.github.a/gateway-cli',
     };
     expect(JSON.parse(published.toString())).toEqual({ ...manifest, type: 'module', ...links });
-    expect(written('CHANGELOG.md')).toBe(
-      '# gateway-cli 1.1.0\n\nChanges since 1.0.0:\n\n- Draw dogs\n\n# gateway-cli 1.0.0\n\nThe first release. It draws.\n',
-    );
+    expect(written('CHANGELOG.md')).toBe(`${notes}\n# gateway-cli 1.0.0\n\nThe first release. It draws.\n`);
     const server = JSON.parse(written('server.json')) as object;
     expect({ server, errors: fitsServer(server) ? [] : fitsServer.errors }).toMatchObject({
       server: {

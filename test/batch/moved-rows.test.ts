@@ -215,6 +215,30 @@ describe('a folder that is given an id column', () => {
   });
 });
 
+test.for([
+  { id: 'row-000001', to: 'row-000002', line: 1 },
+  { id: 'row-000001', to: 7, line: 1 },
+  { id: 'row-000001', line: 'x' },
+  { id: 'row-000001', number: 1.5, line: 1 },
+  { line: 1 },
+])(
+  'a record of a move that no run writes names its line and what to do, and nothing is sent: %j',
+  async (record, { server, folder, batch }) => {
+    writeRows(folder, ['a', 'b']);
+    await batch(argv);
+    const good = readFileSync(join(folder.cwd, 'out/journal.jsonl'), 'utf8');
+    folder.write('out/journal.jsonl', `${good}${JSON.stringify({ type: 'moved', ...record, at: 1 })}\n`);
+    const hint =
+      '  fix that line, or take it out: it says that a job moved, which is found out by what was sent, too\n';
+    const place = `journal.jsonl:${good.split('\n').length}: no record that this version knows\n`;
+    for (const ran of [await batch(argv), await batch(['status', 'out'])])
+      expect(ran).toMatchObject({ code: 14, stderr: expect.stringContaining(`${place}${hint}`) as string });
+    folder.write('out/journal.jsonl', good);
+    expect(await batch(argv)).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(2);
+  },
+);
+
 test('a change of the last line break of the template alone is told as that', async ({ server, folder, batch }) => {
   writeRows(folder, ['a', 'b']);
   await batch(argv);

@@ -50,7 +50,8 @@ export async function readJournal(folder: string): Promise<BatchState> {
       const text = written.startsWith('\0') ? written.replace(/^\0+/, '') : written;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
-      if (!record || lacksProviderBatch(record, state)) throw notAJournal(path, number);
+      if (!record || lacksProviderBatch(record, state) || takesForeignId(record, state))
+        throw notAJournal(path, number, text);
       if (record.type === 'run') {
         settleRun(open, state);
         startRun(record, state, open);
@@ -71,6 +72,13 @@ export async function readJournal(folder: string): Promise<BatchState> {
 /** Without the record of its provider batch, a job that a batch of the service holds would be sent again. */
 function lacksProviderBatch(record: JournalRecord, { providerBatches }: BatchState): boolean {
   return record.type === 'ready' && record.part !== undefined && !providerBatches.has(record.part);
+}
+
+/** No job gets the id of another one: that one would be sent again. */
+function takesForeignId(record: JournalRecord, { index }: BatchState): boolean {
+  if (record.type !== 'moved' || record.to === undefined) return false;
+  const row = index.find(record.to);
+  return row >= 0 && row !== index.find(record.id);
 }
 
 /** The state of a batch without a journal. */
@@ -127,11 +135,12 @@ function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
 }
 
 function applyMove({ id, to, number, line }: MovedRecord, state: BatchState): void {
-  const row = state.index.find(id);
+  const { index } = state;
+  const row = index.find(id);
   if (row < 0) return;
-  state.index.setPlace(row, line);
+  index.setPlace(row, line);
   if (number !== undefined) state.numbers.set(row, number);
-  if (to !== undefined) renameJob({ id, to }, state);
+  if (to !== undefined && index.find(to) !== row) renameJob({ id, to }, state);
 }
 
 function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void {
@@ -242,15 +251,24 @@ export function parseRecord(text: string): JournalRecord | undefined {
   const { type, schema, id, request }: JsonObject = value;
   if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
   if (type === 'part') return typeof value['mark'] === 'string' ? (value as unknown as ProviderBatchRecord) : undefined;
-  if (type === 'moved') return typeof id === 'string' ? (value as unknown as MovedRecord) : undefined;
+  if (type === 'moved') return isMove(value) ? value : undefined;
   const isJob = jobTypes.has(type as string) && typeof id === 'string' && typeof request === 'string';
   return isJob ? (value as unknown as JobRecord) : undefined;
 }
 
+function isMove(record: object): record is MovedRecord {
+  const { id, to = 'id', number = 0, line } = record as Record<string, unknown>;
+  const isPlaced = Number.isSafeInteger(number) && Number.isSafeInteger(line);
+  return typeof id === 'string' && typeof to === 'string' && to !== '' && isPlaced;
+}
+
 /** The error for a journal that cannot be read. To go on without a line of it could pay for a job twice. */
-export function notAJournal(path: string, line: number): GatewayError {
+export function notAJournal(path: string, line: number, text = ''): GatewayError {
+  const mended = 'fix that line; in another folder every job is paid for again';
+  const without = 'fix that line, or take it out: it says that a job moved, which is found out by what was sent, too';
+  const byLine = /"type" *: *"moved"/.test(text) ? without : mended;
   return new GatewayError('batch-locked', `${path}:${line}: no record that this version knows`, {
-    hint: line === 1 ? 'name another folder with -o' : 'fix that line; in another folder every job is paid for again',
+    hint: line === 1 ? 'name another folder with -o' : byLine,
     sent: 'no',
   });
 }

@@ -110,7 +110,7 @@ test.for([
     "a column 'town'",
   ],
   [
-    ['--data', 'rows.csv', '--defaults', '{"prompt":"x","size":"{{tone}}"}'],
+    ['--data', 'rows.csv', '--defaults', '{"command":"image gen","prompt":"x","size":"{{tone}}"}'],
     '{{tone}} has no value: "size" of --defaults',
     'column',
   ],
@@ -176,3 +176,28 @@ test('rows go to shards, and files are read against the folder of the data', asy
   const dry = await batch([...argv, '--dry-run', '-o', 'out']);
   expect(dry).toMatchObject({ code: 0 });
 });
+
+test.for([
+  ['rows', ['--data', 'rows.csv', 'a slogan for {{city}}']],
+  ['prompts', ['--prompts', 'prompts.txt']],
+  ['jobs', ['jobs.jsonl']],
+] as const)(
+  'a key of --defaults that no job takes is refused before anything is sent, with %s',
+  async ([, source], { server, folder, batch }) => {
+    folder.write('rows.csv', 'city\nRome\n');
+    folder.write('prompts.txt', 'Rome\n');
+    folder.jobs({ prompt: 'Rome' });
+    const ran = await batch(['run', ...source, '-o', 'out', '--defaults', '{"count":2}']);
+    expect(ran).toMatchObject({
+      code: 2,
+      stderr: `gateway-cli: usage: --defaults: "count" is a key of image gen and image edit, and the jobs are of text
+  leave it out; or say what the jobs are: --defaults '{"command":"image gen",…}'
+`,
+    });
+    expect(server.bodies).toEqual([]);
+    expect(folder.ls('.')).not.toContain('out');
+    // Some jobs take it, and others do not.
+    folder.jobs({ prompt: 'Rome' }, { id: 'map', command: 'image gen', prompt: 'Rome' });
+    expect(await batch(['--dry-run', '--defaults', '{"count":2}'])).toMatchObject({ code: 0 });
+  },
+);

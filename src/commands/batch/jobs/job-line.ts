@@ -116,6 +116,18 @@ export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
   return { command: command === undefined ? 'text' : readCommand(command), values };
 }
 
+/** Throws GatewayError usage for a key of `--defaults` that none of the jobs takes: it would be left out unseen. */
+export function requireUsed({ values }: Defaults, commands: ReadonlySet<JobCommand>): void {
+  const tables = [...commands].map((command) => jobKeys[command]);
+  const unused = Object.keys(values).find((key) => tables.every((table) => own(table, key) === undefined));
+  if (unused === undefined || tables.length === 0) return;
+  const takers = jobCommands.filter((command) => own(jobKeys[command], unused) !== undefined);
+  throw usageError(
+    `--defaults: ${JSON.stringify(unused)} is a key of ${takers.join(' and ')}, and the jobs are of ${[...commands].join(' and ')}`,
+    `leave it out; or say what the jobs are: --defaults '{"command":"${takers[0]}",…}'`,
+  );
+}
+
 function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job {
   const { id, command, name } = object;
   const chosen = command === undefined ? defaults.command : readCommand(command);

@@ -16,7 +16,7 @@ import { isPromptYaml } from '../../../cli/request/prompt-flags.ts';
 import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../../cli/request/prompt-yaml.ts';
 import { type DataFile, chooseRowId, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
-import { atLine, type Defaults, readJobObject } from './job-line.ts';
+import { atLine, type Defaults, readJobObject, requireUsed } from './job-line.ts';
 import type { JobSource } from './source.ts';
 import { expandJob, readVariations } from './vary.ts';
 import { shellWord } from '../../../shell-word.ts';
@@ -43,6 +43,7 @@ export async function openRowJobs(
   const named = flags.template === undefined ? undefined : await readTemplate(flags.template, context);
   const template = prompt === undefined ? named : { place: 'the prompt after batch', content: prompt };
   requirePrompt(template, { ...defaults, values: { ...Object.fromEntries(flags.vary ?? []), ...defaults.values } });
+  requireUsed(defaults, new Set([defaults.command]));
   const variations = readVariations(flags);
   const data =
     flags.data === undefined && template !== undefined

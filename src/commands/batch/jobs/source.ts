@@ -1,12 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { arrivingLines, type Job, type Line, readLines } from '../../../batch/index.ts';
+import { arrivingLines, type Job, type JobCommand, type Line, readLines } from '../../../batch/index.ts';
 import {
   atLine,
   type Defaults,
   repeatByCount,
   type JobRules,
   readDefaults,
+  requireUsed,
   readJobLine,
   readPromptLine,
 } from './job-line.ts';
@@ -66,6 +67,8 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
     nameJobs: 'to name them: {"id":"…"} in each line of a job file',
     folder,
     async *jobs(onFault) {
+      const commands = new Set<JobCommand>();
+      let hasFault = false;
       for await (const lines of readLines(handle))
         for (const line of lines) {
           if (line.isTooLong) throw usageError(`line ${line.number} is longer than 256 MiB`);
@@ -73,11 +76,14 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
           try {
             const job = await read(line);
             if (job) jobs = expandJob(job, variations, rules.file);
+            if (job) commands.add(job.command);
           } catch (error) {
+            hasFault = true;
             onFault(error);
           }
           yield* jobs;
         }
+      if (!hasFault) requireUsed(defaults, commands);
     },
   };
 }

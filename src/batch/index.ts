@@ -61,7 +61,7 @@ export { runAgainHint, requireOrigin } from './lane/lane-run.ts';
 // Its results, and reports of them.
 export {
   arrangeResults,
-  countMissingResults,
+  idsWithoutResult,
   findLostEnds,
   idsWithoutImage,
   findImageName,

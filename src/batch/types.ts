@@ -349,6 +349,8 @@ export interface BatchJobs {
 export interface JobLinks {
   /** The jobs whose results a job uses. Throws GatewayError usage for a name of no job, or a circle. */
   parentsOf(job: Job): Promise<readonly Job[]>;
+  /** What the request of a job whose result others use is known by. */
+  digestJob(job: Job, origin: string): Promise<string>;
   /** The id of one of all that hang together with a job: the same for each of them. */
   familyOf(job: Job): Promise<string>;
   /** Sees to it that the results which are there now can be read. */

@@ -215,6 +215,80 @@ describe('a job that uses the result of another one', () => {
     expect(prompts(server)).toEqual(['Plan a trip', 'Write it: answer to Plan a trip — in 9 words']);
   });
 
+  test('takes no place of --limit while it waits, and is not sent with a result that another run replaces', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const epilogue = { id: 'epilogue', prompt: 'End {{@outline.text}}' };
+    folder.jobs({ id: 'a', prompt: 'a' }, chapter, epilogue, outline);
+    await batch();
+    server.bodies.length = 0;
+    folder.jobs({ id: 'a', prompt: 'b' }, chapter, epilogue, { ...outline, prompt: 'Plan two' });
+    const limited = ['--accept-changes', '--limit'];
+    const told = (await batch([...limited, '2'])).stderr;
+    expect(told).toContain('2 jobs were edited and are paid for again: a, outline\n');
+    expect(prompts(server)).toEqual(['b', 'Plan two']);
+    await batch([...limited, '1']);
+    await batch([...limited, '5', '--redo', 'epilogue']);
+    expect(prompts(server).slice(2)).toEqual(['Write it: answer to Plan two — in 9 words', 'End answer to Plan two']);
+    // One that this run does not make again, and the next one does.
+    folder.jobs({ id: 'a', prompt: 'c' }, chapter, epilogue, { ...outline, prompt: 'Plan two' });
+    await batch([...limited, '1', '--redo', 'outline,epilogue']);
+    expect(prompts(server).slice(4)).toEqual(['c']);
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(5);
+  });
+
+  test('says where the result of the other one is gone, what makes both again', async ({ server, folder, batch }) => {
+    folder.jobs(outline);
+    await batch();
+    rmSync(join(folder.cwd, 'out/results.jsonl'));
+    const lost =
+      '1 job is done, but has no line in results.jsonl: it was changed from outside; to make it again: --redo outline\n';
+    expect((await batch(['export', 'out'])).stderr).toContain(lost);
+    folder.jobs(outline, chapter);
+    const gone = await batch();
+    expect(gone.code).toBe(13);
+    expect(gone.stderr).toContain(
+      'chapter: usage: the result of outline is not in results.jsonl any more; to make both again: --redo outline,chapter\n',
+    );
+    expect(gone.stderr).toContain(lost);
+    expect(server.bodies).toHaveLength(1);
+    expect(await batch(['--redo', 'outline,chapter'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(3);
+  });
+
+  test('is told where it was sent with an answer that may not be whole', async ({ server, folder, batch }) => {
+    server.answer = (prompt) =>
+      prompt === 'Plan a trip'
+        ? { body: { candidates: [{ content: { parts: [{ text: 'Day one' }] }, finishReason: 'MAX_TOKENS' }] } }
+        : undefined;
+    folder.jobs(outline, chapter, { id: 'other', prompt: 'Other {{@outline.text}}' });
+    const ran = await batch();
+    expect(ran.code).toBe(0);
+    const told = 'warning: other jobs were sent with what may not be the whole answer of outline\n';
+    expect(ran.stderr.split(told)).toHaveLength(2);
+    expect((await batch()).stderr).not.toContain(told);
+  });
+
+  test('waits for one that was edited and that this run does not send', async ({ server, folder, batch }) => {
+    const finishReason = (prompt: string) => (prompt.startsWith('Write') ? 'MAX_TOKENS' : 'STOP');
+    server.answer = (prompt) => ({
+      body: {
+        candidates: [{ content: { parts: [{ text: `answer to ${prompt}` }] }, finishReason: finishReason(prompt) }],
+      },
+    });
+    folder.jobs(outline, chapter);
+    await batch();
+    folder.jobs({ ...outline, prompt: 'Plan two' }, chapter);
+    const ran = await batch(['--retry-incomplete']);
+    expect(ran.stderr).toContain('1 job waits for the result of outline (edited: --accept-changes)\n');
+    expect(server.bodies).toHaveLength(2);
+    await batch(['--accept-changes']);
+    expect(prompts(server).slice(2)).toEqual(['Plan two', 'Write it: answer to Plan two — in 9 words']);
+  });
+
   test('is estimated with the others, but for the result', async ({ server, folder, batch }) => {
     folder.jobs(outline, chapter, title);
     const estimate = await batch(['run', 'jobs.jsonl', '--estimate', '--json']);

@@ -251,11 +251,11 @@ export async function arrangeResults(
   }
 }
 
-/** Jobs that are done and have no result, because the file was changed. */
-export function countMissingResults(index: JobIndex, { offsets }: ResultPlaces): number {
-  let missing = 0;
-  for (const [row, offset] of offsets.entries()) if (offset < 0 && index.stateOf(row) === 'done') missing++;
-  return missing;
+/** Jobs of the file that are done and have no line in the results. */
+export function idsWithoutResult(index: JobIndex, { offsets }: ResultPlaces): string[] {
+  return [...index.ids()].filter(
+    (_, row) => (offsets[row] ?? -1) < 0 && index.stateOf(row) === 'done' && !index.has(row, 'removed'),
+  );
 }
 
 function rowsInOrder(index: JobIndex, { offsets }: ResultPlaces, ordered: boolean): Uint32Array {

@@ -41,14 +41,16 @@ export function linkJobs(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds
     if (jobs.namesOf(job).length === 0) return job;
     const { ids, parents } = await getLinks();
     const linked = [];
-    for (const [name, id] of ids.get(job.id) ?? []) {
-      const known = requests.get(id) ?? digestJob(parents.get(id) as Job, origin);
-      requests.set(id, known);
-      linked.push({ name, id, request: await known });
-    }
+    for (const [name, id] of ids.get(job.id) ?? [])
+      linked.push({ name, id, request: await digestJob(parents.get(id) as Job, origin) });
     return { ...job, parents: linked };
   }
-  async function digestJob(job: Job, origin: string): Promise<string> {
+  function digestJob(job: Job, origin: string): Promise<string> {
+    const known = requests.get(job.id) ?? digestNew(job, origin);
+    requests.set(job.id, known);
+    return known;
+  }
+  async function digestNew(job: Job, origin: string): Promise<string> {
     const prepared = await jobs.prepare(await linkJob(job, origin), origin);
     await prepared.close();
     return prepared.request;
@@ -60,6 +62,7 @@ export function linkJobs(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds
       const { ids, parents } = await getLinks();
       return [...(ids.get(job.id)?.values() ?? [])].map((id) => parents.get(id) as Job);
     },
+    digestJob,
     familyOf: async ({ id }) => (await getLinks()).families.get(id) ?? id,
     refreshResults: () => jobs.refreshResults(),
   };
@@ -148,10 +151,13 @@ function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLink
   return new Map([...heads.keys()].map((id) => [id, headOf(id)]));
 }
 
-/** Rows of jobs to send whose parents are not all done: they wait. */
+/** Rows of jobs to send whose parents are not all done, or are with an older request than that of now: they wait. */
 export function listWaiting({ plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): Set<number> {
   const isDone = (row: number): boolean =>
-    index.stateOf(row) === 'done' && !index.has(row, 'toSend') && !index.has(row, 'atService');
+    index.stateOf(row) === 'done' &&
+    !plan.leftEdited.has(row) &&
+    !index.has(row, 'toSend') &&
+    !index.has(row, 'atService');
   const waiting = new Set<number>();
   for (const [id, parents] of plan.parents) {
     const row = index.find(id);

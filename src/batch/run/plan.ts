@@ -275,7 +275,8 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   if (isKnown && job.isNumbered) addMove(job, { row, line }, planning);
   const isEdited = index.stateOf(row) !== 'new' && (isStale || index.requestOf(row) !== request);
   const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
-  const decision = decideOn(row, request, { ...planning, isRedone, isStale });
+  const isHeld = planning.policy.limit !== undefined && !(await areUsable(parents, planning));
+  const decision = decideOn(row, request, { ...planning, isRedone, isStale, isHeld });
   if (edited && decision !== 'run') plan.leftEdited.add(row);
   planning.onPlanned({ job, prepared, decision, edited });
   if (decision === 'changed') {
@@ -316,18 +317,38 @@ function usesOlderResult(job: Job, row: number, planning: Planning): Promise<boo
 }
 
 async function findOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
-  const { jobs, policy, state } = planning;
+  const { jobs, state } = planning;
   const { index } = state;
   if (row < 0 || (index.stateOf(row) === 'new' && !index.has(row, 'atService'))) return false;
   for (const parent of (await jobs.links?.parentsOf(job)) ?? []) {
     const at = index.find(parent.id);
-    const isMadeAgain =
-      index.stateOf(at) === 'done' &&
-      (planning.isRedone(parent, at) || (policy.retryIncomplete && index.has(at, 'incomplete')));
-    if (isMadeAgain || index.turnOf(at) > index.turnOf(row) || (await usesOlderResult(parent, at, planning)))
-      return true;
+    const isOlder = isMadeAgain(parent, at, planning) || index.turnOf(at) > index.turnOf(row);
+    if (isOlder || (await usesOlderResult(parent, at, planning))) return true;
   }
   return false;
+}
+
+/** Whether a job that is done is sent again as it is. */
+function isMadeAgain(job: Job, row: number, { policy, state: { index }, isRedone }: Planning): boolean {
+  if (index.stateOf(row) !== 'done') return false;
+  return isRedone(job, row) || (policy.retryIncomplete === true && index.has(row, 'incomplete'));
+}
+
+/**
+ * Whether the results of these jobs can be used in this run: each is sent in it, or is done and stays. With a limit, a job takes the place
+ * of none that it waits for, and is not sent with what another run replaces.
+ */
+async function areUsable(parents: readonly Job[], planning: Planning): Promise<boolean> {
+  const { jobs, plan, state } = planning;
+  const { index } = state;
+  for (const parent of parents) {
+    const at = index.find(parent.id);
+    if (index.has(at, 'toSend')) continue;
+    if (index.stateOf(at) !== 'done' || isMadeAgain(parent, at, planning)) return false;
+    if (index.requestOf(at) !== (await jobs.links?.digestJob(parent, plan.origin))) return false;
+    if (await usesOlderResult(parent, at, planning)) return false;
+  }
+  return true;
 }
 
 /** Decides whether a job is sent, and counts it then. The index has its request from then on. */
@@ -340,7 +361,8 @@ export function decideOn(
     state,
     isRedone = false,
     isStale = false,
-  }: Pick<Batch, 'plan' | 'policy' | 'state'> & { isRedone?: boolean; isStale?: boolean },
+    isHeld = false,
+  }: Pick<Batch, 'plan' | 'policy' | 'state'> & { isRedone?: boolean; isStale?: boolean; isHeld?: boolean },
 ): ReturnType<typeof decide> {
   const { index } = state;
   const known = index.stateOf(row);
@@ -348,7 +370,7 @@ export function decideOn(
   const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
   const decision = decide({ state: known, same, isRedone, ...marks }, policy);
   if (decision !== 'run') return decision;
-  if (policy.limit !== undefined && plan.toSend >= policy.limit) {
+  if (isHeld || (policy.limit !== undefined && plan.toSend >= policy.limit)) {
     if (known === 'new') plan.left++;
     return 'skip';
   }
@@ -408,13 +430,14 @@ export function changedError(
   const what = count === 1 ? '1 job was' : `${count} jobs were`;
   const how = lineBreakOf ? `, by the line break at the end of ${lineBreakOf} alone` : '';
   const back = lineBreakOf ? 'to send nothing again: put the line break back as it was\n' : '';
+  const again = areStale ? 'to make those again too, after what they use' : 'to send just those again';
   return new GatewayError(
     'batch-locked',
     areStale
       ? `${what} sent with a result that another job replaces: ${ids.join(', ')}${more}`
       : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}`,
     {
-      hint: `${back}to send just those again: ${flag}; to keep both: another folder with -o`,
+      hint: `${back}${again}: ${flag}; to keep both: another folder with -o`,
       sent: 'no',
     },
   );

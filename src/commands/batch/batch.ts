@@ -7,7 +7,6 @@ import {
   type BatchHost,
   type BatchPlan,
   countJobs,
-  countMissingResults,
   formatCount,
   type Counts,
   defaultGraceMs,
@@ -15,6 +14,7 @@ import {
   findLostEnds,
   type FolderLock,
   idsWithoutImage,
+  idsWithoutResult,
   isTokenLimitReached,
   linkJobs,
   listWaiting,
@@ -184,13 +184,15 @@ export async function runJobFile(
   } catch (error) {
     return failBatch(batch, error);
   }
+  await results.noteCut();
   await noteEmptyShard(batch);
   if (stop !== 'signal') await arrange(batch, places);
   return finishBatch(batch, stop);
 }
 
 /** The results of jobs that others use: those that are there since `refresh`. */
-function openParentResults(outdir: string, state: Batch['state'], { atEnd }: Context) {
+function openParentResults(outdir: string, state: Batch['state'], { atEnd, ui }: Context) {
+  const cut = new Set<string>();
   let places: ResultPlaces | undefined;
   let reader: ResultReader | undefined;
   return {
@@ -201,8 +203,16 @@ function openParentResults(outdir: string, state: Batch['state'], { atEnd }: Con
       reader = await openResults(outdir, state.index, places);
     },
     async read(id: string): Promise<{ document: JsonObject; folder: string } | undefined> {
-      const document = await reader?.read(state.index.find(id));
+      const row = state.index.find(id);
+      const document = await reader?.read(row);
+      if (state.index.has(row, 'incomplete')) cut.add(id);
       return document && { document, folder: join(outdir, batchFiles.images) };
+    },
+    /** Tells of the answers that were used and may not be whole. */
+    async noteCut(): Promise<void> {
+      const ids = [...cut].slice(0, maxShown).join(', ');
+      const more = cut.size > maxShown ? ` and ${cut.size - maxShown} more` : '';
+      if (cut.size > 0) await ui.warn(`other jobs were sent with what may not be the whole answer of ${ids}${more}`);
     },
   };
 }
@@ -273,7 +283,7 @@ async function arrange(
     const now = await locateResults(outdir, state.index, { places });
     await arrangeResults(outdir, state.index, { places: now, ordered: flags.ordered });
     sorting.stop();
-    await warnArranged({ missing: countMissingResults(state.index, now), unknownJobs: now.unknownJobs }, context);
+    await warnArranged({ missing: idsWithoutResult(state.index, now), unknownJobs: now.unknownJobs }, context);
   } finally {
     sorting.stop();
   }
@@ -439,11 +449,15 @@ async function noteEmptyShard({ plan, shard, source, context }: Omit<RunningBatc
 function describeWaiting({ plan, state }: EndedBatch): string | undefined {
   const { index } = state;
   const waiting = listWaiting({ plan, state });
-  const isOpen = (id: string): boolean => index.stateOf(index.find(id)) !== 'done';
+  const isEdited = (row: number): boolean => plan.leftEdited.has(row) && index.stateOf(row) === 'done';
+  const isOpen = (id: string): boolean => index.stateOf(index.find(id)) !== 'done' || isEdited(index.find(id));
   const waitingIds = [...plan.parents.keys()].filter((id) => waiting.has(index.find(id)));
   const ids = new Set(waitingIds.flatMap((id) => plan.parents.get(id) ?? []).filter(isOpen));
   if (waiting.size === 0 || ids.size === 0) return undefined;
-  const describeState = (row: number): string => (index.has(row, 'atService') ? 'at the service' : index.stateOf(row));
+  const describeState = (row: number): string => {
+    if (index.has(row, 'atService')) return 'at the service';
+    return isEdited(row) ? 'edited: --accept-changes' : index.stateOf(row);
+  };
   const named = [...ids].slice(0, maxShown).map((id) => {
     const state = describeState(index.find(id));
     return `${id} (${state === 'new' ? 'not sent yet' : state})`;

@@ -21,6 +21,7 @@ import {
   type RowState,
   unanswered,
   type Variation,
+  idsWithoutResult,
 } from '../../batch/index.ts';
 import { joinVariations, listVariationColumns, omitVaried, requireVaried, sumBy } from './compare.ts';
 import {
@@ -40,7 +41,7 @@ import {
   listFolderRows,
   chooseReportName,
 } from './folders.ts';
-import { warnUnread } from './summary.ts';
+import { missingResultStep, warnUnread } from './summary.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
@@ -108,6 +109,8 @@ async function runExport(
     flags.by === undefined || flags.by === 'job' ? undefined : await sumBy(flags.by, found.read(), variations);
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
   await warnUnread(rows, context);
+  const lost = missingResultStep(rows.lost);
+  if (lost !== undefined) await context.ui.warn(lost);
   const named = flags.jobs ?? flags.data;
   const leftOut = named === undefined ? await countMissingJobs(rows, folders, context) : 0;
   const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
@@ -329,9 +332,10 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all, vari
     found.see(pending);
   }
   const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
+  const lost = folders.flatMap(({ state }, at) => idsWithoutResult(state.index, places[at] as ResultPlaces));
   // They are read one by one: results may be long.
   const columns = [...found.columns(), ...listVariationColumns(variations ?? [])];
-  return { columns, counts, unread, read: () => readRows(folders, { places, jobs, all, variations }) };
+  return { columns, counts, unread, lost, read: () => readRows(folders, { places, jobs, all, variations }) };
 }
 
 const splitId = (id: string, variations: readonly Variation[]): string => parseVariedId(id, variations)?.id ?? id;

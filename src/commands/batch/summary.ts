@@ -109,18 +109,25 @@ export async function warnUnread({ unread, torn }: { unread: number; torn?: bool
 
 /** Results that are missing, and results of no job: this program neither loses nor adds them, so another one did. */
 export async function warnArranged(
-  { missing, unknownJobs }: { missing: number; unknownJobs: number },
+  { missing, unknownJobs }: { missing: readonly string[]; unknownJobs: number },
   { ui }: Context,
 ): Promise<void> {
-  const changed = 'it was changed from outside';
   if (unknownJobs > 0) {
     const are = unknownJobs === 1 ? 'is' : 'are';
     const what = `${formatCount(unknownJobs, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
     await ui.warn(`${what}, and ${asideFile(results)} keeps ${unknownJobs === 1 ? 'it' : 'them'}`);
   }
-  if (missing === 0) return;
-  const have = missing === 1 ? 'is done, but has' : 'are done, but have';
-  await ui.warn(`${formatCount(missing, 'job')} ${have} no line in ${results}: ${changed}`);
+  const lost = missingResultStep(missing);
+  if (lost !== undefined) await ui.warn(lost);
+}
+
+const changed = 'it was changed from outside';
+
+/** What to type where the results of finished jobs were removed; undefined if none were. */
+export function missingResultStep(ids: readonly string[]): string | undefined {
+  if (ids.length === 0) return undefined;
+  const have = ids.length === 1 ? 'is done, but has' : 'are done, but have';
+  return `${formatCount(ids.length, 'job')} ${have} no line in ${results}: ${changed}; ${redoStep(ids)}`;
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
@@ -155,15 +162,18 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
 }
 
 /** At most this many jobs without their images are named. */
-const maxWithoutImage = 50;
+const maxRedone = 50;
+
+function redoStep(ids: readonly string[]): string {
+  const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
+  return `to make ${them} again${some}: --redo ${shellWord(ids.slice(0, maxRedone).join(','))}`;
+}
 
 /** What to type where images of finished jobs were removed; undefined if none were. */
 export function missingImageStep(ids: readonly string[]): string | undefined {
   if (ids.length === 0) return undefined;
   const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
-  const some = ids.length > maxWithoutImage ? `, the first ${maxWithoutImage}` : '';
-  const named = ids.slice(0, maxWithoutImage).join(',');
-  return `${what}; to make them again${some}: --redo ${shellWord(named)}`;
+  return `${what}; ${redoStep(ids)}`;
 }
 
 /** Before the user pays again for an unknown job: its reply may be in a recovery file. */

@@ -105,7 +105,11 @@ export async function readReferences(
   const isText = new Set(listTextNames(job));
   const isPicture = new Set(fileKeys.flatMap((key) => [job.values[key] ?? []].flat()));
   for (const { name, id } of job.parents ?? []) {
-    const { document = {}, folder = '' } = (await read(id)) ?? {};
+    const result = await read(id);
+    const both = shellWord(`${id},${job.id}`);
+    if (result === undefined)
+      throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: --redo ${both}`);
+    const { document, folder } = result;
     const { text, images } = document;
     if (isText.has(name)) {
       if (typeof text !== 'string' || text === '')
@@ -118,8 +122,8 @@ export async function readReferences(
     if (picture === undefined) throw usageError(`the result of ${id} has no picture`, 'name a job that makes one');
     const path = `${folder}/${picture}`;
     await access(path).catch((error: unknown) => {
-      const [both, what] = [shellWord(`${id},${job.id}`), `the picture of ${id} is not in images any more`];
-      throw usageError(`${what}; to make both again: --redo ${both}`, undefined, error);
+      const what = `the picture of ${id} is not in images any more; to make both again: --redo ${both}`;
+      throw usageError(what, undefined, error);
     });
     files.push([addressOf(name), { path, mimeType: undefined }]);
   }

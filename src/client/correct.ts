@@ -103,11 +103,11 @@ const corrections: Readonly<Record<string, Correction>> = {
 };
 
 function learnOfThinking(
-  { format }: AnyApiRequest,
+  request: AnyApiRequest,
   { message }: GatewayError,
   about: ReturnType<typeof findRefusedThinking>,
 ): string | undefined {
-  return format === 'responses' && findRefusedThinking(message) === about ? 'refused' : undefined;
+  return findRefusedThinking(request, message) === about ? 'refused' : undefined;
 }
 
 /** A request as the lessons say that its service wants it. */

@@ -10,7 +10,11 @@ export const encryptedThinking = 'reasoning.encrypted_content';
  */
 
 /** What a refusal is about, by the service's words (OpenAI, Azure, OpenRouter, Copilot); undefined for anything else. */
-export function findRefusedThinking(message: string): 'items' | 'include' | 'summary' | undefined {
+export function findRefusedThinking(
+  { format }: AnyApiRequest,
+  message: string,
+): 'items' | 'include' | 'summary' | undefined {
+  if (format !== 'responses') return undefined;
   if (/encrypted content is not supported/i.test(message)) return 'include';
   if (/verified to (?:generate|use) reasoning summar/i.test(message)) return 'summary';
   return /\brs_\w|\breasoning item|type 'reasoning'|encrypted content/i.test(message) ? 'items' : undefined;

@@ -78,8 +78,25 @@ export async function listFailures(task: Task): Promise<Failure[]> {
   });
 }
 
-/** Has one call fail; returns what is wrong after that, or undefined. */
-export async function torture(task: Task, failure: Pick<Failure, 'at' | 'fault'>): Promise<string | undefined> {
+/** So many runs at once: one whose connection broke may look for its batch for two minutes. */
+const atOnce = 6;
+
+/** Has each of these calls fail, in a run of its own; returns what is wrong after that. */
+export async function torture(task: Task, failures: readonly Failure[]): Promise<string[]> {
+  const isNetwork = ({ call }: Failure): boolean => network.test(call);
+  const left = [...failures.filter(isNetwork), ...failures.filter((failure) => !isNetwork(failure))];
+  const wrong: string[] = [];
+  const work = async (): Promise<void> => {
+    for (let failure = left.shift(); failure !== undefined; failure = left.shift()) {
+      const found = await strike(task, failure);
+      if (found !== undefined) wrong.push(found);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return wrong;
+}
+
+function strike(task: Task, failure: Failure): Promise<string | undefined> {
   return inPlace(task, async (place) => {
     const ran = await place.start(failure);
     const struck = readCalls(place.log).find(({ fault }) => fault !== '');
@@ -152,28 +169,45 @@ interface OpenPlace extends Place {
   start(order: Partial<Pick<Failure, 'at' | 'fault'>> & { changes?: string }): Promise<Ran>;
 }
 
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/** Does one piece of work after the other, each with its environment: that is the one of the process. */
+function inTurn<Result>(env: Record<string, string>, work: () => Result | Promise<Result>): Promise<Result> {
+  const turn = lastTurn.then(async () => {
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    try {
+      return await work();
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+  lastTurn = turn.catch(() => undefined);
+  return turn;
+}
+
 async function inPlace<Result>(task: Task, work: (place: OpenPlace) => Promise<Result>): Promise<Result> {
   shim ??= bundle('test/torture/shim.ts');
   const preload = await shim;
-  const folder = scratchFolder();
+  const folder = await inTurn({}, scratchFolder);
   const [cwd, temp] = ['work', 'temp'].map((name) => join(folder, name)) as [string, string];
   for (const path of [cwd, temp]) mkdirSync(path);
   const log = join(folder, 'calls');
   const payee = await task.serve();
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: cwd,
+  const userFolders = {
     TMPDIR: temp,
     XDG_CONFIG_HOME: join(cwd, 'config'),
     XDG_STATE_HOME: join(cwd, 'state'),
     XDG_CACHE_HOME: join(cwd, 'cache'),
+  };
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: cwd,
+    ...userFolders,
     GATEWAY_BASE_URL: payee.url,
     GATEWAY_API_KEY: canaryKey,
     GATEWAY_MODEL: 'm',
     GATEWAY_IMAGE_MODEL: 'm',
   };
-  for (const name of ['TMPDIR', 'XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME'] as const)
-    vi.stubEnv(name, env[name]);
   const place: OpenPlace = {
     cwd,
     log,
@@ -190,14 +224,16 @@ async function inPlace<Result>(task: Task, work: (place: OpenPlace) => Promise<R
         file: task.toFile && join(cwd, 'stdout'),
       }),
     run: (more = []) =>
-      run([...task.argv, ...more], {
-        cwd,
-        env: { ...env, ...task.env },
-        ...(task.isHurried && { clock: hurriedClock() }),
-      }),
+      inTurn(userFolders, () =>
+        run([...task.argv, ...more], {
+          cwd,
+          env: { ...env, ...task.env },
+          ...(task.isHurried && { clock: hurriedClock() }),
+        }),
+      ),
     async recover({ stderr }) {
       const file = /gateway-cli recover (\S+)/.exec(stderr)?.[1] ?? 'nothing';
-      const ran = await run(['recover', file, '-o', '-'], { cwd, env });
+      const ran = await inTurn(userFolders, () => run(['recover', file, '-o', '-'], { cwd, env }));
       expect(ran).toMatchObject({ code: 0 });
       return ran.stdoutBytes;
     },
@@ -206,7 +242,6 @@ async function inPlace<Result>(task: Task, work: (place: OpenPlace) => Promise<R
   try {
     return await work(place);
   } finally {
-    vi.unstubAllEnvs();
     await payee.close();
     removeFolder(folder);
   }

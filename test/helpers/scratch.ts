@@ -11,7 +11,7 @@ export function removeScratchFolders(): void {
 
 /** A new folder that is removed after the test file. */
 export function scratchFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-test-'));
+  const folder = mkdtempSync(join(tmpdir(), 't-'));
   folders.push(folder);
   return folder;
 }

@@ -1,4 +1,5 @@
 import type { Facts } from './advice.ts';
+import { shellWord } from './shell-word.ts';
 import { type ServiceName, services, vendorHeaderNames } from './vendors/services.ts';
 
 export const maybeBilled = 'it may have been billed: check that before you run it again';
@@ -12,6 +13,12 @@ export function joinLines(...parts: (string | false)[]): string {
 /** A 404 of a stream: the path may be wrong too. */
 export function pathFirst({ value }: Facts): string | false {
   return value !== undefined && 'check the model and the base URL; where they are right,';
+}
+
+/** What shows a budget, wherever it is: `value` is as one types it for another amount. */
+export function seeSpent({ value }: Pick<Facts, 'value'>): string {
+  const [place = ''] = String(value).split(':<amount>');
+  return `to see what is spent: gateway-cli costs --budget ${shellWord(place)}`;
 }
 
 /** The token limit ended the reply before any text or image. */

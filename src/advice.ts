@@ -13,6 +13,7 @@ import {
   passwordPlace,
   pathFirst,
   billedAgain,
+  seeSpent,
   withoutField,
   withoutProxy,
 } from './advice-words.ts';
@@ -134,7 +135,7 @@ const advice = {
   'quota-spent': { cli: spent, library: spent },
 
   budget: {
-    cli: ({ value }) => `to see what is spent: gateway-cli costs; to allow more: --budget ${shellWord(String(value))}`,
+    cli: ({ value }) => `${seeSpent({ value })}; to allow more: --budget ${shellWord(String(value))}`,
   },
 
   // Time and retries.

@@ -361,7 +361,8 @@ function toReplyBody(
   // Only this job was refused, not the others of its batch.
   const { reason } = failure.details;
   const isGone = defaultFor !== undefined && (reason === 'model' || reason === 'successor');
-  const hint = isGone ? goneDefault : chooseHint(failure, 'library');
+  // A job has no flag for most of what can be refused; the format is one of the whole batch.
+  const hint = isGone ? goneDefault : chooseHint(failure, reason === 'named-format' ? 'cli' : 'library');
   throw failure.withDetails({ hint, reason: undefined, retryAfterMs: undefined });
 }
 

@@ -1,6 +1,7 @@
 import { type BatchApi, type Client, type Deadline, openBatchApi, startDeadline } from '../../client/index.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
+import { findServiceByUrl } from '../../vendors/services.ts';
 import { getRequestOrigin } from '../gateway.ts';
 import type { Batch, BatchHooks, JobOutcome, JobRecord, JournalEntry, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
@@ -59,9 +60,15 @@ export async function openPlaceApi(
 export function requireOrigin(now: string | undefined, origin: string): void {
   if (now === origin) return;
   throw new GatewayError('batch-locked', `the jobs went to ${origin}, not to ${now ?? 'any service that is set'}`, {
-    hint: 'give the connection flags with which they were submitted',
+    hint: `give the connection flags with which they were submitted, such as ${chooseFlag(origin)}`,
     sent: 'no',
   });
+}
+
+function chooseFlag(origin: string): string {
+  if (origin === 'offline') return '--offline';
+  const service = findServiceByUrl(origin);
+  return service === undefined ? `--base-url ${origin}` : `--service ${service}`;
 }
 
 /** Throws GatewayError batch-locked for a provider batch of another key that this one does not find, unless the user gives it up. */

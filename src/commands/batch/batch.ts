@@ -75,6 +75,7 @@ import { shellWord } from '../../shell-word.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { JsonObject } from '../../json.ts';
 import { listReferences, requireUsable } from './jobs/references.ts';
+import { seeSpent } from '../../advice-words.ts';
 import { services } from '../../vendors/services.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
@@ -509,7 +510,7 @@ async function judgeCounts(
   const next = nextStep(counts, limit);
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
   const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
-  const hints = [await keptHint(counts, state.beganAt), nextHint, budget && 'to see what is spent: gateway-cli costs'];
+  const hints = [await keptHint(counts, state.beganAt), nextHint, budget && seeSpent(budget)];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
   return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts, countKept(state.failures))}`, {

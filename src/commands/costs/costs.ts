@@ -24,7 +24,7 @@ import { budgetsFolder } from '../../cli/run/budget.ts';
 const showFlags = {
   budget: {
     flags: '--budget <name|path>',
-    text: 'only this budget (default: all of the state folder)',
+    text: 'only this budget (default: all of the state folder; others by their path)',
     parse: notAFlag,
     repeat: true,
   },
@@ -105,7 +105,10 @@ async function runShow({ budget }: FlagValues<typeof showFlags>, context: Contex
   if (root.json) {
     return { document: { schema: 'gateway-cli/costs@1', budgets: budgets.map(budgetDocument) } };
   }
-  if (budgets.length === 0) return ui.notice('there is no budget yet: gateway-cli help costs');
+  if (budgets.length === 0)
+    return ui.notice(
+      'there is no budget in the state folder yet: gateway-cli help costs; one that is a file: gateway-cli costs --budget <path>',
+    );
   const rows = budgets.map((summary): string[] => {
     const { name, limit, currency = '', spent, inFlight } = summary;
     const per = limit?.per === undefined ? '' : ` a ${limit.per}`;

@@ -49,3 +49,23 @@ test('a batch is cancelled with the key in the form in which it was created', as
   expect((await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env: ofProfile })).code).toBe(0);
   expect(server.withBearer).toEqual(new Set(['create', 'poll', 'cancel']));
 });
+
+test('without the flags of the run, cancel says which lead to the service where the jobs are', async ({ open }) => {
+  const { folder, server, env } = await open('messages');
+  server.pollsToEnd = 1000;
+  folder.jobs(...manyJobs(1));
+  const flags = ['--service', 'anthropic', '--base-url', server.url];
+  const cli = (argv: string[]) =>
+    run(['batch', ...argv], { cwd: folder.cwd, env: { GATEWAY_API_KEY: env['GATEWAY_API_KEY'] ?? '' } });
+  const submit = ['jobs.jsonl', '-o', 'out', '--lane', 'batch', '--no-wait', '-m', 'm'];
+  expect((await cli([...submit, ...flags])).code).toBe(0);
+  const lost = await cli(['cancel', 'out']);
+  expect(lost.code).toBe(14);
+  const hint = `  give the connection flags with which they were submitted, such as --base-url ${server.url}\n`;
+  expect(lost.stderr).toContain(hint);
+  expect(await cli(['cancel', 'out', '--base-url', server.url])).toMatchObject({ code: 0 });
+
+  const journal = folder.read('out/journal.jsonl').replaceAll(server.url, 'https://api.anthropic.com');
+  folder.write('out/journal.jsonl', journal);
+  expect((await cli(['cancel', 'out'])).stderr).toContain('such as --service anthropic\n');
+});

@@ -292,6 +292,17 @@ test('a default that is gone is not replaced in a batch of the service, and the 
   });
 });
 
+test('a job that the service wants in its other format has the hint of the live lane in its result', async ({
+  open,
+}) => {
+  const { batch, folder, server } = await open('completions');
+  server.endingOf = () => ({ error: 'This model is only supported in v1/responses and not in v1/chat/completions.' });
+  folder.jobs(...manyJobs(1));
+  expect(await batch(['--format', 'completions'])).toMatchObject({ code: 13 });
+  const hint = 'ask it in the format that it answers: --format responses';
+  expect(folder.lines('results.jsonl')).toMatchObject([{ error: { class: 'rejected', hint } }]);
+});
+
 test.for(['groq', 'deepinfra'])('%s takes batches as OpenAI does', async (service, { open }) => {
   const { batch, folder, server } = await open('completions');
   folder.jobs(...manyJobs(2));

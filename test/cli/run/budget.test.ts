@@ -136,9 +136,9 @@ test('a batch stops before the job that could pass the budget, and goes on with 
   expect(stopped.code).toBe(13);
   expect(stopped.stderr).toContain('stopped: the next request could pass the budget ./team.jsonl: ');
   const goOn = 'to continue: the same command with a greater --budget';
-  expect(stopped.stderr).toContain(`${goOn}\n  to see what is spent: gateway-cli costs\n`);
+  expect(stopped.stderr).toContain(`${goOn}\n  to see what is spent: gateway-cli costs --budget ./team.jsonl\n`);
   const document = JSON.parse((await batch(...flags, '--json')).stdout) as object;
-  const hint = `${goOn}\nto see what is spent: gateway-cli costs`;
+  const hint = `${goOn}\nto see what is spent: gateway-cli costs --budget ./team.jsonl`;
   const error = { class: 'batch-failed', hint, retryable: false, sent: 'yes', billed: 'yes' };
   expect(document).toMatchObject({ schema: 'gateway-cli/batch@1', ok: false, exitCode: 13, failures: [], error });
   expect(JSON.parse(readFileSync(join(cwd, 'out/summary.json'), 'utf8'))).toMatchObject({ exitCode: 13, error });

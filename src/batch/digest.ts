@@ -55,7 +55,12 @@ export async function digestRequest(
   }
   const text = `${origin ?? ''}${path}\n${canonical(body, hashes)}`;
   const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
-  return { request: hash('sha256', text, 'hex').slice(0, 16), hasUrls: files.length < uploads.length, characters };
+  return { request: digestText(text), hasUrls: files.length < uploads.length, characters };
+}
+
+/** The first 64 bits of the SHA-256 of a text: 16 hex digits. */
+export function digestText(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 16);
 }
 
 function uploadsIn(value: BodyValue, found: Upload[] = []): Upload[] {

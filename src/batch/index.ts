@@ -32,7 +32,7 @@ export type {
 } from './types.ts';
 
 // Jobs: their digests, where they go, and one after the other.
-export { digestRequest, hashId, toHex, isInShard } from './digest.ts';
+export { digestRequest, digestText, hashId, toHex, isInShard } from './digest.ts';
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';

@@ -144,15 +144,19 @@ export interface JobRecord extends JobEnd {
   earlierStays?: true | undefined;
   /** In `ready`: the mark of its provider batch, see `lane/provider-batches.ts`. In an end: the mark, if its provider batch has a budget. */
   part?: string | undefined;
+  /** In an end: hash of what its request was built from, if that was its line and the settings alone. */
+  basis?: string | undefined;
   /** In `ready`, `sent` and an end of unknown cost: what it can cost, if its model has a price. */
   bound?: Bound | undefined;
 }
 
-/** A job has another place in its file, or another id from here on, and is the same. */
+/** A job has another place in its file, another id or other variables from here on, and its request is the same. */
 export interface MovedRecord {
   type: 'moved';
   id: string;
   to?: string | undefined;
+  /** Where its variables were edited: what its request is built from now; empty if that is not known. */
+  basis?: string | undefined;
   /** Its number in the file, if its id there is one. */
   number?: number | undefined;
   line: number;
@@ -165,6 +169,7 @@ export type JournalRecord = RunRecord | JobRecord | MovedRecord | ProviderBatchR
 export interface JournalEntry {
   job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
   request: string;
+  basis?: string | undefined;
   bound?: Bound | undefined;
   /** The mark of its provider batch, if that has a budget. */
   part?: string | undefined;
@@ -174,6 +179,8 @@ export interface JournalEntry {
 export interface PreparedJob extends Digest {
   settings: Settings;
   operation: PreparedRequest;
+  /** As `digestBasis` gives it; absent if the request has more in it: files, URLs or results of other jobs. */
+  basis?: string | undefined;
   /** What it can cost, if its model has a price. */
   bound: Bound | undefined;
   /** What a request with another body, which goes on with its answer, can cost. */
@@ -338,6 +345,11 @@ export interface BatchJobs {
   /** The jobs in their order. What is no job goes to `onFault`, and is passed over. */
   read(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
   settingsOf(job: Job): Promise<Settings>;
+  /**
+   * The hash of what the request of a job is built from, if that is its line and the settings alone: 16 hex digits. To build the
+   * request takes twenty times as long.
+   */
+  digestBasis(job: Job, settings: Settings, origin: string): string;
   /** Builds the request of a job. `origin` is that of the batch. Throws GatewayError usage with the job's place. */
   prepare(job: Job, origin: string): Promise<PreparedJob>;
   /** The document of a job of which nothing came. */

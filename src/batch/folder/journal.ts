@@ -134,12 +134,13 @@ function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
   state.beganAt ??= record.at;
 }
 
-function applyMove({ id, to, number, line }: MovedRecord, state: BatchState): void {
+function applyMove({ id, to, number, line, basis }: MovedRecord, state: BatchState): void {
   const { index } = state;
   const row = index.find(id);
   if (row < 0) return;
   index.setPlace(row, line);
   if (number !== undefined) state.numbers.set(row, number);
+  if (basis !== undefined) index.setBasis(row, basis);
   if (to !== undefined && index.find(to) !== row) renameJob({ id, to }, state);
 }
 
@@ -199,6 +200,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   index.mark(row, 'atService', false);
   index.setRequest(row, request);
   if (type === 'sent') return;
+  index.setBasis(row, record.basis);
   const answer = record.earlierStays ? earlier.get(row) : undefined;
   earlier.delete(row);
   if (answer === undefined) return;

@@ -151,7 +151,7 @@ async function writeReady(group: readonly JournalEntry[], open: Open): Promise<v
 }
 
 async function writeJobEnd(
-  { job: { id }, request, bound, part }: JournalEntry,
+  { job: { id }, request, basis, bound, part }: JournalEntry,
   outcome: RecordedEnd,
   open: Open,
 ): Promise<void> {
@@ -164,7 +164,8 @@ async function writeJobEnd(
   step?.('result-synced', id);
   // A process that was suspended before may have written the result to a file that another run has replaced.
   lock.check();
-  await journal.appendSoon(JSON.stringify(toEndRecord({ id, request, earlierStays, at: now(), bound, part }, outcome)));
+  const end = toEndRecord({ id, request, basis, earlierStays, at: now(), bound, part }, outcome);
+  await journal.appendSoon(JSON.stringify(end));
   step?.('ended-written', id);
   await journal.sync(gatherMs);
   step?.('ended-synced', id);
@@ -172,7 +173,7 @@ async function writeJobEnd(
 
 /** What the journal keeps of an end: what it can cost only where its cost is unknown. */
 function toEndRecord(
-  { bound, ...entry }: Pick<JobRecord, 'id' | 'request' | 'earlierStays' | 'at' | 'bound' | 'part'>,
+  { bound, ...entry }: Pick<JobRecord, 'id' | 'request' | 'basis' | 'earlierStays' | 'at' | 'bound' | 'part'>,
   outcome: RecordedEnd,
 ): JobRecord {
   const { state: type, requestedModel, model, tier, usage, cost, billed, incomplete, error } = outcome;

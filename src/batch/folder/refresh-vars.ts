@@ -16,7 +16,7 @@ const groupSize = 1000;
 
 /**
  * Gives the results of earlier runs the variables that their jobs have now: a column that no text uses can be added or edited
- * without another request, and reports show it. Returns the number of these jobs. Throws GatewayError not-written or batch-locked.
+ * without another request, and reports show it. The plan gets what the journal is to say of them. Returns their number. Throws GatewayError not-written or batch-locked.
  */
 export async function refreshVars(
   { jobs, state, plan, outdir, lock, host }: Batch,
@@ -30,12 +30,16 @@ export async function refreshVars(
     for await (const job of jobs.read(() => undefined)) {
       host.signal.throwIfAborted();
       const row = index.find(job.id);
-      if (row < 0 || index.has(row, 'toSend') || isOpen(row, state) || plan.leftEdited.has(row)) continue;
+      if (row < 0 || index.has(row, 'toSend') || index.has(row, 'asBuilt')) continue;
+      if (isOpen(row, state) || plan.leftEdited.has(row)) continue;
       const document = await results.read(row);
       if (document === undefined) continue;
       const now = withVars(document, job, host.redaction);
       if (now['id'] === document['id'] && JSON.stringify(now['vars']) === JSON.stringify(document['vars'])) continue;
-      if (now['id'] === document['id']) count++;
+      if (now['id'] === document['id']) {
+        count++;
+        plan.moves.push({ type: 'moved', id: job.id, line: job.line, basis: index.basisOf(row) ?? '' });
+      }
       if (file === undefined) await lock.confirm();
       file ??= await SyncedFile.open(join(outdir, batchFiles.results));
       file.append(JSON.stringify(now));

@@ -7,9 +7,18 @@ import type { Spending, Bound } from '../../cost/types.ts';
 /**
  * `inFile`: the job file has this id. `toSend`: this run sends it. `reread`: its line was read a second time, to be sent.
  * `incomplete`: a limit cut its answer, or the reply does not say that it is whole; of jobs that are done. `atService`: a batch of
- * the service holds it; its state is the one before that. `removed`: the last run did not find it in its file any more.
+ * the service holds it; its state is the one before that. `removed`: the last run did not find it in its file any more. `asBuilt`: its
+ * request and its variables are built from the same as before.
  */
-const marks = { inFile: 8, toSend: 16, reread: 32, incomplete: 64, atService: 128, removed: 256 } as const;
+const marks = {
+  inFile: 8,
+  toSend: 16,
+  reread: 32,
+  incomplete: 64,
+  atService: 128,
+  removed: 256,
+  asBuilt: 512,
+} as const;
 
 type Mark = keyof typeof marks;
 
@@ -23,10 +32,12 @@ export class JobIndex {
   readonly #rows = new Map<string, number>();
   /** Ids that jobs had before they got another one; results can have them still. */
   readonly #earlier = new Map<string, number>();
+  readonly #renamed = new Set<number>();
   /** In the order of their rows, once a job got another id. */
   #ids: string[] | undefined;
   #flags = new Uint16Array(1024);
   #requests = new BigUint64Array(1024);
+  #bases = new BigUint64Array(1024);
   #places = new Uint32Array(1024);
   #turns = new Uint32Array(1024);
   #turn = 0;
@@ -50,10 +61,16 @@ export class JobIndex {
   rename(row: number, id: string): void {
     this.#ids ??= [...this.#rows.keys()];
     const before = this.#ids[row] as string;
+    this.#renamed.add(row);
     this.#rows.delete(before);
     this.#rows.set(id, row);
     this.#earlier.set(before, row);
     this.#ids[row] = id;
+  }
+
+  /** Whether a job had another id before, which its result may have still. */
+  isRenamed(row: number): boolean {
+    return this.#renamed.has(row);
   }
 
   /** All as it is now; `restore` makes it so again, without the ids that came since. */
@@ -61,6 +78,7 @@ export class JobIndex {
     const { size } = this;
     const flags = this.#flags.slice(0, size);
     const requests = this.#requests.slice(0, size);
+    const bases = this.#bases.slice(0, size);
     const places = this.#places.slice(0, size);
     return {
       size,
@@ -71,6 +89,7 @@ export class JobIndex {
         this.#ids?.splice(size);
         this.#flags.fill(0).set(flags);
         this.#requests.fill(0n).set(requests);
+        this.#bases.fill(0n).set(bases);
         this.#places.fill(0).set(places);
       },
     };
@@ -86,6 +105,7 @@ export class JobIndex {
     if (row === this.#flags.length) {
       this.#flags = grown(this.#flags, new Uint16Array(row * 2));
       this.#requests = grown(this.#requests, new BigUint64Array(row * 2));
+      this.#bases = grown(this.#bases, new BigUint64Array(row * 2));
       this.#places = grown(this.#places, new Uint32Array(row * 2));
       this.#turns = grown(this.#turns, new Uint32Array(row * 2));
     }
@@ -110,11 +130,28 @@ export class JobIndex {
 
   /** The hash of the job's canonical request: 16 hex digits, all zero if it is not known. */
   requestOf(row: number): string {
-    return (this.#requests[row] ?? 0n).toString(16).padStart(16, '0');
+    return toDigest(this.#requests[row]);
   }
 
+  /** What another request was built from is not known. */
   setRequest(row: number, request: string): void {
-    this.#requests[row] = /^[0-9a-f]{16}$/.test(request) ? BigInt(`0x${request}`) : 0n;
+    const before = this.#requests[row];
+    this.#requests[row] = readDigest(request);
+    if (this.#requests[row] !== before) this.#bases[row] = 0n;
+  }
+
+  /** The hash of what the job's request was built from, if that is known, and was its line and the settings alone. */
+  basisOf(row: number): string | undefined {
+    return this.#bases[row] ? toDigest(this.#bases[row]) : undefined;
+  }
+
+  setBasis(row: number, basis = ''): void {
+    this.#bases[row] = readDigest(basis);
+  }
+
+  hasBasis(row: number, basis: string): boolean {
+    const known = this.#bases[row] ?? 0n;
+    return known !== 0n && known === readDigest(basis);
   }
 
   /** The place of the job in its file, for the order of results; 0 if it is not known. */
@@ -139,6 +176,14 @@ export class JobIndex {
   #flagsOf(row: number): number {
     return this.#flags[row] ?? 0;
   }
+}
+
+function readDigest(hex: string): bigint {
+  return /^[0-9a-f]{16}$/.test(hex) ? BigInt(`0x${hex}`) : 0n;
+}
+
+function toDigest(bits = 0n): string {
+  return bits.toString(16).padStart(16, '0');
 }
 
 function grown<Column extends Uint16Array | Uint32Array | BigUint64Array>(from: Column, to: Column): Column {

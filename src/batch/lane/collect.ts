@@ -270,7 +270,8 @@ async function joinJob(
   // The answer is to the request that was submitted, even if the job was edited since.
   const request = batch.state.index.requestOf(row);
   if (prepared.request !== request) prepared.output.leaveEdits(providerBatch.plan.model);
-  const entry = { job, request, bound, part: budgetedMark(providerBatch) };
+  const basis = prepared.request === request ? prepared.basis : undefined;
+  const entry = { job, request, basis, bound, part: budgetedMark(providerBatch) };
   if (
     prepared.request === request &&
     isToBeSentAgain(row, result, { post: prepared.operation.post, providerBatch, run })

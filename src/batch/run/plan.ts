@@ -48,7 +48,7 @@ export function sentBefore({ jobs, toSend, left }: BatchPlan): number {
 interface BatchGateway {
   settings: Settings;
   forms: Partial<Record<AuthUse, AuthForm>>;
-  /** One of its requests; absent if this shard has none. */
+  /** One of its requests; absent if none was built. */
   post?: ApiRequest;
 }
 
@@ -71,7 +71,8 @@ export function emptyPlan(origin: string): BatchPlan {
 /** What is planned: a job of this shard. */
 export interface PlannedJob {
   job: Job;
-  prepared: PreparedJob;
+  /** Absent for a job that is not sent, and that was not built: it is as it was. */
+  prepared: PreparedJob | undefined;
   decision: ReturnType<typeof decide>;
   /** It was sent with another request before. */
   edited: { mayBeBilled: boolean } | undefined;
@@ -251,7 +252,8 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const row = enter(job, planning);
   if (row === undefined) return planning.onDuplicate(job);
   const isRedone = planning.isRedone(job, row);
-  const origin = getRequestOrigin(await jobs.settingsOf(job));
+  const settings = await jobs.settingsOf(job);
+  const origin = getRequestOrigin(settings);
   plan.origin ||= state.run?.origin ?? origin;
   planning.origins.add(origin);
   const { shard } = planning;
@@ -266,17 +268,29 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   }
   const isStale = parents.length > 0 && (await usesOlderResult(job, row, planning));
   plan.jobs++;
+  const isKnown = row < planning.known;
+  if (
+    isKnown &&
+    parents.length === 0 &&
+    isLeftAsBuilt(row, jobs.digestBasis(job, settings, plan.origin), { ...planning, isRedone })
+  ) {
+    index.mark(row, 'asBuilt');
+    addGateway({ settings }, plan);
+    if (job.isNumbered) addMove(job, { row, line }, planning);
+    return planning.onPlanned({ job, prepared: undefined, decision: 'skip', edited: undefined });
+  }
   const prepared = await jobs.prepare(job, plan.origin);
   const { request } = prepared;
-  addGateway(prepared, plan);
-  const isKnown = row < planning.known;
+  addGateway({ settings, post: prepared.operation.post }, plan);
   if (!isKnown || index.requestOf(row) !== request) addStray(job, request, planning);
   planning.hasOther ||= isKnown && job.isNumbered === true && index.requestOf(row) !== request;
   if (isKnown && job.isNumbered) addMove(job, { row, line }, planning);
   const isEdited = index.stateOf(row) !== 'new' && (isStale || index.requestOf(row) !== request);
   const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
   const isHeld = planning.policy.limit !== undefined && !(await areUsable(parents, planning));
+  const isSame = index.requestOf(row) === request;
   const decision = decideOn(row, request, { ...planning, isRedone, isStale, isHeld });
+  if (isSame) index.setBasis(row, prepared.basis);
   if (edited && decision !== 'run') plan.leftEdited.add(row);
   planning.onPlanned({ job, prepared, decision, edited });
   if (decision === 'changed') {
@@ -293,6 +307,17 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   if (isSent) planning.room -= plan.ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
   if (isSent && planning.room >= 0) plan.ready.set(job.id, readyJob(job, prepared));
   else await prepared.close();
+}
+
+/** Whether a job is built from the same as before, and is not sent: its request need not be built to know that, nor its result be read. */
+function isLeftAsBuilt(
+  row: number,
+  basis: string,
+  { policy, state: { index }, isRedone }: Pick<Planning, 'policy' | 'state'> & { isRedone: boolean },
+): boolean {
+  if (!index.hasBasis(row, basis) || index.has(row, 'atService') || index.isRenamed(row)) return false;
+  const known = { state: index.stateOf(row), incomplete: index.has(row, 'incomplete'), same: true, atService: false };
+  return decide({ ...known, isRedone }, policy) === 'skip';
 }
 
 /** Its row in the index; undefined when the file has its id already. */
@@ -383,11 +408,13 @@ export function decideOn(
   return decision;
 }
 
-function addGateway({ operation: { post }, settings }: PreparedJob, { gateways }: BatchPlan): void {
+function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>, { gateways }: BatchPlan): void {
   const key = gatewayKey(settings);
-  const gateway = gateways.get(key) ?? { settings, forms: {}, post };
-  gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };
+  const gateway: BatchGateway = gateways.get(key) ?? { settings, forms: {} };
   gateways.set(key, gateway);
+  if (post === undefined) return;
+  gateway.post ??= post;
+  gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };
 }
 
 /** What is known about a job when a run begins. */

@@ -156,8 +156,8 @@ export async function prepareAgain(job: Job, batch: Pick<Batch, 'jobs' | 'plan' 
 }
 
 export function readyJob(job: Job, prepared: PreparedJob): ReadyJob {
-  const { request, bound } = prepared;
-  return { job, request, bound, prepared };
+  const { request, basis, bound } = prepared;
+  return { job, request, basis, bound, prepared };
 }
 
 function changedJobError(what: string, cause?: unknown): GatewayError {

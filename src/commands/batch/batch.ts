@@ -155,6 +155,7 @@ export async function runJobFile(
     name: source.name,
     read: (onFault: (error: unknown) => void) => withKnownIds(source.jobs(onFault), state),
     settingsOf: (job: Job) => builder.settingsOf(job),
+    digestBasis: builder.digestBasis,
     async prepare(job: Job, origin: string) {
       await checkPrice(await builder.settingsOf(job), job);
       return builder.check(job, origin);

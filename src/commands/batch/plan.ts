@@ -151,6 +151,7 @@ export function createPriceCheck(
 /** Counts a job for those who read the plan. */
 function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, facts: BatchPlanFacts): void {
   const { id, command, values } = job;
+  if (prepared === undefined) return;
   facts.hasVars ||= isObject(values['vars']);
   if (decision !== 'run') return;
   const { operation, settings, bound } = prepared;

@@ -1,4 +1,11 @@
-import { digestRequest, type Job, type JobCommand, getRequestOrigin, type PreparedJob } from '../../../batch/index.ts';
+import {
+  digestRequest,
+  digestText,
+  type Job,
+  type JobCommand,
+  getRequestOrigin,
+  type PreparedJob,
+} from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
 import { fillReferences, listReferences, readReferences, refuseNearNames, usesText } from './references.ts';
@@ -20,6 +27,7 @@ import { byDefault } from '../../../settings/sources.ts';
 import { buildRequest, type BuiltRequest } from '../../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../../cli/input/prompt.ts';
 import type { Body } from '../../../body.ts';
+import { version } from '../../../version.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
 import type { SchemaCheck } from '../../../cli/input/schema.ts';
 import { openUrlFetcher, requireNetwork } from '../../../cli/run/fetch-urls.ts';
@@ -32,6 +40,7 @@ export interface RequestBuilder {
   /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
   check(job: Job, origin: string): Promise<PreparedJob>;
   settingsOf(job: Job): Promise<Settings>;
+  digestBasis(job: Job, settings: Settings, origin: string): string;
 }
 
 /** The flags of the batch with what a job says in their place. */
@@ -102,12 +111,15 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     });
   }
 
+  const digestBasis = createBasisDigest();
+
   return {
     settingsOf,
+    digestBasis,
     async check(job, batchOrigin) {
       const found = await settingsOf(job);
       const origin = getRequestOrigin(found);
-      const { inputs, warnings, close } = openInputs(job.command);
+      const { inputs, warnings, hasReadFiles, close } = openInputs(job.command);
       const urls = inputUrls(job.values);
       const isNaming = listReferences(job).length > 0;
       const build = (fetched?: FetchedFiles, texts?: ReadonlyMap<string, string>): Promise<BuiltRequest> =>
@@ -118,15 +130,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
           adviseVariable,
           fetched,
         });
-      const { candidates } = job.values as { candidates?: number };
-      const toOperation = ({ post, model, defaultFor, fallback }: BuiltRequest): PreparedRequest => ({
-        post,
-        model,
-        candidates,
-        // A limit holds for models whose price is known: no other one takes the place of a default.
-        ...(defaultFor && flags.maxCost === undefined && { defaultFor }),
-        ...(fallback !== undefined && { fallback }),
-      });
+      const toOperation = (built: BuiltRequest): PreparedRequest => toPreparedRequest(built, job, flags);
       try {
         if (isNaming && !job.parents)
           throw usageError(`@${listReferences(job)[0]} names another job, and --stream knows none`, 'use a job file');
@@ -141,6 +145,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         const identity = { path, body: withoutLane(built), origin: elsewhere };
         const digest = await digestRequest(identity, { onBytes: onHashed, known });
         const { atEnd } = inputs;
+        // What the kept list of models says of efforts can be another one tomorrow.
+        const isOfFiles = hasReadFiles() || urls.length > 0 || isNaming || built.request.efforts !== undefined;
         const fetchInputs = async (deadline: Deadline): Promise<PreparedRequest> => {
           // The inputs have warned before.
           warnings.length = 0;
@@ -151,6 +157,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         };
         return {
           ...digest,
+          basis: isOfFiles ? undefined : digestBasis(job, found, batchOrigin),
           settings: found,
           operation: toOperation(built),
           bound: computeRequestBound(built, found, job),
@@ -176,6 +183,33 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         throw atLine(file, job.line, readable(error));
       }
     },
+  };
+}
+
+function toPreparedRequest(
+  { post, model, defaultFor, fallback }: BuiltRequest,
+  { values }: Job,
+  { maxCost }: BatchFlags,
+): PreparedRequest {
+  const { candidates } = values as { candidates?: number };
+  return {
+    post,
+    model,
+    candidates,
+    // A limit holds for models whose price is known: no other one takes the place of a default.
+    ...(defaultFor && maxCost === undefined && { defaultFor }),
+    ...(fallback !== undefined && { fallback }),
+  };
+}
+
+/** Hashes what requests are built from; the settings that jobs share once. */
+function createBasisDigest(): RequestBuilder['digestBasis'] {
+  const shared = new WeakMap<Settings, string>();
+  return ({ command, values }, settings, origin) => {
+    // Another version may build another request of the same.
+    const rest = shared.get(settings) ?? digestText(JSON.stringify([version, settings]));
+    shared.set(settings, rest);
+    return digestText(`${origin} ${rest} ${command} ${JSON.stringify(values)}`);
   };
 }
 
@@ -260,6 +294,8 @@ interface JobInputs {
   inputs: InputContext;
   /** What they warned of: it is in the job's result. */
   warnings: string[];
+  /** Whether it asked where a file is. */
+  hasReadFiles(): boolean;
   /** Runs what was registered for the end. */
   close(): Promise<void>;
 }
@@ -269,14 +305,22 @@ function createInputContexts(
   { io, signal, ui }: Context,
   { folder, known }: { folder: string; known: KnownFiles },
 ): (command: string) => JobInputs {
-  const files = { cwd: folder, stdin: io.stdin };
   const stdin = { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin };
   return (command) => {
     const warnings: string[] = [];
     const cleanups: (() => Promise<void>)[] = [];
+    let hasReadFiles = false;
+    const files = {
+      stdin: io.stdin,
+      get cwd() {
+        hasReadFiles = true;
+        return folder;
+      },
+    };
     const warn = async (text: string): Promise<void> => void warnings.push(ui.redact(text));
     return {
       warnings,
+      hasReadFiles: () => hasReadFiles,
       inputs: {
         io: files,
         signal,

@@ -1,0 +1,96 @@
+import { expect } from 'vitest';
+import { type BatchFolder, test } from './with-batch.ts';
+
+/** Changes every record of the journal. */
+function editJournal(folder: BatchFolder, edit: (record: Record<string, unknown>) => Record<string, unknown>): void {
+  folder.writeLines('out/journal.jsonl', folder.lines('journal.jsonl').map(edit));
+}
+
+test('takes the word of the journal for a row that is as it was when it was sent, and builds no request to know that', async ({
+  folder,
+  batch,
+}) => {
+  folder.jobs({ id: 'a', prompt: 'see {{city}}', vars: { city: 'Rome' } });
+  await batch();
+  // No request has this hash: who builds it says that the job was edited.
+  editJournal(folder, (record) => ('request' in record ? { ...record, request: '0123456789abcdef' } : record));
+  expect(await batch()).toMatchObject({ code: 0, stderr: expect.stringContaining('1 of 1 job was sent before') });
+  folder.jobs({ id: 'a', prompt: 'see {{city}}!', vars: { city: 'Rome' } });
+  expect((await batch()).stderr).toContain('1 job was edited since an earlier run sent it: a');
+});
+
+test('builds the requests of a folder whose journal does not say what they were built from', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.jobs({ id: 'a', prompt: 'one' }, { id: 'b', prompt: 'two' });
+  await batch();
+  editJournal(folder, (record) => ({ ...record, basis: undefined }));
+  expect(await batch()).toMatchObject({ code: 0, stderr: expect.stringContaining('2 of 2 jobs were sent before') });
+  folder.jobs({ id: 'a', prompt: 'one' }, { id: 'b', prompt: 'new' });
+  expect((await batch()).stderr).toContain('edited since an earlier run sent it: b');
+  expect(server.bodies).toHaveLength(2);
+});
+
+const files: [name: string, job: object, before: string, after: string][] = [
+  ['s.json', { prompt: 'p', schema: 's.json' }, '{"type":"object"}', '{"type":"array"}'],
+  ['v.json', { prompt: 'to {{city}}', vars: 'v.json' }, '{"city":"Rome"}', '{"city":"Oslo"}'],
+  ['p.txt', { promptFile: 'p.txt' }, 'one', 'two'],
+  ['s.txt', { prompt: 'p', systemFile: 's.txt' }, 'one', 'two'],
+  ['a.txt', { prompt: 'p', attach: ['a.txt'] }, 'one', 'two'],
+  ['b.json', { prompt: 'p', body: 'b.json' }, '{"x":1}', '{"x":2}'],
+  [
+    'p.prompt.yml',
+    { promptFile: 'p.prompt.yml' },
+    'messages: [{role: user, content: a}]',
+    'messages: [{role: user, content: b}]',
+  ],
+];
+for (const [name, job, before, after] of files)
+  test(`finds that ${name} changed, which the line of a job names`, async ({ folder, batch }) => {
+    folder.write(name, before);
+    folder.jobs({ id: 'a', ...job });
+    await batch();
+    expect((await batch()).stderr).toContain('1 of 1 job was sent before; 0 are sent now');
+    folder.write(name, after);
+    expect(await batch()).toMatchObject({ stderr: expect.stringContaining('1 job was edited') });
+  });
+
+test('finds that a setting changed which all jobs share', async ({ folder, batch }) => {
+  folder.jobs({ id: 'a', prompt: 'p' });
+  await batch();
+  expect((await batch(['--model', 'other'])).stderr).toContain('1 job was edited');
+  expect((await batch(['--defaults', '{"system":"s"}'])).stderr).toContain('1 job was edited');
+});
+
+test('gives a result the variables of its row each time they are edited, and back', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  const vars = (): unknown => folder.lines('results.jsonl').find(({ id }) => id === 'a')?.['vars'];
+  const jobs = (note: string): void =>
+    folder.jobs({ id: 'a', prompt: 'p', vars: { note } }, { id: 'b', prompt: 'q', vars: { note: 'same' } });
+  jobs('first');
+  await batch();
+  for (const note of ['second', 'first', 'second']) {
+    jobs(note);
+    expect((await batch()).stderr).toContain('new variables of 1 job');
+    expect(vars()).toEqual({ note });
+    expect((await batch()).stderr).not.toContain('new variables');
+  }
+  expect(server.bodies).toHaveLength(2);
+});
+
+test('knows a job that is sent again by what it is built from then', async ({ server, folder, batch }) => {
+  folder.jobs({ id: 'a', prompt: 'one' });
+  await batch();
+  folder.jobs({ id: 'a', prompt: 'two' });
+  await batch(['--accept-changes']);
+  expect((await batch()).stderr).toContain('1 of 1 job was sent before; 0 are sent now');
+  folder.jobs({ id: 'a', prompt: 'one' });
+  expect((await batch()).stderr).toContain('1 job was edited');
+  await batch(['--redo', 'a', '--accept-changes']);
+  expect(server.bodies).toHaveLength(3);
+});

@@ -3,8 +3,9 @@ import undiciTimers from 'undici/lib/util/timers.js';
 import { afterAll, vi } from 'vitest';
 import { removeScratchFolders, scratchFolder } from './scratch.ts';
 
-// What is kept of models: never in the cache folder of whoever runs the tests.
+// What is kept of models, replies and conversations: never in the folders of whoever runs the tests, whose files a run would read.
 process.env['XDG_CACHE_HOME'] = scratchFolder();
+process.env['XDG_STATE_HOME'] = scratchFolder();
 
 afterAll(() => {
   // Vitest does so before each test, but the next file is read before its first one.

@@ -178,11 +178,11 @@ export async function listRecoveries(): Promise<ListedRecovery[]> {
 
 /** The files of the replies that any command saved since a time (ms since 1970). */
 export async function repliesSavedSince(since: number): Promise<string[]> {
-  return (await recoveryFiles()).filter(({ savedAt }) => savedAt + 1000 > since).map(({ path }) => path);
+  return (await recoveryFiles(since)).map(({ path }) => path);
 }
 
-/** The readable recovery files: the folder for temporary files can also have those of other users. */
-async function recoveryFiles(): Promise<{ path: string; savedAt: number }[]> {
+/** The readable recovery files since a time: the folder for temporary files can also have those of other users. */
+async function recoveryFiles(since = 0): Promise<{ path: string; savedAt: number }[]> {
   const found: { path: string; savedAt: number }[] = [];
   for (const folder of await recoveryFolders()) {
     for (const name of await readdir(folder).catch(() => [])) {
@@ -190,7 +190,7 @@ async function recoveryFiles(): Promise<{ path: string; savedAt: number }[]> {
       // To the second.
       const savedAt = Date.parse(name.replace(/^\D*(....)(..)(..)T(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z'));
       const path = join(folder, name);
-      if (!Number.isNaN(savedAt) && (await isReadableFile(path))) found.push({ path, savedAt });
+      if (savedAt + 1000 > since && (await isReadableFile(path))) found.push({ path, savedAt });
     }
   }
   return found;

@@ -134,8 +134,7 @@ export function readLedgerHead(fd: number, path: string): string {
   const bytes = Buffer.alloc(headBytes);
   const bytesRead = readSync(fd, bytes, 0, headBytes, 0);
   const head = bytes.toString('latin1', 0, bytesRead);
-  const [line = ''] = head.split('\n', 1);
-  if (line.startsWith(beginning) || beginning.startsWith(line)) return head;
+  if (head.startsWith(beginning) || beginning.startsWith(head.replace(/\n[^]*/, ''))) return head;
   throw usageError(`${path} is not a budget of this version`, 'name another file for the budget');
 }
 

@@ -17,13 +17,9 @@ export interface Pricing {
 /** The price of a model at a time (ms since 1970): by its exact name, else by the longest matching pattern. */
 export function findPrice(prices: Pricing['prices'], model: string, at = Date.now()): Price | undefined {
   const name = model.replace(/^models\//, '');
-  const matching = Object.keys(prices).filter((pattern) => pattern.includes('*') && matchesPattern(name, pattern));
-  const patterns = matching.sort((a, b) => b.length - a.length);
-  for (const key of Object.hasOwn(prices, name) ? [name, ...patterns] : patterns) {
-    const price = [prices[key]?.value].flat().find((one) => one !== undefined && isValidAt(one, at));
-    if (price !== undefined) return price;
-  }
-  return undefined;
+  const matching = Object.entries(prices).filter(([key]) => key === name || matchesPattern(name, key));
+  const ranked = matching.sort(([a], [b]) => Number(b === name) - Number(a === name) || b.length - a.length);
+  return ranked.flatMap(([, { value }]) => value).find((price) => isValidAt(price, at));
 }
 
 /** Whether a price is valid at a time: its days include it. */
@@ -80,17 +76,18 @@ export function findTierPrice(
   const own = price[tier];
   if (own === undefined) return undefined;
   if (typeof own !== 'object') return { price, factor: own };
-  return { price: { ...own, ...(price.currency !== undefined && { currency: price.currency }) }, factor: 1 };
+  return { price: { ...own, currency: getCurrency(price) }, factor: 1 };
 }
 
 /** Whether a name matches a pattern with `*`. Without backtracking: for each part between two `*` its first match is enough. */
 function matchesPattern(name: string, pattern: string): boolean {
-  const [head = '', ...rest] = pattern.split('*');
-  const tail = rest.pop() ?? '';
+  const [first, last] = [pattern.indexOf('*'), pattern.lastIndexOf('*')];
+  if (first < 0) return false;
+  const [head, tail] = [pattern.slice(0, first), pattern.slice(last + 1)];
   if (!name.startsWith(head) || !name.slice(head.length).endsWith(tail)) return false;
   const middle = name.slice(head.length, name.length - tail.length);
   let at = 0;
-  for (const part of rest) {
+  for (const part of pattern.slice(first + 1, last).split('*')) {
     const found = middle.indexOf(part, at);
     if (found < 0) return false;
     at = found + part.length;

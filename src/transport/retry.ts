@@ -238,7 +238,7 @@ export function decideRetry(failed: {
   if (attempt > retriesFor(outcome, policy) || !isRetryable(outcome, policy))
     return { retry: false, retryAfterMs: hint };
   const left = policy.maxWaitMs - failed.waitedMs;
-  if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, overBudget: true };
+  if ((hint ?? 0) > left) return { retry: false, retryAfterMs: hint, overBudget: true };
   const waitMs = retryDelay(attempt, hint, failed.random);
   if (waitMs <= left) return { retry: true, waitMs };
   return hint === undefined ? { retry: false } : { retry: true, waitMs: left };

@@ -11,6 +11,7 @@ test('uses the price of the exact name, else of the longest matching pattern', (
   expect(['g-2-flash', 'models/g-2-flash', 'g-9-flash', 'g-flash', 'x', 'constructor'].map(input)).toEqual([
     4, 4, 3, 2, 1, 1,
   ]);
+  expect(findPrice(table({ 'a*b*a': { input: 1 }, aba: { input: 2 } }), 'aba')?.input).toBe(2);
   expect(findPrice(table({ 'a*b*a': { input: 1 } }), 'aba')).toBeDefined();
   expect(findPrice(table({ 'ab*ba': { input: 1 } }), 'aba')).toBeUndefined();
 });
@@ -64,8 +65,10 @@ test('amounts of different currencies are never added', () => {
 
 test.each([
   ['g-2', 'g-2-flash', false],
+  ['g-2', 'g-g-2', false],
   ['g-2*', 'g-2-flash', true],
   ['a/models/b', 'a/models/b', true],
+  ['a*b', 'a-b-c', false],
   ['a*x*b', 'ab', false],
   ['a*x*b', 'a-x-b', true],
   // No letter counts for two parts of a pattern.

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { type ErrorDetails, GatewayError } from '../../src/errors.ts';
 import { defaultRetryPolicy, type RetryOptions, sendWithRetries } from '../../src/transport/retry.ts';
 import { longestTimerMs } from '../../src/clock.ts';
-import type { Fetch, HttpReply } from '../../src/transport/types.ts';
+import type { Fetch, FetchCall, HttpReply } from '../../src/transport/types.ts';
 import { requestTo } from './post.ts';
 
 afterEach(() => {
@@ -13,15 +13,15 @@ afterEach(() => {
 
 /** Sends with the given outcomes, one for each fetch; `calls` counts them. */
 function send(
-  ends: readonly (() => Promise<HttpReply>)[],
+  ends: readonly ((call: FetchCall) => Promise<HttpReply>)[],
   options: Partial<RetryOptions> = {},
 ): { calls: () => number; waits: number[]; result: Promise<unknown> } {
   let calls = 0;
   const waits: number[] = [];
-  const fetch: Fetch = async () => {
+  const fetch: Fetch = async (_, call) => {
     const end = ends[calls++];
     if (end === undefined) throw new Error('one fetch too many');
-    return await end();
+    return await end(call);
   };
   const result = sendWithRetries(requestTo('http://127.0.0.1:1/'), {
     fetch,
@@ -165,4 +165,82 @@ test("after the size limit an error's body is closed and no timer is left", asyn
   const { result } = send([async () => ({ status: 400, headers: {}, body: endless() })]);
   await expect(result).rejects.toMatchObject({ message: 'status 400' });
   expect([pulled, closed, vi.getTimerCount()]).toEqual([2, true, 0]);
+});
+
+test.each([101, 199, 300])('the status %i is an error: only 2xx is an answer', async (status) => {
+  await expect(send([answer(status)]).result).rejects.toMatchObject({
+    message: `status ${status}`,
+    details: { status },
+  });
+});
+
+test('a failure that is no error of the program comes out as it is, and is not retried', async () => {
+  const bug = new TypeError('a bug');
+  await expect(send([() => Promise.reject(bug)]).result).rejects.toBe(bug);
+});
+
+test('what an error without a reply says about when to come back stays', async () => {
+  const { result } = send([failure('no-reply', { sent: 'yes', retryAfterMs: 3000 })]);
+  await expect(result).rejects.toMatchObject({ details: { retryAfterMs: 3000 } });
+});
+
+test('a request that was not sent because its call ended is not retried', async () => {
+  const controller = new AbortController();
+  const end = async (): Promise<never> => {
+    controller.abort(new Error('enough'));
+    throw new GatewayError('not-sent', 'no connection', { sent: 'no', retryable: true });
+  };
+  const { calls, waits, result } = send([end], { signal: controller.signal });
+  await expect(result).rejects.toMatchObject({ message: 'no connection' });
+  expect([calls(), waits]).toEqual([1, []]);
+});
+
+test('a call that ends is explained by whether its last attempt was sent, not one before', async () => {
+  const told: boolean[] = [];
+  const explain = (thrown: unknown, isSent: boolean): unknown => (told.push(isSent), thrown);
+  const sent = (end: () => Promise<HttpReply>) => (call: FetchCall) => {
+    call.onSent?.();
+    return end();
+  };
+  const lost = failure('no-reply', { sent: 'yes' });
+  const refused = failure('not-sent', { sent: 'no', retryable: false });
+  for (const ends of [[refused], [sent(lost)], [sent(answer(503)), refused], [refused]])
+    await expect(send(ends, { explain }).result).rejects.toThrow('it failed');
+  expect(told).toEqual([false, true, false, false]);
+});
+
+test('an attempt is paid for before it is sent, and one that is not paid for is none', async () => {
+  const paid = (call: FetchCall) => Promise.resolve(call.beforeSend?.()).then(answer(503));
+  let payments = 0;
+  const reserve = async (): Promise<void> => {
+    if (++payments === 2) throw new GatewayError('over-budget', 'the budget is spent');
+  };
+  const { calls, result } = send([paid, paid], { reserve });
+  await expect(result).rejects.toMatchObject({ message: 'the budget is spent', details: { attempts: 1 } });
+  expect(calls()).toBe(2);
+});
+
+test('what a recording answers counts as no attempt', async () => {
+  const recorded = async (): Promise<HttpReply> => ({ ...(await answer(200)()), recordedAt: 0 });
+  expect(await send([answer(503), recorded]).result).toMatchObject({ attempts: 1 });
+});
+
+test.each([
+  [60, [60_000]],
+  [61, []],
+])('a 429 that asks to wait %i s closes the gate for %j ms: what gives up holds nobody back', async (seconds, ms) => {
+  const closed: number[] = [];
+  const { result } = send([answer(429, { 'retry-after': `${seconds}` }), answer(400)], {
+    gate: { enter: async () => {}, close: (pause) => void closed.push(pause) },
+  });
+  await expect(result).rejects.toThrow('status');
+  expect(closed).toEqual(ms);
+});
+
+test.each([
+  ['retries', 2],
+  ['loading', undefined],
+] as const)('an error for the reason %s says after how many retries it is final: %s', async (reason, value) => {
+  const classify = (): GatewayError => new GatewayError('gateway', 'no', { reason });
+  await expect(send([answer(501)], { classify }).result).rejects.toMatchObject({ details: { reason, value } });
 });

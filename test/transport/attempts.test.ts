@@ -111,12 +111,12 @@ test('uses the RetryInfo of the body as a hint', async () => {
 
 test('a hint above the longest wait ends the call at once as a rate limit', async () => {
   const server = await serve();
-  server.reply({ status: 503, headers: { 'retry-after': '3600' }, body: 'down.' });
+  server.reply({ status: 503, headers: { 'retry-after': '3600' }, body: 'v2.5 is down.' });
   const { waits, result } = send(server);
   await expect(result).rejects.toMatchObject({
     class: 'quota',
     exitCode: 5,
-    message: 'status 503: down; it asks to come back after 3600 s',
+    message: 'status 503: v2.5 is down; it asks to come back after 3600 s',
     details: {
       status: 503,
       retryAfterMs: 3_600_000,

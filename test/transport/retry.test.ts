@@ -14,7 +14,7 @@ const date = 'Sun, 01 Mar 2026 12:00:00 GMT';
 test.each<[Record<string, string>, number | undefined, number | undefined]>([
   [{}, undefined, undefined],
   [{ 'retry-after': '3' }, undefined, 3000],
-  [{ 'retry-after': ' 1.5 ' }, undefined, 1500],
+  [{ 'retry-after': ' 1.25 ' }, undefined, 1250],
   [{ 'retry-after': '0' }, undefined, 0],
   [{ 'retry-after-ms': '250', 'retry-after': '9' }, undefined, 250],
   [{ 'retry-after-ms': '0' }, 5000, 0],
@@ -29,6 +29,7 @@ test.each<[Record<string, string>, number | undefined, number | undefined]>([
   [{ 'retry-after': 'Sunday, 01-Mar-26 12:00:30 GMT' }, undefined, 30_000],
   [{ 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' }, undefined, 0],
   [{ 'retry-after': '2026-03-01' }, undefined, undefined],
+  [{ 'retry-after': '1 Mar 2026 12:00:30 GMT (Sun)' }, undefined, undefined],
   [{ 'retry-after': 'Mon, nonsense' }, 10, 10],
   [{ 'retry-after': '3' }, 9000, 3000],
   [{}, 1234.5, 1235],
@@ -111,6 +112,12 @@ test.each<[string, AttemptOutcome, Partial<RetryPolicy>, object]>([
     { safeOnly: true },
     { retry: false },
   ],
+  [
+    'a 409 that says yes to --retry-safe-only',
+    reply(409, { 'x-should-retry': 'true' }),
+    { safeOnly: true },
+    { retry: true, waitMs: 500 },
+  ],
   ['a 429 of what may not be done twice', reply(429), { undoneOnly: true }, { retry: true, waitMs: 500 }],
   ['a 503 of what may not be done twice', reply(503), { undoneOnly: true }, { retry: false }],
   [
@@ -135,6 +142,7 @@ test.each<[string, AttemptOutcome, Partial<RetryPolicy>, object]>([
     {},
     { retry: false, retryAfterMs: 61_000, overBudget: true },
   ],
+  ['a backoff as long as the budget', reply(503), { maxWaitMs: 500 }, { retry: true, waitMs: 500 }],
   ['a backoff beyond the budget', reply(503), { maxWaitMs: 400 }, { retry: false }],
 ])('decides on %s', (_name, outcome, policy, expected) => {
   expect(decide(outcome, policy)).toEqual(expected);
@@ -143,6 +151,15 @@ test.each<[string, AttemptOutcome, Partial<RetryPolicy>, object]>([
 test('stops after the last retry', () => {
   expect(decide(reply(503), {}, { attempt: 2, waitedMs: 0, random: 0 })).toMatchObject({ retry: true });
   expect(decide(reply(503), {}, { attempt: 3, waitedMs: 0, random: 0 })).toEqual({ retry: false });
+});
+
+test.each<[string, AttemptOutcome, Partial<RetryPolicy>, boolean]>([
+  ['a busy service', reply(429), { busyRetries: 5 }, true],
+  ['a busy service, where fewer are for it', reply(503), { retries: 5, busyRetries: 1 }, true],
+  ['a service that failed', reply(500), { busyRetries: 5 }, false],
+  ['an address that nothing answers', { kind: 'not-sent', retryable: true }, { busyRetries: 5 }, false],
+])('the retries for a busy service count for that alone: %s', (_, outcome, policy, expected) => {
+  expect(decide(outcome, policy, { attempt: 5, waitedMs: 0, random: 0 })).toMatchObject({ retry: expected });
 });
 
 test('a retry counts the waits so far, and never waits less than asked', () => {

@@ -148,11 +148,11 @@ export async function readErrorBytes(body: HttpReply['body']): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), errorBodyMs)));
+  const timeout = new Promise<never>((_, end) => (timer = setTimeout(end, errorBodyMs)));
   try {
     while (bytes < errorBodyBytes) {
       const next = await Promise.race([iterator.next(), timeout]);
-      if (next === undefined || next.done) break;
+      if (next.done) break;
       parts.push(next.value);
       bytes += next.value.byteLength;
     }

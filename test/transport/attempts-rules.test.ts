@@ -157,14 +157,20 @@ test("after the size limit an error's body is closed and no timer is left", asyn
   let [pulled, closed] = [0, false];
   async function* endless(): AsyncGenerator<Uint8Array> {
     try {
-      for (; pulled < 100; pulled++) yield new Uint8Array(400 * 1024);
+      for (; pulled < 100; pulled++) yield new Uint8Array(512 * 1024);
     } finally {
       closed = true;
     }
   }
   const { result } = send([async () => ({ status: 400, headers: {}, body: endless() })]);
   await expect(result).rejects.toMatchObject({ message: 'status 400' });
-  expect([pulled, closed, vi.getTimerCount()]).toEqual([2, true, 0]);
+  expect([pulled, closed, vi.getTimerCount()]).toEqual([1, true, 0]);
+});
+
+test('an error whose body can only be read, not closed, is still told', async () => {
+  const next = async () => ({ done: true, value: undefined }) as const;
+  const body = { [Symbol.asyncIterator]: () => ({ next }) };
+  await expect(send([async () => ({ status: 400, headers: {}, body })]).result).rejects.toThrow('status 400');
 });
 
 test.each([101, 199, 300])('the status %i is an error: only 2xx is an answer', async (status) => {

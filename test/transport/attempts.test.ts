@@ -183,9 +183,14 @@ test("an abort while an error's body is read, or in a wait, ends with its reason
   const reason = new Error('ctrl-c');
   const reading = new AbortController();
   server.reply({ status: 400, chunks: ['bad', createPause().until] });
-  const first = send(server, { signal: reading.signal });
-  await server.received(1);
-  reading.abort(reason);
+  const first = send(server, {
+    signal: reading.signal,
+    async fetch(request, options) {
+      const reply = await open().fetch(request, options);
+      setImmediate(() => reading.abort(reason));
+      return reply;
+    },
+  });
   await expect(first.result).rejects.toBe(reason);
 
   server.reply({ status: 503, body: '' });

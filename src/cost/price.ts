@@ -17,8 +17,9 @@ export interface Pricing {
 /** The price of a model at a time (ms since 1970): by its exact name, else by the longest matching pattern. */
 export function findPrice(prices: Pricing['prices'], model: string, at = Date.now()): Price | undefined {
   const name = model.replace(/^models\//, '');
+  const rank = (key: string): number => (key === name ? Infinity : key.length);
   const matching = Object.entries(prices).filter(([key]) => key === name || matchesPattern(name, key));
-  const ranked = matching.sort(([a], [b]) => Number(b === name) - Number(a === name) || b.length - a.length);
+  const ranked = matching.sort(([a], [b]) => rank(b) - rank(a));
   return ranked.flatMap(([, { value }]) => value).find((price) => isValidAt(price, at));
 }
 

@@ -247,10 +247,10 @@ export function decideRetry(failed: {
 const loadingRetries = 100;
 
 function retriesFor(outcome: AttemptOutcome, { retries, busyRetries = 0 }: RetryPolicy): number {
+  if (outcome.kind !== 'reply') return retries;
   // However often it is asked: the time of the waits is the limit.
-  if (outcome.kind === 'reply' && outcome.isLoading && retries > 0) return Math.max(retries, loadingRetries);
-  const isBusy = outcome.kind === 'reply' && unbilledStatuses.has(outcome.status);
-  return isBusy ? Math.max(retries, busyRetries) : retries;
+  if (outcome.isLoading && retries > 0) return Math.max(retries, loadingRetries);
+  return unbilledStatuses.has(outcome.status) ? Math.max(retries, busyRetries) : retries;
 }
 
 /** ms to wait after failed attempt number `attempt`: half of the backoff is random, a hint is a minimum and up to 10 % longer. */

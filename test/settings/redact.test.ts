@@ -191,6 +191,7 @@ test.each([
   ['x-team', 'abcdefgh1234567', false],
   ['x-team', 'abcdefghijklmnopqr', false],
   ['x-team', '123456789012345678', false],
+  ['x-team', 'abcdefghijklmnopqr abcdefgh12345678', true],
 ])('whether a header is a credential, by its name or by a long run of letters and digits: %s: %s', (...row) => {
   const [name, value, expected] = row;
   expect(isCredential(name, value)).toBe(expected);

@@ -212,7 +212,9 @@ test('a call that ends is explained by whether its last attempt was sent, not on
   const refused = failure('not-sent', { sent: 'no', retryable: false });
   for (const ends of [[refused], [sent(lost)], [sent(answer(503)), refused], [refused]])
     await expect(send(ends, { explain }).result).rejects.toThrow('it failed');
-  expect(told).toEqual([false, true, false, false]);
+  const gate = { enter: () => Promise.reject(new Error('it failed while it waited')), close: () => {} };
+  await expect(send([], { explain, gate }).result).rejects.toThrow('while it waited');
+  expect(told).toEqual([false, true, false, false, false]);
 });
 
 test('an attempt is paid for before it is sent, and one that is not paid for is none', async () => {

@@ -247,6 +247,7 @@ describe('a job that uses the result of another one', () => {
     const lost =
       '1 job is done, but has no line in results.jsonl: it was changed from outside; to make it again: --redo outline\n';
     expect((await batch(['export', 'out'])).stderr).toContain(lost);
+    expect((await batch(['status', 'out'])).stdout).toContain(lost);
     folder.jobs(outline, chapter);
     const gone = await batch();
     expect(gone.code).toBe(13);

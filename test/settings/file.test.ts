@@ -112,7 +112,8 @@ describe('writeConfig', () => {
   test('links a new file to the schema of this version, and leaves the link of an older one as it is', async () => {
     await writeConfig(path, { profiles: { a: {} } });
     const $schema = `https://unpkg.com/gateway-cli@${version.split('.')[0]}/dist/config.schema.json`;
-    expect(topicTexts.get('settings')).toContain(`  "$schema": "${$schema}",\n`);
+    for (const topic of ['settings', 'services'])
+      expect(topicTexts.get(topic)).toContain(`{\n  "$schema": "${$schema}",\n`);
     const linked = { $schema, profiles: { a: {} } };
     expect(readFileSync(path, 'utf8')).toBe(`${JSON.stringify(linked, null, 2)}\n`);
     await changeConfig(path, (current) => ({ ...current.config, profile: 'a', profiles: { a: {} } }));

@@ -253,9 +253,14 @@ export async function arrangeResults(
 
 /** Jobs of the file that are done and have no line in the results. */
 export function idsWithoutResult(index: JobIndex, { offsets }: ResultPlaces): string[] {
-  return [...index.ids()].filter(
-    (_, row) => (offsets[row] ?? -1) < 0 && index.stateOf(row) === 'done' && !index.has(row, 'removed'),
-  );
+  const lost: string[] = [];
+  let row = 0;
+  for (const id of index.ids()) {
+    const isLost = (offsets[row] ?? -1) < 0 && index.stateOf(row) === 'done' && !index.has(row, 'removed');
+    if (isLost) lost.push(id);
+    row++;
+  }
+  return lost;
 }
 
 function rowsInOrder(index: JobIndex, { offsets }: ResultPlaces, ordered: boolean): Uint32Array {

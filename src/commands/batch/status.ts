@@ -11,6 +11,7 @@ import {
   findHolder,
   findLostEnds,
   idsWithoutImage,
+  idsWithoutResult,
   type JobError,
   listOpenProviderBatches,
   type ProviderBatch,
@@ -25,6 +26,7 @@ import {
   summaryDocument,
   incompleteStep,
   missingImageStep,
+  missingResultStep,
   nextStep,
   spentLimit,
   keptHint,
@@ -91,6 +93,8 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   if (cut) lines.push(cut);
   const missing = missingImageStep(missingPictures);
   if (missing) lines.push(missing);
+  const lost = missingResultStep(folders.flatMap((one) => one.missingResults));
+  if (lost) lines.push(lost);
   lines.push(...describeFailures(failures, { counts, most: maxShown, results: batchFiles.results }));
   if (!running && getExitCode(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, joined.beganAt);
@@ -113,6 +117,8 @@ interface FolderStatus extends BatchFolder {
   running: Awaited<ReturnType<typeof findHolder>>;
   /** Ids of jobs whose images were removed. */
   missingPictures: string[];
+  /** Ids of jobs whose results were removed. */
+  missingResults: string[];
   lastError: JsonObject | undefined;
 }
 
@@ -126,6 +132,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
     counts,
     running,
     missingPictures,
+    missingResults: idsWithoutResult(one.state.index, ends.places),
     lastError: running ? undefined : await lastError(one.folder, counts),
   };
 }

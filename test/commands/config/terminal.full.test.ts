@@ -5,6 +5,9 @@ import { lacks, openScreen, type Screen } from '../../helpers/screen.ts';
 import { canaryKey } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
+/** A new file is linked to it. */
+const $schema = expect.stringMatching(/^https:.*config\.schema\.json$/) as string;
+
 /** A shell in a real terminal, with a config of its own. */
 async function openShell(): Promise<{ screen: Screen; config: () => unknown }> {
   const cwd = scratchFolder();
@@ -40,6 +43,7 @@ test.skipIf(lacks('tmux'))(
     expect(shown).toContain('https://gateway.example.com');
     expect(shown).not.toContain(canaryKey);
     expect(config()).toEqual({
+      $schema,
       profile: 'default',
       profiles: {
         default: {
@@ -76,7 +80,7 @@ test.skipIf(lacks('tmux'))(
     screen.type(`${canaryKey}`);
     screen.press('Enter');
     expect(await screen.shows(/^code 0$/m)).not.toContain(canaryKey);
-    expect(config()).toEqual({ profiles: { default: { apiKey: canaryKey } } });
+    expect(config()).toEqual({ $schema, profiles: { default: { apiKey: canaryKey } } });
     // The terminal echoes again.
     screen.type('echo heard');
     screen.press('Enter');

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { getErrorCode, type GatewayError, usageError, settingError } from '../errors.ts';
+import { getErrorCode, GatewayError, usageError, settingError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
+import { readFileLines } from '../files/lines.ts';
 import { openToAppend } from '../files/synced-file.ts';
 import { copyRange, notWritten, syncFolder, writeAtomically, writeFully } from '../files/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
@@ -51,39 +52,82 @@ export function cutTurn(path: string): string {
  * GatewayError usage for a file that is not a session.
  */
 export async function readSession(path: string): Promise<StoredSession> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    if (getErrorCode(error) === 'ENOENT') return Buffer.alloc(0);
+  const messages: SessionMessage[] = [];
+  const ends: number[] = [];
+  const {
+    size,
+    torn,
+    open: isOpen,
+    kept,
+  } = await scanSession(path, (message, end) => {
+    messages.push(message);
+    ends.push(end);
+  });
+  const isWhole = !torn && kept === messages.length;
+  const end = isWhole ? size : (ends[kept - 1] ?? 0);
+  return { messages: messages.slice(0, kept), end, size, open: isOpen && end === size };
+}
+
+/**
+ * How many messages a session has, and its first prompt. It is not in memory as a whole: pictures make some large. Throws what
+ * `readSession` throws.
+ */
+export async function summarizeSession(
+  path: string,
+): Promise<{ messages: number; prompt: SessionMessage | undefined }> {
+  let [count, at] = [0, 0];
+  let prompt: SessionMessage | undefined;
+  const see = (message: SessionMessage): void => {
+    count++;
+    if (prompt === undefined && message.role === 'user') [prompt, at] = [message, count];
+  };
+  const { kept } = await scanSession(path, see, isInsideData);
+  return { messages: kept, prompt: at <= kept ? prompt : undefined };
+}
+
+/** Whether a block of a line is the middle of a long string such as a picture's: nothing else of JSON is so long without these. */
+function isInsideData(block: Buffer): boolean {
+  return !['"', '\\', ',', ' '].some((character) => block.includes(character));
+}
+
+/** Reads a session line by line. `kept`: the number of messages in its complete turns. `open`: its last line has no line break. */
+async function scanSession(
+  path: string,
+  onMessage: (message: SessionMessage, end: number) => void,
+  leavesOut?: (block: Buffer) => boolean,
+): Promise<Pick<StoredSession, 'size' | 'open'> & { torn: boolean; kept: number }> {
+  let [size, count, whole, answered] = [0, 0, 0, 0];
+  let last: { number: number; isMessage: boolean } | undefined;
+  let isOpen = false;
+  try {
+    for await (const lines of readFileLines(path, { leavesOut }))
+      for (const { text, number, bytes, whole: hasBreak } of lines) {
+        // Only the last line can be one that a crash cut.
+        if (last?.isMessage === false) throw noSession(path, last.number);
+        size += bytes;
+        isOpen = !hasBreak;
+        const json = text.replace(/^\uFEFF/, '').trim();
+        if (json === '') continue;
+        const message = parseMessage(json);
+        last = { number, isMessage: message !== undefined };
+        if (message === undefined) continue;
+        count++;
+        if (answeredMessages([message]) > 0) answered = count;
+        if (wholeTurns([message]) > 0) whole = count;
+        onMessage(message, size);
+      }
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
     throw usageError(
       `the session ${JSON.stringify(path)} cannot be read: ${readReason(error)}`,
       `look at it: ls -ld ${shellWord(path)}`,
       error,
     );
-  });
-  const messages: SessionMessage[] = [];
-  const ends: number[] = [];
-  let lines = 0;
-  let torn = false;
-  for (let start = 0, line = 1; start < bytes.length; line++) {
-    const found = bytes.indexOf(0x0a, start);
-    const next = found < 0 ? bytes.length : found + 1;
-    const text = bytes
-      .toString('utf8', start, next)
-      .replace(/^\uFEFF/, '')
-      .trim();
-    const message = text === '' ? undefined : parseMessage(text);
-    if (text !== '') lines = line;
-    if (message) {
-      messages.push(message);
-      ends.push(next);
-    } else if (text !== '' && next < bytes.length) throw noSession(path, line);
-    else if (text !== '') torn = true;
-    start = next;
   }
-  const kept = torn ? wholeTurns(messages) : answeredMessages(messages);
-  if (kept === 0 && lines > 0) throw noSession(path, torn ? lines : undefined);
-  const isWhole = !torn && kept === messages.length;
-  const end = isWhole ? bytes.length : (ends[kept - 1] ?? 0);
-  return { messages: messages.slice(0, kept), end, size: bytes.length, open: end > 0 && bytes[end - 1] !== 0x0a };
+  const torn = last?.isMessage === false;
+  const kept = torn ? whole : answered;
+  if (kept === 0 && last !== undefined) throw noSession(path, torn ? last.number : undefined);
+  return { size, open: isOpen, torn, kept };
 }
 
 /** A file without a complete turn is not a session, so it is never written. */

@@ -13,7 +13,6 @@ export interface SessionEntry {
   path: string;
   /** Last change, ms since 1970. */
   changed: number;
-  bytes: number;
 }
 
 const extension = '.jsonl';
@@ -58,7 +57,7 @@ export async function listSessions(): Promise<SessionEntry[]> {
 async function readSessionEntry(folder: string, name: string): Promise<SessionEntry[]> {
   const path = join(folder, name + extension);
   const stats = await stat(path).catch(() => undefined);
-  return stats?.isFile() ? [{ name, path, changed: stats.mtimeMs, bytes: stats.size }] : [];
+  return stats?.isFile() ? [{ name, path, changed: stats.mtimeMs }] : [];
 }
 
 /** The last written session. Throws GatewayError usage if there is none. */

@@ -11,7 +11,7 @@ import type { Adopting } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenJobs } from './state.ts';
-import { openIfThere } from '../lines.ts';
+import { openIfThere } from '../../files/lines.ts';
 
 /**
  * Adds to the results what earlier runs got and could not write there. Returns the ends with those of these jobs. Throws GatewayError

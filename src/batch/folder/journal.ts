@@ -32,7 +32,7 @@ import {
   countPaid,
   type ProviderBatchRecord,
 } from '../lane/provider-batches.ts';
-import { readFileLines } from '../lines.ts';
+import { readFileLines } from '../../files/lines.ts';
 
 /**
  * Reads the journal of a batch's folder; without one everything is new. Throws GatewayError batch-locked for a file that is not a

@@ -10,7 +10,7 @@ import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { applyEnd, type JobIndex, type BatchState, countCost, isOpen, mayHaveCost } from './state.ts';
 import { budgetedMark, countPaid } from '../lane/provider-batches.ts';
 import { batchFiles, type JobError, type JobRecord } from '../types.ts';
-import { openIfThere, readFileLines } from '../lines.ts';
+import { openIfThere, readFileLines } from '../../files/lines.ts';
 
 /** One line of results.jsonl. */
 interface ResultLine {
@@ -54,7 +54,7 @@ export async function locateResults(
     offsets.set(places.offsets);
     bytes.set(places.bytes);
   }
-  for await (const lines of readFileLines(join(folder, batchFiles.results), found.end))
+  for await (const lines of readFileLines(join(folder, batchFiles.results), { from: found.end }))
     for (const line of lines) {
       if (!line.whole) {
         found.torn = true;

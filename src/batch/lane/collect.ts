@@ -24,7 +24,7 @@ import { createYield, settleJob } from '../run/live.ts';
 import { formatCount } from '../counts.ts';
 import { runAgainHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { budgetedMark, makeEntryKey, type ProviderBatch, waitingBounds } from './provider-batches.ts';
-import { createGatheredFile, type GatheredFile } from '../lines.ts';
+import { createGatheredFile, type GatheredFile } from '../../files/lines.ts';
 
 /** A batch that has ended, and its results, each found by the row of its job. */
 interface Collection {

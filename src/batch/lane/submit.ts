@@ -5,7 +5,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
 import { isTokenLimitReached } from '../folder/state.ts';
-import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../lines.ts';
+import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../../files/lines.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { sessionAsideFile, readSession, refuseLocked, cutTurn } from '../../chat/session-file.ts';
+import { sessionAsideFile, readSession, refuseLocked, cutTurn, summarizeSession } from '../../chat/session-file.ts';
 import {
   checkSessionName,
   historyFile,
@@ -41,10 +41,8 @@ export function sessionsListCommand(command: Command): Action {
   return async ({ io, ui, root }, [word = '']) => {
     const entries = await listSessions();
     const described = [];
-    for (const group of groupBySize(entries))
-      described.push(
-        ...(await Promise.all(group.map(async (entry) => ({ entry, listed: await describeSession(entry) })))),
-      );
+    // One after the other: a line can be large.
+    for (const entry of entries) described.push({ entry, listed: await describeSession(entry) });
     const found = described.filter(({ listed: { name, prompt } }) => hasWord(`${name} ${prompt}`, word));
     if (root.json) {
       return { document: { schema: 'gateway-cli/sessions@1', sessions: found.map(({ listed }) => listed) } };
@@ -118,29 +116,13 @@ interface Listed {
 
 const promptColumns = 60;
 
-/** Sessions that are read at the same time: each is in memory as a whole, so a large one is alone. */
-function* groupBySize(entries: readonly SessionEntry[]): Generator<SessionEntry[], void> {
-  let group: SessionEntry[] = [];
-  let bytes = 0;
-  for (const entry of entries) {
-    if (group.length > 0 && (group.length === 16 || bytes + entry.bytes > 4 * 1024 * 1024)) {
-      yield group;
-      [group, bytes] = [[], 0];
-    }
-    group.push(entry);
-    bytes += entry.bytes;
-  }
-  if (group.length > 0) yield group;
-}
-
 /** A file that is not a session is listed too, with the reason. */
 async function describeSession({ name, path, changed }: SessionEntry): Promise<Listed> {
   const facts = { name, path, changed: isoTime(changed) };
   try {
-    const { messages } = await readSession(path);
-    const first = messages.find(({ role }) => role === 'user');
+    const { messages, prompt: first } = await summarizeSession(path);
     const prompt = cutToColumns(escapeLine(first ? getMessageText(first) : ''), promptColumns);
-    return { ...facts, messages: messages.length, prompt };
+    return { ...facts, messages, prompt };
   } catch (error) {
     return { ...facts, messages: 0, prompt: '', error: error instanceof Error ? error.message : String(error) };
   }

@@ -273,3 +273,33 @@ test('rm --json lists the removed sessions', async () => {
     removed: ['trip'],
   });
 });
+
+test('list and show agree on sessions whose pictures are longer than what is read at once, and on files of such length that are none', async () => {
+  const data = 'A'.repeat(1_500_000);
+  const picture = { ...image, source: { ...image.source, data } };
+  const question = { role: 'user', content: [picture, { type: 'text', text: 'what is it?' }] };
+  const lines = [
+    question,
+    { role: 'assistant', content: 'a dot' },
+    question,
+    { role: 'assistant', content: [picture] },
+  ];
+  const text = lines.map((line) => JSON.stringify(line)).join('\n');
+  writeFileSync(join(folder, 'whole.jsonl'), text);
+  writeFileSync(join(folder, 'torn.jsonl'), `${text}\n${JSON.stringify(question).slice(0, 900_000)}`);
+  writeFileSync(join(folder, 'noise.jsonl'), `${data}\n${text}`);
+  const listed = JSON.parse((await run(['sessions', 'list', '--json'])).stdout) as { sessions: object[] };
+  const noise = expect.stringContaining('no message in line 1');
+  expect(listed.sessions).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: 'whole', messages: 4, prompt: 'what is it?' }),
+      expect.objectContaining({ name: 'torn', messages: 4, prompt: 'what is it?' }),
+      expect.objectContaining({ name: 'noise', messages: 0, prompt: '', error: noise }),
+    ]),
+  );
+  for (const name of ['whole', 'torn'])
+    expect(JSON.parse((await run(['sessions', 'show', name, '--json'])).stdout)).toMatchObject({
+      messages: [{ role: 'user' }, { role: 'assistant' }, { role: 'user' }, { role: 'assistant' }],
+    });
+  expect(await run(['sessions', 'show', 'noise'])).toMatchObject({ code: 2, stderr: noise });
+});

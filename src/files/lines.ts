@@ -1,8 +1,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { getErrorCode } from '../errors.ts';
-import { cannotWrite } from '../files/synced-file.ts';
-import { createTempFile, writeFully } from '../files/temp-file.ts';
+import { cannotWrite } from './synced-file.ts';
+import { createTempFile, writeFully } from './temp-file.ts';
 
 /** One line of a file, without its end. */
 export interface Line {
@@ -28,15 +28,19 @@ export const maxLineBytes = 256 * 1024 * 1024;
 
 const lineFeed = 10;
 
+interface LineOptions {
+  from?: number;
+  maxBytes?: number;
+  /** Blocks inside a line that its text is to lack. */
+  leavesOut?: ((block: Buffer) => boolean) | undefined;
+}
+
 /**
  * The lines of an open file from an offset on, those of one block together: a promise for each line would take most of the time.
  * The text of a line of more than `maxBytes` is left out.
  */
-export function readLines(
-  handle: FileHandle,
-  { from = 0, maxBytes = maxLineBytes }: { from?: number; maxBytes?: number } = {},
-): AsyncGenerator<Line[], void> {
-  return splitIntoLines(readBlocks(handle, from), { from, maxBytes });
+export function readLines(handle: FileHandle, options: LineOptions = {}): AsyncGenerator<Line[], void> {
+  return splitIntoLines(readBlocks(handle, options.from), options);
 }
 
 /** The content of an open file from an offset on; each block is valid until the next one. */
@@ -52,7 +56,7 @@ export async function* readBlocks(handle: FileHandle, from = 0): AsyncGenerator<
 
 async function* splitIntoLines(
   chunks: AsyncIterable<Uint8Array>,
-  { from, maxBytes }: { from: number; maxBytes: number },
+  { from = 0, maxBytes = maxLineBytes, leavesOut }: LineOptions,
 ): AsyncGenerator<Line[], void> {
   let [number, offset] = [1, from];
   // The beginning of a line that continues in the next chunk.
@@ -77,6 +81,7 @@ async function* splitIntoLines(
     begunBytes += byteLength - start;
     // The rest of a line that is too long is counted, and not kept.
     if (begunBytes > maxBytes) begun = [];
+    else if (start === 0 && begun.length > 0 && leavesOut?.(chunk)) continue;
     else if (start < byteLength) begun.push(Buffer.from(chunk.subarray(start)));
     yield lines;
   }
@@ -95,7 +100,7 @@ export async function* arrivingLines(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes = maxLineBytes,
 ): AsyncGenerator<Line, void> {
-  for await (const lines of splitIntoLines(chunks, { from: 0, maxBytes })) yield* lines;
+  for await (const lines of splitIntoLines(chunks, { maxBytes })) yield* lines;
 }
 
 /** The file, open for reading; undefined if it does not exist. */
@@ -109,11 +114,11 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
 }
 
 /** The lines of a file, those of one block together; without the file none. */
-export async function* readFileLines(path: string, from = 0): AsyncGenerator<Line[], void> {
+export async function* readFileLines(path: string, options: LineOptions = {}): AsyncGenerator<Line[], void> {
   const handle = await openIfThere(path);
   if (handle === undefined) return;
   try {
-    yield* readLines(handle, { from });
+    yield* readLines(handle, options);
   } finally {
     await handle.close().catch(() => undefined);
   }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readLines } from '../../src/batch/lines.ts';
+import { readLines } from '../../src/files/lines.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const folder = scratchFolder;

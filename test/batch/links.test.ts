@@ -159,6 +159,37 @@ describe('a job that uses the result of another one', () => {
     expect(server.bodies).toHaveLength(6);
   });
 
+  test('is made again with it, and others that use it stay as they are, and are told', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const epilogue = { id: 'epilogue', prompt: 'End {{@outline.text}}' };
+    const last = { id: 'last', prompt: 'Name {{@epilogue.text}}' };
+    folder.jobs(last, epilogue, chapter, outline, title);
+    await batch();
+    const told =
+      '2 jobs keep what they made of an earlier result; to make those again too: --accept-changes: last, epilogue\n';
+    for (let times = 1; times <= 2; times++) {
+      server.bodies.length = 0;
+      const again = await batch(['--redo', 'chapter,outline,title']);
+      expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining(told) as string });
+      expect(prompts(server).map((prompt) => prompt.slice(0, 4))).toEqual(['Plan', 'Writ', 'Name']);
+    }
+    // None of those that use the chapter is named.
+    const refused = await batch(['--redo', 'outline,chapter']);
+    expect(refused.code).toBe(14);
+    expect(refused.stderr).toContain(
+      '3 jobs were sent with a result that another job replaces: last, epilogue, title\n',
+    );
+    expect((await batch()).code).toBe(14);
+    expect(server.bodies).toHaveLength(3);
+    await batch(['--accept-changes']);
+    expect(prompts(server).slice(3)).toEqual(['End answer to Plan a trip', 'Name answer to End answer to Plan a trip']);
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(5);
+  });
+
   test('can use the results of the two jobs before it, in a long file that is run again', async ({
     server,
     folder,

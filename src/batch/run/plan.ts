@@ -37,6 +37,8 @@ export interface BatchPlan {
   ready: Map<string, ReadyJob>;
   /** Rows of jobs that were edited, and are not sent: their results are those of the requests before. */
   leftEdited: Set<number>;
+  /** Those of them that keep what they made of a result which this run makes again with others that use it. */
+  leftStale: readonly string[];
 }
 
 /** Jobs that this run leaves, because an earlier one sent them. */
@@ -65,6 +67,7 @@ export function emptyPlan(origin: string): BatchPlan {
     gateways: new Map(),
     ready: new Map(),
     leftEdited: new Set(),
+    leftStale: [],
   };
 }
 
@@ -106,6 +109,10 @@ interface Planning extends PlanOptions {
    * than that of now, and the text whose last line break is all that was changed.
    */
   changed: { ids: string[]; jobs: number; areFailed: boolean; areStale: boolean; lineBreakOf: string | undefined };
+  /** Jobs that used a result which is older than that of now, and nothing else of them was changed. */
+  stale: Set<string>;
+  /** Rows of jobs that are sent again whatever became of them. */
+  redone: Set<number>;
   /** Number of jobs that the folder knows, and those of the file that it does not know so. */
   known: number;
   strays: Stray[] | undefined;
@@ -158,8 +165,27 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
       hint: 'name another folder with -o',
       sent: 'no',
     });
-  if (changed.jobs > 0) throw changedError(changed.ids, changed.jobs, changed);
+  if (changed.jobs > 0 && !isChosen(planning)) throw changedError(changed.ids, changed.jobs, changed);
+  plan.leftStale = [...planning.stale];
   return plan;
+}
+
+/**
+ * Whether all jobs that were changed use a result which is made again together with some that use it: who named those has chosen among
+ * them, and the others stay as they are.
+ */
+function isChosen({ changed, plan, redone, stale, state: { index } }: Planning): boolean {
+  const chosen = new Set<string>();
+  for (const [id, parents] of plan.parents)
+    if (redone.has(index.find(id)))
+      for (const parent of parents) if (redone.has(index.find(parent))) chosen.add(parent);
+  const isAsBefore = (id: string, parent: string): boolean => {
+    const at = index.find(parent);
+    return !index.has(at, 'toSend') && index.turnOf(at) <= index.turnOf(index.find(id));
+  };
+  const areAll = (id: string): boolean =>
+    plan.parents.get(id)?.every((parent) => chosen.has(parent) || stale.has(parent) || isAsBefore(id, parent)) === true;
+  return stale.size === changed.jobs && [...stale].every(areAll);
 }
 
 /** Reads all jobs once, and decides what each is. */
@@ -171,6 +197,8 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     plan: emptyPlan(''),
     sum: { high: 0, low: 0 },
     changed: { ids: [], jobs: 0, areFailed: true, areStale: true, lineBreakOf: undefined },
+    stale: new Set(),
+    redone: new Set(),
     known: index.size,
     strays,
     hasOther: false,
@@ -252,6 +280,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const row = enter(job, planning);
   if (row === undefined) return planning.onDuplicate(job);
   const isRedone = planning.isRedone(job, row);
+  if (isRedone) planning.redone.add(row);
   const settings = await jobs.settingsOf(job);
   const origin = getRequestOrigin(settings);
   plan.origin ||= state.run?.origin ?? origin;
@@ -296,7 +325,8 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   if (decision === 'changed') {
     if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
     changed.areFailed &&= index.stateOf(row) === 'failed';
-    changed.areStale &&= index.requestOf(row) === request;
+    if (index.requestOf(row) === request) planning.stale.add(job.id);
+    changed.areStale &&= planning.stale.has(job.id);
     const earlier = { request: index.requestOf(row), origin: plan.origin };
     if (changed.jobs === 1 || changed.lineBreakOf !== undefined)
       changed.lineBreakOf = await planning.findLineBreak(job, earlier);

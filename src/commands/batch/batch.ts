@@ -310,8 +310,19 @@ async function noteResume({ plan, facts, context, source, flags, state }: Runnin
   }
   const edited = describeEdited(facts);
   if (edited !== undefined) await context.ui.note(edited);
+  const stale = describeStale(plan);
+  if (stale !== undefined) await context.ui.note(stale);
   for (const line of describeMoves(plan, source)) await context.ui.note(line);
   if (plan.removed.length > 0) await context.ui.warn(describeRemoved(plan, source));
+}
+
+/** Jobs that `--redo` does not name, and that use what it makes again. */
+function describeStale({ leftStale: ids }: BatchPlan): string | undefined {
+  if (ids.length === 0) return undefined;
+  const more = ids.length > maxShown ? ` and ${ids.length - maxShown} more` : '';
+  const [keep, they] = ids.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
+  const what = `${formatCount(ids.length, 'job')} ${keep} what ${they} made of an earlier result`;
+  return `${what}; to make those again too: --accept-changes: ${ids.slice(0, maxShown).join(', ')}${more}`;
 }
 
 /** Jobs that have another place or another id in the file, and are the same. */

@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { build } from 'rolldown';
+import { parseAst } from 'rolldown/parseAst';
 import { esmExternalRequirePlugin } from 'rolldown/plugins';
 import { rollup } from 'rollup';
 import { dts } from 'rollup-plugin-dts';
@@ -64,6 +65,29 @@ const withExtensions = {
   },
 };
 
+// V8 of Node 20 gives each object of `{ ...a, b, c }` a hidden class of its own: 5 µs and 1.6 kB where others take a tenth, some
+// sixty times a job of a batch. With a spread of nothing before it, which means the same, it takes the way of `{ b, c, ...a }`.
+const withSharedClasses = {
+  name: 'with-shared-classes',
+  // After minifying, which would leave out a spread of nothing.
+  generateBundle(_, bundle) {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== 'chunk') continue;
+      const places = listLeadingSpreads(parseAst(chunk.code, { sourceType: 'script' }));
+      const starts = [0, ...places.toSorted((a, b) => a - b)];
+      chunk.code = starts.map((start, at) => chunk.code.slice(start, starts[at + 1])).join('...null,');
+    }
+  },
+};
+
+/** Where objects begin with a spread that is not all of them. */
+function listLeadingSpreads(node) {
+  if (typeof node !== 'object' || node === null) return [];
+  const below = Object.values(node).flatMap(listLeadingSpreads);
+  const [first, ...others] = node.type === 'ObjectExpression' ? node.properties : [];
+  return first?.type === 'SpreadElement' && others.length > 0 ? [...below, first.start] : below;
+}
+
 const { output } = await build({
   cwd: root,
   input: {
@@ -72,7 +96,7 @@ const { output } = await build({
     testing: 'src/testing/index.ts',
   },
   platform: 'node',
-  plugins: [withoutHttp2, withoutFormChecks, withExtensions],
+  plugins: [withoutHttp2, withoutFormChecks, withExtensions, withSharedClasses],
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {

@@ -19,7 +19,7 @@ export { createDeadlines, deadlineOnce, checkEnd, startDeadline, getTimeoutError
 export type { Deadline, CheckEnd } from './deadline.ts';
 
 // Answers: reading them, judging them, and what is in them.
-export { drainDeltas, readReply } from './read-reply.ts';
+export { drainDeltas, readParsedReply, readReply } from './read-reply.ts';
 export { adviceForRest, judgeAnswer, listLinkedImages } from './verdict.ts';
 export { emptyResult } from './arriving-reply.ts';
 export { mergeSources, withoutSpans } from './sources.ts';

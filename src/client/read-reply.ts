@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { Decoder, ReplyEvent, DecoderInput, StreamDelta } from '../formats/events.ts';
-import { type Format, loadFormat } from '../formats/format.ts';
+import { findErrorInReply, type Format, loadFormat } from '../formats/format.ts';
 import { readFailedReply } from '../formats/failure.ts';
 import { readCostHeader } from '../formats/told-cost.ts';
 import { badReply, jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
@@ -17,7 +17,7 @@ import { type Answer } from './result.ts';
 import { emptyResult, toModelEnd } from './arriving-reply.ts';
 import { readEndHeaders } from '../vendors/model-rules.ts';
 import { isUtf8 } from 'node:buffer';
-import { isObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 
 /** What was asked for, and where the images of the reply go. */
 export interface ReadOptions extends ReplyBounds {
@@ -68,6 +68,20 @@ export async function readReply(
   if (http.status < 200 || http.status > 299) throw await readFailure(http, name);
   const reading = { ...(deadline && { endOf: () => checkEnd(deadline) }), ...options, store };
   return drainDeltas(readDeltas(http, reading, await loadFormat(name)));
+}
+
+/** The same for the JSON of a reply of status 200, parsed by `parseFlat`; long Base64 in it is in memory already. */
+export async function readParsedReply(
+  value: JsonObject,
+  { format: name, store = createLateStore(openInMemory), ...options }: Omit<ReadReplyOptions, 'deadline'>,
+): Promise<Answer> {
+  const reply = { status: 200, headers: {} };
+  if (findErrorInReply(value))
+    return readReply({ ...reply, body: Buffer.from(JSON.stringify(value)) }, { format: name, store, ...options });
+  const watch = createWatch(options.endOf);
+  const reader = openReader(reply, { ...options, store }, await loadFormat(name));
+  const cut = await readValue(value, undefined, reader);
+  return finishReading(reply, reader, { cut, late: await watch() });
 }
 
 async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -123,13 +137,9 @@ async function* readBody(
   options: ReadOptions,
   format: Format,
 ): AsyncGenerator<StreamDelta[], Answer> {
-  const store = keepGoodImages(options.store, options);
   // From here on: to parse and decode a large reply takes long, too.
   const watch = createWatch(options.endOf);
-  const maxCandidates = (options.candidates ?? 1) + moreCandidates;
-  const accumulator = createAccumulator({ model: options.model, maxCandidates, store });
-  const decoder = format.createDecoder({ ...reply, keepsTags: options.keepThink });
-  const reader = { format, decoder, accumulator, store, options, isStreamed: false };
+  const reader = openReader(reply, options, format);
   const begun = await peek(reply.body).catch((error: unknown) => {
     if (isCut(error)) return { cut: error };
     throw error;
@@ -143,13 +153,32 @@ async function* readBody(
   const over = await watch();
   // A stream that said why it ends is whole: the time ran out while its connection was left open.
   const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
+  const answer = finishReading(reply, reader, { cut, late });
+  const { text } = answer.result;
+  if (!reader.isStreamed && text !== '') yield [{ type: 'text', text, block: 0 }];
+  return answer;
+}
+
+function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadOptions, format: Format): ReplyReader {
+  const store = keepGoodImages(options.store, options);
+  const maxCandidates = (options.candidates ?? 1) + moreCandidates;
+  const accumulator = createAccumulator({ model: options.model, maxCandidates, store });
+  const decoder = format.createDecoder({ ...reply, keepsTags: options.keepThink });
+  return { format, decoder, accumulator, store, options, isStreamed: false };
+}
+
+/** The answer of what was read. `cut`: why the reply is not whole; `late`: the time ran out before it was. */
+function finishReading(
+  { headers }: Pick<HttpReply, 'headers'>,
+  { format, accumulator, store, options, isStreamed }: ReplyReader,
+  { cut, late }: Record<'cut' | 'late', GatewayError | undefined>,
+): Answer {
   const { result, error: cutCall, unfinished } = accumulator.result();
   result.format = format.name;
-  const modelEnds = result.modelEnds ?? toModelEnd(options.model, readEndHeaders(reply.headers));
+  const modelEnds = result.modelEnds ?? toModelEnd(options.model, readEndHeaders(headers));
   if (modelEnds) result.modelEnds = modelEnds;
-  const told = reader.isStreamed ? undefined : readCostHeader(reply.headers['x-litellm-response-cost']);
+  const told = isStreamed ? undefined : readCostHeader(headers['x-litellm-response-cost']);
   if (told !== undefined) result.toldCost ??= { amount: told, currency: 'USD' };
-  if (!reader.isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   const error = cut ?? store.failure() ?? late ?? cutCall;
   // With an error a reply is not complete, whatever it said about itself.
   if (error !== undefined) result.complete = false;
@@ -180,6 +209,14 @@ async function readJsonReply(
 ): Promise<GatewayError | undefined> {
   const { value, cut } = parseReply(body, reply, format.name);
   if (isBare(value) && cut) return cut;
+  return readValue(value, cut, { decoder, accumulator });
+}
+
+async function readValue(
+  value: unknown,
+  cut: GatewayError | undefined,
+  { decoder, accumulator }: Pick<ReplyReader, 'decoder' | 'accumulator'>,
+): Promise<GatewayError | undefined> {
   const events = decoder.whole(value);
   let failure: GatewayError | undefined;
   try {

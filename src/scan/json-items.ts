@@ -14,6 +14,16 @@ export interface ItemsPlace {
   below: readonly string[];
 }
 
+/** Where a string in a chunk ends, or has an escape; else the chunk's end. Piece by piece: the next quotation mark can be far behind an escape. */
+function findStop(chunk: Uint8Array, start: number): number {
+  for (let from = start, bytes = 64; from < chunk.length; from += bytes, bytes = 4096) {
+    const piece = chunk.subarray(from, from + bytes);
+    const stops = [piece.indexOf(quotationMark), piece.indexOf(backslash)].filter((at) => at >= 0);
+    if (stops.length > 0) return from + Math.min(...stops);
+  }
+  return chunk.length;
+}
+
 /**
  * Takes the items of an array out of a JSON text while it arrives, so that neither has to fit into memory. What is left is JSON
  * with that array empty. Any other JSON passes unchanged.
@@ -54,7 +64,7 @@ export class ItemSplitter {
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] as number;
       const isInArray = this.#arrayDepth > 0 && this.#depth === this.#arrayDepth;
-      if (this.#inString) this.#readString(byte);
+      if (this.#inString) at = this.#readString(chunk, at);
       else if (byte === quotationMark) {
         this.#inString = true;
         this.#word = [];
@@ -87,11 +97,17 @@ export class ItemSplitter {
     return Buffer.concat([...this.#rest, ...this.#item]).toString();
   }
 
-  #readString(byte: number): void {
-    if (this.#isEscaped) this.#isEscaped = false;
-    else if (byte === backslash) this.#isEscaped = true;
-    else if (byte === quotationMark) this.#inString = false;
-    else if (this.#word.length < 64) this.#word.push(byte);
+  /** Reads the string on to its end, to an escape or to the end of the chunk. Returns the position of the last byte that it took. */
+  #readString(chunk: Uint8Array, start: number): number {
+    if (this.#isEscaped) {
+      this.#isEscaped = false;
+      return start;
+    }
+    const at = findStop(chunk, start);
+    for (let next = start; next < at && this.#word.length < 64; next++) this.#word.push(chunk[next] as number);
+    this.#isEscaped = chunk[at] === backslash;
+    this.#inString = chunk[at] !== quotationMark;
+    return at;
   }
 
   #readKey(): void {

@@ -29,7 +29,10 @@ function isFlat(value: unknown, levels = maxLevels): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => isFlat(item, levels - 1));
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isFlat(item, levels - 1)) return false;
+    return true;
+  }
   for (const key in value) if (!isFlat((value as JsonObject)[key], levels - 1)) return false;
   return true;
 }

@@ -126,6 +126,12 @@ function redactStrings<T>(value: T, redact: Redactor): T {
   if (typeof value === 'string') return redact(value) as T;
   if (Array.isArray(value)) return value.map((item: unknown) => redactStrings(item, redact)) as T;
   if (typeof value !== 'object' || value === null) return value;
+  const names = Object.keys(value);
+  if (names.every((name) => name !== '__proto__' && redact(name) === name)) {
+    const shown: Record<string, unknown> = {};
+    for (const name of names) shown[name] = redactStrings((value as Record<string, unknown>)[name], redact);
+    return shown as T;
+  }
   const members = new Map<string, unknown>();
   for (const [name, item] of Object.entries(value)) {
     const shown = redact(name);

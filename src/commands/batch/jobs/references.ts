@@ -17,15 +17,18 @@ const textKeys = ['prompt', 'system'] as const;
 
 /** The jobs whose results a job uses: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. */
 export function listReferences({ values }: Pick<Job, 'values'>): string[] {
+  const texts = listTextNames({ values });
+  // Most jobs have neither.
+  if (texts.length === 0 && fileKeys.every((key) => values[key] === undefined)) return texts;
   const pictures = fileKeys.flatMap((key) => [values[key] ?? []].flat()).filter(isReference);
-  return [...new Set([...pictures.map((word) => word.slice(1)), ...listTextNames({ values })])];
+  return [...new Set([...pictures.map((word) => word.slice(1)), ...texts])];
 }
 
 /** The jobs whose texts a job uses. */
 function listTextNames({ values }: Pick<Job, 'values'>): string[] {
   if (values['vars'] === false) return [];
-  const texts = textKeys.map((key) => values[key]).filter((text) => typeof text === 'string');
-  return texts.flatMap((text) => [...text.matchAll(textName)].map(([, name = '']) => name));
+  const texts = textKeys.map((key) => values[key]).filter((text) => typeof text === 'string' && text.includes('{{'));
+  return (texts as string[]).flatMap((text) => [...text.matchAll(textName)].map(([, name = '']) => name));
 }
 
 /** Throws GatewayError usage for what looks like the text of another job and is not: it would be sent as it stands, and paid. */
@@ -33,7 +36,8 @@ export function refuseNearNames({ values }: Pick<Job, 'values'>): void {
   if (values['vars'] === false) return;
   for (const key of textKeys) {
     const text = values[key];
-    const near = typeof text === 'string' && [...text.replaceAll(textName, '').matchAll(nearName)][0];
+    const near =
+      typeof text === 'string' && text.includes('{{') && [...text.replaceAll(textName, '').matchAll(nearName)][0];
     if (!near) continue;
     const [blank, inside = ''] = near;
     const name = inside.replace(/\.[a-z]*$/i, '') || 'id';

@@ -77,7 +77,7 @@ export async function openRowJobs(
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
           onFault(hasPlace ? error : atLine(data.name, line, error));
         }
-        yield* jobs;
+        for (const job of jobs) yield job;
       }
     },
   };

@@ -81,7 +81,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
             hasFault = true;
             onFault(error);
           }
-          yield* jobs;
+          for (const job of jobs) yield job;
         }
       if (!hasFault) requireUsed(defaults, commands);
     },

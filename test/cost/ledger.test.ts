@@ -68,6 +68,44 @@ test('a request waits for what others of running processes have reserved, and ta
   expect(await waiting).toHaveProperty('id');
 });
 
+test('a request that can cost nothing does not wait for what others have reserved', async () => {
+  const { open } = place('1');
+  await reserved(open(), request('1'));
+  expect(await open().reserve(request('0'), AbortSignal.timeout(10_000))).toHaveProperty('id');
+});
+
+test('to ask what is left writes nothing', async () => {
+  const { path, open } = place('1');
+  expect(await open().left()).toEqual({ left: '1', dearest: '0' });
+  expect(readFileSync(path, 'utf8')).toBe('');
+});
+
+test('a process reads of a ledger what is new, not what it has read or written itself', async () => {
+  const { path, open, spent } = place('100');
+  const [one, other] = [open(), open()];
+  for (let n = 0; n < 20; n++) await one.spend(await reserved(one, request('0.1')), '0.1');
+  let bytes = 0;
+  const { readSync } = fs;
+  const reads = vi.spyOn(fs, 'readSync').mockImplementation(((...given: Parameters<typeof readSync>) => {
+    const read = readSync(...given);
+    bytes += read;
+    return read;
+  }) as typeof readSync);
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    reads.mockRestore();
+    syncBuiltinESMExports();
+  });
+  const { size } = statSync(path);
+  const readsOf = async (ledger: typeof one) => {
+    bytes = 0;
+    await ledger.left();
+    return bytes < size / 2;
+  };
+  expect([await readsOf(one), await readsOf(other), await readsOf(other)]).toEqual([true, false, true]);
+  expect(await spent()).toBe('2');
+});
+
 test('a request that waits writes no limit down: two runs with limits of their own do not fill the file', async () => {
   const { path, open, lines } = place('1');
   const one = open();
@@ -204,6 +242,7 @@ test('the highest cost so far is of answers whose cost is known', async () => {
 
 test.each([
   ['a minute before the quarter of an hour is over', 14, { spent: '0', inFlight: '0.7' }],
+  ['when it is over', 15, { spent: '0.7', inFlight: '0' }],
   ['after it', 16, { spent: '0.7', inFlight: '0' }],
   ['with a clock that is behind by less', -14, { spent: '0', inFlight: '0.7' }],
   ['with a clock that is far behind', -16, { spent: '0.7', inFlight: '0' }],

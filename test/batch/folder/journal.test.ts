@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { maxFailures } from '../../../src/batch/folder/state.ts';
 import { readJournal } from '../../../src/batch/folder/journal.ts';
+import { bootMark } from '../../../src/files/process-mark.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 describe('the journal', () => {
@@ -28,6 +29,7 @@ describe('the journal', () => {
     writeFileSync(join(path, 'journal.jsonl'), records.map((one) => `${JSON.stringify(one)}\n`).join('') + tail);
     return path;
   };
+  const read = (records: readonly object[], tail?: string) => readJournal(write(records, tail));
   const stateOf = async (path: string, id: string) => {
     const { index } = await readJournal(path);
     const row = index.find(id);
@@ -67,6 +69,7 @@ describe('the journal', () => {
       const { index, failures } = await readJournal(path);
       const row = index.find('a');
       expect([index.stateOf(row), index.requestOf(row)]).toEqual([type, '00000000000000aa']);
+      expect(failures.has('a')).toBe(type === 'failed' || type === 'unknown' || type === 'sent');
       expect(failures.get('a')?.class).toBe({ failed: 'quota', unknown: 'unknown', sent: 'no-reply' }[type]);
     },
   );
@@ -124,13 +127,161 @@ describe('the journal', () => {
     ['a record of another version', `${JSON.stringify({ ...run, schema: 'gateway-cli/journal@2' })}\n`],
     ['a record of no known type', `${JSON.stringify(record('maybe', 'a'))}\n`],
     ['a record without id', '{"type":"done"}\n'],
-  ])('%s is code 14', async (_, text) => {
-    await expect(readJournal(write([run], text))).rejects.toMatchObject({ class: 'batch-locked' });
+    ['a record whose id is no text', `${JSON.stringify({ ...record('done', 'a'), id: 7 })}\n`],
+    ['a record whose request is no text', `${JSON.stringify({ ...record('done', 'a'), request: 7 })}\n`],
+    ['a text', '"done"\n'],
+    ['a list', '[]\n'],
+    ['a batch of the service without a mark', '{"type":"part","step":"planned","at":9}\n'],
+    ['a job of a batch of the service that is not known', `${JSON.stringify(record('ready', 'a', { part: 'p' }))}\n`],
+  ])('%s is code 14, and the error names the line and what another folder costs', async (_, text) => {
+    const path = write([run], text);
+    await expect(readJournal(path)).rejects.toMatchObject({
+      class: 'batch-locked',
+      message: `${join(path, 'journal.jsonl')}:2: no record that this version knows`,
+      details: { hint: 'fix that line; in another folder every job is paid for again', sent: 'no' },
+    });
+  });
+
+  test('a line that says of no job that it moved is code 14, too', async () => {
+    const reading = read([run], '{"type":"moved","line":1,"at":9}\n');
+    await expect(reading).rejects.toMatchObject({ class: 'batch-locked', details: { sent: 'no' } });
+  });
+
+  test('a file whose first line is no record is no journal: another folder costs nothing then', async () => {
+    await expect(readJournal(write([], 'notes\n'))).rejects.toMatchObject({
+      details: { hint: 'name another folder with -o' },
+    });
   });
 
   test('no folder, no journal: everything is new', async () => {
     const state = await readJournal(join(scratchFolder(), 'missing'));
     expect(state.run).toBeUndefined();
     expect(state.index.size).toBe(0);
+    expect(state).toMatchObject({ spending: { costs: [], unknown: 0, held: '0', dearest: '0' }, torn: false });
+  });
+
+  const dollar = (amount: string) => ({ amount, currency: 'USD' });
+  const bounded = (amount: string) => ({ bound: { amount, isMost: true } });
+
+  test('empty lines and the zeros that a power failure leaves are no records, and what follows the zeros counts', async () => {
+    const state = await read([], `\0\0\n\n\0\0${JSON.stringify(record('sent', 'a'))}\n`);
+    expect([state.index.stateOf(state.index.find('a')), state.torn, state.durationMs]).toEqual(['sent', false, 0]);
+    expect((await read([run], '{"type":"do')).torn).toBe(true);
+  });
+
+  test('the first run says when the batch began, and the last one which jobs its file has not', async () => {
+    const error = { class: 'quota', message: 'm' };
+    const first = [{ ...run, removed: ['b'] }, record('failed', 'a', { error }), record('failed', 'b', { error })];
+    const { beganAt, index, failures } = await read([...first, { ...run, at: 20, removed: ['a'] }]);
+    expect(beganAt).toBe(5);
+    expect(['a', 'b'].map((id) => index.has(index.find(id), 'removed'))).toEqual([true, false]);
+    expect([...failures.keys()]).toEqual(['b']);
+    const back = await read([{ ...run, removed: [] }, record('done', 'a'), { ...run, removed: ['a'] }, run]);
+    expect(back.index.has(back.index.find('a'), 'removed')).toBe(false);
+  });
+
+  test('of jobs that were about to be sent when the machine went down each may be paid, others were not sent', async () => {
+    const records = [record('ready', 'a', { line: 3 }), record('ready', 'b'), record('sent', 'b'), record('done', 'b')];
+    const states = async (boot: object) => {
+      const { index } = await read([{ ...run, ...boot }, ...records]);
+      return ['a', 'b'].map((id) => (index.find(id) < 0 ? undefined : index.stateOf(index.find(id))));
+    };
+    expect(await states({ boot: bootMark() })).toEqual([bootMark() === undefined ? 'sent' : undefined, 'done']);
+    for (const boot of [{ boot: 'another' }, {}]) expect(await states(boot)).toEqual(['sent', 'done']);
+    const { index, failures, sentAt } = await read([run, ...records]);
+    expect([index.placeOf(index.find('a')), failures.get('a')?.class, sentAt.get('a')]).toEqual([3, 'no-reply', 9]);
+  });
+
+  test('a job that came back before it was sent is not known', async () => {
+    expect((await read([run, record('ready', 'a'), record('unsent', 'a')])).index.find('a')).toBe(-1);
+  });
+
+  test('an answer stays where its job was not sent again after all, in its place among the others', async () => {
+    const { index } = await read([
+      run,
+      record('done', 'a'),
+      record('done', 'b'),
+      record('sent', 'a'),
+      record('unsent', 'a'),
+    ]);
+    const [a, b] = [index.find('a'), index.find('b')];
+    expect(index.turnOf(a)).toBeLessThan(index.turnOf(b));
+  });
+
+  test.each([
+    [true, ['done', '00000000000000aa', undefined]],
+    [undefined, ['failed', '00000000000000bb', 'quota']],
+  ])(
+    'an answer counts again after a second try that failed only if its record says so: %s',
+    async (stays, expected) => {
+      const again = { request: '00000000000000bb' };
+      const failed = { ...again, error: { class: 'quota', message: 'm' }, earlierStays: stays };
+      const records = [
+        record('done', 'a'),
+        record('done', 'b'),
+        record('sent', 'a', again),
+        record('failed', 'a', failed),
+      ];
+      const { index, failures, earlier } = await read([run, ...records]);
+      const [a, b] = [index.find('a'), index.find('b')];
+      expect([index.stateOf(a), index.requestOf(a), failures.get('a')?.class]).toEqual(expected);
+      expect(index.turnOf(a) < index.turnOf(b)).toBe(stays === true);
+      expect(earlier.size).toBe(0);
+    },
+  );
+
+  test('while a job that has an answer is sent again, its answer is kept, and that of no other', async () => {
+    const again = { request: '00000000000000bb' };
+    const records = [
+      record('failed', 'a'),
+      record('done', 'b'),
+      record('sent', 'a', again),
+      record('sent', 'b', again),
+    ];
+    const { index, earlier } = await read([run, ...records]);
+    expect([...earlier]).toEqual([[index.find('b'), { request: '00000000000000aa', turn: 2 }]]);
+  });
+
+  test('a job has the place of its line, else that in which it was sent first', async () => {
+    const records = [record('sent', 'a'), record('sent', 'b'), record('done', 'a'), record('sent', 'c', { line: 9 })];
+    const { index } = await read([run, ...records, record('moved', 'b', { line: 7, number: 4, to: 'd' })]);
+    expect(['a', 'd', 'c'].map((id) => index.placeOf(index.find(id)))).toEqual([1, 7, 9]);
+  });
+
+  test.each([
+    ['its cost is known', { cost: dollar('0.2') }, { costs: [dollar('0.2')], unknown: 0, held: '0', dearest: '0.2' }],
+    ['it may have cost something', {}, { costs: [], unknown: 1, held: '0.3', dearest: '0' }],
+    ['it cost nothing', { billed: 'no' }, { costs: [], unknown: 1, held: '0.3', dearest: '0' }],
+  ])(
+    'a late end takes the place of what its job counted with when its run was killed: %s',
+    async (_, end, spending) => {
+      const killed = [run, record('sent', 'a', bounded('0.3'))];
+      expect((await read(killed)).spending).toEqual({ costs: [], unknown: 1, held: '0.3', dearest: '0' });
+      const state = await read([...killed, run, record('failed', 'a', { ...end, ...bounded('0.3') })]);
+      expect(state.spending).toEqual(spending);
+    },
+  );
+
+  test('a job that is sent again counts beside what it counted with when its run was killed', async () => {
+    const killed = [run, record('sent', 'a', bounded('0.3')), run, record('sent', 'a', bounded('0.4'))];
+    const again = await read([...killed, record('done', 'a', { cost: dollar('0.1') })]);
+    expect(again.spending).toEqual({ costs: [dollar('0.1')], unknown: 1, held: '0.3', dearest: '0.1' });
+    expect((await read([...killed, record('unknown', 'a')])).spending).toMatchObject({ unknown: 2, held: '0.7' });
+  });
+
+  test('a job that a batch of the service holds is open until its end, which counts for that batch', async () => {
+    const plan = { profile: 'p', origin: 'o', format: 'content', use: 'content', model: 'm' };
+    const part = (step: string, more: object = {}) => ({ type: 'part', mark: 'p1', step, at: 9, ...more });
+    const ready = ['a', 'b'].map((id) => record('ready', id, { part: 'p1', ...bounded('0.3') }));
+    const held = [run, part('planned', { plan }), ...ready, part('creating'), part('created', { batch: 'x', at: 12 })];
+    const before = await read(held);
+    const open = ({ index }: typeof before) => ['a', 'b'].map((id) => index.has(index.find(id), 'atService'));
+    expect([open(before), before.spending.unknown, before.lastAt]).toEqual([[true, true], 0, 12]);
+    const after = await read([...held, run, record('done', 'a', { part: 'p1', cost: dollar('0.1') })]);
+    expect(open(after)).toEqual([false, true]);
+    expect(after.spending).toEqual({ costs: [dollar('0.1')], unknown: 0, held: '0', dearest: '0.1' });
+    expect(after.providerBatches.get('p1')?.paid).toMatchObject({ requests: 1, spending: { costs: [dollar('0.1')] } });
+    const elsewhere = await read([...held, run, record('done', 'a', { cost: dollar('0.1') })]);
+    expect(elsewhere.providerBatches.get('p1')?.paid).toMatchObject({ requests: 0 });
   });
 });

@@ -106,6 +106,25 @@ test('a process reads of a ledger what is new, not what it has read or written i
   expect(await spent()).toBe('2');
 });
 
+test('a ledger that another process compacted is read anew: what is written to it since counts', async () => {
+  const { path, open } = place('10');
+  const [one, other] = [open(1), open()];
+  for (let n = 0; n < 10; n++) await other.spend(await reserved(other, request('0.1')), '0.1');
+  const { size } = statSync(path);
+  await one.save(kind, { amount: '0', currency: 'USD' });
+  await one.spend(await reserved(one, request('0.5')), '0.5');
+  expect(statSync(path).size).toBeLessThan(size);
+  expect(await other.left()).toEqual({ left: '8.5', dearest: '0.5' });
+});
+
+test('what is in flight counts for the day on which it was reserved', async () => {
+  const { open, clock } = place('1', 'day');
+  await reserved(open(), request('0.7'));
+  expect(await open().left()).toMatchObject({ left: '0.3' });
+  clock.now += 24 * 3_600_000;
+  expect(await open().left()).toMatchObject({ left: '1' });
+});
+
 test('a request that waits writes no limit down: two runs with limits of their own do not fill the file', async () => {
   const { path, open, lines } = place('1');
   const one = open();

@@ -47,7 +47,7 @@ export async function readJournal(folder: string): Promise<BatchState> {
       state.torn = !whole;
       // When the power fails, some file systems keep a later write and leave zeros in place of one before it. Nothing was done on the
       // word of a record that was not synced, so it can be left out.
-      const text = written.startsWith('\0') ? written.replace(/^\0+/, '') : written;
+      const text = written.replace(/^\0+/, '');
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
       if (!record || lacksProviderBatch(record, state) || takesForeignId(record, state))
@@ -195,7 +195,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     const bound = was?.bound ?? record.bound;
     applyEnd(row, type, record, state);
     countCost(record, state, bound);
-    if (record.part !== undefined) countPaid(record, state, bound);
+    countPaid(record, state, bound);
   }
   index.mark(row, 'atService', false);
   index.setRequest(row, request);
@@ -227,7 +227,7 @@ function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
   };
   for (const job of sent.splice(0)) loseJob(job);
   const unsure = ready.splice(0);
-  if (unsure.length > 0 && (run?.boot === undefined || run.boot !== bootMark()))
+  if (run?.boot === undefined || run.boot !== bootMark())
     for (const record of unsure) {
       const { id, request, line = 0 } = record;
       const row = index.add(id);

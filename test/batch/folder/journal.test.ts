@@ -1,8 +1,9 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { maxFailures } from '../../../src/batch/folder/state.ts';
+import { addUsage, maxFailures, unanswered } from '../../../src/batch/folder/state.ts';
 import { readJournal } from '../../../src/batch/folder/journal.ts';
+import type { Usage } from '../../../src/formats/events.ts';
 import { bootMark } from '../../../src/files/process-mark.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -30,6 +31,8 @@ describe('the journal', () => {
     return path;
   };
   const read = (records: readonly object[], tail?: string) => readJournal(write(records, tail));
+  const dollar = (amount: string) => ({ amount, currency: 'USD' });
+  const bounded = (amount: string) => ({ bound: { amount, isMost: true } });
   const stateOf = async (path: string, id: string) => {
     const { index } = await readJournal(path);
     const row = index.find(id);
@@ -130,6 +133,7 @@ describe('the journal', () => {
     ['a record whose id is no text', `${JSON.stringify({ ...record('done', 'a'), id: 7 })}\n`],
     ['a record whose request is no text', `${JSON.stringify({ ...record('done', 'a'), request: 7 })}\n`],
     ['a text', '"done"\n'],
+    ['nothing', 'null\n'],
     ['a list', '[]\n'],
     ['a batch of the service without a mark', '{"type":"part","step":"planned","at":9}\n'],
     ['a job of a batch of the service that is not known', `${JSON.stringify(record('ready', 'a', { part: 'p' }))}\n`],
@@ -142,9 +146,41 @@ describe('the journal', () => {
     });
   });
 
-  test('a line that says of no job that it moved is code 14, too', async () => {
-    const reading = read([run], '{"type":"moved","line":1,"at":9}\n');
+  const moved = (id: string, more: object = {}) => ({ type: 'moved', id, line: 7, at: 9, ...more });
+
+  test.each([
+    ['no job', { ...moved('a'), id: undefined }],
+    ['a place that is none', moved('a', { line: '7' })],
+    ['a number that is none', moved('a', { number: '7' })],
+    ['an id that is no text', moved('a', { to: 7 })],
+    ['an empty id', moved('a', { to: '' })],
+    ['the id of another job', moved('b', { to: 'a' })],
+  ])('a record of %s that moved is code 14, too', async (_, record_) => {
+    const reading = read([run, record('done', 'a'), record('done', 'b'), record_]);
     await expect(reading).rejects.toMatchObject({ class: 'batch-locked', details: { sent: 'no' } });
+  });
+
+  test('what is known of a job that moved is known under its new id', async () => {
+    const before = [run, record('sent', 'a', bounded('0.3')), run, record('failed', 'b', { error: unanswered })];
+    const moves = [moved('a', { to: 'c', number: 4 }), moved('b', { to: 'b' }), moved('none', { to: 'd', number: 5 })];
+    const { index, failures, held, sentAt, numbers } = await read([...before, ...moves]);
+    expect([...index.ids()]).toEqual(['c', 'b']);
+    expect([index.find('a'), index.find('b'), index.isRenamed(0), index.isRenamed(1)]).toEqual([0, 1, true, false]);
+    expect([index.placeOf(0), index.placeOf(1)]).toEqual([7, 7]);
+    expect([[...failures.keys()].toSorted(), [...held], [...sentAt]]).toEqual([['b', 'c'], [['c', '0.3']], [['c', 9]]]);
+    expect([...numbers]).toEqual([[0, 4]]);
+  });
+
+  test('what a request was built from is known until its job is sent as another request, or moved without it', async () => {
+    const basis = '00000000000000cc';
+    const done = record('done', 'a', { basis });
+    const basisOf = async (...then: object[]) => (await read([run, done, ...then])).index.basisOf(0);
+    expect(await basisOf()).toBe(basis);
+    expect(await basisOf(record('sent', 'a'))).toBe(basis);
+    expect(await basisOf(record('sent', 'a', { request: '00000000000000bb' }))).toBeUndefined();
+    expect(await basisOf(moved('a', { to: 'b' }))).toBe(basis);
+    expect(await basisOf(moved('a', { basis: '00000000000000dd' }))).toBe('00000000000000dd');
+    expect(await basisOf(moved('a', { basis: '' }))).toBeUndefined();
   });
 
   test('a file whose first line is no record is no journal: another folder costs nothing then', async () => {
@@ -159,9 +195,6 @@ describe('the journal', () => {
     expect(state.index.size).toBe(0);
     expect(state).toMatchObject({ spending: { costs: [], unknown: 0, held: '0', dearest: '0' }, torn: false });
   });
-
-  const dollar = (amount: string) => ({ amount, currency: 'USD' });
-  const bounded = (amount: string) => ({ bound: { amount, isMost: true } });
 
   test('empty lines and the zeros that a power failure leaves are no records, and what follows the zeros counts', async () => {
     const state = await read([], `\0\0\n\n\0\0${JSON.stringify(record('sent', 'a'))}\n`);
@@ -206,6 +239,8 @@ describe('the journal', () => {
     ]);
     const [a, b] = [index.find('a'), index.find('b')];
     expect(index.turnOf(a)).toBeLessThan(index.turnOf(b));
+    const failed = [record('failed', 'a'), record('sent', 'a'), record('sent', 'b'), record('unsent', 'a')];
+    expect((await read([run, ...failed])).index.turnOf(0)).toBe(2);
   });
 
   test.each([
@@ -243,9 +278,56 @@ describe('the journal', () => {
   });
 
   test('a job has the place of its line, else that in which it was sent first', async () => {
-    const records = [record('sent', 'a'), record('sent', 'b'), record('done', 'a'), record('sent', 'c', { line: 9 })];
-    const { index } = await read([run, ...records, record('moved', 'b', { line: 7, number: 4, to: 'd' })]);
-    expect(['a', 'd', 'c'].map((id) => index.placeOf(index.find(id)))).toEqual([1, 7, 9]);
+    const records = [record('sent', 'a'), record('sent', 'b'), record('done', 'b'), record('sent', 'c', { line: 9 })];
+    const { index } = await read([run, ...records]);
+    expect(['a', 'b', 'c'].map((id) => index.placeOf(index.find(id)))).toEqual([1, 2, 9]);
+  });
+
+  test('an answer that a limit cut is known as such until a whole one is there', async () => {
+    const cut = [run, record('done', 'a', { incomplete: true })];
+    expect((await read(cut)).index.has(0, 'incomplete')).toBe(true);
+    expect((await read([...cut, record('sent', 'a'), record('done', 'a')])).index.has(0, 'incomplete')).toBe(false);
+  });
+
+  test.each([
+    ['an answer without a price', record('done', 'a'), { unknown: 1, held: '0' }],
+    ['an answer of unknown cost', record('done', 'a', bounded('0.3')), { unknown: 1, held: '0.3' }],
+    ['a failure', record('failed', 'a', bounded('0.3')), { unknown: 1, held: '0.3' }],
+    ['a failure that was not billed', record('failed', 'a', { billed: 'no' }), { unknown: 0 }],
+    [
+      'a failure whose error was not billed',
+      record('failed', 'a', { error: { ...unanswered, billed: 'no' } }),
+      { unknown: 0 },
+    ],
+    [
+      'a failure that was billed, whatever its error',
+      record('failed', 'a', { billed: 'yes', error: { ...unanswered, billed: 'no' } }),
+      { unknown: 1 },
+    ],
+    [
+      'a failure with a cost',
+      record('failed', 'a', { billed: 'no', cost: dollar('0.2') }),
+      { unknown: 0, costs: [dollar('0.2')] },
+    ],
+  ])('what a job counts with: %s', async (_, end, spending) => {
+    expect((await read([run, record('sent', 'a'), end])).spending).toMatchObject(spending);
+  });
+
+  test('a job without a price counts with the highest cost so far when its run is killed, and with nothing before one', async () => {
+    const first = await read([run, record('sent', 'a')]);
+    expect([first.spending, [...first.held]]).toEqual([
+      { costs: [], unknown: 1, held: '0', dearest: '0' },
+      [['a', '0']],
+    ]);
+    const late = await read([run, record('sent', 'a'), run, record('done', 'a', { cost: dollar('0.2') })]);
+    expect(late.spending).toEqual({ costs: [dollar('0.2')], unknown: 0, held: '0', dearest: '0.2' });
+    const second = await read([
+      run,
+      record('sent', 'b'),
+      record('done', 'b', { cost: dollar('0.2') }),
+      record('sent', 'a'),
+    ]);
+    expect(second.spending).toMatchObject({ unknown: 1, held: '0.2' });
   });
 
   test.each([
@@ -281,7 +363,38 @@ describe('the journal', () => {
     expect(open(after)).toEqual([false, true]);
     expect(after.spending).toEqual({ costs: [dollar('0.1')], unknown: 0, held: '0', dearest: '0.1' });
     expect(after.providerBatches.get('p1')?.paid).toMatchObject({ requests: 1, spending: { costs: [dollar('0.1')] } });
+    const killed = [run, record('sent', 'a', bounded('0.2'))];
+    const twice = await read([...killed, ...held, record('done', 'a', { part: 'p1', cost: dollar('0.1') })]);
+    expect(twice.spending).toMatchObject({ costs: [dollar('0.1')], unknown: 1, held: '0.2' });
+    const unknown = await read([run, record('done', 'a', { part: 'another' })]);
+    expect(unknown.index.stateOf(0)).toBe('done');
     const elsewhere = await read([...held, run, record('done', 'a', { cost: dollar('0.1') })]);
     expect(elsewhere.providerBatches.get('p1')?.paid).toMatchObject({ requests: 0 });
   });
+});
+
+test.each([
+  ['totals', { totalTokens: 2 }, { totalTokens: 3 }, { totalTokens: 5 }],
+  [
+    'a total and two counts',
+    { totalTokens: 2 },
+    { inputTokens: 3, outputTokens: 4 },
+    { totalTokens: 9, inputTokens: 3, outputTokens: 4 },
+  ],
+  [
+    'two counts and a total',
+    { inputTokens: 3, outputTokens: 4 },
+    { totalTokens: 2 },
+    { totalTokens: 9, inputTokens: 3, outputTokens: 4 },
+  ],
+  [
+    'counts without a total',
+    { inputTokens: 3 },
+    { inputTokens: 1, outputTokens: 4 },
+    { inputTokens: 4, outputTokens: 4 },
+  ],
+  ['what is no count', { totalTokens: 2 }, { inputTokens: '3', totalTokens: Number.NaN }, { totalTokens: 2 }],
+  ['nothing', { totalTokens: 2 }, undefined, { totalTokens: 2 }],
+])('tokens of jobs are added up: %s', (_, sum, more, expected) => {
+  expect(addUsage(sum as Usage, more as Usage | undefined)).toEqual(expected);
 });

@@ -30,7 +30,7 @@ test('a request that is not known, or is not one, is all zero; a mark can be tak
   const index = new JobIndex();
   const row = index.add('a');
   expect(index.requestOf(row)).toBe('0000000000000000');
-  for (const wrong of ['', 'xyz', '0123456789abcdeg', '0123456789ABCDEF']) {
+  for (const wrong of ['', 'xyz', '0123456789abcdeg', '0123456789ABCDEF', 'x0123456789abcdef', '0123456789abcdefx']) {
     index.setRequest(row, wrong);
     expect(index.requestOf(row)).toBe('0000000000000000');
   }

@@ -161,10 +161,12 @@ describe('the journal', () => {
   });
 
   test('what is known of a job that moved is known under its new id', async () => {
-    const before = [run, record('sent', 'a', bounded('0.3')), run, record('failed', 'b', { error: unanswered })];
-    const moves = [moved('a', { to: 'c', number: 4 }), moved('b', { to: 'b' }), moved('none', { to: 'd', number: 5 })];
+    const killed = [run, record('sent', 'a', bounded('0.3')), run];
+    const before = [...killed, record('failed', 'b', { error: unanswered }), record('done', 'e')];
+    const same = [moved('b', { to: 'b' }), moved('b'), moved('none', { to: 'd', number: 5 })];
+    const moves = [moved('a', { to: 'c', number: 4 }), ...same, moved('e', { to: 'f' })];
     const { index, failures, held, sentAt, numbers } = await read([...before, ...moves]);
-    expect([...index.ids()]).toEqual(['c', 'b']);
+    expect([...index.ids()]).toEqual(['c', 'b', 'f']);
     expect([index.find('a'), index.find('b'), index.isRenamed(0), index.isRenamed(1)]).toEqual([0, 1, true, false]);
     expect([index.placeOf(0), index.placeOf(1)]).toEqual([7, 7]);
     expect([[...failures.keys()].toSorted(), [...held], [...sentAt]]).toEqual([['b', 'c'], [['c', '0.3']], [['c', 9]]]);
@@ -396,5 +398,5 @@ test.each([
   ['what is no count', { totalTokens: 2 }, { inputTokens: '3', totalTokens: Number.NaN }, { totalTokens: 2 }],
   ['nothing', { totalTokens: 2 }, undefined, { totalTokens: 2 }],
 ])('tokens of jobs are added up: %s', (_, sum, more, expected) => {
-  expect(addUsage(sum as Usage, more as Usage | undefined)).toEqual(expected);
+  expect(addUsage({ ...(sum as Usage) }, more as Usage | undefined)).toEqual(expected);
 });

@@ -126,7 +126,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     endBatch: (id, known) =>
       endReservation(ledger, id, () => ({ type: 'spent', id, at: getLedgerTime(ledger), ...known })),
     async left() {
-      let left = { left: '0', dearest: '0' };
+      let left!: { left: string; dearest: string };
       await changeLedger(ledger, (state) => {
         const { spent, held, inFlight } = computeSpent(state, ledger.limit.per, ledger.now());
         const taken = addAmounts(spent, held, inFlight);
@@ -270,7 +270,7 @@ async function workOff(ledger: OpenLedger): Promise<void> {
 async function workTogether(ledger: OpenLedger): Promise<boolean> {
   const work: Work = { fd: undefined, taken: [], lines: [], isNew: false };
   try {
-    while (!(await withLock(`${ledger.path}.lock`, createSharedWait(ledger), (lock) => workUnder(lock, ledger, work))));
+    await withLock(`${ledger.path}.lock`, createSharedWait(ledger), (lock) => workUnder(lock, ledger, work));
     if (work.fd !== undefined && work.lines.some(({ type }) => type === 'reserved')) await sync(work.fd);
     if (work.isNew) await syncFolder(dirname(ledger.path));
     for (const { done } of work.taken) done();
@@ -314,15 +314,14 @@ function createSharedWait({ waiting, parked }: OpenLedger): Pick<AbortSignal, 't
 }
 
 /**
- * Synchronous up to compaction: others wait for the lock no longer than it is used. False if it may be lost before anything is
- * appended: the work is to be done again.
+ * Synchronous up to compaction: others wait for the lock no longer than it is used. If it may be lost before anything is appended,
+ * what waits goes on waiting.
  */
-async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<boolean> {
+async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<void> {
   const { path } = ledger;
-  if (work.fd !== undefined) closeQuietly(work.fd);
   const fd = (work.fd = openToAppendNow(path, 0o600));
   catchUp(fd, ledger);
-  if (!lock.look()) return false;
+  if (!lock.look()) return;
   work.isNew = ledger.end === 0;
   makeLines(ledger, work);
   try {
@@ -336,7 +335,6 @@ async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<bo
   // The lines are written: where compaction fails, the file stays as it is.
   if (fstatSync(fd).size > Math.max(compactAt, 2 * state.compactedBytes))
     await compact(fd, lock, ledger).catch(() => undefined);
-  return true;
 }
 
 /** The lines of all changes, each of which sees those before it. What one throws is its own. */

@@ -205,18 +205,52 @@ test('a wait ends with its signal, and reserves nothing', async () => {
   expect(lines().filter(({ type }) => type === 'reserved')).toHaveLength(1);
 });
 
-test('a request whose signal comes while it is being written down gives its amount back', async () => {
+test.each([1, 2, 3])(
+  'a request whose signal comes while it is being written down gives its amount back: %i',
+  async (at) => {
+    const { path, open, spent } = place('1');
+    const stop = new AbortController();
+    let looks = 0;
+    const now = () => {
+      if (++looks === at) stop.abort(new Error('enough'));
+      return noon;
+    };
+    const ledger = openLedger({ path, limit: { amount: '1' }, now });
+    await expect(ledger.reserve(request('0.8'), stop.signal)).rejects.toThrow('enough');
+    const id = await reserved(open(), request('0.9'));
+    await open().free(id);
+    expect(await spent()).toBe('0');
+  },
+);
+
+test('a request whose call has ended writes nothing', async () => {
+  const { path, open } = place('1');
+  const ledger = open();
+  await expect(ledger.reserve(request('0.8'), AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  await ledger.left();
+  expect(readFileSync(path, 'utf8')).toBe('');
+});
+
+test('a ledger says of each reservation whether it can cost more', async () => {
+  const { open, lines } = place('1');
+  const bounds = [true, false].map((isMost) => ({ amount: '0.1', isMost }));
+  for (const [id, some] of [
+    ['b1', bounds],
+    ['b2', bounds.slice(0, 1)],
+  ] as const)
+    await open().reserveBatch({ ...kind, id, currency: 'USD', bounds: some }, never);
+  expect(lines().filter(({ type }) => type === 'reserved')).toMatchObject([{ bounded: false }, { bounded: true }]);
+});
+
+test('a request ends once: what comes later writes nothing', async () => {
   const { path, open, spent } = place('1');
-  const stop = new AbortController();
-  const now = () => {
-    stop.abort(new Error('enough'));
-    return noon;
-  };
-  const ledger = openLedger({ path, limit: { amount: '1' }, now });
-  await expect(ledger.reserve(request('0.8'), stop.signal)).rejects.toThrow('enough');
-  const id = await reserved(open(), request('0.9'));
-  await open().free(id);
-  expect(await spent()).toBe('0');
+  const ledger = open();
+  const id = await reserved(ledger, request('0.8'));
+  await ledger.spend(id, '0.5');
+  const text = readFileSync(path, 'utf8');
+  await ledger.spend(id, '0.6');
+  await ledger.free(id);
+  expect([readFileSync(path, 'utf8'), await spent()]).toEqual([text, '0.5']);
 });
 
 test('the reservation of a killed process counts as spent, and is not waited for', async () => {

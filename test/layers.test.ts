@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
-import ts from 'typescript';
+import { parseSync, Visitor } from 'rolldown/utils';
 import { expect, test } from 'vitest';
 
 const src = join(import.meta.dirname, '../src');
@@ -212,12 +212,11 @@ test('only main.ts and the terminal use the process, the console and what colour
 /** The texts of strings and templates, not those of comments. */
 function literalsOf(file: string): string[] {
   const found: string[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node))
-      found.push(node.text);
-    ts.forEachChild(node, visit);
-  };
-  visit(ts.createSourceFile(file, texts.get(file) ?? '', ts.ScriptTarget.Latest));
+  const visitor = new Visitor({
+    Literal: ({ value }) => void (typeof value === 'string' && found.push(value)),
+    TemplateElement: ({ value }) => void found.push(value.cooked ?? value.raw),
+  });
+  visitor.visit(parseSync(file, texts.get(file) ?? '').program);
   return found;
 }
 

@@ -4,7 +4,7 @@ import { DataUrlSplitter } from '../../src/client/text-files.ts';
 import { Secret, createRedactor } from '../../src/settings/redact.ts';
 import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
-import { isFull } from '../helpers/full.ts';
+import { isFull, sample } from '../helpers/full.ts';
 import { run } from '../helpers/run.ts';
 import { ask, bash, serve } from './program.ts';
 
@@ -16,7 +16,7 @@ describe('prototype pollution', () => {
   const watch = `import fs from 'node:fs'; process.on('exit', () => fs.writeFileSync('polluted', String(({}).polluted)));`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(watch)}` };
 
-  test.each([
+  const inputs: [name: string, code: number, script: string][] = [
     ['a config', 2, `echo '{"profiles":${poison}}' > c.json; GATEWAY_CONFIG=c.json $CLI text x`],
     ['a profile', 2, `echo '{"profiles":{"default":${poison}}}' > c.json; GATEWAY_CONFIG=c.json $CLI text x`],
     ['--body', 0, `$CLI text x --dry-run --body <(echo '${poison}')`],
@@ -27,7 +27,10 @@ describe('prototype pollution', () => {
       0,
       `echo '{"schema":"gateway-cli/recovery@1","__proto__":{"polluted":1},"document":["{\\"__proto__\\":{\\"polluted\\":1}}"]}' > r.json; $CLI recover r.json --json`,
     ],
-  ])('input cannot change prototypes by %s', async (_name, code, script) => {
+  ];
+  // Each needs a process of its own.
+  const taken = sample(inputs, (_, at) => at % 2 === 1);
+  test.each(taken)('input cannot change prototypes by %s', async (_name, code, script) => {
     const ran = await bash(`${script}; code=$?; cat polluted >&2; exit $code`, nowhere, { env });
     expect([ran.code, ran.stderr.endsWith('undefined')]).toEqual([code, true]);
   });

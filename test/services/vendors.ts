@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import { anthropicKey, startAnthropic } from '../fake-servers/anthropic.ts';
 import { geminiKey, startGemini } from '../fake-servers/gemini.ts';
 import { startOllama } from '../fake-servers/ollama.ts';
@@ -58,6 +58,8 @@ export async function startVendors(given: Partial<Vendors['fakeServers']> = {}):
   };
 }
 
+const secureContext = createSecureContext(vendorPair);
+
 /** A proxy for HTTPS behind which hosts are servers on this machine, by their ports. */
 export async function startHostProxy(ports: Readonly<Record<string, number>>): Promise<{ url: string; close(): void }> {
   const sockets = new Set<Socket>();
@@ -65,7 +67,7 @@ export async function startHostProxy(ports: Readonly<Record<string, number>>): P
     const target = ports[String(request.url).replace(/:443$/, '')];
     if (target === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-    const inside = new TLSSocket(socket, { isServer: true, ...vendorPair });
+    const inside = new TLSSocket(socket, { isServer: true, secureContext });
     const onward = connect(target, '127.0.0.1');
     for (const each of [inside, onward]) {
       sockets.add(each.on('error', () => {}));

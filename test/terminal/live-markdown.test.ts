@@ -79,7 +79,8 @@ const letters = (text: string): string =>
 /** As a steady answer comes: 12 characters at a time. */
 const piecesOf = (text: string): string[] => text.match(/[^]{1,12}/gu) ?? [];
 
-describe.each(Object.entries(shapes))('%s', (_name, text) => {
+const alike = new Set(['a numbered list', 'plain lines', 'code', 'code in a quote', 'headings', 'emphasis and links']);
+describe.each(sample(Object.entries(shapes), ([name]) => !alike.has(name)))('%s', (_name, text) => {
   const pieces = piecesOf(text);
   const arrived = (at: number): string => letters(pieces.slice(0, at + 1).join(''));
 
@@ -220,7 +221,7 @@ The end.`;
 
 test('shows the same in the end, wherever the text is cut', async () => {
   const expected = await show([document]);
-  for (let cut = 0; cut <= document.length; cut += isFull ? 1 : 11)
+  for (let cut = 0; cut <= document.length; cut += isFull ? 1 : 23)
     expect(await show([document.slice(0, cut), document.slice(cut)])).toEqual(expected);
   expect(await show([...document.replaceAll('\n', '\r\n')])).toEqual(expected);
   expect(await show([...document], { rows: 5 })).toEqual(expected);
@@ -238,7 +239,7 @@ whose text is long too](http://a.b/c) and *more emphasis than fits in it* end.
 After it.`;
 
 test('shows the same in the end in narrow windows, also where emphasis, a link or a row takes several lines', async () => {
-  for (const columns of [20, 23, 26, 29, 32, 36, 41, 48])
+  for (const columns of isFull ? [20, 23, 26, 29, 32, 36, 41, 48] : [20, 29, 41])
     expect([columns, await show(piecesOf(crossing), { columns })]).toEqual([
       columns,
       await show([crossing], { columns }),

@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type FakeReply, startFakeServer } from '../fake-servers/start.ts';
+import { summarizeLedger } from '../../src/cost/ledger-sums.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -50,14 +51,15 @@ test('with a limit of costs a model that may answer in place of another needs a 
   expect(ran.stderr).toContain('the model unpriced has no price');
 });
 
+const paused = {
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'a' }],
+  stop_reason: 'pause_turn',
+};
+
 test('a limit of costs counts what the requests of an answer cost that goes on, searches too', async () => {
   const usage = { input_tokens: 10, output_tokens: 100, server_tool_use: { web_search_requests: 1 } };
-  const paused = {
-    type: 'message',
-    role: 'assistant',
-    content: [{ type: 'text', text: 'a' }],
-    stop_reason: 'pause_turn',
-  };
   const ran = await runBatch(
     ['--max-cost', '0.035', '--prices', JSON.stringify({ '*': { input: '1', output: '10', search: '0.01' } })],
     {
@@ -69,4 +71,28 @@ test('a limit of costs counts what the requests of an answer cost that goes on, 
   // Each costs 0.01101: a third would be the last within the limit, and a fourth could pass it.
   expect(ran.asked).toHaveLength(3);
   expect(ran.code).toBe(13);
+});
+
+test('a shared budget is paid for each request of an answer that goes on', async () => {
+  const usage = { input_tokens: 10, output_tokens: 100 };
+  let left = 2;
+  const budget = join(scratchFolder(), 'team.jsonl');
+  const ran = await runBatch(
+    ['--budget', `${budget}:1`, '--prices', JSON.stringify({ '*': { input: '1', output: '10' } })],
+    {
+      format: 'messages',
+      jobs: [{ id: '1', prompt: 'x', model: 'm', maxTokens: 100 }],
+      answer: () => reply(200, { ...paused, usage, ...(left-- === 0 && { stop_reason: 'end_turn' }) }),
+    },
+  );
+  expect(ran).toMatchObject({ code: 0 });
+  expect(ran.asked).toHaveLength(3);
+  const { spent, sums } = (await summarizeLedger(budget, Date.now())) ?? {};
+  expect([spent, sums?.map(({ requests }) => requests)]).toEqual(['0.00303', [3]]);
+  const lines = readFileSync(budget, 'utf8').trimEnd().split('\n');
+  const written = lines.map((line) => JSON.parse(line) as { type: string; amount: string });
+  const amounts = written.filter(({ type }) => type === 'reserved').map(({ amount }) => Number(amount));
+  // Each sends what came before it, too.
+  expect(amounts[1]).toBeGreaterThan(amounts[0] ?? NaN);
+  expect(amounts[2]).toBeGreaterThan(amounts[1] ?? NaN);
 });

@@ -96,3 +96,20 @@ test('a shared budget is paid for each request of an answer that goes on', async
   expect(amounts[1]).toBeGreaterThan(amounts[0] ?? NaN);
   expect(amounts[2]).toBeGreaterThan(amounts[1] ?? NaN);
 });
+
+test('the tokens of an answer count where the reply that goes on with it cannot be read', async () => {
+  const usage = { input_tokens: 10, output_tokens: 100 };
+  let times = 0;
+  const cut = { status: 200, headers: json, body: '{"type":"mess' };
+  const ran = await runBatch(['--json'], {
+    format: 'messages',
+    jobs: [{ id: '1', prompt: 'x', model: 'm', maxTokens: 100 }],
+    answer: () => (times++ === 0 ? reply(200, { ...paused, usage }) : cut),
+  });
+  expect(ran.asked).toHaveLength(2);
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    failed: 1,
+    usage: { inputTokens: 10, outputTokens: 100 },
+    failures: [{ error: { class: 'incomplete', billed: 'yes' } }],
+  });
+});

@@ -189,6 +189,7 @@ function named(text: string, { cwd, port }: { cwd: string; port: number }): stri
     .replaceAll(/"boot":"[^"]*",?/g, '')
     .replaceAll(/"results":[1-9]\d*/g, '"results":BYTES')
     .replaceAll(/"at":\d+/g, '"at":TIME')
+    .replaceAll(/"basis":"[\da-f]{16}"/g, '"basis":"DIGEST"')
     .replaceAll(/gateway-cli-\d{8}T\d{6}-[\da-f]{8}/g, 'gateway-cli-TIME-RANDOM')
     .replaceAll(/models\/[\da-f]{16}\.json/g, 'models/HASH.json')
     .replaceAll(/\d{4}-\d\d-\d\d-\d{4}/g, 'DATE')

@@ -94,3 +94,27 @@ test('knows a job that is sent again by what it is built from then', async ({ se
   await batch(['--redo', 'a', '--accept-changes']);
   expect(server.bodies).toHaveLength(3);
 });
+
+test('takes from a result the variables that its row has no more, though all other rows are as they were', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  const other = { id: 'b', prompt: 'q', vars: { note: 'same' } };
+  folder.jobs({ id: 'a', prompt: 'p', vars: { note: 'old' } }, other);
+  await batch();
+  folder.jobs({ id: 'a', prompt: 'p' }, other);
+  expect((await batch()).stderr).toContain('new variables of 1 job');
+  expect(folder.lines('results.jsonl').find(({ id }) => id === 'a')).not.toHaveProperty('vars');
+  expect(server.bodies).toHaveLength(2);
+});
+
+test('says in each run how many costs are unknown, though no row is built', async ({ server, folder, batch }) => {
+  const content = { role: 'model', parts: [{ text: 'x' }] };
+  server.answer = () => ({ body: { candidates: [{ content, finishReason: 'STOP' }] } });
+  folder.jobs({ id: 'a', prompt: 'p' });
+  for (let times = 1; times <= 2; times++)
+    expect((await batch(['--prices', '{"m":{"input":1,"output":1}}'])).stderr).toContain(
+      '1 done\nthe cost of 1 job is unknown\n',
+    );
+});

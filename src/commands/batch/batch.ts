@@ -181,7 +181,7 @@ export async function runJobFile(
   await noteResume(batch);
   let stop: Stop | undefined;
   try {
-    if (places && (facts.hasVars || plan.moves.length > 0)) await updateVars(batch, places);
+    if (places && ((facts.hasVars && facts.hasBuilt) || plan.moves.length > 0)) await updateVars(batch, places);
     stop = await send(batch, hooks);
   } catch (error) {
     return failBatch(batch, error);
@@ -407,7 +407,7 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   const error: unknown = stop === 'signal' ? context.signal.reason : await judgeCounts(counts, stop, batch);
   const document = summarize(batch, counts, error);
   await saveSummary(batch, document);
-  await context.ui.note(describeCounts(counts, countKept(state.failures)));
+  await context.ui.note(describeCounts(counts, countKept(state)));
   const waiting = describeWaiting(batch);
   if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.facts.hasPrices);
@@ -525,7 +525,7 @@ async function judgeCounts(
   const hints = [await keptHint(counts, state.beganAt), nextHint, budget && seeSpent(budget)];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
-  return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts, countKept(state.failures))}`, {
+  return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts, countKept(state))}`, {
     hint: hints.filter((line) => line !== undefined).join('\n'),
     ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
     ...(done > 0 && !isOpen && { billed: 'yes' }),

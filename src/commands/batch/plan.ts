@@ -40,6 +40,8 @@ export interface BatchPlanFacts {
   hasPrices: boolean;
   /** Some job has variables. */
   hasVars: boolean;
+  /** Some job was built, whose result can have other variables than it has now. */
+  hasBuilt: boolean;
 }
 
 /** Jobs that are sent of one command, with one model, to one place. */
@@ -53,7 +55,7 @@ export interface JobKind {
 
 export function emptyFacts(): BatchPlanFacts {
   const edited = { ids: [], jobs: 0, billed: 0, most: [] };
-  return { edited, kinds: new Map(), hasPrices: false, hasVars: false };
+  return { edited, kinds: new Map(), hasPrices: false, hasVars: false, hasBuilt: false };
 }
 
 interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
@@ -92,6 +94,8 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       lineErrors.throwIfAny();
       if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
       redo.requireAll();
+      // Jobs that are not built have no price checked.
+      facts.hasPrices ||= [...plan.gateways.values()].some(({ settings }) => Object.keys(settings.prices).length > 0);
       await checkGateways(plan, batch.jobs, context);
       const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane.value));
       if (lanes.has('batch') || flags.wait === false || flags.poll !== undefined) requireOneLane(lanes, flags);
@@ -151,8 +155,9 @@ export function createPriceCheck(
 /** Counts a job for those who read the plan. */
 function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, facts: BatchPlanFacts): void {
   const { id, command, values } = job;
-  if (prepared === undefined) return;
   facts.hasVars ||= isObject(values['vars']);
+  if (prepared === undefined) return;
+  facts.hasBuilt = true;
   if (decision !== 'run') return;
   const { operation, settings, bound } = prepared;
   const { model } = operation;

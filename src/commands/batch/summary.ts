@@ -65,9 +65,11 @@ export function describeFailures(
   return more > 0 ? [...lines, `and ${more} more; see ${results}`] : lines;
 }
 
-/** How many jobs have their answers in recovery files: they are paid, and could not be written into the folder. */
-export function countKept(failures: SummaryFacts['failures']): number {
-  return [...failures.values()].filter((error) => error.class === 'not-written').length;
+/** How many unknown jobs have their answers in recovery files: they are paid, and could not be written into the folder. */
+export function countKept({ failures, index }: Pick<BatchState, 'failures' | 'index'>): number {
+  const isUnknown = (row: number): boolean =>
+    ['sent', 'unknown'].includes(index.stateOf(row)) && !index.has(row, 'atService');
+  return [...failures].filter(([id, error]) => error.class === 'not-written' && isUnknown(index.find(id))).length;
 }
 
 /** The known cost, and how many jobs have an unknown one. Empty if no cost is known and no job has a price. */

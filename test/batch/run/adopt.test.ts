@@ -107,6 +107,22 @@ test.for([
   },
 );
 
+test('a job that failed because a file could not be written is none of the unknown ones whose replies are kept', async ({
+  folder,
+  batch,
+}) => {
+  folder.jobs(...manyJobs(3));
+  await batch();
+  loseEnd(folder);
+  const error = { class: 'not-written', message: 'a file cannot be read or written', billed: 'yes' };
+  const ends = folder.lines('journal.jsonl');
+  folder.writeLines(
+    'out/journal.jsonl',
+    ends.map((end) => (end['id'] === 'p1' && end['type'] === 'done' ? { ...end, type: 'failed', error } : end)),
+  );
+  expect((await batch()).stderr).toContain('batch-failed: 1 done, 1 failed, 1 unknown (may have been billed)\n');
+});
+
 test('of two kept replies of a job the newer one is its result', async ({ folder, batch }) => {
   folder.jobs(...manyJobs(3));
   await batch();

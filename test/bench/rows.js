@@ -24,7 +24,7 @@ export const major = process.versions.node.split('.')[0] ?? '';
  * @property {(medians: Medians) => Figures} read
  */
 
-/** @typedef {'wallMs' | 'firstMs' | 'peakMiB' | 'p99Ms' | 'bytes' | 'packages'} Metric */
+/** @typedef {'wallMs' | 'firstMs' | 'cpuMs' | 'peakMiB' | 'p99Ms' | 'bytes' | 'packages'} Metric */
 
 /** @param {Medians} medians @param {string} experiment @param {string} side @param {Metric} metric */
 function pick(medians, experiment, side, metric) {
@@ -136,10 +136,10 @@ const batch = {
 
 /**
  * What grows with its work and no faster: the quotient of two sides at each of three sizes, of which the greatest counts.
- * @param {Pick<Row, 'id' | 'what' | 'against'> & { atMost: number, sizes: [string, string, string] }} row names of experiments
+ * @param {Pick<Row, 'id' | 'what' | 'against'> & { atMost: number, sizes: [string, string, string], metric?: Metric }} row names of experiments
  * @returns {Row}
  */
-function atEachSize({ sizes, atMost, ...row }) {
+function atEachSize({ sizes, metric = 'wallMs', atMost, ...row }) {
   return {
     ...row,
     unit: 'x',
@@ -147,8 +147,8 @@ function atEachSize({ sizes, atMost, ...row }) {
     atMost: () => atMost,
     needs: sizes,
     read: (medians) => {
-      const walls = (/** @type {string} */ side) => sizes.map((size) => pick(medians, size, side, 'wallMs'));
-      const [products, rivals] = [walls('product'), walls('rival')];
+      const times = (/** @type {string} */ side) => sizes.map((size) => pick(medians, size, side, metric));
+      const [products, rivals] = [times('product'), times('rival')];
       const quotients = products.map((product, at) => product / (rivals[at] ?? Number.NaN));
       const also = sizes.map((size, at) => `${size} ${quotients[at]?.toFixed(2)}`).join(', ');
       return {
@@ -293,6 +293,14 @@ export const rows = [
     what: 'batch of 64 x 20 MiB pictures, 16 at once, peak memory',
     from: 'batch-images',
     atMost: 150,
+  }),
+  atEachSize({
+    id: 'batch-collected',
+    what: "results of a service's batch of 20,000 texts, processor time",
+    against: 'the same sent live',
+    atMost: 0.9,
+    sizes: ['collected-1000', 'collected-5000', 'collected-20000'],
+    metric: 'cpuMs',
   }),
   ...[1, 8, 30].map((processes) =>
     ratio({

@@ -21,6 +21,7 @@ export const measuresMemory = existsSync(gnuTime);
  * @property {number} wallMs from spawning to the end of its output
  * @property {number} firstMs from spawning to the first byte on stdout
  * @property {number} peakMiB greatest resident memory of the program, or of the greatest one of a pipe
+ * @property {number} cpuMs processor time, where memory is measured
  * @property {string} stdout
  */
 
@@ -31,7 +32,7 @@ export const measuresMemory = existsSync(gnuTime);
  * @returns {Promise<Run>}
  */
 export async function runChild(argv, { env, cwd, peakFile, onChunk }) {
-  const [command = '', ...args] = peakFile === undefined ? argv : [gnuTime, '-f', '%M', '-o', peakFile, ...argv];
+  const [command = '', ...args] = peakFile === undefined ? argv : [gnuTime, '-f', '%M %U %S', '-o', peakFile, ...argv];
   const pipe = openPipe(cwd);
   const start = performance.now();
   const child = spawn(command, args, { env, cwd, stdio: ['ignore', pipe.writeEnd, 'pipe'] });
@@ -57,14 +58,16 @@ export async function runChild(argv, { env, cwd, peakFile, onChunk }) {
   return {
     wallMs,
     firstMs,
-    peakMiB: peakFile === undefined ? Number.NaN : readPeak(peakFile),
+    ...(peakFile === undefined ? { peakMiB: Number.NaN, cpuMs: Number.NaN } : readUsage(peakFile)),
     stdout: Buffer.concat(out).toString(),
   };
 }
 
 /** @param {string} file */
-function readPeak(file) {
-  return Number(readFileSync(file, 'utf8').trim().split('\n').at(-1)) / 1024;
+function readUsage(file) {
+  const last = readFileSync(file, 'utf8').trim().split('\n').at(-1) ?? '';
+  const [peak = NaN, user = NaN, system = NaN] = last.split(' ').map(Number);
+  return { peakMiB: peak / 1024, cpuMs: (user + system) * 1000 };
 }
 
 /**

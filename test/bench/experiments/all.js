@@ -1,4 +1,4 @@
-import { batchOf, pictureBatch, sharedFiles } from './batches.js';
+import { batchOf, collectedBatch, pictureBatch, sharedFiles } from './batches.js';
 import { gallery } from './gallery.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
@@ -22,6 +22,9 @@ export const experiments = {
   'batch-2000': batchOf(2000, 13),
   'batch-20000': batchOf(20_000, 1),
   'batch-images': pictureBatch,
+  'collected-1000': collectedBatch(1000),
+  'collected-5000': collectedBatch(5000),
+  'collected-20000': collectedBatch(20_000),
   'recorded-200': recorded(200),
   'recorded-2000': recorded(2000),
   'recorded-20000': recorded(20_000),

@@ -67,6 +67,30 @@ export const pictureBatch = {
 };
 
 /**
+ * The results of a service's batch of so many texts, beside as many that are sent live.
+ * @param {number} jobs @returns {Experiment}
+ */
+export function collectedBatch(jobs) {
+  return {
+    rounds: 1,
+    command: 'batch',
+    memory: true,
+    sides: {
+      product: (lab) =>
+        withJobs(lab, jobs, async (file, folder) => {
+          const words = ['batch', file, '-o', folder, '--lane', 'batch', '--format', 'completions', '--poll', '1s'];
+          await lab.product([...words, '--no-wait'], { scene: 'service' });
+          return lab.product(words, { scene: 'service', memory: true });
+        }),
+      rival: (lab) =>
+        withJobs(lab, jobs, (file, folder) =>
+          lab.product(['batch', file, '-o', folder, '--concurrency', '32'], { memory: true }),
+        ),
+    },
+  };
+}
+
+/**
  * A dry run of rows that share a schema, a paper of 8 MiB and a picture, beside one of as many rows without files.
  * @param {number} rows @returns {Experiment}
  */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** @typedef {import('../lab.js').Lab} Lab */
 /** @typedef {import('../run-child.js').Run} Run */
-/** @typedef {Partial<Record<'wallMs' | 'firstMs' | 'peakMiB' | 'p50Ms' | 'p99Ms' | 'bytes' | 'packages', number>>} Sample */
+/** @typedef {Partial<Record<'wallMs' | 'firstMs' | 'cpuMs' | 'peakMiB' | 'p50Ms' | 'p99Ms' | 'bytes' | 'packages', number>>} Sample */
 /** @typedef {(lab: Lab) => Promise<Sample>} Side */
 /**
  * @typedef {object} Experiment
@@ -47,8 +47,8 @@ export async function bareNode(lab, memory = false) {
 }
 
 /** @param {Run} run @returns {Sample} */
-export function sampleOf({ wallMs, firstMs, peakMiB }) {
-  return { wallMs, firstMs, peakMiB };
+export function sampleOf({ wallMs, firstMs, cpuMs, peakMiB }) {
+  return { wallMs, firstMs, cpuMs, peakMiB };
 }
 
 /** @param {Lab} lab @param {string} scene */

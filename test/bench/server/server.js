@@ -3,6 +3,7 @@
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { text } from 'node:stream/consumers';
 import {
   delta,
   manyWords,
@@ -15,6 +16,7 @@ import {
   streamHead,
   streamTail,
 } from './bodies.js';
+import { answerService } from './service.js';
 
 /** Bytes handed to the socket at once. */
 const sliceSize = 64 * 1024;
@@ -110,6 +112,8 @@ const server = createServer(async (request, reply) => {
   const [, scene = '', amount = ''] = /^\/([a-z]+)(?:-(\d+))?\//.exec(request.url ?? '') ?? [];
   const send = scenes[scene];
   try {
+    if (scene === 'service')
+      return void reply.end(answerService(`${request.method} ${request.url}`, await text(request)));
     const received = await countBytes(request);
     if (send) await send({ reply, received, amount: Number(amount) });
     else reply.writeHead(404).end();

@@ -100,7 +100,7 @@ async function scanSession(
   let last: { number: number; isMessage: boolean } | undefined;
   let isOpen = false;
   try {
-    for await (const lines of readFileLines(path, { leavesOut }))
+    for await (const lines of readFileLines(path, { maxBytes: Number.POSITIVE_INFINITY, leavesOut }))
       for (const { text, number, bytes, whole: hasBreak } of lines) {
         // Only the last line can be one that a crash cut.
         if (last?.isMessage === false) throw noSession(path, last.number);

@@ -170,6 +170,7 @@ describe('a job that uses the result of another one', () => {
     await batch();
     const told =
       '2 jobs keep what they made of an earlier result; to make those again too: --accept-changes: last, epilogue\n';
+    expect((await batch(['--redo', 'chapter,outline,title', '--dry-run'])).stdout).toContain(told);
     for (let times = 1; times <= 2; times++) {
       server.bodies.length = 0;
       const again = await batch(['--redo', 'chapter,outline,title']);

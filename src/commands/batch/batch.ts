@@ -557,14 +557,14 @@ async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutco
     ...left,
     `${sentBefore(plan)} sent before`,
   ].join(', ');
-  const edited = describeEdited(told);
+  const [edited, stale] = [describeEdited(told), describeStale(plan)];
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
   const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
   const lines = [
     counts,
     ...(made ? [made] : []),
     ...kinds.map(describeKind),
-    ...(edited === undefined ? [] : [edited]),
+    ...[edited, stale].filter((line) => line !== undefined),
   ];
   lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(plan, source)] : []));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));

@@ -161,6 +161,35 @@ function atEachSize({ sizes, metric = 'wallMs', atMost, ...row }) {
   };
 }
 
+const endedSizes = [1000, 10_000, 100_000].map((size) => `ended-${size}`);
+
+/**
+ * A command on a folder whose jobs have ended, beside one pass over its lines: at the greatest of three sizes, for the start of a
+ * program is most of a small one.
+ * @param {string} side @param {string} what @returns {Row}
+ */
+function endedRows(side, what) {
+  return {
+    id: `ended-${side === 'product' ? 'again' : side}`,
+    what: `${what} of 100,000 jobs that have ended, processor time`,
+    against: 'a JSON.parse of each line',
+    unit: 'x',
+    raw: 'ms',
+    atMost: () => 2,
+    needs: endedSizes,
+    read: (medians) => {
+      const quotients = endedSizes.map(
+        (size) => pick(medians, size, side, 'cpuMs') / pick(medians, size, 'rival', 'cpuMs'),
+      );
+      const last = endedSizes.at(-1) ?? '';
+      const peaks = endedSizes.map((size) => pick(medians, size, side, 'peakMiB').toFixed(0));
+      const also = `${endedSizes.map((size, at) => `${size} ${quotients[at]?.toFixed(2)}`).join(', ')}; ${peaks.join(', ')} MiB`;
+      const [product, rival] = [pick(medians, last, side, 'cpuMs'), pick(medians, last, 'rival', 'cpuMs')];
+      return { value: product / rival, product, rival, also };
+    },
+  };
+}
+
 /** @type {Row} */
 const longBatch = {
   id: 'batch-20000',
@@ -330,6 +359,11 @@ export const rows = [
     atMost: 3,
     sizes: ['files-200', 'files-2000', 'files-20000'],
   }),
+  endedRows('status', '`batch status`'),
+  endedRows('export', '`batch export`'),
+  endedRows('product', 'the same `batch` again'),
+  // 150 MiB in all.
+  peak({ id: 'sessions-peak', what: '`sessions list`, 20 of 20 MB, peak memory', from: 'sessions', atMost: 110 }),
   wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB', atMost: 1500 }),
   packed({
     id: 'tarball',

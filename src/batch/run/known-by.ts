@@ -141,13 +141,20 @@ function chooseIds(
 }
 
 /** The jobs of a file with the ids by which their folder knows them. */
-export async function* withKnownIds(
+export function withKnownIds(
   jobs: AsyncGenerator<Job, void>,
   { knownIds }: Pick<BatchState, 'knownIds'>,
 ): AsyncGenerator<Job, void> {
+  return knownIds === undefined ? jobs : renameJobs(jobs, knownIds);
+}
+
+async function* renameJobs(
+  jobs: AsyncGenerator<Job, void>,
+  knownIds: ReadonlyMap<number, string>,
+): AsyncGenerator<Job, void> {
   let place = 0;
   for await (const job of jobs) {
-    const id = knownIds?.get(++place);
+    const id = knownIds.get(++place);
     yield id === undefined
       ? job
       : { ...job, id, fileId: job.id, ...(job.lineId && { lineId: numberedId.exec(id)?.[1] ?? job.lineId }) };

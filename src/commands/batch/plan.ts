@@ -193,6 +193,7 @@ function openRedo(flags: BatchFlags, batch: Pick<Batch, 'jobs' | 'state'>) {
      * by no number has that of its row too.
      */
     names({ id, lineId, fileId }: Job, row: number): boolean {
+      if (wanted.size === 0) return false;
       const names = [id, lineId, findIdNumber(id) === undefined ? fileId : undefined].filter(
         (name) => name !== undefined && wanted.has(name),
       ) as string[];

@@ -1,4 +1,5 @@
 import { batchOf, collectedBatch, pictureBatch, sharedFiles } from './batches.js';
+import { ended, sessionsList } from './ended.js';
 import { gallery } from './gallery.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
@@ -34,6 +35,10 @@ export const experiments = {
   'files-200': sharedFiles(200),
   'files-2000': sharedFiles(2000),
   'files-20000': sharedFiles(20_000),
+  'ended-1000': ended(1000),
+  'ended-10000': ended(10_000),
+  'ended-100000': ended(100_000),
+  sessions: sessionsList,
   gallery,
   tarball,
 };

@@ -47,6 +47,8 @@ export interface JobSource {
   jobs(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
 
+type LineReader = (line: Line) => Job | undefined | Promise<Job>;
+
 /** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
 export async function openJobs(words: readonly string[], flags: SourceFlags, context: Context): Promise<JobSource> {
   const path = requireJobs(words, flags);
@@ -74,7 +76,9 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
           if (line.isTooLong) throw usageError(`line ${line.number} is longer than 256 MiB`);
           let jobs: Job[] = [];
           try {
-            const job = await read(line);
+            const found = read(line);
+            // To wait for each of a million lines takes longer than to read them.
+            const job = found instanceof Promise ? await found : found;
             if (job) jobs = expandJob(job, variations, rules.file);
             if (job) commands.add(job.command);
           } catch (error) {
@@ -98,10 +102,7 @@ export async function openJobStream(flags: SourceFlags, context: Context): Promi
   return readJobStream(context.stdin.claim('jobs', { quiet: true }), read);
 }
 
-async function* readJobStream(
-  chunks: AsyncIterable<Uint8Array>,
-  read: (line: Line) => Promise<Job | undefined>,
-): AsyncGenerator<StreamedJob, void> {
+async function* readJobStream(chunks: AsyncIterable<Uint8Array>, read: LineReader): AsyncGenerator<StreamedJob, void> {
   for await (const line of arrivingLines(chunks)) {
     const { number, text } = line;
     try {
@@ -121,22 +122,20 @@ async function* readJobStream(
  * Reads lines of jobs, or of prompts; undefined for an empty one. A `.prompt.yml` is replaced by what it says; a model that was
  * typed for the whole batch wins. Throws GatewayError usage with file and line.
  */
-function createLineReader(
-  rules: JobRules,
-  { prompts, model }: SourceFlags,
-  context: Context,
-): (line: Line) => Promise<Job | undefined> {
+function createLineReader(rules: JobRules, { prompts, model }: SourceFlags, context: Context): LineReader {
   const read = prompts === undefined ? readJobLine : readPromptLine;
   const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
-  return async ({ text, number, isUtf8 }) => {
-    if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
-    const job = read(text, number, rules);
-    if (!job || !isPromptYaml(String(job.values['promptFile'] ?? ''))) return job;
+  const withPromptFile = async (job: Job, number: number): Promise<Job> => {
     const typed = { ...(model !== undefined && { model }), ...job.values };
     const values = await withPromptYaml([], typed, silent, job.command).catch((error: unknown) => {
       throw atLine(rules.file, number, error);
     });
     return { ...job, values: { ...values } };
+  };
+  return ({ text, number, isUtf8 }) => {
+    if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
+    const job = read(text, number, rules);
+    return job && isPromptYaml(String(job.values['promptFile'] ?? '')) ? withPromptFile(job, number) : job;
   };
 }
 

@@ -30,6 +30,8 @@ const groups = [
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
   { name: 'columns', test: own('terminal/(?:break-lines|markdown|live-markdown|live-text|frame|wrap|table-columns)') },
   { name: 'images', test: own('cli/output/save-images') },
+  // Else the bitmaps of previews would be in the gateway's file, and each command would load all of that.
+  { name: 'preview', test: own('(?:cli/output|images)/preview|images/pixels/bitmap') },
   { name: 'gateway', test: own('gateway/.*') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
   { name: 'chat', test: own('commands/chat/chat') },

@@ -95,6 +95,30 @@ test('knows a job that is sent again by what it is built from then', async ({ se
   expect(server.bodies).toHaveLength(3);
 });
 
+test('gives a result the variables of its row where the run that wrote it was killed before its end was in the journal', async ({
+  folder,
+  batch,
+}) => {
+  const write = (note: string): void => folder.jobs({ id: 'a', prompt: 'p', vars: { note } });
+  write('first');
+  await batch();
+  const before = folder.read('out/results.jsonl');
+  write('second');
+  await batch(['--redo', 'a']);
+  folder.write('out/results.jsonl', before + folder.read('out/results.jsonl'));
+  const journal = folder.lines('journal.jsonl');
+  folder.writeLines(
+    'out/journal.jsonl',
+    journal.slice(
+      0,
+      journal.findLastIndex(({ type }) => type === 'done'),
+    ),
+  );
+  write('first');
+  expect((await batch()).stderr).toContain('new variables of 1 job');
+  expect(folder.lines('results.jsonl').at(-1)).toMatchObject({ vars: { note: 'first' } });
+});
+
 test('takes from a result the variables that its row has no more, though all other rows are as they were', async ({
   server,
   folder,

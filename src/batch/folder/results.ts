@@ -181,6 +181,7 @@ function applyLostEnd(row: number, end: JobRecord, state: BatchState): void {
   const wasAtService = index.has(row, 'atService');
   index.mark(row, 'atService', false);
   applyEnd(row, end.type as 'done', end, state);
+  index.setBasis(row, end.basis);
   if (wasAtService) {
     countCost(end, state, end.bound);
     countPaid(end, state, end.bound);

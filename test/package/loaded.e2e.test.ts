@@ -58,6 +58,14 @@ test.each([
   expect(modules.includes('crypto')).toBe(own.includes('library'));
 });
 
+test.each(['__complete zsh -- text --m', 'help batch', 'sessions list'])('%s loads no gateway', async (words) => {
+  const server = await startScriptedServer();
+  const { names } = await loadedBy(words, server);
+  await server.close();
+  expect(names).toContain('shared');
+  expect(names).not.toContain('gateway');
+});
+
 test('the library loads nothing of the commands', async () => {
   const server = await startScriptedServer();
   const library = await loadedBy('', server, `-e 'require("${root}/dist/index.js")'`);

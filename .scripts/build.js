@@ -68,19 +68,22 @@ const withExtensions = {
 };
 
 // V8 of Node 20 gives each object of `{ ...a, b, c }` a hidden class of its own: 5 µs and 1.6 kB where others take a tenth, some
-// sixty times a job of a batch. With a spread of nothing before it, which means the same, it takes the way of `{ b, c, ...a }`.
+// sixty times a job of a batch. With a spread of nothing before it, which means the same, ours take the way of `{ b, c, ...a }`.
 const withSharedClasses = {
   name: 'with-shared-classes',
-  // After minifying, which would leave out a spread of nothing.
+  transform(code, id) {
+    if (!own('.*').test(id) || id.includes('node_modules')) return undefined;
+    const places = listLeadingSpreads(parseAst(code, { lang: 'ts' }));
+    const starts = [0, ...places.toSorted((a, b) => a - b)];
+    return starts.map((start, at) => code.slice(start, starts[at + 1])).join(unknownNothing);
+  },
+  // The minifier would leave out a spread that it knows to be of nothing.
   generateBundle(_, bundle) {
-    for (const chunk of Object.values(bundle)) {
-      if (chunk.type !== 'chunk') continue;
-      const places = listLeadingSpreads(parseAst(chunk.code, { sourceType: 'script' }));
-      const starts = [0, ...places.toSorted((a, b) => a - b)];
-      chunk.code = starts.map((start, at) => chunk.code.slice(start, starts[at + 1])).join('...null,');
-    }
+    for (const chunk of Object.values(bundle)) chunk.code = chunk.code?.replaceAll(unknownNothing, '...null,');
   },
 };
+
+const unknownNothing = '...globalThis.nothing,';
 
 /** Where objects begin with a spread that is not all of them. */
 function listLeadingSpreads(node) {

@@ -116,6 +116,11 @@ test('a key nearly right is answered with the right one', () => {
   expect(said(() => readJobLine('{"promt":"x"}', 3, rules))).toBe('did you mean: "prompt"');
   expect(said(() => readJobLine('{"prompt":"x","max_tokens":5}', 3, rules))).toBe('did you mean: "maxTokens"');
   expect(said(() => readDefaults({ aspct: '1:1' }))).toBe('did you mean: "aspect"');
+  // With $ before it, it would be left out unseen.
+  expect(said(() => readJobLine('{"command":"image gen","schema":"s"}', 3, rules))).toContain(
+    'a key is a request flag',
+  );
+  expect(said(() => readDefaults({ $schema: {} }))).toBe('that of an answer is "schema"');
   expect(said(() => readJobLine('{"prompt":"x","baseUrl":"http://x"}', 3, rules))).toContain(
     'flags of the whole batch',
   );

@@ -25,6 +25,7 @@ test.each<[JsonObject, boolean]>([
   [{ command: 'image edit', prompt: 'gray', image: 'a.png' }, true],
   [{ command: 'chat', messages: [{ role: 'user', content: 'hi' }], stream: true, metadata: { user_id: 'ci' } }, true],
   [{ id: 1.5 }, false],
+  [{ prompt: 'hi', $schema: { type: 'object' } }, false],
   [{ promt: 'hi' }, false],
   [{ command: 'audio' }, false],
   [{ command: 'text', aspect: '1:1' }, false],

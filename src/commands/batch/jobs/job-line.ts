@@ -106,7 +106,8 @@ export function atLine(file: string, line: number, error: unknown): unknown {
  * template variables (`hasBlanks`) are checked when these are filled.
  */
 export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
-  const { command, $schema: _schema, ...values } = object;
+  const { command, $schema, ...values } = object;
+  requireLink($schema);
   for (const key of Object.keys(values)) {
     const rule = jobCommands.map((name) => own(jobKeys[name], key)).find((found) => found !== undefined);
     if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));
@@ -129,7 +130,8 @@ export function requireUsed({ values }: Defaults, commands: ReadonlySet<JobComma
 }
 
 function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job {
-  const { id, command, name } = object;
+  const { id, command, name, $schema } = object;
+  requireLink($schema);
   const chosen = command === undefined ? defaults.command : readCommand(command);
   const table = jobKeys[chosen];
   const values: Record<string, unknown> = {};
@@ -181,6 +183,12 @@ function readCommand(value: JsonValue): JobCommand {
   throw usageError(`"command" must be one of ${jobCommands.join(', ')}, not ${JSON.stringify(value).slice(0, 60)}`);
 }
 
+/** Throws GatewayError usage for what is meant as the schema of the answer: it would be left out unseen. */
+function requireLink($schema: JsonValue = ''): void {
+  if (typeof $schema === 'string') return;
+  throw usageError('"$schema" is where the schema of jobs is', 'that of an answer is "schema"');
+}
+
 function readId(value: JsonValue | undefined, line: number): string {
   if (value === undefined) return String(line);
   const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
@@ -208,7 +216,8 @@ export function unknownKey(key: string): string {
 }
 
 export function keysHint(key: string, ...tables: readonly FlagTable[]): string {
-  const near = closest(key, [...jobFields, ...tables.flatMap((table) => Object.keys(table))]);
+  const fields = [...jobFields].filter((field) => field !== '$schema');
+  const near = closest(key, [...fields, ...tables.flatMap((table) => Object.keys(table))]);
   if (near !== undefined) return `did you mean: "${near}"`;
   return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
-import { findPastedEnd, isWhole } from '../formats/base-path.ts';
+import { findPastedEnd, hasVersionInBase } from '../formats/base-path.ts';
 import { findNamedFormat, isOpenAiFormat } from '../formats/named-format.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
 import {
@@ -61,7 +61,7 @@ const corrections: Readonly<Record<string, Correction>> = {
     },
     apply(request, behindBase) {
       const { behindBase: before, ...rest } = request;
-      if (!isWhole(request.format) || (before ?? '') === behindBase) return request;
+      if (!hasVersionInBase(request.format) || (before ?? '') === behindBase) return request;
       return (behindBase === '' ? rest : { ...request, behindBase }) as typeof request;
     },
     tell(lesson, { baseUrl: { origin, pathname } }) {

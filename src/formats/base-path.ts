@@ -13,14 +13,14 @@ const pasted: Readonly<Record<FormatName, RegExp>> = (() => {
 const version = /\/v\d+[a-z\d]*(?:\/openai)?$/;
 
 /** Whether a base URL has the version in a format, and not the path of each operation. */
-export function isWhole(format: FormatName): boolean {
+export function hasVersionInBase(format: FormatName): boolean {
   return format === 'completions' || format === 'responses';
 }
 
 /** What is wrong at the end of a base URL: it is cut, since the paths of the operations have it. */
 export function findPastedEnd(basePath: string, format: FormatName): string | undefined {
   const operation = pasted[format].exec(basePath)?.[0];
-  return operation ?? (isWhole(format) ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
+  return operation ?? (hasVersionInBase(format) ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
 }
 
 /** The same in words, for a URL; undefined if nothing is cut. */
@@ -33,7 +33,7 @@ const openaiOperation = /\/(?:chat\/completions|v\d+\/(?:completions|responses|i
 
 /** Throws GatewayError usage for a base URL that ends with an operation of OpenAI's, in a format that has none of them. */
 export function refuseOtherOperation({ pathname }: URL, format: FormatName): void {
-  const [end] = (!isWhole(format) && openaiOperation.exec(pathname.replace(/\/$/, ''))) || [];
+  const [end] = (!hasVersionInBase(format) && openaiOperation.exec(pathname.replace(/\/$/, ''))) || [];
   if (end === undefined) return;
   const other = end.endsWith('/responses') ? 'responses' : 'completions';
   throw usageError(
@@ -67,7 +67,7 @@ export interface Placed {
  */
 export function placeOperation(base: BasePath, path: string, format: FormatName): Placed {
   const cut = base.path.slice(0, base.path.length - (findPastedEnd(base.path, format)?.length ?? 0));
-  if (!isWhole(format) || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
+  if (!hasVersionInBase(format) || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
   const { own, behind = '' } = base;
   const isOwn = own !== undefined && `${own}/`.startsWith(`${cut}/`);
   // A whole operation that was pasted says that there is no version.

@@ -240,17 +240,17 @@ function moveEffort(from: Body, to: Body): Body {
   let body = to;
   for (const field of encodedEffortFields) {
     const path = field.split('.');
-    body = setAt(body, path, valueAt(from, path));
+    body = setField(body, path, getField(from, path));
   }
   return body;
 }
 
-function valueAt(body: Body, [key = '', ...rest]: readonly string[]): BodyValue | undefined {
-  return rest.length === 0 ? body[key] : valueAt(getBodyObject(body, key), rest);
+function getField(body: Body, [key = '', ...rest]: readonly string[]): BodyValue | undefined {
+  return rest.length === 0 ? body[key] : getField(getBodyObject(body, key), rest);
 }
 
-function setAt(body: Body, [key = '', ...rest]: readonly string[], value: BodyValue | undefined): Body {
-  const inner = rest.length === 0 ? value : unlessEmpty(setAt(getBodyObject(body, key), rest, value));
+function setField(body: Body, [key = '', ...rest]: readonly string[], value: BodyValue | undefined): Body {
+  const inner = rest.length === 0 ? value : unlessEmpty(setField(getBodyObject(body, key), rest, value));
   if (inner !== undefined) return { ...body, [key]: inner };
   const { [key]: _, ...others } = body;
   return others;

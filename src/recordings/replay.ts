@@ -20,7 +20,7 @@ import { describeRequest, type RequestKey } from './request-key.ts';
  * GatewayError usage if no recording matches, bad-reply if one cannot be read.
  */
 export async function openReplay(folder: string): Promise<Fetch> {
-  const take = await openIndex(folder, isWhole);
+  const take = await openIndex(folder, isWholeFile);
   return async (request, { signal, onSent }) => {
     signal.throwIfAborted();
     const path = await take(await describeRequest(request), signal);
@@ -185,7 +185,7 @@ async function playRecording(
 }
 
 /** Whether a recording can be read to its end. */
-async function isWhole(path: string): Promise<boolean> {
+async function isWholeFile(path: string): Promise<boolean> {
   let last: RecordingLine | undefined;
   try {
     for await (const line of readRecording(path)) last = line;

@@ -102,7 +102,7 @@ async function otherBody({ segments, bytes }: RequestBody): Promise<string> {
     else if (segment.file) for await (const block of readUpload(segment)) sum.update(block);
     else sum.update(await uploadText(segment));
   }
-  return digestText(bytes, sum.digest('hex'));
+  return describeBytes(bytes, sum.digest('hex'));
 }
 
 async function uploadText(upload: Upload): Promise<string> {
@@ -113,7 +113,7 @@ async function uploadText(upload: Upload): Promise<string> {
     if (isShort) blocks.push(block);
     else sum.update(block);
   }
-  return isShort ? Buffer.concat(blocks).toString('base64') : digestText(upload.bytes, sum.digest('hex'));
+  return isShort ? Buffer.concat(blocks).toString('base64') : describeBytes(upload.bytes, sum.digest('hex'));
 }
 
 async function* readUpload({ source }: Upload): AsyncGenerator<Uint8Array> {
@@ -179,7 +179,7 @@ function canonicalJson(value: JsonValue, depth = 0): string {
 }
 
 /** Replaces bytes that are too long to show: `sha256sum` of the file gives the same digest. */
-function digestText(bytes: number, sha256: string): string {
+function describeBytes(bytes: number, sha256: string): string {
   return `<${bytes} bytes, sha256 ${sha256}>`;
 }
 
@@ -200,5 +200,5 @@ function shortenBase64(text: string): string {
   const bytes = Buffer.from(data, 'base64');
   // Another encoding of the same bytes is another request.
   if (bytes.toString('base64') !== data) return text;
-  return prefix + digestText(bytes.length, sha256(bytes));
+  return prefix + describeBytes(bytes.length, sha256(bytes));
 }

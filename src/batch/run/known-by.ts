@@ -82,7 +82,7 @@ export function findKnown(
     else if (find(id) >= 0) take(stray, [find(id)]);
     if (!isNumbered || rowOf.has(stray) || previous === undefined) continue;
     const number = numberedId.exec(toKnownId(previous.id) ?? '')?.[2];
-    const row = number === undefined ? -1 : find(withNumber(id, Number(number) + (previous.line === line ? 0 : 1)));
+    const row = number === undefined ? -1 : find(renumberId(id, Number(number) + (previous.line === line ? 0 : 1)));
     if (row >= 0) take(stray, [row]);
   }
 
@@ -129,12 +129,12 @@ function chooseIds(
       const { id, isNumbered } = stray;
       const before = known.get(stray);
       const kept = before === undefined ? undefined : `${withoutVariation(before)}${variedBy(id)}`;
-      const likeRow = number === undefined ? id : withNumber(id, number);
+      const likeRow = number === undefined ? id : renumberId(id, number);
       const wanted = kept ?? (mustGiveWay ? undefined : likeRow);
       if (!isNumbered) give(stray, id);
       else if (wanted !== undefined && (wanted === before || !isTaken(wanted))) give(stray, wanted);
       else if (!mustGiveWay && !isTaken(id)) give(stray, id);
-      else give(stray, withNumber(id, (other ??= ++last)));
+      else give(stray, renumberId(id, (other ??= ++last)));
     }
   }
   return found;
@@ -174,6 +174,6 @@ function groupRows<Key>(keys: ArrayLike<Key>): Map<Key, number[]> {
 }
 
 /** `row-000007` with the number 51 is `row-000051`. */
-function withNumber(id: string, number: number): string {
+function renumberId(id: string, number: number): string {
   return id.replace(/\d+/, (digits) => String(number).padStart(digits.length, '0'));
 }

@@ -165,7 +165,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
       hint: 'name another folder with -o',
       sent: 'no',
     });
-  if (changed.jobs > 0 && !isChosen(planning)) throw changedError(changed.ids, changed.jobs, changed);
+  if (changed.jobs > 0 && !areChangesChosen(planning)) throw changedError(changed.ids, changed.jobs, changed);
   plan.leftStale = [...planning.stale];
   return plan;
 }
@@ -174,7 +174,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
  * Whether all jobs that were changed use a result which is made again together with some that use it: who named those has chosen among
  * them, and the others stay as they are.
  */
-function isChosen({ changed, plan, redone, stale, state: { index } }: Planning): boolean {
+function areChangesChosen({ changed, plan, redone, stale, state: { index } }: Planning): boolean {
   const chosen = new Set<string>();
   for (const [id, parents] of plan.parents)
     if (redone.has(index.find(id)))

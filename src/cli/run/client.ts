@@ -9,7 +9,7 @@ import {
 } from '../../client/index.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
-import { isWhole } from '../../formats/base-path.ts';
+import { hasVersionInBase } from '../../formats/base-path.ts';
 import { byAuthUse } from '../../formats/format.ts';
 import type { AuthUse } from '../../formats/types.ts';
 import { type AuthForm, isOwnHost } from '../../vendors/services.ts';
@@ -53,7 +53,7 @@ async function openKnownLessons(
   { io }: Context,
 ): Promise<KeptLessons | undefined> {
   const isPlayed = (flags.record ?? flags.replay) !== undefined && !isCache(flags);
-  const isTaught = isWhole(format.value) && !offline.value && !isPlayed;
+  const isTaught = hasVersionInBase(format.value) && !offline.value && !isPlayed;
   return isTaught && baseUrl ? openLessons(baseUrl.value, profile?.value, io.now) : undefined;
 }
 

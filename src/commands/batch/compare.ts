@@ -85,7 +85,7 @@ export async function sumBy(
   for await (const row of jobs) {
     const value = parseVariedId(row.id, variations)?.variation.values[key];
     const name = typeof value === 'string' ? value : JSON.stringify(value ?? '');
-    byValue.set(name, addRow(byValue.get(name) ?? noSums, row));
+    byValue.set(name, addRowToSums(byValue.get(name) ?? noSums, row));
   }
   const rows = Array.from(byValue, ([value, { costs, ...sums }]): ReportRow => {
     const [cost, ...others] = costs;
@@ -107,7 +107,7 @@ function toSumColumn(name: string): Column {
   return { name, cell: ({ vars }) => vars?.[name] as string | number | undefined };
 }
 
-function addRow(sums: Sums, { state, answer, usage = {}, cost, durationMs = 0 }: ReportRow): Sums {
+function addRowToSums(sums: Sums, { state, answer, usage = {}, cost, durationMs = 0 }: ReportRow): Sums {
   return {
     ...sums,
     jobs: sums.jobs + 1,

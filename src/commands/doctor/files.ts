@@ -73,11 +73,11 @@ async function listPlaces(io: Pick<Io, 'env' | 'cwd'>): Promise<Place[]> {
     [tmpdir(), 'copies of pipes, and what a run needs until its end', asking],
   ];
   return Promise.all(
-    places.map(async ([path, holds, writtenBy]) => ({ path, holds, writtenBy, exists: await isThere(path) })),
+    places.map(async ([path, holds, writtenBy]) => ({ path, holds, writtenBy, exists: await fileExists(path) })),
   );
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function fileExists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined;
 }
 

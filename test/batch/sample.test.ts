@@ -26,6 +26,23 @@ test('--limit sends a sample, says what is left, and the same command sends the 
   expect([...server.counts.values()]).toEqual([1, 1, 1, 1, 1]);
 });
 
+test('--limit says how many jobs that were to be sent again it leaves with their earlier answers', async ({
+  batch,
+  folder,
+}) => {
+  folder.jobs(...manyJobs(4));
+  expect((await batch()).code).toBe(0);
+  const redone = await batch(['--redo', 'p1,p2', '--limit', '1']);
+  expect(redone.stderr).toContain('--limit left 1 job as before that was to be sent again: name the next ones');
+  folder.jobs(...manyJobs(4).map((job) => ({ ...job, system: 'edited' })));
+  const edited = await batch(['--accept-changes', '--limit', '1']);
+  expect(edited).toMatchObject({ code: 0 });
+  expect(edited.stderr).toContain(
+    '--limit left 3 jobs as before that were to be sent again: without it, the same command',
+  );
+  expect((await batch(['--accept-changes'])).stderr).not.toContain('--limit left');
+});
+
 test('--estimate tells the cost of what is left from the answers that are there', async ({ batch, folder }) => {
   folder.jobs(...manyJobs(10).map((job) => ({ ...job, maxTokens: 1000 })));
   expect((await batch(['--limit', '2', ...priced])).code).toBe(0);

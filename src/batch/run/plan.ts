@@ -20,6 +20,8 @@ export interface BatchPlan {
   again: number;
   /** Jobs that were never sent, and that the limit leaves for another run. */
   left: number;
+  /** Jobs that were to be sent again, and that the limit leaves as they are. */
+  leftAgain: number;
   /** Jobs of the journal that the file does not name any more. */
   removed: string[];
   /** Jobs of the journal that have another place in the file now, or another id; and how many have another number. */
@@ -55,7 +57,7 @@ interface BatchGateway {
 }
 
 export function emptyPlan(origin: string): BatchPlan {
-  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0 };
+  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0, leftAgain: 0 };
   return {
     ...counts,
     removed: [],
@@ -427,6 +429,7 @@ export function decideOn(
   if (decision !== 'run') return decision;
   if (isHeld || (policy.limit !== undefined && plan.toSend >= policy.limit)) {
     if (known === 'new') plan.left++;
+    else plan.leftAgain++;
     return 'skip';
   }
   plan.toSend++;

@@ -420,8 +420,15 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   if (cut) await context.ui.note(cut);
   if (plan.left > 0)
     await context.ui.note(`--limit left ${formatCount(plan.left, 'job')} unsent: the same command sends the next ones`);
+  if (plan.leftAgain > 0) await context.ui.note(describeLeftAgain(plan, flags));
   await noteFailures(batch, counts);
   return { document, error };
+}
+
+/** Jobs that were to be sent again, and that `--limit` left: their earlier answers are counted as done. */
+function describeLeftAgain({ leftAgain }: BatchPlan, { redo }: EndedBatch['flags']): string {
+  const next = redo ? 'name the next ones with --redo' : 'without it, the same command sends them';
+  return `--limit left ${formatCount(leftAgain, 'job')} as before that ${be(leftAgain, 'was')} to be sent again: ${next}`;
 }
 
 function countInFile({ state, plan }: EndedBatch): Counts {

@@ -86,7 +86,9 @@ export async function summarizeSession(
 }
 
 /** Whether a block of a line is the middle of a long string such as a picture's: nothing else of JSON is so long without these. */
-function isInsideData(block: Buffer): boolean {
+function isInsideData(block: Buffer, before: Buffer): boolean {
+  // It begins in the middle of an escape such as `\u00e9`.
+  if (before.subarray(-6).includes('\\')) return false;
   return !['"', '\\', ',', ' '].some((character) => block.includes(character));
 }
 
@@ -94,7 +96,7 @@ function isInsideData(block: Buffer): boolean {
 async function scanSession(
   path: string,
   onMessage: (message: SessionMessage, end: number) => void,
-  leavesOut?: (block: Buffer) => boolean,
+  leavesOut?: (block: Buffer, before: Buffer) => boolean,
 ): Promise<Pick<StoredSession, 'size' | 'open'> & { torn: boolean; kept: number }> {
   let [size, count, whole, answered] = [0, 0, 0, 0];
   let last: { number: number; isMessage: boolean } | undefined;

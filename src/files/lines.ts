@@ -31,8 +31,8 @@ const lineFeed = 10;
 interface LineOptions {
   from?: number;
   maxBytes?: number;
-  /** Blocks inside a line that its text is to lack. */
-  leavesOut?: ((block: Buffer) => boolean) | undefined;
+  /** Whether the text of a line is to lack a block inside it; `before` is the one that it would follow. */
+  leavesOut?: ((block: Buffer, before: Buffer) => boolean) | undefined;
 }
 
 /**
@@ -79,9 +79,10 @@ async function* splitIntoLines(
       start = end;
     }
     begunBytes += byteLength - start;
+    const before = start === 0 ? begun.at(-1) : undefined;
     // The rest of a line that is too long is counted, and not kept.
     if (begunBytes > maxBytes) begun = [];
-    else if (start === 0 && begun.length > 0 && leavesOut?.(chunk)) continue;
+    else if (before && leavesOut?.(chunk, before)) continue;
     else if (start < byteLength) begun.push(Buffer.from(chunk.subarray(start)));
     yield lines;
   }

@@ -303,3 +303,16 @@ test('list and show agree on sessions whose pictures are longer than what is rea
     });
   expect(await run(['sessions', 'show', 'noise'])).toMatchObject({ code: 2, stderr: noise });
 });
+
+test('list knows a long text without a space that begins after an escape, wherever that is cut', async () => {
+  const block = 256 * 1024;
+  const [head, answer] = ['{"role":"user","content":"', '{"role":"assistant","content":"yes"}\n'];
+  const escape = String.raw`\u00e9`;
+  for (let cut = 1; cut < escape.length; cut++) {
+    const text = `${'x'.repeat(block - head.length - cut)}${escape}${'y'.repeat(2 * block)}`;
+    writeFileSync(join(folder, `cut-${cut}.jsonl`), `${head}${text}"}\n${answer}`);
+  }
+  const { code, stdout, stderr } = await run(['sessions', 'list']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.match(/^cut-\d .* 2 {2}xxx/gm)).toHaveLength(escape.length - 1);
+});

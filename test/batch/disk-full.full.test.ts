@@ -58,6 +58,16 @@ describe.skipIf(isAway)('the disk of a batch is full (needs a mountable tmpfs)',
     expect(server.bodies).toEqual([]);
   });
 
+  test('a page that finds no room is advised elsewhere', async ({ folder, batch }) => {
+    mount('100k');
+    folder.jobs(...manyJobs(2));
+    expect(await batch(['run', 'jobs.jsonl', '-o', join(disk, 'b')])).toMatchObject({ code: 0 });
+    expect(() => writeFileSync(join(disk, 'filler'), Buffer.alloc(1 << 20))).toThrow('ENOSPC');
+    const { code, stderr } = await batch(['gallery', join(disk, 'b')]);
+    expect([code, stderr]).toEqual([12, expect.stringContaining('write the page elsewhere: -o all.html')]);
+    expect(stderr).not.toContain('make room');
+  });
+
   test.for(['100k', '300k'])(
     'on %s pictures that found no room are not done, and each is kept in a file that is named',
     async (size, { server, folder, batch }) => {

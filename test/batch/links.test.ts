@@ -247,6 +247,26 @@ describe('a job that uses the result of another one', () => {
     expect(prompts(server)).toEqual(['Plan a trip', 'Write it: answer to Plan a trip — in 9 words']);
   });
 
+  test('waits for one that has failed also where --limit has room for it: the same command would not send it', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(outline, chapter, title);
+    server.answer = () => ({ status: 400 });
+    expect(await batch()).toMatchObject({ code: 13 });
+    const { code, stderr } = await batch(['--limit', '1']);
+    expect(code).toBe(13);
+    expect(stderr).toContain('2 jobs wait for the result of outline (failed), chapter (not sent yet)\n');
+    expect(stderr).not.toContain('--limit left');
+    expect(stderr).toContain('to send them again: the same command with --retry-failed');
+    server.answer = () => undefined;
+    const sent = await batch(['--limit', '1', '--retry-failed']);
+    expect([sent.code, sent.stderr]).toEqual([0, expect.stringContaining('--limit left 2 jobs unsent')]);
+    expect(await batch(['--limit', '9'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(4);
+  });
+
   test('takes no place of --limit while it waits, and is not sent with a result that another run replaces', async ({
     server,
     folder,

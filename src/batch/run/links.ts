@@ -152,7 +152,10 @@ function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLink
 }
 
 /** Rows of jobs to send whose parents are not all done, or are with an older request than that of now: they wait. */
-export function listWaiting({ plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): Set<number> {
+export function listWaiting(
+  { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>,
+  isDue = (row: number): boolean => index.has(row, 'toSend'),
+): Set<number> {
   const isDone = (row: number): boolean =>
     index.stateOf(row) === 'done' &&
     !plan.leftEdited.has(row) &&
@@ -161,7 +164,7 @@ export function listWaiting({ plan, state: { index } }: Pick<Batch, 'plan' | 'st
   const waiting = new Set<number>();
   for (const [id, parents] of plan.parents) {
     const row = index.find(id);
-    if (index.has(row, 'toSend') && !parents.every((parent) => isDone(index.find(parent)))) waiting.add(row);
+    if (isDue(row) && !parents.every((parent) => isDone(index.find(parent)))) waiting.add(row);
   }
   return waiting;
 }

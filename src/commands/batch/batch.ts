@@ -418,11 +418,17 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   const cut = incompleteStep(counts);
   if (cut) await context.ui.note(cut);
-  if (plan.left > 0)
-    await context.ui.note(`--limit left ${formatCount(plan.left, 'job')} unsent: the same command sends the next ones`);
+  const left = countLeft(plan, counts);
+  if (left > 0)
+    await context.ui.note(`--limit left ${formatCount(left, 'job')} unsent: the same command sends the next ones`);
   if (plan.leftAgain > 0) await context.ui.note(describeLeftAgain(plan, flags));
   await noteFailures(batch, counts);
   return { document, error };
+}
+
+/** Jobs that `--limit` leaves for the next run, without those that wait for results that it will not have either. */
+function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number {
+  return toSend === 0 ? left - waiting : left;
 }
 
 /** Jobs that were to be sent again, and that `--limit` left: their earlier answers are counted as done. */
@@ -433,7 +439,7 @@ function describeLeftAgain({ leftAgain }: BatchPlan, { redo }: EndedBatch['flags
 
 function countInFile({ state, plan }: EndedBatch): Counts {
   const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
-  const waiting = listWaiting({ plan, state }).size;
+  const waiting = listWaitingAtEnd({ plan, state }).size;
   return waiting > 0 ? { ...counts, waiting } : counts;
 }
 
@@ -465,10 +471,17 @@ async function noteEmptyShard({ plan, shard, source, context }: Omit<RunningBatc
   await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
 }
 
+/** Where `--limit` had room and a run could send none, those that it left wait too: the next run could not send them either. */
+function listWaitingAtEnd({ plan, state }: Pick<EndedBatch, 'plan' | 'state'>): Set<number> {
+  const { index } = state;
+  const isLeft = (row: number): boolean => plan.left > 0 && plan.toSend === 0 && index.stateOf(row) === 'new';
+  return listWaiting({ plan, state }, (row) => index.has(row, 'toSend') || isLeft(row));
+}
+
 /** The jobs that others wait for, and what they are. */
 function describeWaiting({ plan, state }: EndedBatch): string | undefined {
   const { index } = state;
-  const waiting = listWaiting({ plan, state });
+  const waiting = listWaitingAtEnd({ plan, state });
   const isEdited = (row: number): boolean => plan.leftEdited.has(row) && index.stateOf(row) === 'done';
   const isOpen = (id: string): boolean => index.stateOf(index.find(id)) !== 'done' || isEdited(index.find(id));
   const waitingIds = [...plan.parents.keys()].filter((id) => waiting.has(index.find(id)));
@@ -511,7 +524,8 @@ async function judgeCounts(
   { flags, state, outdir, context, plan }: EndedBatch,
 ): Promise<GatewayError | undefined> {
   // What `--limit` leaves is no failure; nor is what waits: the jobs that it waits for are counted.
-  const pending = stop === undefined ? counts.pending - plan.left - (counts.waiting ?? 0) : counts.pending;
+  const excused = countLeft(plan, counts) + (counts.waiting ?? 0);
+  const pending = stop === undefined ? counts.pending - excused : counts.pending;
   const submitted = flags.wait === false ? 0 : counts.submitted;
   if (getExitCode({ ...counts, pending, submitted: submitted ?? 0 }) === outcomes.ok.code) return undefined;
   const early = {

@@ -35,7 +35,7 @@ import {
   chooseReportName,
 } from './folders.ts';
 import { warnUnread } from './summary.ts';
-import { usageError, getErrorCode } from '../../errors.ts';
+import { GatewayError, getErrorCode, usageError } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAtomically } from '../../files/temp-file.ts';
@@ -173,7 +173,8 @@ async function writePage({ path, folder }: GalleryPage, write: (file: FileHandle
     await clearDeadParts(folder, await readdir(folder));
     await writeAtomically(path, write, { nonce: partNonce, mode: 0o666 });
   } catch (error) {
-    throw cannotWrite(path, error);
+    if (error instanceof GatewayError) throw error;
+    throw cannotWrite(path, error).withDetails({ hint: 'write the page elsewhere: -o all.html', sent: 'no' });
   }
 }
 

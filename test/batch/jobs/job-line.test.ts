@@ -92,7 +92,7 @@ describe('a mistake names file and line', () => {
     ['a list where one is wanted', '{"prompt":["a","b"]}', '"prompt" is text or a number'],
     ['a word where a switch is', '{"command":"chat","prompt":"x","stream":"no"}', '"stream" is true or false'],
     ['an empty id', '{"id":"","prompt":"x"}', '"id" is text'],
-    ['an id with a control', '{"id":"a\\u001bb","prompt":"x"}', '"id" is text'],
+    ['an id with a control', '{"id":"a\\u001bb","prompt":"x"}', 'without control characters'],
     ['an id that is too long', `{"id":"${'x'.repeat(600)}","prompt":"x"}`, '"id" is text'],
     ['a fraction as id', '{"id":1.5,"prompt":"x"}', '"id" is text'],
     ['a name that leaves the folder', '{"prompt":"x","name":"../x"}', '"name" is a file name without folder'],

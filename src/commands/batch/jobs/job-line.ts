@@ -193,7 +193,7 @@ function readId(value: JsonValue | undefined, line: number): string {
   if (value === undefined) return String(line);
   const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= maxIdBytes && !/\p{Cc}/u.test(id)) return id;
-  throw usageError(`"id" is text of 1 to ${maxIdBytes} bytes, or a whole number`);
+  throw usageError(`"id" is text of 1 to ${maxIdBytes} bytes without control characters, or a whole number`);
 }
 
 /** One segment of a path: it can neither leave images/ nor be hidden there. */

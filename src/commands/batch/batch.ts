@@ -422,8 +422,19 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   if (left > 0)
     await context.ui.note(`--limit left ${formatCount(left, 'job')} unsent: the same command sends the next ones`);
   if (plan.leftAgain > 0) await context.ui.note(describeLeftAgain(plan, flags));
+  const kept = describeKeptVersions(batch);
+  if (kept !== undefined) await context.ui.note(kept);
   await noteFailures(batch, counts);
   return { document, error };
+}
+
+/** With `--accept-changes`, edited jobs that the service still had: what comes answers their version of before. */
+function describeKeptVersions({ flags, plan, state: { index } }: EndedBatch): string | undefined {
+  if (!flags.acceptChanges || flags.retryIncomplete || flags.limit !== undefined) return undefined;
+  const kept = [...plan.leftEdited].filter((row) => index.stateOf(row) === 'done').length;
+  if (kept === 0) return undefined;
+  const what = `${formatCount(kept, 'job')} that ${be(kept, 'was')} edited while the service had ${kept === 1 ? 'it' : 'them'}`;
+  return `${what}: the answer is to the version of before; the same command again sends the new one`;
 }
 
 /** Jobs that `--limit` leaves for the next run, without those that wait for results that it will not have either. */

@@ -197,12 +197,15 @@ test('a stream sends no job that is at the service', async ({ open }) => {
   expect(folder.lines('summary.json')).toMatchObject([{ done: 2 }]);
 });
 
-test('the result of a job that was edited at the service says nothing of the new version', async ({ open }) => {
+test('the result of a job that was edited at the service says nothing of the new version, and the run that there is one', async ({
+  open,
+}) => {
   const { batch, folder } = await open('messages');
   folder.jobs({ id: '1', prompt: 'Hi {{name}}', vars: { name: 'Ada' } });
   expect((await batch(['--no-wait'])).code).toBe(0);
   folder.jobs({ id: '1', prompt: 'Hello {{name}}', vars: { name: 'Eve' }, model: 'm2' });
-  expect((await batch(['--accept-changes'])).code).toBe(0);
+  const ran = await batch(['--accept-changes']);
+  expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining('the same command again sends the new one')]);
   const [result] = folder.lines('results.jsonl');
   expect(result).toMatchObject({
     text: 'answer to Hi Ada',

@@ -39,6 +39,8 @@ export interface BatchPlan {
   ready: Map<string, ReadyJob>;
   /** Rows of jobs that were edited, and are not sent: their results are those of the requests before. */
   leftEdited: Set<number>;
+  /** Rows of jobs that were edited while the service has them. */
+  editedAtService: Set<number>;
   /** Those of them that keep what they made of a result which this run makes again with others that use it. */
   leftStale: readonly string[];
 }
@@ -69,6 +71,7 @@ export function emptyPlan(origin: string): BatchPlan {
     gateways: new Map(),
     ready: new Map(),
     leftEdited: new Set(),
+    editedAtService: new Set(),
     leftStale: [],
   };
 }
@@ -426,6 +429,7 @@ export function decideOn(
   const same = index.requestOf(row) === request && !isStale;
   const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
   const decision = decide({ state: known, same, isRedone, ...marks }, policy);
+  if (decision === 'skip' && marks.atService && !same) plan.editedAtService.add(row);
   if (decision !== 'run') return decision;
   if (isHeld || (policy.limit !== undefined && plan.toSend >= policy.limit)) {
     if (known === 'new') plan.left++;

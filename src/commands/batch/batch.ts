@@ -428,10 +428,9 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   return { document, error };
 }
 
-/** With `--accept-changes`, edited jobs that the service still had: what comes answers their version of before. */
-function describeKeptVersions({ flags, plan, state: { index } }: EndedBatch): string | undefined {
-  if (!flags.acceptChanges || flags.retryIncomplete || flags.limit !== undefined) return undefined;
-  const kept = [...plan.leftEdited].filter((row) => index.stateOf(row) === 'done').length;
+/** Edited jobs whose answers came from the service since: they are to the versions of before. */
+function describeKeptVersions({ plan, state: { index } }: EndedBatch): string | undefined {
+  const kept = [...plan.editedAtService].filter((row) => index.stateOf(row) === 'done').length;
   if (kept === 0) return undefined;
   const what = `${formatCount(kept, 'job')} that ${be(kept, 'was')} edited while the service had ${kept === 1 ? 'it' : 'them'}`;
   return `${what}: the answer is to the version of before; the same command again sends the new one`;

@@ -37,10 +37,10 @@ export interface BatchPlan {
   gateways: Map<string, BatchGateway>;
   /** The first jobs to send, in the order of the file, by their ids: they are not read again to be sent. */
   ready: Map<string, ReadyJob>;
-  /** Rows of jobs that were edited, and are not sent: their results are those of the requests before. */
-  leftEdited: Set<number>;
   /** Rows of jobs that were edited while the service has them. */
   editedAtService: Set<number>;
+  /** Rows of jobs that were edited, and are not sent: their results are those of the requests before. */
+  leftEdited: Set<number>;
   /** Those of them that keep what they made of a result which this run makes again with others that use it. */
   leftStale: readonly string[];
 }

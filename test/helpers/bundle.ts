@@ -4,9 +4,9 @@ import { scratchFolder } from './scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Bundles a module of this repository as CommonJS, so that a process of its own can load it; resolves with the file. */
-export async function bundle(entry: string): Promise<string> {
-  const file = join(scratchFolder(), 'bundle.cjs');
+/** Bundles a module of this repository as CommonJS, so that a process of its own can load it; resolves with the file in `folder`. */
+export async function bundle(entry: string, folder = scratchFolder()): Promise<string> {
+  const file = join(folder, 'bundle.cjs');
   await build({
     input: join(root, entry),
     platform: 'node',

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, vi } from 'vitest';
@@ -186,7 +187,8 @@ function inTurn<Result>(env: Record<string, string>, work: () => Result | Promis
 }
 
 async function inPlace<Result>(task: Task, work: (place: OpenPlace) => Promise<Result>): Promise<Result> {
-  shim ??= bundle('test/torture/shim.ts');
+  // Another test file of the same process may use it after this one has ended.
+  shim ??= bundle('test/torture/shim.ts', mkdtempSync(join(tmpdir(), 'shim-')));
   const preload = await shim;
   const folder = await inTurn({}, scratchFolder);
   const [cwd, temp] = ['work', 'temp'].map((name) => join(folder, name)) as [string, string];

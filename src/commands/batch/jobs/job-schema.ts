@@ -1,7 +1,7 @@
 import { jobCommands } from '../../../batch/index.ts';
 import type { JsonObject } from '../../../json.ts';
 import { describeValue, type FlagTable } from '../../../cli/flags/flag.ts';
-import { jobKeys, jsonKeys } from './job-line.ts';
+import { jobFields, jobKeys, jsonKeys } from './job-line.ts';
 
 /** The JSON Schema of one job, and of the file of `--defaults`, for editors; the build makes job.schema.json of it. */
 export function makeJobSchema(): JsonObject {
@@ -22,7 +22,7 @@ export function makeJobSchema(): JsonObject {
     allOf: jobCommands.map((command) => ({
       if: { properties: { command: { const: command } }, required: ['command'] },
       // oxlint-disable-next-line unicorn/no-thenable -- a key of JSON Schema
-      then: { propertyNames: { enum: ['$schema', 'id', 'command', 'name', ...Object.keys(jobKeys[command])] } },
+      then: { propertyNames: { enum: [...jobFields, ...Object.keys(jobKeys[command])] } },
     })),
   };
 }

@@ -73,5 +73,3 @@ export type { LostEnds, ResultPlaces, ResultReader } from './folder/results.ts';
 export { countJobs, formatCount } from './counts.ts';
 export { findColumns, toReportRow, rowStates } from './row.ts';
 export type { Column, ReportRow, RowState } from './row.ts';
-export { arrivingLines, readBlocks, readLines } from '../files/lines.ts';
-export type { Line } from '../files/lines.ts';

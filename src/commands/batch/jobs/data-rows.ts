@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
-import { readLines } from '../../../batch/index.ts';
+import { readLines } from '../../../files/lines.ts';
 import { notUtf8, openLineFile, readFileText } from './lines.ts';
 import { usageError } from '../../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, findClosingQuote, tooDeepWords } from '../../../json.ts';

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { readBlocks } from '../../../batch/index.ts';
+import { readBlocks } from '../../../files/lines.ts';
 import type { Context } from '../../../cli/context.ts';
 import { quoteWord } from '../../../cli/flags/flag.ts';
 import { isStdin, unreadableFile } from '../../../cli/input/input-files.ts';

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { arrivingLines, type Job, type JobCommand, type Line, readLines } from '../../../batch/index.ts';
+import type { Job, JobCommand } from '../../../batch/index.ts';
+import { arrivingLines, type Line, readLines } from '../../../files/lines.ts';
 import {
   atLine,
   type Defaults,

@@ -134,7 +134,8 @@ export function readLedgerHead(fd: number, path: string): string {
   const bytes = Buffer.alloc(headBytes);
   const bytesRead = readSync(fd, bytes, 0, headBytes, 0);
   const head = bytes.toString('latin1', 0, bytesRead);
-  if (head.startsWith(beginning) || beginning.startsWith(head.replace(/\n[^]*/, ''))) return head;
+  const [line = ''] = head.split('\n', 1);
+  if (line.startsWith(beginning) || beginning.startsWith(line)) return head;
   throw usageError(`${path} is not a budget of this version`, 'name another file for the budget');
 }
 

@@ -148,7 +148,7 @@ export async function readErrorBytes(body: HttpReply['body']): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, end) => (timer = setTimeout(end, errorBodyMs)));
+  const timeout = new Promise<never>((_, reject) => (timer = setTimeout(reject, errorBodyMs)));
   try {
     while (bytes < errorBodyBytes) {
       const next = await Promise.race([iterator.next(), timeout]);
@@ -238,7 +238,7 @@ export function decideRetry(failed: {
   if (attempt > retriesFor(outcome, policy) || !isRetryable(outcome, policy))
     return { retry: false, retryAfterMs: hint };
   const left = policy.maxWaitMs - failed.waitedMs;
-  if ((hint ?? 0) > left) return { retry: false, retryAfterMs: hint, overBudget: true };
+  if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, overBudget: true };
   const waitMs = retryDelay(attempt, hint, failed.random);
   if (waitMs <= left) return { retry: true, waitMs };
   return hint === undefined ? { retry: false } : { retry: true, waitMs: left };

@@ -169,7 +169,7 @@ describe('a job that uses the result of another one', () => {
     folder.jobs(last, epilogue, chapter, outline, title);
     await batch();
     const told =
-      '2 jobs keep what they made of an earlier result; to make those again too: --accept-changes: last, epilogue\n';
+      '2 jobs keep what they made of an earlier result: last, epilogue; to make those again too: --accept-changes\n';
     expect((await batch(['--redo', 'chapter,outline,title', '--dry-run'])).stdout).toContain(told);
     for (let times = 1; times <= 2; times++) {
       server.bodies.length = 0;

@@ -33,12 +33,12 @@ test('--limit says how many jobs that were to be sent again it leaves with their
   folder.jobs(...manyJobs(4));
   expect((await batch()).code).toBe(0);
   const redone = await batch(['--redo', 'p1,p2', '--limit', '1']);
-  expect(redone.stderr).toContain('--limit left 1 job as before that was to be sent again: name the next ones');
+  expect(redone.stderr).toContain('--limit left 1 job with its earlier answer, to be sent again: name the next ones');
   folder.jobs(...manyJobs(4).map((job) => ({ ...job, system: 'edited' })));
   const edited = await batch(['--accept-changes', '--limit', '1']);
   expect(edited).toMatchObject({ code: 0 });
   expect(edited.stderr).toContain(
-    '--limit left 3 jobs as before that were to be sent again: without it, the same command',
+    '--limit left 3 jobs with their earlier answers, to be sent again: without it, the same command',
   );
   expect((await batch(['--accept-changes'])).stderr).not.toContain('--limit left');
 });

@@ -16,7 +16,8 @@ const groupSize = 1000;
 
 /**
  * Gives the results of earlier runs the variables that their jobs have now: a column that no text uses can be added or edited
- * without another request, and reports show it. The plan gets what the journal is to say of them. Returns their number. Throws GatewayError not-written or batch-locked.
+ * without another request, and reports show it. The plan gets what the journal is to say of them. Returns their number. Throws
+ * GatewayError not-written or batch-locked.
  */
 export async function refreshVars(
   { jobs, state, plan, outdir, lock, host }: Batch,

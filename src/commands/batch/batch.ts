@@ -321,8 +321,9 @@ function describeStale({ leftStale: ids }: BatchPlan): string | undefined {
   if (ids.length === 0) return undefined;
   const more = ids.length > maxShown ? ` and ${ids.length - maxShown} more` : '';
   const [keep, they] = ids.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
-  const what = `${formatCount(ids.length, 'job')} ${keep} what ${they} made of an earlier result`;
-  return `${what}; to make those again too: --accept-changes: ${ids.slice(0, maxShown).join(', ')}${more}`;
+  const named = `${ids.slice(0, maxShown).join(', ')}${more}`;
+  const what = `${formatCount(ids.length, 'job')} ${keep} what ${they} made of an earlier result: ${named}`;
+  return `${what}; to make those again too: --accept-changes`;
 }
 
 /** Jobs that have another place or another id in the file, and are the same. */
@@ -444,7 +445,8 @@ function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number
 /** Jobs that were to be sent again, and that `--limit` left: their earlier answers are counted as done. */
 function describeLeftAgain({ leftAgain }: BatchPlan, { redo }: EndedBatch['flags']): string {
   const next = redo ? 'name the next ones with --redo' : 'without it, the same command sends them';
-  return `--limit left ${formatCount(leftAgain, 'job')} as before that ${be(leftAgain, 'was')} to be sent again: ${next}`;
+  const their = leftAgain === 1 ? 'its earlier answer' : 'their earlier answers';
+  return `--limit left ${formatCount(leftAgain, 'job')} with ${their}, to be sent again: ${next}`;
 }
 
 function countInFile({ state, plan }: EndedBatch): Counts {

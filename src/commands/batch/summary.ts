@@ -163,7 +163,7 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
   return `${formatCount(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
 }
 
-/** At most this many jobs without their images are named. */
+/** At most this many jobs are named that `--redo` makes again. */
 const maxRedone = 50;
 
 function redoStep(ids: readonly string[]): string {

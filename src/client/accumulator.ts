@@ -12,7 +12,7 @@ import {
   finishResult,
   openBlock,
 } from './arriving-reply.ts';
-import { createTextFilter, type TextFilter } from './text-files.ts';
+import { createTextFilter, mayBeginFile } from './text-files.ts';
 
 /** Makes one result of the events of one reply, and says what each means to a reader. */
 export function createAccumulator(options: Pick<ArrivingReply, 'model' | 'maxCandidates' | 'store'>) {
@@ -178,8 +178,7 @@ function beginBlock(
   arriving.length += estimateSize(raw);
   candidate.blocks.push(block);
   candidate.open.set(index ?? -candidate.blocks.length, block);
-  if (block.kind === 'text' && block.text !== '')
-    block.text = getTextFilter(block, candidate, arriving).take(block.text);
+  if (block.kind === 'text') block.text = takeText(block.text, block, candidate, arriving);
   if (block.data !== undefined) keepBlob({ mimeType: block.mimeType, data: block.data }, candidate, arriving);
   if (block.position === undefined) return held;
   const begun: StreamDelta = { type: 'block-start', block: block.position, blockType: block.kind };
@@ -203,7 +202,7 @@ function addText(
     block = candidate.blocks.at(-1) as Block;
     block.isImplicit = index === undefined;
   }
-  const kept = type === 'text' ? getTextFilter(block, candidate, arriving).take(text) : text;
+  const kept = type === 'text' ? takeText(text, block, candidate, arriving) : text;
   block.text += kept;
   if (block.position !== undefined && kept !== '') deltas.push(textDelta(block, kept, block.position));
   return deltas;
@@ -213,15 +212,18 @@ function textDelta({ kind }: Block, text: string, block: number): StreamDelta {
   return { type: kind === 'thinking' ? 'thinking' : 'text', text, block };
 }
 
-function getTextFilter(
+/** The part of a text that may be kept now. A filter begins where a file can begin. */
+function takeText(
+  text: string,
   block: Block,
   { index, filesInText: files }: ArrivingCandidate,
-  arriving: ArrivingReply,
-): TextFilter {
-  const { filters, store, waiting } = arriving;
-  const filter = filters.get(block) ?? createTextFilter(store, index, { waiting, files });
+  { filters, store, waiting }: ArrivingReply,
+): string {
+  const open = filters.get(block);
+  if (open === undefined && !mayBeginFile(text)) return text;
+  const filter = open ?? createTextFilter(store, index, { waiting, files });
   filters.set(block, filter);
-  return filter;
+  return filter.take(text);
 }
 
 /** Gives out the text of a block that its filter held back. */

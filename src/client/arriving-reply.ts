@@ -173,7 +173,7 @@ export function finishResult(arriving: ArrivingReply): Answer {
   result.stopSequence = first?.said.sequence;
   result.stopDetails = first?.said.details;
   result.warnings.push(...arriving.warnings, ...otherModelWarnings(result));
-  const sources = collectSources(arriving.sources, first?.blocks ?? []);
+  const sources = arriving.sources.length > 0 && collectSources(arriving.sources, first?.blocks ?? []);
   if (sources) result.sources = sources;
   result.complete = endedWell(result);
   if (surplus.size > 0) {

@@ -5,7 +5,7 @@ import { readFailedReply } from '../formats/failure.ts';
 import { readCostHeader } from '../formats/told-cost.ts';
 import { badReply, jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
-import { type Base64Diversion, divertBase64 } from '../scan/json-scan.ts';
+import { type Base64Diversion, divertBase64, divertedLength } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';
 import { readErrorBytes } from '../transport/retry.ts';
 import type { HttpReply } from '../transport/types.ts';
@@ -114,9 +114,24 @@ export async function* readDeltas(
   options: ReadOptions,
   format: Format,
 ): AsyncGenerator<StreamDelta[], Answer> {
+  // From here on: to parse and decode a large reply takes long, too.
+  const watch = createWatch(options.endOf);
   try {
-    const answer = yield* readBody(reply, options, format);
-    return { ...answer, error: answer.error && withRequest(answer.error, reply) };
+    const reader = openReader(reply, options, format);
+    const begun = await peek(reply.body).catch((error: unknown) => {
+      if (isCut(error)) return { cut: error };
+      throw error;
+    });
+    if ('cut' in begun) return { result: emptyResult(options.model), error: withRequest(begun.cut, reply) };
+    const { head, chunks } = begun;
+    const read = looksLikeSse(head) ? readStream : readWhole;
+    const cut = yield* read({ ...reply, body: chunks }, reader);
+    const over = await watch();
+    // A stream that said why it ends is whole: the time ran out while its connection was left open.
+    const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
+    const { result, error, unfinished } = finishReading(reply, reader, { cut, late });
+    if (!reader.isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
+    return { result, error: error && withRequest(error, reply), ...(unfinished && { unfinished }) };
   } catch (error) {
     throw withRequest(error, reply);
   }
@@ -130,33 +145,6 @@ interface ReplyReader {
   options: ReadOptions;
   /** Its deltas were passed on as they came. */
   isStreamed: boolean;
-}
-
-async function* readBody(
-  reply: HttpReply,
-  options: ReadOptions,
-  format: Format,
-): AsyncGenerator<StreamDelta[], Answer> {
-  // From here on: to parse and decode a large reply takes long, too.
-  const watch = createWatch(options.endOf);
-  const reader = openReader(reply, options, format);
-  const begun = await peek(reply.body).catch((error: unknown) => {
-    if (isCut(error)) return { cut: error };
-    throw error;
-  });
-  if ('cut' in begun) return { result: emptyResult(options.model), error: begun.cut };
-  const { head, chunks } = begun;
-  const isStream = looksLikeSse(head);
-  const cut = isStream
-    ? yield* readStream({ ...reply, body: chunks }, reader)
-    : yield* readWhole({ ...reply, body: chunks }, reader);
-  const over = await watch();
-  // A stream that said why it ends is whole: the time ran out while its connection was left open.
-  const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
-  const answer = finishReading(reply, reader, { cut, late });
-  const { text } = answer.result;
-  if (!reader.isStreamed && text !== '') yield [{ type: 'text', text, block: 0 }];
-  return answer;
 }
 
 function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadOptions, format: Format): ReplyReader {
@@ -199,17 +187,8 @@ async function* readWhole(
   const body = await readDiverted(reply.body, reader.store);
   const lines = jsonLines(body.text);
   if (lines) return yield* readStream({ ...reply, body: streamEvents(lines, body.cut) }, reader);
-  return readJsonReply(body, reply, reader);
-}
-
-async function readJsonReply(
-  body: ReadText,
-  reply: HttpReply,
-  { format, decoder, accumulator }: ReplyReader,
-): Promise<GatewayError | undefined> {
-  const { value, cut } = parseReply(body, reply, format.name);
-  if (isBare(value) && cut) return cut;
-  return readValue(value, cut, { decoder, accumulator });
+  const { value, cut } = parseReply(body, reply, reader.format.name);
+  return isBare(value) && cut ? cut : readValue(value, cut, reader);
 }
 
 async function readValue(
@@ -323,15 +302,16 @@ async function* untilCut(body: AsyncIterable<Uint8Array>, broken: { by?: Gateway
 
 /** Reads a body whose long Base64 strings go to the store; what is left is small. Throws bad-reply, not-written, or the abort. */
 export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Base64Diversion): Promise<ReadText> {
+  const iterator = chunks[Symbol.asyncIterator]();
   const parts: Uint8Array[] = [];
   let bytes = 0;
   let cut: GatewayError | undefined;
   try {
-    for await (const part of divertBase64(chunks, store)) {
-      bytes += part.byteLength;
-      if (bytes > maxBytes)
-        throw new GatewayError('bad-reply', `the reply is larger than ${maxBytes} bytes`, { sent: 'yes' });
-      parts.push(new Uint8Array(part));
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+      parts.push(Uint8Array.from(next.value));
+      bytes += next.value.byteLength;
+      // A shorter body has no string that goes to the store.
+      if (bytes >= divertedLength) await divertParts(parts, iterator, store);
     }
   } catch (error) {
     if (!isCut(error)) throw error;
@@ -340,6 +320,21 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
   const whole = Buffer.concat(parts);
   const damage = cut || isUtf8(whole) ? undefined : badReply('the reply is not UTF-8');
   return { text: new TextDecoder().decode(whole), cut, damage };
+}
+
+/** Reads on to the end, and leaves of all parts what does not go to the store. */
+async function divertParts(
+  parts: Uint8Array[],
+  iterator: AsyncIterator<Uint8Array>,
+  store: Base64Diversion,
+): Promise<void> {
+  let bytes = 0;
+  for await (const part of divertBase64(rest(parts.splice(0), iterator), store)) {
+    bytes += part.byteLength;
+    if (bytes > maxBytes)
+      throw new GatewayError('bad-reply', `the reply is larger than ${maxBytes} bytes`, { sent: 'yes' });
+    parts.push(new Uint8Array(part));
+  }
 }
 
 /** Whether the connection ended before the reply did. */

@@ -13,7 +13,6 @@ const mostSearches = 1000;
 
 /** The sources of a text, which the blocks hold: each once, in the order in which they are cited, and then those that are not. */
 export function collectSources(noted: readonly NotedSource[], blocks: readonly Block[]): Source[] | undefined {
-  if (noted.length === 0) return undefined;
   const begins = new Map<Block, number>();
   let text = '';
   for (const block of blocks) {

@@ -27,6 +27,14 @@ interface FoundFiles {
   files: ResultImage[];
 }
 
+/** `![`, `](` or `data:`, or the beginning of one at the end of the text. */
+const fileBeginning = /!(?:\[|$)|\](?:\(|$)|d(?:$|a(?:$|t(?:$|a(?:$|:))))/i;
+
+/** Whether a text can hold the beginning of a file: a filter takes any other as it is. */
+export function mayBeginFile(text: string): boolean {
+  return fileBeginning.test(text);
+}
+
 /** A data URL may span deltas, never blocks. */
 export function createTextFilter(store: ImageStore, candidate: number, { waiting, files }: FoundFiles): TextFilter {
   const splitter = new DataUrlSplitter();

@@ -36,9 +36,12 @@ export interface Base64Diversion {
   open(): Promise<DivertedString>;
 }
 
+/** Base64 of fewer characters stays in the JSON. */
+export const divertedLength = 16 * 1024;
+
 /** How a body is scanned. */
 export interface ScanOptions {
-  /** Base64 of fewer characters stays in the JSON (default 16 KiB). */
+  /** Base64 of fewer characters stays in the JSON (default `divertedLength`). */
   threshold?: number | undefined;
   /** The threshold of data URLs in the text of events, which is short unless a whole image is one delta (default 256 KiB). */
   deltaThreshold?: number | undefined;
@@ -120,7 +123,7 @@ class Scanner {
   /** Bytes before this position were passed on. */
   #from = 0;
 
-  constructor({ threshold = 16 * 1024, deltaThreshold = 256 * 1024, mode, maxDepth = 10_000 }: ScanOptions) {
+  constructor({ threshold = divertedLength, deltaThreshold = 256 * 1024, mode, maxDepth = 10_000 }: ScanOptions) {
     this.#threshold = threshold;
     this.#deltaThreshold = deltaThreshold;
     this.#nesting = new Nesting(maxDepth);

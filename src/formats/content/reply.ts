@@ -29,9 +29,7 @@ const done = '[DONE]';
  * content, an array of pieces, a `response` wrapper.
  */
 export function createContentDecoder(head: ReplyHead): Decoder {
-  let calls: CallJoiner | undefined;
-  const readGrounding = createGroundingReader();
-  const joiner = (): CallJoiner => (calls ??= createCallJoiner());
+  const readers: Readers = {};
   const reasons = new Map<number, boolean>();
   let first: unknown;
   let isRead = false;
@@ -43,7 +41,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     const tier = head.headers[tierHeader];
     const said: ReplyEvent[] = !isRead && tier !== undefined ? [{ type: 'tier', tier }] : [];
     isRead ||= pieces.length > 0;
-    const events = [...said, ...pieces.flatMap((piece) => replyEvents(piece, { calls: joiner, readGrounding }))];
+    const events = [...said, ...pieces.flatMap((piece) => replyEvents(piece, readers))];
     for (const event of events) {
       if (event.type === 'candidate')
         reasons.set(event.candidate ?? 0, reasons.get(event.candidate ?? 0) || !!event.reason);
@@ -62,7 +60,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     whole(json) {
       const events = read(Array.isArray(json) ? json : [json]);
       if (!isRead) throw foreignReply(json, 'content');
-      events.push(...(calls?.end() ?? []));
+      events.push(...(readers.calls?.end() ?? []));
       // An array is a stream without `alt=sse`: it lacks its last piece where no reason came.
       if (Array.isArray(json) && progress() === 'open') events.push({ type: 'broken', error: withoutReason() });
       return events;
@@ -79,7 +77,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     },
     end() {
       if (!isRead && first !== undefined) throw foreignReply(first, 'content');
-      const open = calls?.end() ?? [];
+      const open = readers.calls?.end() ?? [];
       return progress() === 'open' ? open : [...open, { type: 'end' }];
     },
     get progress() {
@@ -106,10 +104,10 @@ function isReply(json: JsonObject): boolean {
   return replyKeys.some((key) => field(json, key) !== undefined);
 }
 
-/** What reads a reply piece by piece. */
+/** What reads piece by piece what most replies do not have. */
 interface Readers {
-  calls: () => CallJoiner;
-  readGrounding: ReturnType<typeof createGroundingReader>;
+  calls?: CallJoiner;
+  readGrounding?: ReturnType<typeof createGroundingReader>;
 }
 
 function replyEvents(json: JsonObject, readers: Readers): ReplyEvent[] {
@@ -138,12 +136,13 @@ function readModelStatus(status: JsonObject): Omit<ModelEnd, 'model'> {
   };
 }
 
-function candidateEvents(raw: JsonObject, position: number, { calls, readGrounding }: Readers): ReplyEvent[] {
+function candidateEvents(raw: JsonObject, position: number, readers: Readers): ReplyEvent[] {
   const content = objectField(raw, 'content') ?? {};
   const candidate = numberField(raw, 'index') ?? position;
   const token = textField(raw, 'continuationToken');
+  const isGrounded = objectField(raw, 'groundingMetadata') ?? objectField(raw, 'urlContextMetadata');
   return [
-    ...(listField(content, 'parts') ?? []).flatMap((part) => partEvents(part, candidate, calls)),
+    ...(listField(content, 'parts') ?? []).flatMap((part) => partEvents(part, candidate, readers)),
     {
       type: 'candidate',
       candidate,
@@ -153,30 +152,35 @@ function candidateEvents(raw: JsonObject, position: number, { calls, readGroundi
       message: textField(raw, 'finishMessage'),
       ratings: listField(raw, 'safetyRatings'),
     },
-    ...(candidate === 0 ? readGrounding(raw) : []),
+    ...(candidate === 0 && isGrounded ? (readers.readGrounding ??= createGroundingReader())(raw) : []),
     ...(candidate === 0 && token ? [{ type: 'continuation', token } as const] : []),
   ];
 }
 
 /** What one part of a candidate holds. A part should hold one thing; where it holds text beside another, both come out. */
-function partEvents(raw: JsonValue, candidate: number, calls: () => CallJoiner): ReplyEvent[] {
+function partEvents(raw: JsonValue, candidate: number, readers: Readers): ReplyEvent[] {
   if (!isObject(raw)) return [];
   const isThought = field(raw, 'thought') === true;
   const text = textField(raw, 'text');
   const signature = textField(raw, 'thoughtSignature');
-  const piece = callPiece(raw);
+  const call = objectField(raw, 'functionCall');
+  const inline = objectField(raw, 'inlineData');
+  const code = objectField(raw, 'executableCode') ?? objectField(raw, 'codeExecutionResult');
   const events: ReplyEvent[] = text === undefined ? [] : [{ type: isThought ? 'thinking' : 'text', text, candidate }];
-  if (piece) return [...events, ...calls().add({ ...piece, signature }, candidate)];
-  const other = blobEvent(raw, candidate, isThought) ?? codeEvent(raw, candidate);
+  if (call) {
+    readers.calls ??= createCallJoiner();
+    return [...events, ...readers.calls.add({ ...toCallPiece(call), signature }, candidate)];
+  }
+  const blob =
+    inline && blobEvent(inline, { draft: isThought, ...(signature !== undefined && { signature }), candidate });
+  const other = blob ?? (code && codeEvent(code, candidate));
   // No later turn has the code that the service ran, so its signature is not kept.
   if (other) events.push(other);
   else if (signature !== undefined) events.push({ type: 'signature', signature, candidate });
   return events;
 }
 
-function callPiece(raw: JsonObject): CallPiece | undefined {
-  const call = objectField(raw, 'functionCall');
-  if (!call) return undefined;
+function toCallPiece(call: JsonObject): CallPiece {
   return {
     id: textField(call, 'id'),
     name: textField(call, 'name'),
@@ -188,14 +192,9 @@ function callPiece(raw: JsonObject): CallPiece | undefined {
 }
 
 /** Code that the service ran, or what it printed, as Markdown: both were paid for. */
-function codeEvent(raw: JsonObject, candidate: number): ReplyEvent | undefined {
-  const code = objectField(raw, 'executableCode');
-  const result = objectField(raw, 'codeExecutionResult');
-  if (!code && !result) return undefined;
-  const [text, language] = code
-    ? [textField(code, 'code'), textField(code, 'language')]
-    : [result && textField(result, 'output'), undefined];
-  return { type: 'code', text: fenced(text ?? '', language ?? ''), candidate };
+function codeEvent(code: JsonObject, candidate: number): ReplyEvent {
+  const text = textField(code, 'code') ?? textField(code, 'output') ?? '';
+  return { type: 'code', text: fenced(text, textField(code, 'language') ?? ''), candidate };
 }
 
 function fenced(text: string, language: string): string {
@@ -205,14 +204,13 @@ function fenced(text: string, language: string): string {
   return `\n\n${fence}${word}\n${text.replace(/\n$/, '')}\n${fence}\n\n`;
 }
 
-function blobEvent(raw: JsonObject, candidate: number, draft: boolean): ReplyEvent | undefined {
-  const inline = objectField(raw, 'inlineData');
-  const data = inline && textField(inline, 'data');
+function blobEvent(
+  inline: JsonObject,
+  facts: Pick<Extract<ReplyEvent, { type: 'blob' }>, 'draft' | 'signature' | 'candidate'>,
+): ReplyEvent | undefined {
+  const data = textField(inline, 'data');
   // Empty is absent, as null is.
-  if (!inline || data === undefined || data === '') return undefined;
-  const signature = textField(raw, 'thoughtSignature');
-  const signed = signature === undefined ? {} : { signature };
-  return { type: 'blob', mimeType: textField(inline, 'mimeType'), data, draft, ...signed, candidate };
+  return data ? { type: 'blob', mimeType: textField(inline, 'mimeType'), data, ...facts } : undefined;
 }
 
 /** Counts of usageMetadata as the gateway gave them: outputTokens without thinking, cachedInputTokens within inputTokens (formats 2). */

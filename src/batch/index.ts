@@ -15,11 +15,13 @@ export type {
   Batch,
   BatchHooks,
   BatchHost,
+  BatchJobs,
   BatchPolicy,
   Counts,
   Job,
   JobCommand,
   JobError,
+  JobLinks,
   JobOutcome,
   JobOutput,
   JobReply,
@@ -36,7 +38,7 @@ export { digestRequest, digestText, hashId, toHex, isInShard } from './digest.ts
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
-export { linkJobs, listWaiting } from './run/links.ts';
+export { openLinks, listWaiting } from './run/links.ts';
 export { findIdNumber, withKnownIds } from './run/known-by.ts';
 export { changedError, decideOn, emptyPlan, requireMatch } from './run/plan.ts';
 

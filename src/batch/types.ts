@@ -30,7 +30,9 @@ export interface Job {
   isNumbered?: boolean;
   /** The id that it has in the file, if its folder knows it by another one. */
   fileId?: string;
-  /** The jobs whose results it uses: its names for them, and what they are known by. */
+  /** Its names for the jobs whose results it uses, if there are any. */
+  names?: readonly string[];
+  /** These jobs: its names for them, and what they are known by. */
   parents?: readonly { name: string; id: string; request: string }[];
   /** From 1. */
   line: number;
@@ -354,19 +356,22 @@ export interface BatchJobs {
   prepare(job: Job, origin: string): Promise<PreparedJob>;
   /** The document of a job of which nothing came. */
   describeLost(error: GatewayError): object;
-  readonly links?: JobLinks;
+  /** Which jobs use results of others: asked only where a job has names, or all that hang together go to one shard. */
+  links(): JobLinks;
+  /** Sees to it that the results which are there now can be read. */
+  refreshResults(): Promise<void>;
 }
 
 /** Which jobs use results of others. */
 export interface JobLinks {
   /** The jobs whose results a job uses. Throws GatewayError usage for a name of no job, or a circle. */
   parentsOf(job: Job): Promise<readonly Job[]>;
+  /** The job with what the jobs whose results it uses are known by. */
+  linkJob(job: Job, origin: string): Promise<Job>;
   /** What the request of a job whose result others use is known by. */
   digestJob(job: Job, origin: string): Promise<string>;
   /** The id of one of all that hang together with a job: the same for each of them. */
   familyOf(job: Job): Promise<string>;
-  /** Sees to it that the results which are there now can be read. */
-  refreshResults(): Promise<void>;
 }
 
 /** Everything that a run works with, once its jobs are checked. */

@@ -43,7 +43,7 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
   try {
     await adoptProviderBatches(run);
     for (;;) {
-      await run.batch.jobs.links?.refreshResults();
+      if (plan.parents.size > 0) await batch.jobs.refreshResults();
       const stop = await submitJobs(run);
       if (stop !== 'signal') await waitForProviderBatches(run);
       const due = run.sentAgain.due.splice(0);

@@ -141,14 +141,7 @@ function chooseIds(
 }
 
 /** The jobs of a file with the ids by which their folder knows them. */
-export function withKnownIds(
-  jobs: AsyncGenerator<Job, void>,
-  { knownIds }: Pick<BatchState, 'knownIds'>,
-): AsyncGenerator<Job, void> {
-  return knownIds === undefined ? jobs : renameJobs(jobs, knownIds);
-}
-
-async function* renameJobs(
+export async function* withKnownIds(
   jobs: AsyncGenerator<Job, void>,
   knownIds: ReadonlyMap<number, string>,
 ): AsyncGenerator<Job, void> {

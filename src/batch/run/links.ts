@@ -2,14 +2,10 @@ import { closest } from '../../closest.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
 import type { Batch, BatchJobs, Job, JobLinks } from '../types.ts';
 
-/** Jobs that can name results of each other, and how their requests are built. */
-interface NamingJobs extends BatchJobs {
-  /** The jobs whose results a job uses, as it names them. */
-  namesOf(job: Job): string[];
+/** Jobs that name results of each other, and how their requests are built. */
+interface NamingJobs extends Pick<BatchJobs, 'name' | 'read' | 'prepare'> {
   /** Throws GatewayError usage for a job that uses what the other one does not make. `place` is where the first one is. */
   requireUsable(job: Job, name: string, parent: Job, place: string): void;
-  /** Sees to it that the results which are there now can be read. */
-  refreshResults(): Promise<void>;
 }
 
 /** What a file says of the results that its jobs use. */
@@ -26,7 +22,7 @@ interface FoundLinks {
  * Jobs whose requests are known by those of the jobs that they name too: a changed one changes all that use its result. The file is read
  * for that when the first such job comes. Throws GatewayError usage for a name of no job, and for a circle.
  */
-export function linkJobs(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds'>): BatchJobs {
+export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds'>): JobLinks {
   let links: Promise<FoundLinks> | undefined;
   let { knownIds } = state;
   const requests = new Map<string, Promise<string>>();
@@ -37,36 +33,32 @@ export function linkJobs(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds
     return (links ??= findLinks(jobs));
   }
 
-  async function linkJob(job: Job, origin: string): Promise<Job> {
-    if (jobs.namesOf(job).length === 0) return job;
-    const { ids, parents } = await getLinks();
-    const linked = [];
-    for (const [name, id] of ids.get(job.id) ?? [])
-      linked.push({ name, id, request: await digestJob(parents.get(id) as Job, origin) });
-    return { ...job, parents: linked };
-  }
   function digestJob(job: Job, origin: string): Promise<string> {
     const known = requests.get(job.id) ?? digestNew(job, origin);
     requests.set(job.id, known);
     return known;
   }
   async function digestNew(job: Job, origin: string): Promise<string> {
-    const prepared = await jobs.prepare(await linkJob(job, origin), origin);
+    const prepared = await jobs.prepare(job, origin);
     await prepared.close();
     return prepared.request;
   }
 
-  const found: JobLinks = {
+  return {
     async parentsOf(job) {
-      if (jobs.namesOf(job).length === 0) return [];
       const { ids, parents } = await getLinks();
       return [...(ids.get(job.id)?.values() ?? [])].map((id) => parents.get(id) as Job);
     },
+    async linkJob(job, origin) {
+      const { ids, parents } = await getLinks();
+      const linked = [];
+      for (const [name, id] of ids.get(job.id) ?? [])
+        linked.push({ name, id, request: await digestJob(parents.get(id) as Job, origin) });
+      return { ...job, parents: linked };
+    },
     digestJob,
     familyOf: async ({ id }) => (await getLinks()).families.get(id) ?? id,
-    refreshResults: () => jobs.refreshResults(),
   };
-  return { ...jobs, links: found, prepare: async (job, origin) => jobs.prepare(await linkJob(job, origin), origin) };
 }
 
 async function findLinks(jobs: NamingJobs): Promise<FoundLinks> {
@@ -74,11 +66,11 @@ async function findLinks(jobs: NamingJobs): Promise<FoundLinks> {
   const naming: Job[] = [];
   for await (const job of jobs.read(() => undefined)) {
     all.set(job.fileId ?? job.id, job.id);
-    if (jobs.namesOf(job).length > 0) naming.push(job);
+    if (job.names) naming.push(job);
   }
   const ids = new Map<string, Map<string, string>>();
   for (const job of naming) {
-    const named = jobs.namesOf(job).map((name) => [name, findNamed(name, job, all, jobs.name)] as const);
+    const named = (job.names ?? []).map((name) => [name, findNamed(name, job, all, jobs.name)] as const);
     ids.set(job.id, new Map(named));
   }
   requireNoCircle(naming, ids, jobs.name);

@@ -94,7 +94,7 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
   /** Takes a job whose id an earlier one has. */
   onDuplicate(job: Job): Promise<void>;
   /** Whether a job is sent again whatever became of it. */
-  isRedone(job: Job, row: number): boolean;
+  isRedone?: ((job: Job, row: number) => boolean) | undefined;
   onPlanned(planned: PlannedJob): void;
   /** All jobs are read again, known by other ids: what was planned does not count. */
   onAgain(): void;
@@ -284,15 +284,15 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const line = index.placeOf(index.find(job.id));
   const row = enter(job, planning);
   if (row === undefined) return planning.onDuplicate(job);
-  const isRedone = planning.isRedone(job, row);
+  const isRedone = planning.isRedone?.(job, row) === true;
   if (isRedone) planning.redone.add(row);
   const settings = await jobs.settingsOf(job);
   const origin = getRequestOrigin(settings);
   plan.origin ||= state.run?.origin ?? origin;
   planning.origins.add(origin);
   const { shard } = planning;
-  if (!isInShard((shard && (await jobs.links?.familyOf(job))) ?? job.id, shard)) return;
-  const parents = (await jobs.links?.parentsOf(job)) ?? [];
+  if (shard && !isInShard(await jobs.links().familyOf(job), shard)) return;
+  const parents = job.names ? await jobs.links().parentsOf(job) : [];
   if (parents.length > 0) {
     plan.parents.set(
       job.id,
@@ -380,7 +380,7 @@ async function findOlderResult(job: Job, row: number, planning: Planning): Promi
   const { jobs, state } = planning;
   const { index } = state;
   if (row < 0 || (index.stateOf(row) === 'new' && !index.has(row, 'atService'))) return false;
-  for (const parent of (await jobs.links?.parentsOf(job)) ?? []) {
+  for (const parent of job.names ? await jobs.links().parentsOf(job) : []) {
     const at = index.find(parent.id);
     const isOlder = isMadeAgain(parent, at, planning) || index.turnOf(at) > index.turnOf(row);
     if (isOlder || (await usesOlderResult(parent, at, planning))) return true;
@@ -391,7 +391,7 @@ async function findOlderResult(job: Job, row: number, planning: Planning): Promi
 /** Whether a job that is done is sent again as it is. */
 function isMadeAgain(job: Job, row: number, { policy, state: { index }, isRedone }: Planning): boolean {
   if (index.stateOf(row) !== 'done') return false;
-  return isRedone(job, row) || (policy.retryIncomplete === true && index.has(row, 'incomplete'));
+  return isRedone?.(job, row) === true || (policy.retryIncomplete === true && index.has(row, 'incomplete'));
 }
 
 /**
@@ -405,7 +405,7 @@ async function areUsable(parents: readonly Job[], planning: Planning): Promise<b
     const at = index.find(parent.id);
     if (index.has(at, 'toSend')) continue;
     if (index.stateOf(at) !== 'done' || isMadeAgain(parent, at, planning)) return false;
-    if (index.requestOf(at) !== (await jobs.links?.digestJob(parent, plan.origin))) return false;
+    if (index.requestOf(at) !== (await jobs.links().digestJob(parent, plan.origin))) return false;
     if (await usesOlderResult(parent, at, planning)) return false;
   }
   return true;

@@ -51,7 +51,7 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   await host.on({ type: 'sending', jobs: plan.toSend, progress });
   try {
     for (;;) {
-      await batch.jobs.links?.refreshResults();
+      if (plan.parents.size > 0) await batch.jobs.refreshResults();
       const queue = openJobQueue({
         jobs: jobsToSend(batch),
         prepare: (job: Job): Promise<ReadyJob> => prepareAgain(job, batch),

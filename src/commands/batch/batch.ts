@@ -16,11 +16,10 @@ import {
   idsWithoutImage,
   idsWithoutResult,
   isTokenLimitReached,
-  linkJobs,
+  openLinks,
   listWaiting,
-  openResults,
-  type ResultReader,
-  type Job,
+  type BatchJobs,
+  type JobLinks,
   locateResults,
   type LostEnds,
   newBatchState,
@@ -65,7 +64,7 @@ import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source
 import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
-import { createPriceCheck, emptyFacts, type JobKind, type BatchPlanFacts, planJobs } from './plan.ts';
+import { checkPrice, emptyFacts, type JobKind, type BatchPlanFacts, planJobs } from './plan.ts';
 import { trackChecking } from './progress.ts';
 import { openBatchClients } from './clients.ts';
 import { reportAnswer } from '../../cli/run/answer.ts';
@@ -73,8 +72,8 @@ import { requireDescriptors } from '../../cli/run/sending.ts';
 import { join, relative } from 'node:path';
 import { shellWord } from '../../shell-word.ts';
 import { describeCosts } from '../../cost/price.ts';
-import type { JsonObject } from '../../json.ts';
-import { listReferences, requireUsable } from './jobs/references.ts';
+import { requireUsable } from './jobs/references.ts';
+import { openParentResults, type ParentResults } from './parent-results.ts';
 import { seeSpent } from '../../advice-words.ts';
 import { services } from '../../vendors/services.ts';
 
@@ -124,12 +123,12 @@ export async function runJobFile(
   const host = createHost(context);
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   if (flags.data === undefined) await refuseTypo(words, context);
-  requireJobs(words, flags);
+  const place = requireJobs(words, flags);
   const policy = await readPolicy(flags, context);
   const needsNoFolder = flags.estimate === true && flags.output === undefined;
   const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
-  const source = await openJobs(words, flags, context);
+  const source = await openJobs(place, flags, context);
   const onHashed = (bytes: number): void => checking.addBytes(bytes);
   const builder = createRequestBuilder({
     context,
@@ -137,7 +136,7 @@ export async function runJobFile(
     source,
     output: outdir.path,
     onHashed,
-    readResult: (id) => results.read(id),
+    readResult: async (id) => results?.read(id),
   });
   const isTrial = flags.dryRun === true || flags.estimate === true;
   const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, host, hooks.lock) : undefined;
@@ -149,24 +148,21 @@ export async function runJobFile(
   const { lostEnds = [], places } = ends ?? {};
   await warnUnread({ unread: places ? places.unreadable + (places.torn ? 1 : 0) : 0, torn: state.torn }, context);
   const facts = emptyFacts();
-  const checkPrice = createPriceCheck(facts, { flags, state, context });
-  const results = openParentResults(outdir.path, state, context);
-  const unlinked = {
+  let links: JobLinks | undefined;
+  let results: ParentResults | undefined;
+  const jobs: BatchJobs = {
     name: source.name,
-    read: (onFault: (error: unknown) => void) => withKnownIds(source.jobs(onFault), state),
-    settingsOf: (job: Job) => builder.settingsOf(job),
+    read: (onFault) => (state.knownIds ? withKnownIds(source.jobs(onFault), state.knownIds) : source.jobs(onFault)),
+    settingsOf: builder.settingsOf,
     digestBasis: builder.digestBasis,
-    async prepare(job: Job, origin: string) {
-      await checkPrice(await builder.settingsOf(job), job);
-      return builder.check(job, origin);
+    async prepare(job, origin) {
+      await checkPrice(await builder.settingsOf(job), job, { facts, flags, state, context });
+      return builder.check(job.names ? await jobs.links().linkJob(job, origin) : job, origin);
     },
-    namesOf: listReferences,
-    requireUsable,
-    refreshResults: () => results.refresh(),
-    describeLost: (error: GatewayError) =>
-      resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
+    links: () => (links ??= openLinks({ ...jobs, requireUsable }, state)),
+    refreshResults: () => (results ??= openParentResults(outdir.path, state, context)).refresh(),
+    describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
-  const jobs = linkJobs(unlinked, state);
   const known = { host, policy, jobs, state, shard };
   const plan = await planJobs({ ...known, facts, source, flags, context, onChecked: checking.addJob });
   const told = { flags, context, source, facts, startedAt };
@@ -186,37 +182,10 @@ export async function runJobFile(
   } catch (error) {
     return failBatch(batch, error);
   }
-  await results.noteCut();
+  await results?.noteCut();
   await noteEmptyShard(batch);
   if (stop !== 'signal') await arrange(batch, places);
   return finishBatch(batch, stop);
-}
-
-/** The results of jobs that others use: those that are there since `refresh`. */
-function openParentResults(outdir: string, state: Batch['state'], { atEnd, ui }: Context) {
-  const cut = new Set<string>();
-  let places: ResultPlaces | undefined;
-  let reader: ResultReader | undefined;
-  return {
-    async refresh(): Promise<void> {
-      places = await locateResults(outdir, state.index, { places });
-      await reader?.close();
-      if (reader === undefined) atEnd(async () => reader?.close());
-      reader = await openResults(outdir, state.index, places);
-    },
-    async read(id: string): Promise<{ document: JsonObject; folder: string } | undefined> {
-      const row = state.index.find(id);
-      const document = await reader?.read(row);
-      if (state.index.has(row, 'incomplete')) cut.add(id);
-      return document && { document, folder: join(outdir, batchFiles.images) };
-    },
-    /** Tells of the answers that were used and may not be whole. */
-    async noteCut(): Promise<void> {
-      const ids = [...cut].slice(0, maxShown).join(', ');
-      const more = cut.size > maxShown ? ` and ${cut.size - maxShown} more` : '';
-      if (cut.size > 0) await ui.warn(`other jobs were sent with what may not be the whole answer of ${ids}${more}`);
-    },
-  };
 }
 
 /** `batch - --stream`: a worker, with or without a folder. */
@@ -411,7 +380,7 @@ async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<C
   await context.ui.note(describeCounts(counts, countKept(state)));
   const waiting = describeWaiting(batch);
   if (waiting !== undefined) await context.ui.note(waiting);
-  const cost = describeSpending(state.spending, batch.facts.hasPrices);
+  const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
   if (cost !== '') await context.ui.note(cost);
   await noteEarlier(batch);
   if (stop === 'signal') return { document, error };

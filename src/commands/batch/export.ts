@@ -52,7 +52,7 @@ import { exportFlags, type ExportFormat, exportFormats } from './flags.ts';
 import { writeNewFile } from '../../files/temp-file.ts';
 import { isWorkbook } from './jobs/data-rows.ts';
 import { openRows } from './jobs/row-jobs.ts';
-import { openJobs } from './jobs/source.ts';
+import { openJobs, requireJobs } from './jobs/source.ts';
 
 type ExportFlags = FlagValues<typeof exportFlags>;
 
@@ -143,7 +143,7 @@ async function openNamedJobs(
   const { jobs, data } = flags;
   if (jobs !== undefined && data !== undefined)
     throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
-  const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
+  const source = jobs === undefined ? undefined : await openJobs(requireJobs([jobs], {}), {}, context);
   const file = data === undefined ? undefined : await openRows(flags, context);
   const isWanted = (id: string): boolean =>
     folders.some(({ state: { run } }) => run?.linked === true || isInShard(id, run?.shard));

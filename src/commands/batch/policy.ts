@@ -26,7 +26,7 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
     pollMs: poll,
     hasRecordings: replay !== undefined,
     tags: tag && Object.fromEntries(tag),
-    vary: readVary(flags),
+    vary: flags.vary && readVary(flags.vary),
   };
 }
 

@@ -38,7 +38,7 @@ import type { Client } from '../../client/index.ts';
 import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
-import { createPriceCheck, emptyFacts, type BatchPlanFacts, requireOwnKeys } from './plan.ts';
+import { checkPrice, emptyFacts, type BatchPlanFacts, requireOwnKeys } from './plan.ts';
 import { requireDescriptors } from '../../cli/run/sending.ts';
 import { describeCounts, getExitCode } from './summary.ts';
 import { createRequestBuilder } from './jobs/request.ts';
@@ -98,9 +98,8 @@ export async function openStream(
   const plan = emptyPlan(origin);
   const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   const facts = emptyFacts();
-  const checkPrice = createPriceCheck(facts, { flags, context, state: folder.state });
   const prepare = async (job: Job): Promise<ReadyJob> => {
-    await checkPrice(await builder.settingsOf(job), job);
+    await checkPrice(await builder.settingsOf(job), job, { facts, flags, context, state: folder.state });
     return readyJob(job, await builder.check(job, origin));
   };
   const known = { host, policy, plan, shard: undefined, outdir: output, ...folder };

@@ -84,12 +84,11 @@ export function readJobObject(object: JsonObject | string, line: number, rules: 
 }
 
 /**
- * The jobs of one line: with a `count`, as many as it says, each with its own id, request and result: `7-1`, `7-2` and so on. A
+ * The jobs of a line with a `count`: as many as it says, each with its own id, request and result: `7-1`, `7-2` and so on. A
  * greater count leaves those that were sent as they are.
  */
 export function* repeatByCount(job: Job): Generator<Job, void> {
   const { count, ...values } = job.values;
-  if (count === undefined) return yield job;
   if (count === 1) return yield { ...job, values };
   for (let n = 1; n <= Number(count); n++)
     yield { ...job, id: `${job.id}-${n}`, lineId: job.id, name: job.name && `${job.name}-${n}`, values };
@@ -107,7 +106,7 @@ export function atLine(file: string, line: number, error: unknown): unknown {
  */
 export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
   const { command, $schema, ...values } = object;
-  requireLink($schema);
+  if ($schema !== undefined) requireLink($schema);
   for (const key of Object.keys(values)) {
     const rule = jobCommands.map((name) => own(jobKeys[name], key)).find((found) => found !== undefined);
     if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));
@@ -131,7 +130,7 @@ export function requireUsed({ values }: Defaults, commands: ReadonlySet<JobComma
 
 function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job {
   const { id, command, name, $schema } = object;
-  requireLink($schema);
+  if ($schema !== undefined) requireLink($schema);
   const chosen = command === undefined ? defaults.command : readCommand(command);
   const table = jobKeys[chosen];
   const values: Record<string, unknown> = {};
@@ -147,7 +146,14 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
     if (rule && !overrides(key, values)) values[key] = parseJobValue(key, value, rule);
     else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
   }
-  return { id: readId(id, line), isNumbered: id === undefined, line, command: chosen, name: readName(name), values };
+  return {
+    id: id === undefined ? String(line) : readId(id),
+    isNumbered: id === undefined,
+    line,
+    command: chosen,
+    name: name === undefined ? undefined : readName(name),
+    values,
+  };
 }
 
 /** Keys that say the same in another way. */
@@ -184,21 +190,19 @@ function readCommand(value: JsonValue): JobCommand {
 }
 
 /** Throws GatewayError usage for what is meant as the schema of the answer: it would be left out unseen. */
-function requireLink($schema: JsonValue = ''): void {
+function requireLink($schema: JsonValue): void {
   if (typeof $schema === 'string') return;
   throw usageError('"$schema" is where the schema of jobs is', 'that of an answer is "schema"');
 }
 
-function readId(value: JsonValue | undefined, line: number): string {
-  if (value === undefined) return String(line);
+function readId(value: JsonValue): string {
   const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= maxIdBytes && !/\p{Cc}/u.test(id)) return id;
   throw usageError(`"id" is text of 1 to ${maxIdBytes} bytes without control characters, or a whole number`);
 }
 
 /** One segment of a path: it can neither leave images/ nor be hidden there. */
-function readName(value: JsonValue | undefined): string | undefined {
-  if (value === undefined) return undefined;
+function readName(value: JsonValue): string {
   const plain = typeof value === 'string' && /^[\p{L}\p{N}_][\p{L}\p{M}\p{N} _.+@=,-]*$/u.test(value);
   if (plain && Buffer.byteLength(value) <= 200 && !/[. ]$/.test(value)) return value;
   throw usageError(

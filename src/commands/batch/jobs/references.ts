@@ -15,13 +15,16 @@ const nearName = /(?<![${])\{\{[ \t]*@([^{}]*?)[ \t]*\}\}(?!\})/g;
 const fileKeys = ['image', 'attach', 'mask'] as const;
 const textKeys = ['prompt', 'system'] as const;
 
-/** The jobs whose results a job uses: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. */
-export function listReferences({ values }: Pick<Job, 'values'>): string[] {
+/**
+ * The jobs whose results a job uses: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. Undefined
+ * for most jobs.
+ */
+export function findReferences({ values }: Pick<Job, 'values'>): string[] | undefined {
   const texts = listTextNames({ values });
-  // Most jobs have neither.
-  if (texts.length === 0 && fileKeys.every((key) => values[key] === undefined)) return texts;
+  if (texts.length === 0 && fileKeys.every((key) => values[key] === undefined)) return undefined;
   const pictures = fileKeys.flatMap((key) => [values[key] ?? []].flat()).filter(isReference);
-  return [...new Set([...pictures.map((word) => word.slice(1)), ...texts])];
+  const names = new Set([...pictures.map((word) => word.slice(1)), ...texts]);
+  return names.size > 0 ? [...names] : undefined;
 }
 
 /** The jobs whose texts a job uses. */

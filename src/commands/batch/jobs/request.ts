@@ -8,7 +8,7 @@ import {
 } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
-import { fillReferences, listReferences, readReferences, refuseNearNames, usesText } from './references.ts';
+import { fillReferences, readReferences, refuseNearNames, usesText } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
@@ -121,7 +121,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       const origin = getRequestOrigin(found);
       const { inputs, warnings, hasReadFiles, close } = openInputs(job.command);
       const urls = inputUrls(job.values);
-      const isNaming = listReferences(job).length > 0;
+      const isNaming = job.names !== undefined;
       const build = (fetched?: FetchedFiles, texts?: ReadonlyMap<string, string>): Promise<BuiltRequest> =>
         buildJob(isNaming ? fillReferences(job, texts) : job, {
           context: inputs,
@@ -132,8 +132,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         });
       const toOperation = (built: BuiltRequest): PreparedRequest => toPreparedRequest(built, job, flags);
       try {
-        if (isNaming && !job.parents)
-          throw usageError(`@${listReferences(job)[0]} names another job, and --stream knows none`, 'use a job file');
+        if (job.names && !job.parents)
+          throw usageError(`@${job.names[0]} names another job, and --stream knows none`, 'use a job file');
         refuseNearNames(job);
         requireNetwork(urls, found, flags);
         const built = await build();

@@ -44,7 +44,7 @@ export async function openRowJobs(
   const template = prompt === undefined ? named : { place: 'the prompt after batch', content: prompt };
   requirePrompt(template, { ...defaults, values: { ...Object.fromEntries(flags.vary ?? []), ...defaults.values } });
   requireUsed(defaults, new Set([defaults.command]));
-  const variations = readVariations(flags);
+  const variations = flags.vary && readVariations(flags.vary);
   const data =
     flags.data === undefined && template !== undefined
       ? testData(template, flags, context)
@@ -72,7 +72,7 @@ export async function openRowJobs(
         try {
           const filled = { file: data.name, defaults: toValues(columns) };
           const job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);
-          jobs = expandJob({ ...job, isNumbered: flags.idColumn === undefined }, variations, data.name);
+          jobs = expandJob({ ...job, isNumbered: flags.idColumn === undefined }, data.name, variations);
         } catch (error) {
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
           onFault(hasPlace ? error : atLine(data.name, line, error));

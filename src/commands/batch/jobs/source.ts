@@ -5,7 +5,6 @@ import { arrivingLines, type Line, readLines } from '../../../files/lines.ts';
 import {
   atLine,
   type Defaults,
-  repeatByCount,
   type JobRules,
   readDefaults,
   requireUsed,
@@ -48,22 +47,25 @@ export interface JobSource {
   jobs(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
 
-type LineReader = (line: Line) => Job | undefined | Promise<Job>;
+/** Where the jobs are, as it was typed, and the prompt for rows that was typed after it. */
+interface JobPlace {
+  path: string;
+  prompt: string | undefined;
+}
 
 /** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
-export async function openJobs(words: readonly string[], flags: SourceFlags, context: Context): Promise<JobSource> {
-  const path = requireJobs(words, flags);
+export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, context: Context): Promise<JobSource> {
   const isRows = takesRows(flags);
-  const defaults = await readDefaultsFlag(flags.defaults, { context, isRows });
-  if (isRows) return openRowJobs({ ...flags, prompt: promptIn(words, flags) }, defaults, context);
+  const defaults = flags.defaults === undefined ? noDefaults : await readDefaultsFlag(flags.defaults, context, isRows);
+  if (isRows) return openRowJobs({ ...flags, prompt }, defaults, context);
   const label = flags.prompts === undefined ? 'jobs' : '--prompts';
   const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
   const handle = await openLineFile(path, { label, instead }, context);
   const { cwd } = context.io;
   const rules = { defaults, file: path === '-' ? 'stdin' : path };
   const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
-  const read = createLineReader(rules, flags, { ...context, io: { ...context.io, cwd: folder } });
-  const variations = readVariations(flags);
+  const reading = { rules, flags, context: { ...context, io: { ...context.io, cwd: folder } } };
+  const variations = flags.vary && readVariations(flags.vary);
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
@@ -77,10 +79,10 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
           if (line.isTooLong) throw usageError(`line ${line.number} is longer than 256 MiB`);
           let jobs: Job[] = [];
           try {
-            const found = read(line);
+            const found = readLineJob(line, reading);
             // To wait for each of a million lines takes longer than to read them.
             const job = found instanceof Promise ? await found : found;
-            if (job) jobs = expandJob(job, variations, rules.file);
+            if (job) jobs = expandJob(job, rules.file, variations);
             if (job) commands.add(job.command);
           } catch (error) {
             hasFault = true;
@@ -88,7 +90,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
           }
           for (const job of jobs) yield job;
         }
-      if (!hasFault) requireUsed(defaults, commands);
+      if (flags.defaults !== undefined && !hasFault) requireUsed(defaults, commands);
     },
   };
 }
@@ -98,18 +100,21 @@ export type StreamedJob = { line: number; id: string } & ({ job: Job } | { error
 
 /** Opens the jobs of `--stream`, which come on stdin one by one; empty lines are skipped. Throws GatewayError usage. */
 export async function openJobStream(flags: SourceFlags, context: Context): Promise<AsyncGenerator<StreamedJob, void>> {
-  const defaults = await readDefaultsFlag(flags.defaults, { context, isRows: false });
-  const read = createLineReader({ defaults, file: 'stdin' }, flags, context);
-  return readJobStream(context.stdin.claim('jobs', { quiet: true }), read);
+  const defaults = flags.defaults === undefined ? noDefaults : await readDefaultsFlag(flags.defaults, context);
+  const reading = { rules: { defaults, file: 'stdin' }, flags, context };
+  return readJobStream(context.stdin.claim('jobs', { quiet: true }), reading);
 }
 
-async function* readJobStream(chunks: AsyncIterable<Uint8Array>, read: LineReader): AsyncGenerator<StreamedJob, void> {
+async function* readJobStream(
+  chunks: AsyncIterable<Uint8Array>,
+  reading: LineReading,
+): AsyncGenerator<StreamedJob, void> {
   for await (const line of arrivingLines(chunks)) {
     const { number, text } = line;
     try {
       if (line.isTooLong) throw usageError(`stdin:${number}: the line is longer than 256 MiB`);
-      const job = await read(line);
-      for (const one of job ? repeatByCount(job) : []) yield { line: number, id: one.id, job: one };
+      const job = await readLineJob(line, reading);
+      for (const one of job ? expandJob(job, 'stdin') : []) yield { line: number, id: one.id, job: one };
     } catch (error) {
       if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;
       const { id } = parseObject(text);
@@ -119,25 +124,30 @@ async function* readJobStream(chunks: AsyncIterable<Uint8Array>, read: LineReade
   }
 }
 
-/**
- * Reads lines of jobs, or of prompts; undefined for an empty one. A `.prompt.yml` is replaced by what it says; a model that was
- * typed for the whole batch wins. Throws GatewayError usage with file and line.
- */
-function createLineReader(rules: JobRules, { prompts, model }: SourceFlags, context: Context): LineReader {
-  const read = prompts === undefined ? readJobLine : readPromptLine;
+/** What lines are read with. */
+interface LineReading {
+  rules: JobRules;
+  flags: SourceFlags;
+  /** Its folder is that of the jobs. */
+  context: Context;
+}
+
+/** The job of a line, or of a prompt; undefined for an empty one. Throws GatewayError usage with file and line. */
+function readLineJob({ text, number, isUtf8 }: Line, reading: LineReading): Job | undefined | Promise<Job> {
+  const { rules, flags } = reading;
+  if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
+  const job = flags.prompts === undefined ? readJobLine(text, number, rules) : readPromptLine(text, number, rules);
+  return job && isPromptYaml(String(job.values['promptFile'] ?? '')) ? withPromptFile(job, reading) : job;
+}
+
+/** A job whose `.prompt.yml` is replaced by what it says; a model that was typed for the whole batch wins. */
+async function withPromptFile(job: Job, { rules, flags: { model }, context }: LineReading): Promise<Job> {
   const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
-  const withPromptFile = async (job: Job, number: number): Promise<Job> => {
-    const typed = { ...(model !== undefined && { model }), ...job.values };
-    const values = await withPromptYaml([], typed, silent, job.command).catch((error: unknown) => {
-      throw atLine(rules.file, number, error);
-    });
-    return { ...job, values: { ...values } };
-  };
-  return ({ text, number, isUtf8 }) => {
-    if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
-    const job = read(text, number, rules);
-    return job && isPromptYaml(String(job.values['promptFile'] ?? '')) ? withPromptFile(job, number) : job;
-  };
+  const typed = { ...(model !== undefined && { model }), ...job.values };
+  const values = await withPromptYaml([], typed, silent, job.command).catch((error: unknown) => {
+    throw atLine(rules.file, job.line, error);
+  });
+  return { ...job, values: { ...values } };
 }
 
 /** The word after `batch` may be meant as another command of it. Throws GatewayError usage. */
@@ -156,8 +166,8 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
 }
 
-/** Exactly one file of jobs, of prompts or of rows; its path as it was typed. Throws GatewayError usage. */
-export function requireJobs(words: readonly string[], flags: SourceFlags): string {
+/** Exactly one file of jobs, of prompts or of rows. Throws GatewayError usage. */
+export function requireJobs(words: readonly string[], flags: SourceFlags): JobPlace {
   const prompt = promptIn(words, flags);
   const [jobs, ...rest] = prompt === undefined ? words : [];
   if (prompt !== undefined && flags.template !== undefined)
@@ -182,17 +192,17 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): strin
   const named = Object.entries(given).filter(([, path]) => path !== undefined);
   const names = named.map(([name]) => name);
   if (names.length > 1) {
-    const prompt =
+    const column =
       jobs === undefined || flags.data === undefined
         ? ''
         : `; a prompt for the rows names a column: ${shellWord(`${jobs} {{column}}`)}`;
-    throw usageError(`${names.join(' and ')} are both given`, `keep one of them${prompt}`);
+    throw usageError(`${names.join(' and ')} are both given`, `keep one of them${column}`);
   }
   for (const [flag, value] of Object.entries({ '--id-column': flags.idColumn, '--data-format': flags.dataFormat }))
     if (value !== undefined && !takesRows(flags))
       throw usageError(`${flag} is for rows`, 'for example: --data rows.csv --template prompt.md');
   const path = named[0]?.[1];
-  if (path !== undefined && path !== '') return path;
+  if (path !== undefined && path !== '') return { path, prompt };
   throw usageError('there are no jobs', 'for example: gateway-cli batch jobs.jsonl -o out');
 }
 
@@ -206,11 +216,9 @@ export function takesRows({ data, template }: SourceFlags): boolean {
   return data !== undefined || template !== undefined;
 }
 
-async function readDefaultsFlag(
-  word: string | undefined,
-  { context, isRows }: { context: Context; isRows: boolean },
-): Promise<Defaults> {
-  if (word === undefined) return { command: 'text', values: {} };
+const noDefaults: Defaults = { command: 'text', values: {} };
+
+async function readDefaultsFlag(word: string, context: Context, isRows = false): Promise<Defaults> {
   if (!word.trimStart().startsWith('{')) return readDefaults(await readObjectFlag('--defaults', word, context), isRows);
   const value = parseJson('--defaults', word);
   return readDefaults(isObject(value) ? value : {}, isRows);

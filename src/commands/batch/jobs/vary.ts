@@ -14,20 +14,23 @@ import {
   twins,
   unknownKey,
 } from './job-line.ts';
+import { findReferences } from './references.ts';
 
-interface VaryFlags {
-  vary?: (readonly [key: string, values: JsonValue[]])[];
-}
+/** What is given with `--vary`. */
+type VaryPairs = readonly (readonly [key: string, values: JsonValue[]])[];
 
 /**
  * The jobs of one line: as many as its `count` says, each with every variation. Throws GatewayError usage with its place for a key
  * that its command does not have.
  */
-export function expandJob(job: Job, variations: readonly Variation[], file: string): Job[] {
-  const jobs = [...repeatByCount(job)];
-  return variations[0]?.suffix === ''
-    ? jobs
-    : jobs.flatMap((one) => variations.map((by, at) => varyJob(one, by, at, file)));
+export function expandJob(job: Job, file: string, variations?: readonly Variation[]): Job[] {
+  let jobs = job.values['count'] === undefined ? [job] : [...repeatByCount(job)];
+  if (variations) jobs = jobs.flatMap((one) => variations.map((by, at) => varyJob(one, by, at, file)));
+  for (const one of jobs) {
+    const names = findReferences(one);
+    if (names) one.names = names;
+  }
+  return jobs;
 }
 
 function varyJob(job: Job, { suffix, values: by }: Variation, at: number, file: string): Job {
@@ -67,15 +70,15 @@ export function parseVary(word: string, name: string): readonly [key: string, va
 }
 
 /** The combinations of the values of `--vary`. Throws GatewayError usage for a key that is there twice. */
-export function readVariations(flags: VaryFlags): Variation[] {
-  return listVariations(readVary(flags));
+export function readVariations(vary: VaryPairs): Variation[] {
+  return listVariations(readVary(vary));
 }
 
-/** The values of `--vary` by their keys; undefined without any. Throws GatewayError usage for a key that is there twice. */
-export function readVary({ vary = [] }: VaryFlags): Vary | undefined {
+/** The values of `--vary` by their keys. Throws GatewayError usage for a key that is there twice. */
+export function readVary(vary: VaryPairs): Vary {
   const keys = vary.map(([key]) => key);
   const twice = keys.find((key, at) => keys.indexOf(key) !== at);
   if (twice !== undefined)
     throw usageError(`--vary ${twice} is given twice`, `give all its values at once: --vary ${twice}=a,b`);
-  return vary.length > 0 ? Object.fromEntries(vary) : undefined;
+  return Object.fromEntries(vary);
 }

@@ -1,0 +1,72 @@
+import { type Batch, findIdNumber, type Job } from '../../batch/index.ts';
+import { closest } from '../../closest.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { BatchFlags } from './flags.ts';
+import { rowId } from './jobs/data-rows.ts';
+import { takesRows } from './jobs/source.ts';
+
+/** Finds the jobs of `--redo`. */
+export function openRedo(named: readonly string[], flags: BatchFlags, batch: Pick<Batch, 'jobs' | 'state'>) {
+  const words = takesRows(flags) && flags.idColumn === undefined ? readRowNumbers(named) : named;
+  const wanted = new Set(words.flatMap(idsIn));
+  /** Those of them that the file has, and one that a batch of the service holds. */
+  const found = new Set<string>();
+  let heldId: string | undefined;
+  return {
+    /** The jobs are read again: their ids can be others. */
+    forget(): void {
+      found.clear();
+      heldId = undefined;
+    },
+    /**
+     * Whether it names a job: by its id, or by that of the line which makes several jobs of its `count`. One that its folder knows
+     * by no number has that of its row too.
+     */
+    names({ id, lineId, fileId }: Job, row: number): boolean {
+      const names = [id, lineId, findIdNumber(id) === undefined ? fileId : undefined].filter(
+        (name) => name !== undefined && wanted.has(name),
+      ) as string[];
+      for (const name of names) found.add(name);
+      if (names.length > 0 && batch.state.index.has(row, 'atService')) heldId ??= id;
+      return names.length > 0;
+    },
+    /** Throws GatewayError usage if it names a job that the file does not have, batch-locked if a batch of the service holds one. */
+    requireAll(): void {
+      const ids = words.flatMap((word) => (found.has(word) ? [word] : word.split(',')));
+      const unknown = ids.find((id) => !found.has(id));
+      if (unknown !== undefined) throw unknownJob(unknown, batch);
+      if (heldId === undefined) return;
+      const what = `--redo: ${JSON.stringify(heldId)} is at the service, without a result yet`;
+      throw new GatewayError('batch-locked', what, {
+        hint: 'collect it first: the same command with --lane batch, without --redo',
+        sent: 'no',
+      });
+    },
+  };
+}
+
+/** Rows that have no column for their ids can be named by their number. */
+function readRowNumbers(named: readonly string[]): string[] {
+  return named.flatMap((word) => word.split(',')).map(readRowNumber);
+}
+
+/** `7` is row 7, `7-2` the second job of its `count`; any other word is an id. */
+function readRowNumber(word: string): string {
+  return word.replace(/^(\d{1,9})(-\d+)?(?=\+|$)/, (_, number: string, copy = '') => `${rowId(Number(number))}${copy}`);
+}
+
+/** The ids that a value of `--redo` can mean: all of it, as an id can hold a comma, or its parts. */
+function idsIn(word: string): string[] {
+  return [word, ...word.split(',')];
+}
+
+function unknownJob(id: string, { state, jobs }: Pick<Batch, 'jobs' | 'state'>): GatewayError {
+  const ids = [...state.index.ids()].slice(0, 1000);
+  const near = closest(id, ids);
+  const hint =
+    near === undefined
+      ? `name the ids of jobs, such as --redo ${shellWord(ids.slice(0, 2).join(','))}`
+      : `did you mean: --redo ${shellWord(near)}`;
+  return usageError(`--redo: ${jobs.name} has no job ${JSON.stringify(id)}`, hint);
+}

@@ -10,7 +10,7 @@ import { run } from './helpers/run.ts';
 
 const hooks = {
   columns: 80,
-  colored: { out: false, err: false },
+  isColored: () => false,
   act: async () => undefined,
   out: () => undefined,
   err: () => undefined,

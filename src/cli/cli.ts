@@ -13,14 +13,14 @@ export interface CommanderHooks {
   act(action: Action, command: Command): Promise<void>;
   /** Width of the help. */
   readonly columns: number;
-  readonly colored: { out: boolean; err: boolean };
+  isColored(stream: 'stdout' | 'stderr'): boolean;
   out(text: string): void;
   err(text: string): void;
 }
 
 const silent: CommanderHooks = {
   columns: 80,
-  colored: { out: false, err: false },
+  isColored: () => false,
   act: async () => undefined,
   out: () => undefined,
   err: () => undefined,
@@ -45,8 +45,8 @@ export async function buildProgram(argv: readonly string[], hooks: CommanderHook
       writeOut: hooks.out,
       writeErr: hooks.err,
       outputError: () => undefined,
-      getOutHasColors: () => hooks.colored.out,
-      getErrHasColors: () => hooks.colored.err,
+      getOutHasColors: () => hooks.isColored('stdout'),
+      getErrHasColors: () => hooks.isColored('stderr'),
     })
     // Commander removes the colour if the stream gets none.
     .configureHelp({ formatHelp: (command) => formatHelp(command, { full, width: hooks.columns, colored: true }) });
@@ -156,8 +156,10 @@ export function helpAsFlag(argv: readonly string[]): string[] {
   if (argv.length === 0) return ['--help'];
   const [first = -1, second = -1, third] = wordPlaces(argv);
   const [word = '', next = ''] = [argv[first], argv[second]];
-  if (word !== 'help')
-    return namesUnknown(argv) ? argv.filter((flag) => flag !== '--help' && flag !== '-h') : [...argv];
+  if (word !== 'help') {
+    const others = argv.filter((flag) => flag !== '--help' && flag !== '-h');
+    return others.length < argv.length && namesUnknown(argv) ? others : [...argv];
+  }
   const isTopic = topics.includes(next) && (third === undefined || argv.includes('--recipe'));
   if (isTopic || (second >= 0 && findEntry(tree, next) === undefined)) return [...argv];
   return [...argv.slice(0, first), ...argv.slice(first + 1), '--help'];

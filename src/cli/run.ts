@@ -46,9 +46,11 @@ export interface RunEnd {
 
 /** The state of a run: what an error at any moment is reported with. */
 interface RunState {
+  argv: readonly string[];
   io: Io;
   ending: EndSignals;
-  command: string;
+  /** Known when argv is parsed. */
+  command?: string;
   warnings: readonly string[];
   outcome: CommandOutcome;
   root: RootOptions;
@@ -61,15 +63,15 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: EndS
   const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
   const started = io.elapsed();
   const run: RunState = {
+    argv,
     io,
     ending,
-    command: findTypedCommand(argv),
     warnings: [],
     outcome: {},
     root: rootBeforeParsing(argv),
     redaction: noSecrets,
   };
-  const thrown = (await catchError(() => parseAndAct(argv, run))) ?? ending.bug;
+  const thrown = (await catchError(() => parseAndAct(run))) ?? ending.bug;
   let error = thrown === undefined ? undefined : toGatewayError(thrown.value);
   if ((run.root.json || run.outcome.report?.selected?.field) && !run.outcome.isPrinted) {
     const durationMs = io.elapsed() - started;
@@ -90,20 +92,19 @@ async function catchError(body: () => Promise<void>): Promise<{ value: unknown }
   }
 }
 
-async function parseAndAct(argv: readonly string[], run: RunState): Promise<void> {
-  const { io } = run;
+async function parseAndAct(run: RunState): Promise<void> {
+  const { argv, io } = run;
   const words = helpAsFlag(argv);
   const written = { out: '', err: '' };
   const hooks: CommanderHooks = {
     get columns() {
       return io.stdout.columns;
     },
-    colored: { out: wantsHelpColors(io, io.stdout, argv), err: wantsHelpColors(io, io.stderr, argv) },
+    isColored: (stream) => wantsHelpColors(io, io[stream], argv),
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
     async act(action, command) {
       run.root = rootOptions(command);
-      run.command = getCommandName(command);
       await refuseOtherDash(words, command);
       await runAction(action, command, run);
     },
@@ -121,8 +122,10 @@ async function parseAndAct(argv: readonly string[], run: RunState): Promise<void
 
 /** Runs a command, then its cleanups, the last one first. The error of a cleanup never hides that of the command. */
 async function runAction(action: Action, command: Command, run: RunState): Promise<void> {
-  const { io, root, command: name } = run;
+  const { io, root } = run;
   const { signal, gracePeriod } = run.ending;
+  const name = getCommandName(command);
+  run.command = name;
   const ui = createUi(io, root);
   run.redaction = ui;
   run.warnings = ui.warnings;
@@ -137,24 +140,29 @@ async function runAction(action: Action, command: Command, run: RunState): Promi
       run.outcome = (await action(context, command.args, flags)) ?? {};
       if (run.outcome.error !== undefined) throw run.outcome.error;
     });
-    const report = getReport(run, thrown?.value);
-    const answered = { ...context, report };
-    await endWriting(thrown && { value: withReplyHint(thrown.value, answered, flags['raw'] === true) }, answered);
+    const failure = run.outcome.report?.unsaved.failure ?? stdout.failure;
+    if (thrown === undefined && failure === undefined) return;
+    const answered = { ...context, report: getReport(run, thrown?.value) };
+    const value = thrown && withReplyHint(thrown.value, answered, flags['raw'] === true);
+    await saveLost(failure, thrown && { value }, answered);
   } finally {
     for (const cleanup of cleanups) await catchError(cleanup);
   }
 }
 
 /** What is known of the answer of a model; of other commands, whether they sent anything. */
-function getReport({ command, warnings, outcome }: RunState, error?: unknown): Report {
+function getReport({ argv, command, warnings, outcome }: RunState, error?: unknown): Report {
   const attempts = (error instanceof GatewayError && error.details.attempts) || 0;
-  return outcome.report ?? { ...emptyReport(command, warnings), attempts };
+  return outcome.report ?? { ...emptyReport(command ?? findTypedCommand(argv), warnings), attempts };
 }
 
 /** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */
-async function endWriting(thrown: { value: unknown } | undefined, context: AnswerContext): Promise<void> {
+async function saveLost(
+  failure: GatewayError | undefined,
+  thrown: { value: unknown } | undefined,
+  context: AnswerContext,
+): Promise<void> {
   const { io, report } = context;
-  const failure = report.unsaved.failure ?? io.stdout.failure;
   const ofBug = thrown && isBug(thrown.value);
   const isUnprinted = thrown && (report.selected?.code || report.selected?.file !== undefined);
   const isUnread = thrown?.value instanceof GatewayError && thrown.value.details.unread !== undefined;

@@ -11,7 +11,7 @@ import { describeCosts } from '../../cost/price.ts';
 import { ageText, timeText } from '../../clock.ts';
 
 /** Redacts nothing: the secrets of the run are not known yet. */
-export const noSecrets: Redaction = createRedaction([]);
+export const noSecrets: Redaction = { redact: (text) => text, clean: (value) => value };
 
 /** Where no answer is drawn live. */
 const printAtOnce = (print: () => Promise<void>): Promise<void> => print();
@@ -21,8 +21,9 @@ export function createUi(io: Io, root: RootOptions): Ui {
   const warnings: string[] = [];
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
   const hidden = new Map<string, Secret>();
-  let redaction = noSecrets;
-  const redact = (text: string) => redaction.redact(text);
+  let redaction: Redaction | undefined = noSecrets;
+  const getRedaction = () => (redaction ??= createRedaction([...hidden.values()]));
+  const redact = (text: string) => getRedaction().redact(text);
   let running: Progress | undefined;
   let around = printAtOnce;
   const writeLogLine = async (text: string) => {
@@ -51,10 +52,11 @@ export function createUi(io: Io, root: RootOptions): Ui {
     hide(secrets) {
       const known = hidden.size;
       for (const secret of secrets) hidden.set(secret.reveal(), secret);
-      if (hidden.size > known) redaction = createRedaction([...hidden.values()]);
+      // Most runs print nothing that is searched for them.
+      if (hidden.size > known) redaction = undefined;
     },
     redact,
-    clean: (value) => redaction.clean(value),
+    clean: (value) => getRedaction().clean(value),
     async think(text) {
       running?.stop();
       await io.stderr.write(await style.faint(escapeForTerminal(redact(text))));

@@ -22,7 +22,7 @@ import {
   type Secret,
 } from '../../settings/redact.ts';
 import { type KeptLessons, openLessons } from '../../settings/lessons.ts';
-import type { PartialSettings, KeySource } from '../../settings/types.ts';
+import type { PartialSettings } from '../../settings/types.ts';
 import type { Connection, FetchWrapper } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
 import type { Context, Report } from '../context.ts';
@@ -116,9 +116,8 @@ export async function openClients(
   context: Context,
   options: OpenOptions = {},
 ): Promise<{ clients: Client[]; close(): Promise<void> }> {
-  const timeoutMs = gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs;
-  const { deadline = deadlineOnce(timeoutMs, context.signal), report, looksUpModels = false } = options;
   const surveys = gateways.map(({ settings }) => settings);
+  const { deadline = deadlineOnce(surveys[0]?.timeoutMs.value ?? defaultTimeoutMs, context.signal), report } = options;
   const isPaid = surveys.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(surveys, flags.tag, context) : [];
   const { connection, use, own, close } = await openWay(surveys, flags, context, deadline);
@@ -143,7 +142,7 @@ export async function openClients(
       ...retryOptions(settings, flags),
       ...modelOptions(settings, context),
       aliveMs: flags.requireAlive,
-      looksUpModels: looksUpModels && isAtVendor(settings),
+      looksUpModels: options.looksUpModels && isAtVendor(settings),
       onLaneFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
       ...reportTo(context, settings, report),
     }),
@@ -169,20 +168,19 @@ function retryOptions(
   { lane }: PartialSettings,
   { retries, retryMaxTime, retrySafeOnly }: ConnectionFlags,
 ): ClientOptions {
-  const plain = { retries, retryMaxWaitMs: retryMaxTime, retrySafeOnly };
-  if (lane.value !== 'flex') return plain;
-  return { ...plain, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000 };
+  if (lane.value !== 'flex') return { retries, retryMaxWaitMs: retryMaxTime, retrySafeOnly };
+  return { retries, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000, retrySafeOnly };
 }
 
 /** Logs what a client sends and gets, and counts it in the report of a command that asks a model. */
 function reportTo(context: Context, settings: PartialSettings, report: OpenOptions['report']): ClientOptions {
-  const hidden = hiddenHeaderNames(settings);
+  const { isVerbose } = context.ui;
   return {
-    onRequest: (request) => logRequest(request, hidden, context),
+    onRequest: isVerbose ? (request) => logRequest(request, hiddenHeaderNames(settings), context) : undefined,
     onRetry: (notice) => logRetry(notice, context),
     onReply(reply) {
       if (report && reply.recordedAt !== undefined) report.fromCache = true;
-      logReply(reply, context);
+      if (isVerbose) logReply(reply, context);
     },
     onAnswered({ attempts }) {
       if (report) report.attempts += attempts;
@@ -217,43 +215,45 @@ async function openWay(
     return { use: [() => replay], own: [], close: async () => undefined };
   }
   const connection = await openOwnConnections(surveys, flags, context);
-  const [first] = surveys;
-  if (first?.offline.value) {
-    const recordings = await openRecordings(flags, { context, credentials: listCredentials(first) });
-    const { startOffline } = await import('./offline.ts');
-    const local = await startOffline({ headerNames: endpointOptions(first, context).headerNames });
-    // Its port is another one each time; for recordings it is always the same gateway.
-    const own = [{ baseUrl: local.url, apiKey: local.key, recordedAs: 'http://offline' }];
-    const close = async () => {
-      await recordings.close();
-      await connection.close();
-      await local.close();
-    };
-    return { connection, use: recordings.use, own, close };
-  }
+  if (surveys[0]?.offline.value) return openLocalWay(surveys[0], connection, flags, context);
   const credentials: Credential[] = [];
   const own: Way['own'] = [];
-  const keyless = new Map<string, KeySource>();
+  // A cache answers without a key.
+  const keyless = isCache(flags) ? surveys.filter(({ key }) => key.kind === 'missing') : [];
   for (const settings of surveys) {
-    const isKeyless = isCache(flags) && settings.key.kind === 'missing';
-    if (isKeyless) keyless.set(getGatewayOrigin(settings), settings.key);
-    const needsKey = settings.key.kind !== 'none' && !isKeyless;
+    const needsKey = settings.key.kind !== 'none' && !keyless.includes(settings);
     const key = needsKey ? await within(deadline(), readOwnKey(settings, context, deadline().signal)) : undefined;
     credentials.push(...listCredentials(settings, key));
     own.push({ apiKey: key?.reveal() });
   }
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const { use, close } = await openRecordings(flags, { context, credentials });
-  if (keyless.size > 0) use.push(requireKeys(keyless, context));
-  return {
-    connection,
-    use,
-    own,
-    async close() {
-      await close();
-      await connection.close();
-    },
+  const recordings = await openRecordings(flags, { context, credentials });
+  const use = keyless.length === 0 ? recordings.use : [...recordings.use, requireKeys(keyless, context)];
+  const close = async () => {
+    await recordings.close();
+    await connection.close();
   };
+  return { connection, use, own, close };
+}
+
+/** The way to the local gateway of `--offline`, which ends with it. */
+async function openLocalWay(
+  settings: PartialSettings,
+  connection: Connection,
+  flags: RecordingFlags,
+  context: Context,
+): Promise<Way> {
+  const recordings = await openRecordings(flags, { context, credentials: listCredentials(settings) });
+  const { startOffline } = await import('./offline.ts');
+  const local = await startOffline({ headerNames: endpointOptions(settings, context).headerNames });
+  // Its port is another one each time; for recordings it is always the same gateway.
+  const own = [{ baseUrl: local.url, apiKey: local.key, recordedAs: 'http://offline' }];
+  const close = async () => {
+    await recordings.close();
+    await connection.close();
+    await local.close();
+  };
+  return { connection, use: recordings.use, own, close };
 }
 
 /** A key in the place of the model would be in URLs, logs and file names. Throws GatewayError usage or auth. */
@@ -268,10 +268,11 @@ async function readOwnKey(
   return key;
 }
 
-/** Recorded replies need no key, so a missing key is an error only when a request goes out. `keyless`: by origin. */
-function requireKeys(keyless: ReadonlyMap<string, KeySource>, context: Context): FetchWrapper {
+/** Recorded replies need no key, so a missing key is an error only when a request goes out. */
+function requireKeys(keyless: readonly PartialSettings[], context: Context): FetchWrapper {
+  const sources = new Map(keyless.map((settings) => [getGatewayOrigin(settings), settings.key]));
   return (next) => async (request, call) => {
-    const source = keyless.get(request.url.origin);
+    const source = sources.get(request.url.origin);
     if (source !== undefined) await readConfiguredKey(source, context);
     return next(request, call);
   };
@@ -283,6 +284,8 @@ export async function openOwnConnections(
   flags: Parameters<typeof connectionOptions>[1],
   context: Context,
 ): Promise<Connection> {
+  const [only, ...others] = gateways;
+  if (only && others.length === 0) return openConnection(await connectionOptions(only, flags, context));
   const ways = new Map(gateways.map((settings) => [getGatewayOrigin(settings), settings]));
   for (const { proxy, systemCa, baseUrl } of gateways) {
     const way = ways.get(getGatewayOrigin({ baseUrl }));
@@ -293,8 +296,6 @@ export async function openOwnConnections(
   for (const [origin, settings] of ways) {
     opened.set(origin, await openConnection(await connectionOptions(settings, flags, context)));
   }
-  const [only] = opened.values();
-  if (only !== undefined && opened.size === 1) return only;
   return {
     fetch: (request, call) => (opened.get(request.url.origin) as Connection).fetch(request, call),
     close: async () => void (await Promise.all([...opened.values()].map((connection) => connection.close()))),

@@ -87,7 +87,7 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
     headerNames: pickHeaderNames(input, picked, service),
     headers: pickHeaders(flags.header ?? [], owned),
     prices: pickPrices(input, chosen),
-    typedFlags: typedFlags(flags),
+    typedFlags: () => typedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
   };
 }

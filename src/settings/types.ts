@@ -149,7 +149,7 @@ export interface Settings extends PlainSettings {
   headerNames: { apiKey: SourcedValue<string> | undefined; version: SourcedValue<string> | undefined };
   headers: SourcedValue<Header>[];
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
-  typedFlags: string;
+  typedFlags: () => string;
   /** By the name or the pattern of a model. */
   prices: Readonly<Record<string, SourcedValue<Prices[string]>>>;
   /** Also the warnings of the config file. */

@@ -17,8 +17,11 @@ export async function withSettingsHint(
   settings: PartialSettings,
   { io }: Context,
 ): Promise<GatewayError> {
-  const { key, typedFlags: flags } = settings;
-  const error = thrown.withDetails({ flags, ...(thrown.class === 'auth' && 'from' in key && { source: key.from }) });
+  const { key, typedFlags } = settings;
+  const error = thrown.withDetails({
+    flags: typedFlags(),
+    ...(thrown.class === 'auth' && 'from' in key && { source: key.from }),
+  });
   const { reason, status } = error.details;
   if (reason === 'effort' && error.details.value === undefined) {
     const { takes = [] } = (await readCachedEfforts(settings, getAskedModel(post) ?? '', io.now())) ?? {};

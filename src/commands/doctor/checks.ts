@@ -231,7 +231,7 @@ export const modelsRow: CheckStep<GatewaySubject> = {
     // A service that a flag names is set for good too.
     if (service.origin.kind === 'flag') settings.unshift(`service ${service.value}`);
     const commands = settings.map((setting) => `gateway-cli config set ${setting}${profile}`);
-    return `name one each time: -m <model>; to see them: gateway-cli models${typedFlags}\nor for good: ${commands.join('\n')}`;
+    return `name one each time: -m <model>; to see them: gateway-cli models${typedFlags()}\nor for good: ${commands.join('\n')}`;
   },
 };
 

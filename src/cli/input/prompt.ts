@@ -49,25 +49,31 @@ export async function readPrompt(
   context: InputContext,
   rules: PromptRules,
 ): Promise<string | undefined> {
-  const given = await explicitPrompt(words, flags, context, rules.templateValues);
+  const { readsStdin, noStdin, optional, templateValues } = rules;
+  const typed = await typedPrompt(words, flags, context, templateValues);
+  const { template } = flags;
+  const given = template === undefined ? typed : await withTemplate(template, typed, context, templateValues);
   if (given?.trim() === '') throw missingPrompt(rules, context, true);
-  const input = rules.readsStdin ? await readStdinPart(given, flags, context, rules) : undefined;
+  const { kind } = context.io.stdin;
+  const hasPrompt = given !== undefined || optional;
+  const isFree = readsStdin && context.stdin.claimedBy === undefined;
+  const isRead = isFree && shouldReadStdin({ kind, hasPrompt, noStdin });
+  const input = isRead ? await readStdinPart(given, flags, context, hasPrompt) : undefined;
   const parts = [given, input].filter((part) => part !== undefined && part.trim() !== '');
   if (parts.length > 0) return parts.join('\n\n');
-  if (!rules.optional) throw missingPrompt(rules, context, input !== undefined && input !== '');
+  if (!optional) throw missingPrompt(rules, context, input !== undefined && input !== '');
   return undefined;
 }
 
-async function explicitPrompt(
-  words: readonly string[],
-  flags: PromptFlags,
+/** The text of `--template`, with what was typed behind it. */
+async function withTemplate(
+  template: string,
+  typed: string | undefined,
   context: InputContext,
   templateValues: TemplateValues | undefined,
-): Promise<string | undefined> {
-  const typed = await typedPrompt(words, flags, context, templateValues);
-  if (flags.template === undefined) return typed;
-  const text = (await readTextFlag('--template', flags.template, context)).replace(/^\uFEFF/, '');
-  const filled = fillText(text, `--template ${quoteWord(flags.template)}`, templateValues);
+): Promise<string> {
+  const text = (await readTextFlag('--template', template, context)).replace(/^\uFEFF/, '');
+  const filled = fillText(text, `--template ${quoteWord(template)}`, templateValues);
   return typed === undefined ? filled : `${filled.trimEnd()}\n\n${typed}`;
 }
 
@@ -112,14 +118,10 @@ async function readStdinPart(
   given: string | undefined,
   flags: PromptFlags,
   context: InputContext,
-  rules: PromptRules,
-): Promise<string | undefined> {
+  hasPrompt: boolean,
+): Promise<string> {
   const { io, stdin, ui } = context;
-  if (stdin.claimedBy !== undefined) return undefined;
-  const hasPrompt = given !== undefined || rules.optional;
-  const { kind } = io.stdin;
-  if (!shouldReadStdin({ kind, hasPrompt, noStdin: rules.noStdin })) return undefined;
-  const isAbandoned = kind === 'socket' && hasPrompt && flags.stdinTimeout === undefined;
+  const isAbandoned = io.stdin.kind === 'socket' && hasPrompt && flags.stdinTimeout === undefined;
   const silence = isAbandoned
     ? 'nothing came on stdin, so it is not read (--no-stdin does not wait for it)'
     : 'waiting for stdin (--no-stdin continues without it)';

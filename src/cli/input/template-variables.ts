@@ -138,7 +138,7 @@ async function readVars(vars: string | JsonObject, context: InputContext): Promi
 
 /** Warns about each `--var` that fills no variable: its name may be wrong. */
 export async function warnOfUnused(
-  { var: single = [] }: VarFlags,
+  single: readonly Var[],
   templateValues: TemplateValues | undefined,
   { ui }: InputContext,
 ): Promise<void> {

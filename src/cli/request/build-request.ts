@@ -147,7 +147,7 @@ export async function buildRequest(
     optional: !earlier && (files.body !== undefined || turns !== undefined),
     templateValues,
   });
-  await warnOfUnused(flags, templateValues, context);
+  if (flags.var) await warnOfUnused(flags.var, templateValues, context);
   const maxTokens = chooseTokenLimit(settings, format.limits(files.body ?? {}));
   const effort = chooseEffortSetting(settings, flags, files.body);
   const efforts = (flags.effort ?? effort) && (await settings.findEfforts?.());

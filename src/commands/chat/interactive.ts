@@ -75,7 +75,7 @@ export async function runInteractive(
 async function withoutBlanks(typed: ChatFlags, context: AnswerContext): Promise<Pick<Talk, 'flags' | 'system'>> {
   const templateValues = await readTemplateValues(typed, context);
   const system = await readSystem(typed, templateValues, context);
-  await warnOfUnused(typed, templateValues, context);
+  await warnOfUnused(typed.var ?? [], templateValues, context);
   const { system: _system, systemFile: _file, var: _var, ...flags } = typed;
   return { flags: { ...flags, vars: false }, system };
 }
@@ -85,7 +85,7 @@ async function noteSession({ session, context, flags, settings }: Talk): Promise
   if (!session?.file || session.file.messages.length === 0) return;
   const offline = flags.offline ? ' --offline' : '';
   const model = flags.model === undefined ? '' : ` -m ${shellWord(settings.model.value)}`;
-  const command = `gateway-cli chat${offline}${settings.typedFlags}${model} --session ${shellWord(session.label)}`;
+  const command = `gateway-cli chat${offline}${settings.typedFlags()}${model} --session ${shellWord(session.label)}`;
   await context.ui.note(`saved; continue with: ${command}`);
 }
 

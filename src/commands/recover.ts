@@ -15,7 +15,8 @@ import { answerFileFlags } from '../cli/flags/format.ts';
 import { planImageOutput } from '../cli/run/sending.ts';
 import { reportAnswer, warnOfNoImage } from '../cli/run/answer.ts';
 import { writeNewFile } from '../files/temp-file.ts';
-import { planTextImages, prepareAnswerOutput, printText } from '../cli/output/print.ts';
+import { planTextImages, prepareAnswerFile } from '../cli/output/answer-file.ts';
+import { printText } from '../cli/output/print.ts';
 import { readBlobChunks, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadableFile } from '../cli/input/input-files.ts';
 
@@ -58,7 +59,7 @@ async function runRecover(
   // The reply is already in this file: if it cannot be written, no second recovery file is made.
   report.kept = path;
   const { output, force } = flags;
-  const writeText = await prepareAnswerOutput({ output, force }, context);
+  const writeText = await prepareAnswerFile({ output, force }, context);
   const place = output === '-' ? { output } : await planTextImages({ output }, context);
   const isText = report.selected?.file !== undefined;
   const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
@@ -88,7 +89,7 @@ async function runRecover(
   if (isImages) return undefined;
   if (output !== '-') await warnOfNoImage(place, context);
   await printText(report.result, { isMarkdown: false, context });
-  return writeText(report.result);
+  return writeText?.(report.result);
 }
 
 /** Lists the recovery files, the newest first: time, command, job of a batch, and path. */

@@ -74,16 +74,14 @@ export function createUi(io: Io, root: RootOptions): Ui {
   };
 }
 
-/** Logs the head of a request with `--verbose`. Keys are redacted by name here and by value in the Ui. */
+/** Logs the head of a request. Keys are redacted by name here and by value in the Ui. */
 export function logRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {
-  if (!context.ui.isVerbose) return;
   void context.ui.detail(`> ${request.method ?? 'POST'} ${request.url.href} (${request.body.bytes} bytes)`);
   logHeaders('>', redactHeaders(request.headers, context.ui.redact, hidden), context);
 }
 
-/** Logs the head of a reply with `--verbose`. */
+/** Logs the head of a reply. */
 export function logReply(reply: HttpReply, context: Context): void {
-  if (!context.ui.isVerbose) return;
   if (reply.recordedAt !== undefined) {
     const age = ageText(context.io.now() - reply.recordedAt);
     void context.ui.detail(`answered from the cache, recorded ${age} ago`);
@@ -121,9 +119,9 @@ function retryReason({ message, details }: GatewayError): string {
   return `${words} (${details.status})${said.replace(/\.$/, '')}`;
 }
 
-/** Logs the costs of the requests with `--verbose`, if prices are set. */
+/** Logs the costs of the requests, if prices are set. */
 export async function logCost({ report: { meter }, ui }: AnswerContext): Promise<void> {
-  if (!ui.isVerbose || meter === undefined) return;
+  if (meter === undefined) return;
   const known = describeCosts(meter.costs);
   // A recording answered: nothing was billed.
   if (known === '' && meter.unknown === 0) return;
@@ -131,9 +129,8 @@ export async function logCost({ report: { meter }, ui }: AnswerContext): Promise
   else await ui.detail(known === '' ? 'cost: unknown' : `cost: ${known}, and that of other requests is unknown`);
 }
 
-/** Logs token counts with `--verbose`. */
+/** Logs token counts. */
 export async function logUsage(usage: Usage | undefined, { ui }: Context): Promise<void> {
-  if (!ui.isVerbose) return;
   const counts = Object.entries(usage ?? {}).filter(([, count]) => count !== undefined);
   if (counts.length > 0) await ui.detail(`usage: ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`);
 }

@@ -6,13 +6,11 @@ import {
   type PaidEnd,
   type PreparedRequest,
   type Result,
-  type Source,
   judgeAnswer,
   type Wanted,
   type PaidRequest,
   sendPaid,
 } from '../../client/index.ts';
-import { GatewayError } from '../../errors.ts';
 import type { BlockWriter } from '../../files/block-writer.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
@@ -20,8 +18,6 @@ import type { Output } from '../../terminal/io.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { createCiByteGuard, isReadByCi, wantsColor } from '../../terminal/output.ts';
 import type { AnswerContext } from '../context.ts';
-import { prefixUsageError } from '../flags/flag.ts';
-import type { ImagePlan } from './save-images.ts';
 
 /** Whether stdout gets nothing while an answer arrives: the document, one value of it or the code is printed at the end. */
 export function isPrintedAtEnd({ root, report }: Pick<AnswerContext, 'root' | 'report'>): boolean {
@@ -36,17 +32,14 @@ interface Payload {
   end(): Promise<void>;
 }
 
-/**
- * Starts the payload of one answer. Markdown is formatted if stdout is a terminal that can show it (GitHub's runner reads lines,
- * even if it provides one). `onOutput` is called before each output.
- */
-async function startPayload(
-  context: AnswerContext,
-  { isMarkdown, onOutput }: { isMarkdown: boolean; onOutput?: () => void },
-): Promise<Payload> {
+/** Whether stdout is a terminal that can show formatted Markdown. GitHub's runner reads lines, even if it provides one. */
+function canFormat({ stdout, env }: AnswerContext['io']): boolean {
+  return stdout.isTTY && env['TERM'] !== 'dumb' && !isReadByCi(env, stdout);
+}
+
+/** Starts the payload of formatted Markdown. `onOutput` is called before each output. */
+async function startFormatted(context: AnswerContext, onOutput?: () => void): Promise<Payload> {
   const { stdout, env } = context.io;
-  if (!isMarkdown || !stdout.isTTY || env['TERM'] === 'dumb' || isPrintedAtEnd(context) || isReadByCi(env, stdout))
-    return plainPayload(stdout, onOutput);
   const { startMarkdown } = await import('../../terminal/live-markdown.ts');
   const colored = wantsColor({ env, isTTY: true, color: context.root.color });
   const live = startMarkdown(stdout, colored, onOutput);
@@ -54,13 +47,13 @@ async function startPayload(
   return { ...live, isFormatted: true };
 }
 
-function plainPayload(stdout: Output, onOutput?: () => void): Payload {
+function plainPayload(stdout: Output, onOutput: () => void): Payload {
   let last = '';
   return {
     isFormatted: false,
     async write(text) {
       last = text.at(-1) ?? last;
-      onOutput?.();
+      onOutput();
       await writeEscaped(stdout, text);
     },
     async end() {
@@ -93,8 +86,9 @@ export async function printStream<Outcome>(
   options: StreamOptions,
   context: AnswerContext,
 ): Promise<Outcome> {
-  const isMarkdown = options.isMarkdown && !options.jsonl;
-  const payload = await startPayload(context, { isMarkdown, onOutput: () => options.progress.stop() });
+  const onOutput = () => options.progress.stop();
+  const isFormatted = options.isMarkdown && !options.jsonl && !isPrintedAtEnd(context) && canFormat(context.io);
+  const payload = isFormatted ? await startFormatted(context, onOutput) : plainPayload(context.io.stdout, onOutput);
   const printing: PrintState = { payload, options, context, isInThinking: false, held: '' };
   try {
     for (;;) {
@@ -213,56 +207,15 @@ export function toEndDocument(
   return clean({ type: 'result', complete, stopReason, usage, cost, responseId, modelVersion, toolCalls, error });
 }
 
-/** Flags that select a part of an answer, or a file for it, as they were typed. */
-export interface AnswerFlags {
-  field?: readonly string[] | undefined;
-  sources?: boolean | undefined;
-  code?: true | undefined;
-  output?: string | undefined;
-  force?: boolean | undefined;
-  dryRun?: boolean | undefined;
-}
-
-/**
- * Notes what stdout gets instead of the answer, and checks the file of `-o`. Returns what writes the code or the text of a complete
- * answer to the place that `--code` or `-o` says. Throws GatewayError usage.
- */
-export async function prepareAnswerOutput(
-  flags: AnswerFlags,
-  context: AnswerContext,
-): Promise<(result: Result, json?: string) => Promise<void>> {
-  const { field, code, force = false, dryRun } = flags;
-  const { cwd } = context.io;
-  const output = await answerFile(flags, cwd);
-  if (field !== undefined || code || output !== undefined) context.report.selected = { field, code, file: output };
-  if (output !== undefined) {
-    const { checkFile } = await import('../../images/publish.ts');
-    await checkFile(output, { cwd, force, dryRun }).catch(prefixUsageError('-o: '));
-  }
-  if (!code && output === undefined) return async () => undefined;
-  return async (result, json) => {
-    const texts = answerTexts(result, json).map((text) => (text.endsWith('\n') ? text : `${text}\n`));
-    const notes = flags.sources && result.sources && json === undefined ? await loadFootnotes(result.sources) : '';
-    const text = code ? await extractCode(result) : texts.join('---\n') + notes;
-    if (output === undefined) return plainPayload(context.io.stdout).write(text);
-    const { writeNewFile } = await import('../../files/temp-file.ts');
-    await writeNewFile(output, (append) => append(text), { cwd, force });
-    const { createHash } = await import('node:crypto');
-    const sha256 = createHash('sha256').update(text).digest('hex');
-    const file = { path: output, mimeType: 'text/plain', bytes: Buffer.byteLength(text), sha256, candidate: 0 };
-    (context.report.files ??= []).push(file);
-    await context.ui.notice(`${code ? 'code' : 'answer'} saved: ${output}`);
-  };
-}
-
-async function loadFootnotes(sources: readonly Source[]): Promise<string> {
-  return `\n${(await import('./footnotes.ts')).renderFootnotes(sources)}`;
-}
-
 /** The text of each candidate as it is printed: with the code that the service ran, or its JSON that fits the schema alone. */
-function answerTexts({ candidates }: Pick<Result, 'candidates'>, json?: string): string[] {
+export function answerTexts({ candidates }: Pick<Result, 'candidates'>, json?: string): string[] {
   const texts = candidates.map(({ text, markdown = text }, at) => (at === 0 ? (json ?? markdown) : markdown));
   return texts.filter((text) => text !== '');
+}
+
+/** The texts for a file or a pipe, each with a newline at its end and a line `---` between them. */
+export function joinTexts(texts: readonly string[]): string {
+  return texts.map((text) => (text.endsWith('\n') ? text : `${text}\n`)).join('---\n');
 }
 
 /** Prints an answer that did not stream: the text of each candidate, with a line `---` between them. */
@@ -271,8 +224,11 @@ export async function printText(
   { isMarkdown, json, context }: { isMarkdown: boolean; json?: string | undefined; context: AnswerContext },
 ): Promise<void> {
   if (isPrintedAtEnd(context)) return;
-  const payload = await startPayload(context, { isMarkdown });
-  for (const [index, text] of answerTexts(result, json).entries()) {
+  const texts = answerTexts(result, json);
+  if (texts.length === 0) return;
+  if (!isMarkdown || !canFormat(context.io)) return writeEscaped(context.io.stdout, joinTexts(texts));
+  const payload = await startFormatted(context);
+  for (const [index, text] of texts.entries()) {
     if (index > 0) {
       await payload.end();
       await context.io.stdout.write('---\n');
@@ -280,34 +236,4 @@ export async function printText(
     await payload.write(text);
   }
   await payload.end();
-}
-
-/** The place of the images of a text: `-o` if it is a folder, a template or an image file; else beside the file of the text. */
-export async function planTextImages(
-  flags: AnswerFlags,
-  { io }: AnswerContext,
-): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
-  const { code, output } = flags;
-  if (code || output === '-') return {};
-  const file = await answerFile(flags, io.cwd);
-  return file === undefined ? { output } : { beside: file };
-}
-
-/** The file of `-o` for the text, or with `--code` for the code. */
-async function answerFile({ code, output }: AnswerFlags, cwd: string): Promise<string | undefined> {
-  if (output === undefined || output === '-') return undefined;
-  if (code) return output;
-  const { isImagePlace } = await import('../../images/publish.ts');
-  return (await isImagePlace(output, cwd)) ? undefined : output;
-}
-
-async function extractCode({ text }: Result): Promise<string> {
-  const { codeBlocks } = await import('../../terminal/code-blocks.ts');
-  const blocks = codeBlocks(text);
-  if (blocks.length > 0) return blocks.join('\n');
-  throw new GatewayError('no-result', 'the answer has no fenced code block', {
-    hint: 'say in the prompt that you want a code block',
-    sent: 'yes',
-    retryable: false,
-  });
 }

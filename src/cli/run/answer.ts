@@ -46,15 +46,15 @@ export function toWanted(
 export async function finishText(
   answer: Answer,
   { plan, held }: { plan: ImagePlan; held: HeldAnswer | undefined },
-  { flags, context, print }: PreparedCommand,
+  { flags, context, writeFile }: PreparedCommand,
 ): Promise<void> {
   const wanted = toWanted(flags);
   if (flags.jsonl) await context.io.stdout.write(jsonLine(toEndDocument(answer, wanted, context)));
   await checkAnswer(answer, wanted, context);
-  await warnOfNoImage(plan, context);
+  if (plan.output !== undefined) await warnOfNoImage(plan, context);
   if (held && 'error' in held) throw held.error;
   context.report.answer = held?.value;
-  await print(answer.result, held?.json);
+  await writeFile?.(answer.result, held?.json);
 }
 
 /** Warns if `-o` was given and the reply has only text. */
@@ -69,17 +69,17 @@ export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }
  */
 export async function checkAnswer(answer: Answer, wanted: Wanted, context: AnswerContext): Promise<void> {
   const { result } = answer;
-  await logUsage(result.usage, context);
-  await logCost(context);
+  if (context.ui.isVerbose) await logUsage(result.usage, context);
+  if (context.ui.isVerbose) await logCost(context);
   for (const each of result.warnings) await context.ui.warn(each);
   const { error, warning } = judgeAnswer(answer, wanted);
   if (error) throw error;
   if (warning) await context.ui.warn(`${warning.message}; ${chooseHint(warning)}`);
-  await noteToolCalls(result, context);
+  if (result.toolCalls.length > 0) await noteToolCalls(result, context);
 }
 
 /** The JSON that fits the schema of `--schema`, or why there is none. */
-export type HeldAnswer = CheckedAnswer | { error: unknown };
+export type HeldAnswer = CheckedAnswer | { json?: undefined; value?: undefined; error: unknown };
 
 /**
  * Checks an answer that is printed when it has been held against its schema: its JSON alone, or what came in place of it.
@@ -97,11 +97,6 @@ export async function holdToSchema(
   } catch (thrown) {
     return { error: thrown };
   }
-}
-
-/** The JSON that is printed in place of the answer, if it fits. */
-export function getHeldJson(held: HeldAnswer | undefined): string | undefined {
-  return held && 'json' in held ? held.json : undefined;
 }
 
 /** The JSON of an answer that fits the schema. Throws GatewayError; where a limit cut the answer, it names the limit. */

@@ -1,7 +1,7 @@
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
-import { type AnswerFlags, prepareAnswerOutput } from '../output/print.ts';
+import { type AnswerFlags, prepareAnswerFile } from '../output/answer-file.ts';
 import type { Use, Settings } from '../../settings/types.ts';
 import type { AnswerContext } from '../context.ts';
 import { withPromptYaml } from '../request/prompt-flags.ts';
@@ -23,7 +23,7 @@ import type { ImagePlan } from '../output/save-images.ts';
 /** Flags that every command has that asks a model, as they were typed. */
 export type CommonFlags = ConnectionFlags &
   FlagValues<typeof outputFlags> &
-  AnswerFlags & { jsonl?: true; promptFile?: string };
+  AnswerFlags & { jsonl?: true; promptFile?: string; template?: string };
 
 /** The checked flags of a command, and the settings from flags, environment and profile. */
 export type PreparedCommand = Awaited<ReturnType<typeof prepareCommand<CommonFlags>>>;
@@ -35,17 +35,21 @@ export async function prepareCommand<Flags extends CommonFlags>(
   use: Use,
   context: AnswerContext,
 ) {
-  const flags = await withPromptYaml(words, typed, context);
+  const namesPrompt = typed.template !== undefined || typed.promptFile !== undefined;
+  const flags = namesPrompt ? await withPromptYaml(words, typed, context) : typed;
   // An image has one place; of a text, `--code` and `-o` may say where it goes.
   const isText = use === 'text' || use === 'chat';
   checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
-  checkRaw(flags);
-  const print = await prepareAnswerOutput(isText ? flags : { field: flags.field }, context);
+  if (flags.raw) checkRaw(flags);
+  if (flags.field !== undefined) context.report.selected = { field: flags.field };
+  const hasOwnPlace = isText && (flags.code || flags.output !== undefined);
+  const writeFile = hasOwnPlace ? await prepareAnswerFile(flags, context) : undefined;
   if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
-  const settings = withoutBatchLane(await readSettings(flags, context, use), context.command);
+  const found = await readSettings(flags, context, use);
+  const settings = found.lane.value === 'batch' ? withoutBatchLane(found, context.command) : found;
   // The time of the command begins when the deadline is first used.
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
-  return { context, use, flags, settings, deadline, print };
+  return { context, use, flags, settings, deadline, writeFile };
 }
 
 /** Fetches the inputs that are URLs, and builds the request, within the time of the command. Throws GatewayError. */
@@ -54,24 +58,21 @@ export async function prepareRequest(
   flags: RequestFlags & ConnectionFlags,
   building: Building & Pick<PreparedCommand, 'context' | 'settings' | 'deadline'>,
 ): Promise<BuiltRequest> {
-  const { context, settings, deadline } = building;
-  const prepare = async (): Promise<BuiltRequest> => {
-    const urls = inputUrls(flags);
-    if (urls.length === 0) return buildRequest(words, flags, building);
-    // Before anything is fetched.
-    refuseLackingFlags(flags, building);
-    const { openUrlFetcher } = await import('./fetch-urls.ts');
-    const options = { settings, deadline: deadline(), atEnd: context.atEnd };
-    const fetched = await openUrlFetcher(flags, context).fetchAll(urls, options);
-    return buildRequest(words, flags, { ...building, fetched });
-  };
-  return within(deadline(), prepare());
+  const deadline = building.deadline();
+  const urls = inputUrls(flags);
+  if (urls.length === 0) return within(deadline, buildRequest(words, flags, building));
+  // Before anything is fetched.
+  refuseLackingFlags(flags, building);
+  const { context, settings } = building;
+  const { openUrlFetcher } = await import('./fetch-urls.ts');
+  const fetching = openUrlFetcher(flags, context).fetchAll(urls, { settings, deadline, atEnd: context.atEnd });
+  const fetched = await within(deadline, fetching);
+  return within(deadline, buildRequest(words, flags, { ...building, fetched }));
 }
 
 /** The lane `batch` of a profile is for batches. Throws GatewayError usage if it was typed. */
 function withoutBatchLane(settings: Settings, command: string): Settings {
   const { lane, format, service } = settings;
-  if (lane.value !== 'batch') return settings;
   if (lane.origin.kind !== 'flag') return { ...settings, lane: byDefault('live') };
   const { lacksBatches, title } = services[service.value];
   if (lacksBatches) throw usageError(`no batch API of ${title} is known`, 'use --lane live');
@@ -100,7 +101,6 @@ function checkStdoutOwner(flags: CommonFlags, json: boolean): void {
 
 /** Throws GatewayError usage for a flag that `--raw` would ignore. */
 function checkRaw(flags: CommonFlags & Pick<ImagePlan, 'count' | 'sidecar' | 'preview' | 'strict'>): void {
-  if (!flags.raw) return;
   if ((flags.count ?? 1) > 1)
     throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');
   const idle = (['output', 'sidecar', 'preview', 'strict'] as const).find((name) => flags[name] !== undefined);

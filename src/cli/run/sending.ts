@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { type AnswerFlags, planTextImages } from '../output/print.ts';
+import { type AnswerFlags, planTextImages } from '../output/answer-file.ts';
 import type { ImagePlan, ImageOutput } from '../output/save-images.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import type { AnswerContext, CommandOutcome } from '../context.ts';
@@ -15,8 +15,9 @@ export async function planBesideText(
   { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
   context: AnswerContext,
 ): Promise<ImagePlan> {
-  const { force, dryRun, maxImages } = flags;
-  return { ...(await planTextImages(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
+  const { force, dryRun, maxImages, output } = flags;
+  const place = output === undefined ? undefined : await planTextImages(flags, context);
+  return { ...place, force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
 }
 
 /** Whether the flags ask for the request alone, which is not sent. */

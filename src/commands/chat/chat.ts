@@ -3,7 +3,7 @@ import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
-import { finishText, holdToSchema, getHeldJson, reportAnswer } from '../../cli/run/answer.ts';
+import { finishText, holdToSchema, reportAnswer } from '../../cli/run/answer.ts';
 import { printRaw, printText } from '../../cli/output/print.ts';
 import type { ChatFlags } from './session.ts';
 import { openTools } from './tools.ts';
@@ -68,7 +68,7 @@ async function runChat(
   };
   const turned = await askTurn(request, asking);
   const held = check && (await holdToSchema(check, turned.answer, begun));
-  if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: getHeldJson(held), context });
+  if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: held?.json, context });
   await finishText(turned.answer, { plan, held }, begun);
   if (!session || !resumed?.file) return undefined;
   const turn = await session.storableTurns(turned, request, context);

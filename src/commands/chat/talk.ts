@@ -15,7 +15,7 @@ import { openTools } from './tools.ts';
 import { askTurn, getQuestion } from './turn.ts';
 import type { AnswerContext } from '../../cli/context.ts';
 import { printText } from '../../cli/output/print.ts';
-import { checkAnswer, holdToSchema, getHeldJson, toWanted } from '../../cli/run/answer.ts';
+import { checkAnswer, holdToSchema, toWanted } from '../../cli/run/answer.ts';
 import { planBesideText, planImageOutput } from '../../cli/run/sending.ts';
 import { prepareRequest } from '../../cli/run/prepare.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
@@ -130,7 +130,7 @@ async function askAndSave(
   const turned = await askTurn(request, setup);
   const textFlags = { ...flags, code: undefined };
   const held = check && (await holdToSchema(check, turned.answer, { flags: textFlags, deadline }));
-  if (held) await printText(turned.answer.result, { isMarkdown, json: getHeldJson(held), context });
+  if (held) await printText(turned.answer.result, { isMarkdown, json: held?.json, context });
   await checkAnswer(turned.answer, toWanted(textFlags), context);
   if (held && 'error' in held) throw held.error;
   const turn = await storableTurns(turned, request, context);

@@ -2,7 +2,7 @@ import { meterToldCost } from '../../cli/run/told-costs.ts';
 import type { Command } from 'commander';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
-import { finishText, holdToSchema, getHeldJson, reportAnswer } from '../../cli/run/answer.ts';
+import { finishText, holdToSchema, reportAnswer } from '../../cli/run/answer.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
@@ -69,8 +69,7 @@ async function runText(
   }
   const held = check && (await holdToSchema(check, answer, begun));
   progress.stop();
-  if (!stream || (held && !flags.jsonl))
-    await printText(answer.result, { isMarkdown, json: getHeldJson(held), context });
+  if (!stream || (held && !flags.jsonl)) await printText(answer.result, { isMarkdown, json: held?.json, context });
   if (answer.result.sources && !flags.jsonl && !check && !isData(flags.responseMime)) {
     const { printFootnotes } = await import('../../cli/output/footnotes.ts');
     await printFootnotes(answer.result, flags, context);

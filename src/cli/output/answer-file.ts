@@ -1,0 +1,82 @@
+import type { Result, Source } from '../../client/index.ts';
+import { GatewayError } from '../../errors.ts';
+import { writeEscaped } from '../../terminal/escape.ts';
+import type { AnswerContext } from '../context.ts';
+import { prefixUsageError } from '../flags/flag.ts';
+import { answerTexts, joinTexts } from './print.ts';
+import type { ImagePlan } from './save-images.ts';
+
+/** Flags that select a part of an answer, or a file for it, as they were typed. */
+export interface AnswerFlags {
+  field?: readonly string[] | undefined;
+  sources?: boolean | undefined;
+  code?: true | undefined;
+  output?: string | undefined;
+  force?: boolean | undefined;
+  dryRun?: boolean | undefined;
+}
+
+/**
+ * Notes that stdout gets the code or nothing instead of the answer, and checks the file of `-o`. Returns what writes the code or the
+ * text of a complete answer to the place that `--code` or `-o` says. Throws GatewayError usage.
+ */
+export async function prepareAnswerFile(
+  flags: AnswerFlags,
+  context: AnswerContext,
+): Promise<((result: Result, json?: string) => Promise<void>) | undefined> {
+  const { field, code, force = false, dryRun } = flags;
+  const { cwd } = context.io;
+  const output = await answerFile(flags, cwd);
+  if (!code && output === undefined) return undefined;
+  context.report.selected = { field, code, file: output };
+  if (output !== undefined) {
+    const { checkFile } = await import('../../images/publish.ts');
+    await checkFile(output, { cwd, force, dryRun }).catch(prefixUsageError('-o: '));
+  }
+  return async (result, json) => {
+    const notes = flags.sources && result.sources && json === undefined ? await loadFootnotes(result.sources) : '';
+    const text = code ? await extractCode(result) : joinTexts(answerTexts(result, json)) + notes;
+    if (output === undefined) return writeEscaped(context.io.stdout, text);
+    const { writeNewFile } = await import('../../files/temp-file.ts');
+    await writeNewFile(output, (append) => append(text), { cwd, force });
+    const { createHash } = await import('node:crypto');
+    const sha256 = createHash('sha256').update(text).digest('hex');
+    const file = { path: output, mimeType: 'text/plain', bytes: Buffer.byteLength(text), sha256, candidate: 0 };
+    (context.report.files ??= []).push(file);
+    await context.ui.notice(`${code ? 'code' : 'answer'} saved: ${output}`);
+  };
+}
+
+/** The place of the images of a text: `-o` if it is a folder, a template or an image file; else beside the file of the text. */
+export async function planTextImages(
+  flags: AnswerFlags,
+  { io }: AnswerContext,
+): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
+  const { code, output } = flags;
+  if (code || output === '-') return {};
+  const file = await answerFile(flags, io.cwd);
+  return file === undefined ? { output } : { beside: file };
+}
+
+/** The file of `-o` for the text, or with `--code` for the code. */
+async function answerFile({ code, output }: AnswerFlags, cwd: string): Promise<string | undefined> {
+  if (output === undefined || output === '-') return undefined;
+  if (code) return output;
+  const { isImagePlace } = await import('../../images/publish.ts');
+  return (await isImagePlace(output, cwd)) ? undefined : output;
+}
+
+async function loadFootnotes(sources: readonly Source[]): Promise<string> {
+  return `\n${(await import('./footnotes.ts')).renderFootnotes(sources)}`;
+}
+
+async function extractCode({ text }: Result): Promise<string> {
+  const { codeBlocks } = await import('../../terminal/code-blocks.ts');
+  const blocks = codeBlocks(text);
+  if (blocks.length > 0) return blocks.join('\n');
+  throw new GatewayError('no-result', 'the answer has no fenced code block', {
+    hint: 'say in the prompt that you want a code block',
+    sent: 'yes',
+    retryable: false,
+  });
+}

@@ -278,6 +278,8 @@ function packed({ value, rival, atMost, ...row }) {
 export const rows = [
   ratio({ id: 'version', what: '`--version`, wall', against: 'node -e 0', atMost: 1.5 }),
   ratio({ id: 'help', what: '`--help`, wall', against: 'node -e 0', atMost: 1.5 }),
+  ratio({ id: 'help-batch', what: '`help batch`, processor time', against: '--help', atMost: 1.5, metric: 'cpuMs' }),
+  ratio({ id: 'tab', what: 'a TAB in the shell, processor time', against: '--help', atMost: 1.5, metric: 'cpuMs' }),
   ratio({ id: 'text', what: '`text`, whole process', against: 'fetch script', atMost: major === '20' ? 0.75 : 1.15 }),
   ratio({
     id: 'first',
@@ -347,6 +349,14 @@ export const rows = [
     atMost: 1.5,
     from: 'shared-30',
     side: 'group',
+  }),
+  atEachSize({
+    id: 'budget-ledger',
+    what: '`text` with a budget that has paid for 400 requests, processor time',
+    against: 'a new budget',
+    atMost: 1.25,
+    sizes: ['ledger-100', 'ledger-200', 'ledger-400'],
+    metric: 'cpuMs',
   }),
   recordedGrowth(2000, 'found'),
   recordedGrowth(20_000, 'found'),

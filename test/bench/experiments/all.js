@@ -4,13 +4,15 @@ import { gallery } from './gallery.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
 import { recorded } from './recordings.js';
-import { sharedBy } from './sharing.js';
-import { delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
+import { paidBy, sharedBy } from './sharing.js';
+import { askedOf, delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
 
 /** All experiments, by the names that rows know them by. @type {Record<string, import('./experiment.js').Experiment>} */
 export const experiments = {
   version: startOf('--version'),
   help: startOf('--help'),
+  'help-batch': askedOf(['help', 'batch'], /^Usage/m),
+  tab: askedOf(['__complete', 'bash', 'gateway-cli text --mo'], /^--model\t/m),
   text: oneText,
   first: firstDelta,
   deltas: manyDeltas,
@@ -32,6 +34,9 @@ export const experiments = {
   'shared-1': sharedBy(1),
   'shared-8': sharedBy(8),
   'shared-30': sharedBy(30),
+  'ledger-100': paidBy(100),
+  'ledger-200': paidBy(200),
+  'ledger-400': paidBy(400),
   'files-200': sharedFiles(200),
   'files-2000': sharedFiles(2000),
   'files-20000': sharedFiles(20_000),

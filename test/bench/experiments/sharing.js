@@ -1,5 +1,8 @@
 // Many processes that share a budget or a rate, against as many that share nothing.
+import { copyFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { smallText } from '../server/bodies.js';
+import { mustSay, prompt } from './experiment.js';
 import { writeJobs } from './jobs.js';
 
 /** @typedef {import('./experiment.js').Experiment} Experiment */
@@ -38,5 +41,42 @@ function batches(processes, listFlags) {
     } finally {
       lab.drop(folder);
     }
+  };
+}
+
+/** A text whose budget has paid for so many requests, against one whose budget is new. @param {number} requests @returns {Experiment} */
+export function paidBy(requests) {
+  /** @type {WeakMap<import('./experiment.js').Lab, Promise<string>>} */
+  const ledgers = new WeakMap();
+  /** @param {import('./experiment.js').Lab} lab */
+  const makeLedger = async (lab) => {
+    const folder = lab.folder();
+    const ledger = join(folder, 'team.jsonl');
+    const flags = ['--concurrency', '1', ...prices, '--budget', `${ledger}:1000`];
+    await lab.product(['batch', writeJobs(folder, requests), '-o', join(folder, 'out'), ...flags]);
+    if (statSync(ledger).size < requests * 100)
+      throw new Error('the ledger has been made smaller: its row says less than its name');
+    return ledger;
+  };
+  /** @param {import('./experiment.js').Lab} lab @param {string | undefined} before */
+  const runText = async (lab, before) => {
+    const folder = lab.folder();
+    const ledger = join(folder, 'team.jsonl');
+    if (before !== undefined) copyFileSync(before, ledger);
+    const flags = ['--max-tokens', '100', ...prices.slice(0, 2), '--budget', `${ledger}:1000`];
+    const sample = mustSay(await lab.product(['text', prompt, ...flags], { memory: true }), smallText);
+    lab.drop(folder);
+    return sample;
+  };
+  return {
+    rounds: 9,
+    memory: true,
+    sides: {
+      product: async (lab) => {
+        if (!ledgers.has(lab)) ledgers.set(lab, makeLedger(lab));
+        return runText(lab, await ledgers.get(lab));
+      },
+      rival: (lab) => runText(lab, undefined),
+    },
   };
 }

@@ -193,7 +193,7 @@ function findUnfinished(
   const { continuation, length } = arriving;
   const isSaved = stopReason === undefined && continuation?.length === length;
   if (candidates.length !== 1 || !(isSaved || isUnfinished(stopReason))) return undefined;
-  return { content, token: continuation?.token };
+  return { content, token: continuation?.token, shown: arriving.shown };
 }
 
 /** The end of a model if it is near, or the model is deprecated. */

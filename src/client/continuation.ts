@@ -1,9 +1,8 @@
 import { endSignals, GatewayError } from '../errors.ts';
 import type { StreamDelta, Usage } from '../formats/events.ts';
-import { loadFormat } from '../formats/format.ts';
+import { loadFormat, replaceModel } from '../formats/format.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { isUnfinished } from '../vendors/finish-reasons.ts';
-import type { Performed, PreparedRequest } from './send.ts';
+import type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send.ts';
 import { emptyResult } from './arriving-reply.ts';
 import type { Answer, Result, Source } from './result.ts';
 import { mergeSources, shiftSources } from './sources.ts';
@@ -25,39 +24,56 @@ export interface ContinuationOptions {
   beforeHop?: ((next: PreparedRequest, came: readonly Performed[]) => Promise<void> | void) | undefined;
 }
 
-/** Sends one request; `attempts` were sent before it for the same answer. */
-type AskOne = (request: PreparedRequest, attempts: number) => AsyncGenerator<StreamDelta[], Performed>;
+/** Sends one request, with what is other for it than for the first. */
+export type AskOne = (
+  request: PaidRequest,
+  changed: Pick<AskOptions, 'onSent' | 'beforeRead'>,
+) => AsyncGenerator<StreamDelta[], Performed>;
 
 /**
- * Asks for one answer. Where the service ends it in the middle, the next request goes on with it, and readers see one answer.
+ * Asks for the rest of an answer that the service ended in the middle: the next request goes on with it, and readers see one answer.
  * What came stays where such a request fails: the answer is returned then with an error that says so.
  */
-export async function* askWhole(
-  request: PreparedRequest,
+export async function* askRest(
+  first: Performed,
+  { request, asked }: Record<'request' | 'asked', PreparedRequest>,
   askOne: AskOne,
-  { maxTurns = defaultMaxTurns, beforeHop }: ContinuationOptions,
+  { maxTurns = defaultMaxTurns, beforeHop, onSent, beforeRead, held }: AskOptions & { held: StreamDelta[] },
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const came: Performed[] = [];
-  const reader: HopReader = { shown: 0, isLater: false, held: [] };
-  let next: PreparedRequest | undefined = request;
+  const came = [first];
+  let shown = 0;
   let token: string | undefined;
-  while (next !== undefined) {
-    let hop: Performed;
+  let model = asked;
+  for (;;) {
+    const { unfinished } = came.at(-1) as Performed;
+    const isStuck = token !== undefined && unfinished?.token === token;
+    const next = came.length < maxTurns && !isStuck ? await findNext(request, came) : undefined;
+    if (next === undefined) break;
+    token = unfinished?.token;
+    shown += unfinished?.shown ?? 0;
+    held.length = 0;
     try {
-      if (came.length > 0) await beforeHop?.(next, came);
-      const attempts = came.reduce((sum, { attempts }) => sum + attempts, 0);
-      hop = yield* readHop(askOne(next, attempts), reader);
+      await beforeHop?.(next, came);
+      const before = came.reduce((sum, { attempts }) => sum + attempts, 0);
+      const paid: PaidRequest = { request: goOnWith(model, next), payment: undefined };
+      const deltas = askOne(paid, {
+        onSent: onSent && ((attempts) => onSent(before + attempts)),
+        beforeRead: beforeRead && ((answered) => beforeRead({ ...answered, attempts: before + answered.attempts })),
+      });
+      came.push(yield* readHop(deltas, shown));
+      model = paid.request;
     } catch (error) {
-      if (came.length === 0 || !(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
+      if (!(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
       return joinHops(came, error);
     }
-    came.push(hop);
-    const isStuck = token !== undefined && hop.unfinished?.token === token;
-    token = hop.unfinished?.token;
-    next = came.length < maxTurns && !isStuck ? await findNext(request, came) : undefined;
   }
-  if (reader.held.length > 0) yield reader.held;
+  if (held.length > 0) yield held;
   return joinHops(came, undefined);
+}
+
+/** The request with the model that was asked before it, and no other in its place. */
+function goOnWith(asked: PreparedRequest, next: PreparedRequest): PreparedRequest {
+  return { ...asked, post: replaceModel(next.post, asked.model), defaultFor: undefined, fallback: undefined };
 }
 
 /** The request that goes on with an answer, if it is not over. */
@@ -75,38 +91,18 @@ async function findNext(request: PreparedRequest, came: readonly Performed[]): P
   return body && { ...request, post: { ...post, body, inFormat: undefined } };
 }
 
-/** What readers have seen of an answer. */
-interface HopReader {
-  /** Blocks of the requests before this one. */
-  shown: number;
-  /** The answer has begun with another request. */
-  isLater: boolean;
-  /** The end of a reply that may not be that of the answer. */
-  held: StreamDelta[];
-}
-
-/** The deltas of one request, as those of an answer that began before. */
+/** The deltas of one request, as those of an answer that began before and has shown so many blocks. */
 async function* readHop(
   deltas: AsyncGenerator<StreamDelta[], Performed>,
-  reader: HopReader,
+  shown: number,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { isLater, shown } = reader;
-  Object.assign(reader, { isLater: true, held: [] });
   try {
     for (;;) {
       const next = await deltas.next();
       if (next.done) return next.value;
-      const passed = next.value.flatMap((delta) => {
-        if ('block' in delta) reader.shown = Math.max(reader.shown, shown + delta.block + 1);
-        if (reader.held.length === 0 && !(delta.type === 'stop' && isUnfinished(delta.stopReason)))
-          return delta.type === 'start' && isLater
-            ? []
-            : 'block' in delta
-              ? { ...delta, block: shown + delta.block }
-              : delta;
-        reader.held.push(delta);
-        return [];
-      });
+      const passed = next.value
+        .filter(({ type }) => type !== 'start')
+        .map((delta) => ('block' in delta ? { ...delta, block: shown + delta.block } : delta));
       if (passed.length > 0) yield passed;
     }
   } finally {

@@ -23,6 +23,8 @@ import { countWith, type Sending, type SendOptions, sendRequest } from './send.t
 
 /** What services taught, by the name of a correction, alone or with a model behind it. A Map is one. */
 export interface Lessons {
+  /** How many there are, where that is known. */
+  readonly size?: number;
   get(name: string): string | undefined;
   set(name: string, lesson: string): unknown;
 }
@@ -203,50 +205,56 @@ function modelOf({ body }: AnyApiRequest): string {
   return typeof model === 'string' ? model : '';
 }
 
+/** A request as its service is known to want it. */
+export async function toTaughtRequest(request: AnyApiRequest, lessons: Lessons): Promise<AnyApiRequest> {
+  return lessons.size === 0 ? request : applyLessons(await toTaughtFormat(request, lessons), lessons);
+}
+
+/** A request as it was given and as it was sent, and what it failed with. */
+export interface Failed extends Refused {
+  given: AnyApiRequest;
+}
+
 /**
- * Sends a request. One that the service refuses, and says how it wants it, is sent once more for each correction; what was right is
- * remembered. `after`: what an earlier request failed with, whose attempts count too.
+ * Sends a request once more for each correction that its service asks for; what was right is remembered. Throws what failed where
+ * there is none.
  */
 export async function sendCorrected(
-  request: AnyApiRequest,
+  { given, request, error }: Failed,
   own: SendOptions & { deadline: Deadline },
   sending: Sending & { options: Pick<ClientOptions, 'onCorrection'> },
-  after?: GatewayError,
 ): Promise<Answered> {
   const { endpoint, options } = sending;
   const { lessons } = endpoint;
   const learnt = new Map<string, Learnt>();
-  let asked = applyLessons(await toTaughtFormat(request, lessons), lessons);
-  let failed = after;
+  let refused: Refused = { request, error };
   for (;;) {
+    if (own.deadline.signal.aborted) throw refused.error;
+    const next = learnFrom(refused, endpoint) ?? (await learnFormat(given, refused, lessons));
+    if (next === undefined || learnt.has(next.name)) throw refused.error;
+    learnt.set(next.name, next);
+    const { attempts = 0 } = refused.error.details;
+    await options.onCorrection?.(next.told);
+    own.payment?.retry(refused.error);
+    own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error: refused.error });
     try {
-      const answered = await sendAfter(failed, asked, own, sending);
+      const answered = await sendAfter(refused.error, next.request, own, sending);
       for (const { keep } of learnt.values()) keep(lessons);
       return answered;
-    } catch (error) {
-      if (!(error instanceof GatewayError) || own.deadline.signal.aborted) throw error;
-      const refused = { request: asked, error };
-      const next = learnFrom(refused, endpoint) ?? (await learnFormat(request, refused, lessons));
-      if (next === undefined || learnt.has(next.name)) throw error;
-      learnt.set(next.name, next);
-      asked = next.request;
-      failed = error;
-      const { attempts = 0 } = error.details;
-      await options.onCorrection?.(next.told);
-      own.payment?.retry(error);
-      own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error });
+    } catch (thrown) {
+      if (!(thrown instanceof GatewayError)) throw thrown;
+      refused = { request: next.request, error: thrown };
     }
   }
 }
 
-/** Sends a request, after one that failed or as the first: the attempts of both count. */
-async function sendAfter(
-  failed: GatewayError | undefined,
+/** Sends a request after one that failed: the attempts of both count. */
+export async function sendAfter(
+  failed: GatewayError,
   request: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
   sending: Sending,
 ): Promise<Answered> {
-  if (failed === undefined) return sendRequest(request, own, sending);
   const { attempts: before = 0 } = failed.details;
   const onSent = own.onSent && ((attempts: number) => own.onSent?.(before + attempts));
   return countWith(failed, sendRequest(request, { ...own, onSent }, sending));

@@ -3,30 +3,61 @@ import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from 
 import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Deadline } from './deadline.ts';
-import { sendCorrected } from './correct.ts';
-import type { Sending, SendOptions } from './send.ts';
+import { type Failed, sendAfter, sendCorrected, toTaughtRequest } from './correct.ts';
+import { type Sending, type SendOptions, sendRequest } from './send.ts';
 
-/** Sends a request; where the client allows it, one of the flex lane goes out at full price if the lane stays too busy for it. */
+type LaneSending = Sending & {
+  options: Pick<ClientOptions, 'onLaneFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'>;
+};
+
+/** Sends a request as its service is known to want it. One that fails may be sent in another way. */
 export async function sendOrFallBack(
-  request: AnyApiRequest,
+  given: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
-  sending: Sending & { options: Pick<ClientOptions, 'onLaneFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'> },
+  sending: LaneSending,
 ): Promise<Answered> {
-  const { onLaneFallback, onAnswered, onFailure } = sending.options;
+  const request = await toTaughtRequest(given, sending.endpoint.lessons);
+  const answered = await sendRequest(request, own, sending).catch((error: unknown) => {
+    if (error instanceof GatewayError) return sendOtherwise({ given, request, error }, own, sending);
+    throw error;
+  });
+  sending.options.onAnswered?.(answered);
+  return answered;
+}
+
+/** Sends what failed as its service asks for it, or where the client allows it, at full price. */
+async function sendOtherwise(
+  failed: Failed,
+  own: SendOptions & { deadline: Deadline },
+  sending: LaneSending,
+): Promise<Answered> {
+  const { onFailure } = sending.options;
+  const { given } = failed;
   try {
-    const answered = await sendCorrected(request, own, sending).catch(async (error: unknown) => {
-      const live = onLaneFallback && withoutTier(request);
-      if (live === undefined || !isBusy(error) || own.deadline.signal.aborted) throw error;
-      const { attempts: failed = 0 } = error.details;
-      onLaneFallback?.(error);
-      own.onRetry?.({ attempt: failed, retries: failed, waitMs: 0, error });
-      return sendCorrected(live, own, sending, error);
-    });
-    onAnswered?.(answered);
-    return answered;
+    return await sendCorrected(failed, own, sending).catch((error: unknown) => sendLive(error, given, own, sending));
   } catch (error) {
-    throw onFailure && error instanceof GatewayError ? await onFailure(error, request) : error;
+    throw onFailure && error instanceof GatewayError ? await onFailure(error, given) : error;
   }
+}
+
+/** Sends a request at full price for which the flex lane stays too busy. Throws what it failed with where that may not be. */
+async function sendLive(
+  error: unknown,
+  failed: AnyApiRequest,
+  own: SendOptions & { deadline: Deadline },
+  sending: LaneSending,
+): Promise<Answered> {
+  const { onLaneFallback } = sending.options;
+  const given = onLaneFallback && withoutTier(failed);
+  if (given === undefined || !isBusy(error) || own.deadline.signal.aborted) throw error;
+  const { attempts = 0 } = error.details;
+  onLaneFallback?.(error);
+  own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error });
+  const request = await toTaughtRequest(given, sending.endpoint.lessons);
+  return sendAfter(error, request, own, sending).catch((thrown: unknown) => {
+    if (thrown instanceof GatewayError) return sendCorrected({ given, request, error: thrown }, own, sending);
+    throw thrown;
+  });
 }
 
 /** Whether the lane was too busy: nothing was billed. With a spent quota the live lane would refuse the request, too. */

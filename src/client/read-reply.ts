@@ -15,6 +15,7 @@ import { createAccumulator, type Accumulator } from './accumulator.ts';
 import { createLateStore, keepGoodImages, openInMemory, type ImageStore, type ReplyBounds } from './image-store.ts';
 import { type Answer } from './result.ts';
 import { emptyResult, toModelEnd } from './arriving-reply.ts';
+import { isUnfinished } from '../vendors/finish-reasons.ts';
 import { readEndHeaders } from '../vendors/model-rules.ts';
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../json.ts';
@@ -31,6 +32,8 @@ export interface ReadOptions extends ReplyBounds {
   keepThink?: boolean | undefined;
   /** How long to wait for the end of the body, in ms, instead of the format's own time. */
   patience?: Format['patience'] | undefined;
+  /** Gets the end of a stream that the service ends in the middle of an answer, in place of its reader. */
+  held?: StreamDelta[] | undefined;
 }
 
 /** At most this many candidates are read beyond those that were requested. */
@@ -130,7 +133,9 @@ export async function* readDeltas(
     // A stream that said why it ends is whole: the time ran out while its connection was left open.
     const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
     const { result, error, unfinished } = finishReading(reply, reader, { cut, late });
-    if (!reader.isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
+    const isShownNow = !reader.isStreamed && result.text !== '';
+    if (isShownNow) yield [{ type: 'text', text: result.text, block: 0 }];
+    if (unfinished && !reader.isStreamed) unfinished.shown = Number(isShownNow);
     return { result, error: error && withRequest(error, reply), ...(unfinished && { unfinished }) };
   } catch (error) {
     throw withRequest(error, reply);
@@ -233,7 +238,8 @@ async function* readStream(
       try {
         for (const event of events) heard += feedEvent(event, { decoder, accumulator, deltas });
       } finally {
-        if (deltas.length > 0) yield deltas;
+        const passed = withoutHeld(deltas, options.held);
+        if (passed.length > 0) yield passed;
       }
       await accumulator.store();
     }
@@ -247,10 +253,18 @@ async function* readStream(
     const said = requireReplyError(error);
     failure ??= broken.by ?? said;
   }
-  const rest = [...last, ...accumulator.end(decoder.progress !== 'open')];
+  const rest = withoutHeld([...last, ...accumulator.end(decoder.progress !== 'open')], options.held);
   if (rest.length > 0) yield rest;
   await accumulator.store();
   return whyCut(reader, failure, broken.by);
+}
+
+/** Deltas but for the end of an answer that may go on, which is held. */
+function withoutHeld(deltas: StreamDelta[], held: StreamDelta[] | undefined): StreamDelta[] {
+  const at = deltas.findIndex((delta) => delta.type === 'stop' && isUnfinished(delta.stopReason));
+  const end = held?.length ? 0 : at;
+  if (held && end >= 0) held.push(...deltas.splice(end));
+  return deltas;
 }
 
 /** Returns how many things the event says: none if it only keeps the connection open. */

@@ -127,6 +127,6 @@ export interface Result {
 export interface Answer {
   result: Result;
   error: GatewayError | undefined;
-  /** What another request goes on with, if the service ended the answer in the middle. */
-  unfinished?: Unfinished;
+  /** What another request goes on with, if the service ended the answer in the middle, and how many blocks readers were shown. */
+  unfinished?: Unfinished & { shown: number };
 }

@@ -1,13 +1,13 @@
 import { GatewayError, type RetryNotice } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { readFailedReply } from '../formats/failure.ts';
-import { loadFormat, replaceModel, type ApiRequest, type AnyApiRequest, getAskedModel } from '../formats/format.ts';
+import { loadFormat, type ApiRequest, type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Signal, CallOptions, Client, ClientOptions } from './client-types.ts';
-import { askWhole, type ContinuationOptions, type Hop } from './continuation.ts';
+import { type AskOne, askRest, type ContinuationOptions, type Hop } from './continuation.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
 import { createLateStore, openInMemory } from './image-store.ts';
@@ -65,7 +65,7 @@ export interface PaidEnd {
 
 /** How a request is sent, and where its images go. */
 export interface AskOptions
-  extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store'> {
+  extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store' | 'held'> {
   /** Where its images go; memory otherwise. */
   store?: BlobStore | undefined;
   /** Waited for between the head of the reply and its body. */
@@ -82,37 +82,27 @@ export async function* perform(
   client: Pick<Client, 'send' | 'payments' | 'models'>,
   options: AskOptions & { deadline: Deadline },
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { onSent, beforeRead, store = createLateStore(openInMemory) } = options;
-  // An answer goes on with the model that began it.
-  let asked = request;
-  const askOne = (next: PreparedRequest, before: number) =>
-    performOne(next === request ? next : goOnWith(asked, next), client, {
-      ...options,
-      store,
-      ...(next !== request && { payment: undefined }),
-      onAsked: (other) => (asked = other),
-      onSent: onSent && ((attempts) => onSent(before + attempts)),
-      beforeRead: beforeRead && ((answered) => beforeRead({ ...answered, attempts: before + answered.attempts })),
-    });
-  return yield* askWhole(request, askOne, options);
-}
-
-/** The request with the model that was asked before it, and no other in its place. */
-function goOnWith(asked: PreparedRequest, next: PreparedRequest): PreparedRequest {
-  return { ...asked, post: replaceModel(next.post, asked.model), defaultFor: undefined, fallback: undefined };
+  const held: StreamDelta[] = [];
+  const own = { ...options, store: options.store ?? createLateStore(openInMemory), held };
+  const paid: PaidRequest = { request, payment: options.payment };
+  const answer = yield* performOne(paid, client, own);
+  if (answer.unfinished) {
+    const askOne: AskOne = (next, changed) => performOne(next, client, { ...own, ...changed });
+    return yield* askRest(answer, { request, asked: paid.request }, askOne, own);
+  }
+  if (held.length > 0) yield held;
+  return answer;
 }
 
 async function* performOne(
-  request: PreparedRequest,
+  paid: PaidRequest,
   client: Pick<Client, 'send' | 'payments' | 'models'>,
-  options: AskOptions & { deadline: Deadline; store: BlobStore; onAsked: (asked: PreparedRequest) => void },
+  options: AskOptions & { deadline: Deadline; store: BlobStore; held: StreamDelta[] },
 ): AsyncGenerator<StreamDelta[], Performed> {
   const { deadline, beforeRead, store } = options;
-  const paid: PaidRequest = { request, payment: options.payment };
   let end: PaidEnd = {};
   try {
     const answered = await sendPaid(paid, client, options);
-    options.onAsked(paid.request);
     if (beforeRead) await beforeRead(answered);
     const { reply, attempts } = answered;
     const { post, model, candidates, insteadOf } = paid.request;
@@ -148,28 +138,33 @@ export async function sendPaid(
   client: Pick<Client, 'send' | 'payments' | 'models'>,
   options: SendOptions & { deadline: Deadline },
 ): Promise<Answered> {
-  const { models } = client;
-  const { deadline, onSent } = options;
-  const send = (before = 0): Promise<Answered> => {
-    paid.payment ??= client.payments?.open(paid.request);
-    const counted = onSent && ((attempts: number) => onSent(before + attempts));
-    return client.send(paid.request.post, { ...options, onSent: counted, payment: paid.payment });
-  };
-  paid.request = await models.before(paid.request, deadline);
-  try {
-    return await send();
-  } catch (error) {
-    const other = await models.after(error, paid.request, deadline);
-    if (other === undefined) throw error;
-    const refused = error as GatewayError;
-    const { attempts = 0 } = refused.details;
-    await paid.payment?.end({ error }, deadline.signal);
-    options.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error: refused });
-    Object.assign(paid, { request: other, payment: undefined });
-    const answered = await countWith(refused, send(attempts));
-    await models.keep(other);
-    return answered;
-  }
+  paid.request = await client.models.before(paid.request, options.deadline);
+  paid.payment ??= client.payments?.open(paid.request);
+  const sent = client.send(paid.request.post, { ...options, payment: paid.payment });
+  return sent.catch((error: unknown) => sendToOther(error, paid, client, options));
+}
+
+/** Sends a request that was refused to the model that may answer in place of the one that was asked. */
+async function sendToOther(
+  error: unknown,
+  paid: PaidRequest,
+  client: Pick<Client, 'send' | 'payments' | 'models'>,
+  options: SendOptions & { deadline: Deadline },
+): Promise<Answered> {
+  const { deadline, onSent, onRetry } = options;
+  const other = await client.models.after(error, paid.request, deadline);
+  if (other === undefined) throw error;
+  const refused = error as GatewayError;
+  const { attempts: before = 0 } = refused.details;
+  await paid.payment?.end({ error }, deadline.signal);
+  onRetry?.({ attempt: before, retries: before, waitMs: 0, error: refused });
+  Object.assign(paid, { request: other, payment: undefined });
+  paid.payment = client.payments?.open(other);
+  const counted = onSent && ((attempts: number) => onSent(before + attempts));
+  const sent = client.send(other.post, { ...options, onSent: counted, payment: paid.payment });
+  const answered = await countWith(refused, sent);
+  await client.models.keep(other);
+  return answered;
 }
 
 /** The answer to a request after one that failed and counts with it: the attempts of both, and whether one may have been billed. */

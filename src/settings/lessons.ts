@@ -16,6 +16,7 @@ interface KeptLesson {
 
 /** The lessons of one address, and of one profile: some are of an account. */
 export interface KeptLessons {
+  readonly size: number;
   get(name: string): string | undefined;
   set(name: string, lesson: string): void;
   /** Waits until what was learnt is in the file. */
@@ -42,6 +43,9 @@ export async function openLessons(
     await writeAtomically(path, (handle) => handle.writeFile(`${text}\n`));
   };
   return {
+    get size() {
+      return lessons.size;
+    },
     get: (name: string) => lessons.get(name)?.lesson,
     set(name: string, lesson: string) {
       if (lessons.get(name)?.lesson === lesson) return;

@@ -40,13 +40,22 @@ export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
 export { openLinks, listWaiting } from './run/links.ts';
 export { findIdNumber, withKnownIds } from './run/known-by.ts';
-export { changedError, decideOn, emptyPlan, requireMatch } from './run/plan.ts';
+export { emptyPlan, requireMatch } from './run/plan.ts';
+export { decideOn } from './run/decide.ts';
+export { changedError } from './run/known-jobs.ts';
 
 export { listVariations, parseVariedId } from './vary.ts';
 export type { Variation } from './vary.ts';
 
 // The folder of a batch.
-export { addKeptReplies, enterOutdir, readKnownBatch, requireOwn, writeSummary } from './folder/folder.ts';
+export {
+  addKeptReplies,
+  enterNewOutdir,
+  enterOutdir,
+  readKnownBatch,
+  requireOwn,
+  writeSummary,
+} from './folder/folder.ts';
 export type { KnownBatch } from './folder/folder.ts';
 export { describeRun, findHolder, noLock } from './folder/lock.ts';
 export type { FolderLock } from './folder/lock.ts';

@@ -31,7 +31,7 @@ export class SyncedFile {
     try {
       const handle = await openToAppend(path);
       const { size } = await handle.stat();
-      const kept = await findLastLineEnd(handle, size);
+      const kept = size > 0 ? await findLastLineEnd(handle, size) : 0;
       if (kept < size) {
         await copyAside(path, handle, [{ offset: kept, bytes: size - kept }]);
         await handle.truncate(kept);

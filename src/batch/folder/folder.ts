@@ -5,7 +5,7 @@ import { cannotWrite, asideFile } from '../../files/synced-file.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { writeAtomically, makeFolder, isPartName } from '../../files/temp-file.ts';
+import { ignoreMissing, writeAtomically, makeFolder, isPartName } from '../../files/temp-file.ts';
 import type { LockTimes } from '../../files/lock.ts';
 import type { Adopting } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
@@ -59,10 +59,28 @@ export async function requireOwn(path: string): Promise<void> {
 export async function enterOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
   await makeBatchFolder(path);
   await requireOwn(path);
+  const lock = await lockOutdir(path, host, times);
+  await removePartFiles(path);
+  return lock;
+}
+
+/** Makes a folder that did not exist, and locks it. Throws usage, or batch-locked if another run has begun in it since. */
+export async function enterNewOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
+  await makeBatchFolder(path);
+  const lock = await lockOutdir(path, host, times);
+  const found = await lstat(join(path, batchFiles.journal)).catch(ignoreMissing);
+  if (found === undefined || found.size === 0) return lock;
+  throw new GatewayError('batch-locked', 'another run began in this folder meanwhile', {
+    hint: 'run the same command again',
+    sent: 'no',
+    retryable: true,
+  });
+}
+
+async function lockOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
   await makeBatchFolder(join(path, batchFiles.images));
   const lock = await lockWritable(path, times);
   host.atEnd(() => lock.release());
-  await removePartFiles(path);
   if (lock.takenFrom) await host.on({ type: 'took-over', owner: lock.takenFrom });
   return lock;
 }

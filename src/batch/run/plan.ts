@@ -1,10 +1,13 @@
 import { addIdHash, hashId, toHex, type IdHash, isInShard } from '../digest.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
-import type { Batch, BatchPolicy, Job, JobState, MovedRecord, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
+import type { Batch, Job, MovedRecord, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
-import { type JobIndex, keepEarlier, markRemoved, renameJob } from '../folder/state.ts';
-import { findKnown, type Stray, findIdNumber } from './known-by.ts';
+import { type JobIndex, markRemoved } from '../folder/state.ts';
+import { type Decision, decideOn } from './decide.ts';
+import type { Stray } from './known-by.ts';
+import { areChangesChosen, changedError, isLeftAsBuilt, judgeJob } from './known-jobs.ts';
+import { addMove, findMoves, mayMove } from './moves.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
@@ -81,7 +84,7 @@ export interface PlannedJob {
   job: Job;
   /** Absent for a job that is not sent, and that was not built: it is as it was. */
   prepared: PreparedJob | undefined;
-  decision: ReturnType<typeof decide>;
+  decision: Decision;
   /** It was sent with another request before. */
   edited: { mayBeBilled: boolean } | undefined;
 }
@@ -106,7 +109,7 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
   afterAll(plan: BatchPlan): Promise<void>;
 }
 
-interface Planning extends PlanOptions {
+export interface Planning extends PlanOptions {
   plan: BatchPlan;
   sum: IdHash;
   /**
@@ -135,22 +138,31 @@ interface Planning extends PlanOptions {
 /** What is kept ready at most: jobs, and characters of their bodies in all. Without it a short batch takes a tenth longer. */
 const maxKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
-/** At most this many ids of edited jobs are listed. */
-const maxNamed = 5;
-
 /**
  * Checks every job and decides what is sent. Throws what its callbacks throw, or GatewayError batch-locked where the folder
  * belongs to another gateway or shard, or jobs were edited.
  */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
-  const { jobs, state, shard } = options;
-  const before = state.index.remember();
+  const { state } = options;
+  // A new folder knows no job: none can have moved, have been edited or be gone.
+  const before = state.run && state.index.remember();
   let planning = await readJobs(options);
+  if (before) planning = await readMovedAgain(planning, before);
+  const { plan } = planning;
+  plan.list = toHex(planning.sum);
+  await options.afterAll(plan);
+  if (before) requireSameBatch(planning);
+  return plan;
+}
+
+/** Jobs that may be known by other ids than they have in the file are read once more, and again by the ids that were found. */
+async function readMovedAgain(first: Planning, before: ReturnType<JobIndex['remember']>): Promise<Planning> {
+  let planning = first;
   const readAgain = async (strays?: Stray[]): Promise<void> => {
     for (const { prepared } of planning.plan.ready.values()) await prepared.close();
-    options.onAgain();
+    planning.onAgain();
     before.restore();
-    planning = await readJobs(options, strays);
+    planning = await readJobs(planning, strays);
   };
   // Strays are kept only where there can be any: the jobs that were not sent yet may be a million.
   if (mayMove(planning, before)) await readAgain([]);
@@ -159,9 +171,12 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     await readAgain();
     planning.plan.moves.unshift(...moves);
   }
-  const { changed, known, origins, plan } = planning;
-  plan.list = toHex(planning.sum);
-  await options.afterAll(plan);
+  return planning;
+}
+
+/** Marks the jobs that the file does not name any more. Throws GatewayError batch-locked. */
+function requireSameBatch(planning: Planning): void {
+  const { changed, jobs, known, origins, plan, shard, state } = planning;
   plan.removed = [...state.index.ids()].filter((_, row) => !state.index.has(row, 'inFile'));
   markRemoved(state, plan.removed);
   requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
@@ -172,25 +187,6 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     });
   if (changed.jobs > 0 && !areChangesChosen(planning)) throw changedError(changed.ids, changed.jobs, changed);
   plan.leftStale = [...planning.stale];
-  return plan;
-}
-
-/**
- * Whether all jobs that were changed use a result which is made again together with some that use it: who named those has chosen among
- * them, and the others stay as they are.
- */
-function areChangesChosen({ changed, plan, redone, stale, state: { index } }: Planning): boolean {
-  const chosen = new Set<string>();
-  for (const [id, parents] of plan.parents)
-    if (redone.has(index.find(id)))
-      for (const parent of parents) if (redone.has(index.find(parent))) chosen.add(parent);
-  const isAsBefore = (id: string, parent: string): boolean => {
-    const at = index.find(parent);
-    return !index.has(at, 'toSend') && index.turnOf(at) <= index.turnOf(index.find(id));
-  };
-  const areAll = (id: string): boolean =>
-    plan.parents.get(id)?.every((parent) => chosen.has(parent) || stale.has(parent) || isAsBefore(id, parent)) === true;
-  return stale.size === changed.jobs && [...stale].every(areAll);
 }
 
 /** Reads all jobs once, and decides what each is. */
@@ -221,65 +217,8 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
   return planning;
 }
 
-/** Whether jobs may be known by other ids than they have in the file: a number has another request, or some are new and some not there. */
-function mayMove({ hasOther, known, state: { index } }: Planning, before: ReturnType<JobIndex['remember']>): boolean {
-  if (hasOther) return true;
-  const isMissing = (_: unknown, row: number): boolean => !index.has(row, 'inFile');
-  return index.size > known && Array.from({ length: before.size }).some(isMissing);
-}
-
-/**
- * Sees whether jobs are known in the folder by other ids than they have in the file. If so, all is as before the jobs were read,
- * but for ids that jobs got, and they are to be read again. Throws GatewayError batch-locked where another shard may have sent them.
- */
-function findMoves(planning: Planning, before: ReturnType<JobIndex['remember']>): BatchPlan['moves'] | undefined {
-  const { strays, shard, state } = planning;
-  const { index } = state;
-  if (strays === undefined) return undefined;
-  const isInFile = Uint8Array.from({ length: before.size }, (_, row) => (index.has(row, 'inFile') ? 1 : 0));
-  const { ids, renames } = findKnown(strays, { state, before, isInFile });
-  if (ids.size + renames.length === 0) return undefined;
-  if (shard !== undefined) throw movedShardError(planning.jobs.name);
-  before.restore();
-  // Until their results are there, the service knows them by the ids that they have.
-  const isOpen = state.providerBatches.size > 0;
-  for (const { place, id, to } of renames) {
-    if (isOpen) ids.set(place, id);
-    else renameJob({ id, to }, state);
-  }
-  state.knownIds = ids;
-  return isOpen ? [] : renames.map(({ id, to, line }) => ({ type: 'moved', id, to, line }));
-}
-
-/** Counts a job whose number in the file is another one than before. Once some moved, what tells their order is written down for all. */
-function addMove({ id, fileId = id, line }: Job, known: { row: number; line: number }, planning: Planning): void {
-  const { plan, state } = planning;
-  const number = findIdNumber(fileId);
-  const hasMoved = number !== (state.numbers.get(known.row) ?? findIdNumber(id));
-  if (hasMoved) plan.moved++;
-  const isOrdered = state.numbers.size === 0 && state.knownIds === undefined;
-  if (hasMoved || (!isOrdered && line !== known.line)) plan.moves.push({ type: 'moved', id, number, line });
-}
-
-function addStray({ id, line, isNumbered = false }: Job, request: string, planning: Planning): void {
-  const previous = planning.previous && { id: planning.previous.id, line: planning.previous.line };
-  planning.strays?.push({ place: planning.plan.total, line, id, request, isNumbered, previous });
-}
-
-/** A shard does not know what the others sent. */
-function movedShardError(name: string): GatewayError {
-  return new GatewayError(
-    'batch-locked',
-    `jobs of ${name} moved since an earlier run: another shard may have sent them`,
-    {
-      hint: 'put them back in their order; or new folders, with --id-column or an "id" in each job',
-      sent: 'no',
-    },
-  );
-}
-
 async function planJob(job: Job, planning: Planning): Promise<void> {
-  const { jobs, plan, changed, state } = planning;
+  const { jobs, plan, shard, state } = planning;
   const { index } = state;
   const line = index.placeOf(index.find(job.id));
   const row = enter(job, planning);
@@ -290,69 +229,47 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const origin = getRequestOrigin(settings);
   plan.origin ||= state.run?.origin ?? origin;
   planning.origins.add(origin);
-  const { shard } = planning;
   if (shard && !isInShard(await jobs.links().familyOf(job), shard)) return;
-  const parents = job.names ? await jobs.links().parentsOf(job) : [];
-  if (parents.length > 0) {
-    plan.parents.set(
-      job.id,
-      parents.map(({ id }) => id),
-    );
-    planning.room = -1;
-  }
-  const isStale = parents.length > 0 && (await usesOlderResult(job, row, planning));
+  const parents = job.names ? await enterParents(job, planning) : [];
   plan.jobs++;
-  const isKnown = row < planning.known;
+
+  const known = row < planning.known ? { row, line } : undefined;
   if (
-    isKnown &&
+    known &&
     parents.length === 0 &&
-    isLeftAsBuilt(row, jobs.digestBasis(job, settings, plan.origin), { ...planning, isRedone })
+    isLeftAsBuilt(row, jobs.digestBasis(job, settings, plan.origin), isRedone, planning)
   ) {
     index.mark(row, 'asBuilt');
     addGateway({ settings }, plan);
-    if (job.isNumbered) addMove(job, { row, line }, planning);
+    if (job.isNumbered) addMove(job, known, planning);
     return planning.onPlanned({ job, prepared: undefined, decision: 'skip', edited: undefined });
   }
+
   const prepared = await jobs.prepare(job, plan.origin);
-  const { request } = prepared;
   addGateway({ settings, post: prepared.operation.post }, plan);
-  if (!isKnown || index.requestOf(row) !== request) addStray(job, request, planning);
-  planning.hasOther ||= isKnown && job.isNumbered === true && index.requestOf(row) !== request;
-  if (isKnown && job.isNumbered) addMove(job, { row, line }, planning);
-  const isEdited = index.stateOf(row) !== 'new' && (isStale || index.requestOf(row) !== request);
-  const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
-  const isHeld = planning.policy.limit !== undefined && !(await areUsable(parents, planning));
-  const isSame = index.requestOf(row) === request;
-  const decision = decideOn(row, request, { ...planning, isRedone, isStale, isHeld });
-  if (isSame) index.setBasis(row, prepared.basis);
-  if (edited && decision !== 'run') plan.leftEdited.add(row);
+  const isOfFolder = known !== undefined || parents.length > 0 || planning.strays !== undefined;
+  const { decision, edited }: Pick<PlannedJob, 'decision' | 'edited'> = isOfFolder
+    ? await judgeJob({ job, row, prepared, known, parents, isRedone }, planning)
+    : { decision: decideOn(row, prepared.request, planning), edited: undefined };
   planning.onPlanned({ job, prepared, decision, edited });
-  if (decision === 'changed') {
-    if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
-    changed.areFailed &&= index.stateOf(row) === 'failed';
-    if (index.requestOf(row) === request) planning.stale.add(job.id);
-    changed.areStale &&= planning.stale.has(job.id);
-    const earlier = { request: index.requestOf(row), origin: plan.origin };
-    if (changed.jobs === 1 || changed.lineBreakOf !== undefined)
-      changed.lineBreakOf = await planning.findLineBreak(job, earlier);
-  }
-  const isSent = decision === 'run';
-  if (isSent) index.mark(row, 'toSend');
+  if (decision !== 'run') return prepared.close();
+
+  index.mark(row, 'toSend');
   // From the first job on that is not kept ready, none is: later ones would be sent before it.
-  if (isSent) planning.room -= plan.ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
-  if (isSent && planning.room >= 0) plan.ready.set(job.id, readyJob(job, prepared));
-  else await prepared.close();
+  planning.room -= plan.ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
+  if (planning.room < 0) return prepared.close();
+  plan.ready.set(job.id, readyJob(job, prepared));
 }
 
-/** Whether a job is built from the same as before, and is not sent: its request need not be built to know that, nor its result be read. */
-function isLeftAsBuilt(
-  row: number,
-  basis: string,
-  { policy, state: { index }, isRedone }: Pick<Planning, 'policy' | 'state'> & { isRedone: boolean },
-): boolean {
-  if (!index.hasBasis(row, basis) || index.has(row, 'atService') || index.isRenamed(row)) return false;
-  const known = { state: index.stateOf(row), incomplete: index.has(row, 'incomplete'), same: true, atService: false };
-  return decide({ ...known, isRedone }, policy) === 'skip';
+/** The jobs whose results a job uses. It is not kept ready, nor is any after it. */
+async function enterParents(job: Job, planning: Planning): Promise<readonly Job[]> {
+  const parents = await planning.jobs.links().parentsOf(job);
+  planning.plan.parents.set(
+    job.id,
+    parents.map(({ id }) => id),
+  );
+  planning.room = -1;
+  return parents;
 }
 
 /** Its row in the index; undefined when the file has its id already. */
@@ -366,85 +283,6 @@ function enter({ id }: Job, planning: Planning): number | undefined {
   return row;
 }
 
-/**
- * Whether a job that was sent used a result that another one has replaced since, or that this run replaces. It is found out once for
- * each: many can use one result, and once a job is to be sent again its state does not say so any more.
- */
-function usesOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
-  const found = planning.older.get(row) ?? findOlderResult(job, row, planning);
-  planning.older.set(row, found);
-  return found;
-}
-
-async function findOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
-  const { jobs, state } = planning;
-  const { index } = state;
-  if (row < 0 || (index.stateOf(row) === 'new' && !index.has(row, 'atService'))) return false;
-  for (const parent of job.names ? await jobs.links().parentsOf(job) : []) {
-    const at = index.find(parent.id);
-    const isOlder = isMadeAgain(parent, at, planning) || index.turnOf(at) > index.turnOf(row);
-    if (isOlder || (await usesOlderResult(parent, at, planning))) return true;
-  }
-  return false;
-}
-
-/** Whether a job that is done is sent again as it is. */
-function isMadeAgain(job: Job, row: number, { policy, state: { index }, isRedone }: Planning): boolean {
-  if (index.stateOf(row) !== 'done') return false;
-  return isRedone?.(job, row) === true || (policy.retryIncomplete === true && index.has(row, 'incomplete'));
-}
-
-/**
- * Whether the results of these jobs can be used in this run: each is sent in it, or is done and stays. With a limit, a job takes the place
- * of none that it waits for, and is not sent with what another run replaces.
- */
-async function areUsable(parents: readonly Job[], planning: Planning): Promise<boolean> {
-  const { jobs, plan, state } = planning;
-  const { index } = state;
-  for (const parent of parents) {
-    const at = index.find(parent.id);
-    if (index.has(at, 'toSend')) continue;
-    if (index.stateOf(at) !== 'done' || isMadeAgain(parent, at, planning)) return false;
-    if (index.requestOf(at) !== (await jobs.links().digestJob(parent, plan.origin))) return false;
-    if (await usesOlderResult(parent, at, planning)) return false;
-  }
-  return true;
-}
-
-/** Decides whether a job is sent, and counts it then. The index has its request from then on. */
-export function decideOn(
-  row: number,
-  request: string,
-  {
-    plan,
-    policy,
-    state,
-    isRedone = false,
-    isStale = false,
-    isHeld = false,
-  }: Pick<Batch, 'plan' | 'policy' | 'state'> & { isRedone?: boolean; isStale?: boolean; isHeld?: boolean },
-): ReturnType<typeof decide> {
-  const { index } = state;
-  const known = index.stateOf(row);
-  const same = index.requestOf(row) === request && !isStale;
-  const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
-  const decision = decide({ state: known, same, isRedone, ...marks }, policy);
-  if (decision === 'skip' && marks.atService && !same) plan.editedAtService.add(row);
-  if (decision !== 'run') return decision;
-  if (isHeld || (policy.limit !== undefined && plan.toSend >= policy.limit)) {
-    if (known === 'new') plan.left++;
-    else plan.leftAgain++;
-    return 'skip';
-  }
-  plan.toSend++;
-  if (known !== 'new') plan.again++;
-  keepEarlier(row, state);
-  // The state of the old version says nothing about the edited job.
-  if (!same) index.setState(row, 'new');
-  index.setRequest(row, request);
-  return decision;
-}
-
 function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>, { gateways }: BatchPlan): void {
   const key = gatewayKey(settings);
   const gateway: BatchGateway = gateways.get(key) ?? { settings, forms: {} };
@@ -452,59 +290,6 @@ function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>,
   if (post === undefined) return;
   gateway.post ??= post;
   gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };
-}
-
-/** What is known about a job when a run begins. */
-interface KnownJob {
-  state: JobState;
-  /** It is done, though its answer may not be whole. */
-  incomplete: boolean;
-  /** The request is the one that the journal knows. */
-  same: boolean;
-  /** A batch of the service holds it. */
-  atService: boolean;
-  /** It is sent again whatever became of it. */
-  isRedone: boolean;
-}
-
-/** The one place that decides whether a job is paid for again: it is sent or left, or the run stops because it was edited. */
-export function decide(
-  { state, incomplete, same, atService, isRedone }: KnownJob,
-  policy: BatchPolicy,
-): 'run' | 'skip' | 'changed' {
-  if (atService) return same || policy.acceptChanges ? 'skip' : 'changed';
-  if (state === 'new' || isRedone) return 'run';
-  // A higher token limit changes every job; jobs with whole answers are not sent again.
-  if (state === 'done' && policy.retryIncomplete) return incomplete ? 'run' : 'skip';
-  // A failed job is edited to be sent again.
-  if (state === 'failed' && policy.retryFailed) return 'run';
-  if (!same) return policy.acceptChanges ? 'run' : 'changed';
-  if (state === 'sent' || state === 'unknown') return policy.retryUnknown ? 'run' : 'skip';
-  return 'skip';
-}
-
-/** The error for jobs that were edited since they were sent. */
-export function changedError(
-  ids: readonly string[],
-  count: number,
-  { areFailed = false, areStale = false, lineBreakOf }: Partial<Planning['changed']> = {},
-): GatewayError {
-  const flag = areFailed ? '--retry-failed' : '--accept-changes';
-  const more = count > ids.length ? ` and ${count - ids.length} more` : '';
-  const what = count === 1 ? '1 job was' : `${count} jobs were`;
-  const how = lineBreakOf ? `, by the line break at the end of ${lineBreakOf} alone` : '';
-  const back = lineBreakOf ? 'to send nothing again: put the line break back as it was\n' : '';
-  const again = areStale ? 'to make those again too, after what they use' : 'to send just those again';
-  return new GatewayError(
-    'batch-locked',
-    areStale
-      ? `${what} sent with a result that another job replaces: ${ids.join(', ')}${more}`
-      : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}`,
-    {
-      hint: `${back}${again}: ${flag}; to keep both: another folder with -o`,
-      sent: 'no',
-    },
-  );
 }
 
 /** Throws GatewayError batch-locked when a folder's journal belongs to another gateway or another shard. */

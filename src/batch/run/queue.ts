@@ -107,7 +107,7 @@ export async function* jobsToSend({
   plan,
 }: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
   const { index } = state;
-  const waiting = listWaiting({ plan, state });
+  const waiting = plan.parents.size > 0 ? listWaiting({ plan, state }) : new Set<number>();
   let left = -plan.ready.size - waiting.size;
   // The file can be read more than once in a run.
   for (let row = 0; row < index.size; row++) {

@@ -62,7 +62,7 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
       });
       const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
       // What waited for the results of these is sent next.
-      if (stop !== undefined || !hasDue(batch)) return stop;
+      if (stop !== undefined || plan.parents.size === 0 || !hasDue(batch)) return stop;
     }
   } finally {
     await host.on({ type: 'sent-all' });

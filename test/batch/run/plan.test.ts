@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { changedError, decide, requireMatch } from '../../../src/batch/run/plan.ts';
+import { decide } from '../../../src/batch/run/decide.ts';
+import { changedError } from '../../../src/batch/run/known-jobs.ts';
+import { requireMatch } from '../../../src/batch/run/plan.ts';
 import type { BatchPolicy, JobState, RunRecord } from '../../../src/batch/types.ts';
 
 describe('what a run does with a job', () => {

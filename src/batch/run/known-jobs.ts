@@ -1,0 +1,152 @@
+import type { Job, PreparedJob } from '../types.ts';
+import { GatewayError } from '../../errors.ts';
+import { decide, decideOn } from './decide.ts';
+import { addMove, addStray } from './moves.ts';
+import type { Planning, PlannedJob } from './plan.ts';
+
+/** At most this many ids of edited jobs are listed. */
+const maxNamed = 5;
+
+/** Whether a job is built from the same as before, and is not sent: its request need not be built to know that, nor its result be read. */
+export function isLeftAsBuilt(
+  row: number,
+  basis: string,
+  isRedone: boolean,
+  { policy, state: { index } }: Pick<Planning, 'policy' | 'state'>,
+): boolean {
+  if (!index.hasBasis(row, basis) || index.has(row, 'atService') || index.isRenamed(row)) return false;
+  const known = { state: index.stateOf(row), incomplete: index.has(row, 'incomplete'), same: true, atService: false };
+  return decide({ ...known, isRedone }, policy) === 'skip';
+}
+
+/** A job that the folder may know, by this id or another one, or that uses results of others. */
+interface JobOfFolder {
+  job: Job;
+  row: number;
+  prepared: PreparedJob;
+  /** Where the folder knows its id: its row, and the line that it had. */
+  known: { row: number; line: number } | undefined;
+  parents: readonly Job[];
+  isRedone: boolean;
+}
+
+/** Decides on such a job, and writes down what was changed of it. */
+export async function judgeJob(
+  { job, row, prepared, known, parents, isRedone }: JobOfFolder,
+  planning: Planning,
+): Promise<Pick<PlannedJob, 'decision' | 'edited'>> {
+  const { changed, plan, policy, state } = planning;
+  const { index } = state;
+  const { request, basis } = prepared;
+  const isSame = index.requestOf(row) === request;
+  if (!known || !isSame) addStray(job, request, planning);
+  if (known && job.isNumbered) {
+    planning.hasOther ||= !isSame;
+    addMove(job, known, planning);
+  }
+
+  const isStale = parents.length > 0 && (await usesOlderResult(job, row, planning));
+  const isEdited = index.stateOf(row) !== 'new' && (isStale || !isSame);
+  const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
+  const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning));
+  const decision = decideOn(row, request, planning, { isRedone, isStale, isHeld });
+  if (isSame) index.setBasis(row, basis);
+  if (edited && decision !== 'run') plan.leftEdited.add(row);
+  if (decision === 'changed') {
+    if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
+    changed.areFailed &&= index.stateOf(row) === 'failed';
+    if (isSame) planning.stale.add(job.id);
+    changed.areStale &&= planning.stale.has(job.id);
+    const earlier = { request: index.requestOf(row), origin: plan.origin };
+    if (changed.jobs === 1 || changed.lineBreakOf !== undefined)
+      changed.lineBreakOf = await planning.findLineBreak(job, earlier);
+  }
+  return { decision, edited };
+}
+
+/**
+ * Whether a job that was sent used a result that another one has replaced since, or that this run replaces. It is found out once for
+ * each: many can use one result, and once a job is to be sent again its state does not say so any more.
+ */
+function usesOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
+  const found = planning.older.get(row) ?? findOlderResult(job, row, planning);
+  planning.older.set(row, found);
+  return found;
+}
+
+async function findOlderResult(job: Job, row: number, planning: Planning): Promise<boolean> {
+  const { jobs, state } = planning;
+  const { index } = state;
+  if (row < 0 || (index.stateOf(row) === 'new' && !index.has(row, 'atService'))) return false;
+  for (const parent of job.names ? await jobs.links().parentsOf(job) : []) {
+    const at = index.find(parent.id);
+    const isOlder = isMadeAgain(parent, at, planning) || index.turnOf(at) > index.turnOf(row);
+    if (isOlder || (await usesOlderResult(parent, at, planning))) return true;
+  }
+  return false;
+}
+
+/** Whether a job that is done is sent again as it is. */
+function isMadeAgain(job: Job, row: number, { policy, state: { index }, isRedone }: Planning): boolean {
+  if (index.stateOf(row) !== 'done') return false;
+  return isRedone?.(job, row) === true || (policy.retryIncomplete === true && index.has(row, 'incomplete'));
+}
+
+/**
+ * Whether the results of these jobs can be used in this run: each is sent in it, or is done and stays. With a limit, a job takes the place
+ * of none that it waits for, and is not sent with what another run replaces.
+ */
+async function areUsable(parents: readonly Job[], planning: Planning): Promise<boolean> {
+  const { jobs, plan, state } = planning;
+  const { index } = state;
+  for (const parent of parents) {
+    const at = index.find(parent.id);
+    if (index.has(at, 'toSend')) continue;
+    if (index.stateOf(at) !== 'done' || isMadeAgain(parent, at, planning)) return false;
+    if (index.requestOf(at) !== (await jobs.links().digestJob(parent, plan.origin))) return false;
+    if (await usesOlderResult(parent, at, planning)) return false;
+  }
+  return true;
+}
+
+/**
+ * Whether all jobs that were changed use a result which is made again together with some that use it: who named those has chosen among
+ * them, and the others stay as they are.
+ */
+export function areChangesChosen({ changed, plan, redone, stale, state: { index } }: Planning): boolean {
+  const chosen = new Set<string>();
+  for (const [id, parents] of plan.parents)
+    if (redone.has(index.find(id)))
+      for (const parent of parents) if (redone.has(index.find(parent))) chosen.add(parent);
+  const isAsBefore = (id: string, parent: string): boolean => {
+    const at = index.find(parent);
+    return !index.has(at, 'toSend') && index.turnOf(at) <= index.turnOf(index.find(id));
+  };
+  const areAll = (id: string): boolean =>
+    plan.parents.get(id)?.every((parent) => chosen.has(parent) || stale.has(parent) || isAsBefore(id, parent)) === true;
+  return stale.size === changed.jobs && [...stale].every(areAll);
+}
+
+/** The error for jobs that were edited since they were sent. */
+export function changedError(
+  ids: readonly string[],
+  count: number,
+  { areFailed = false, areStale = false, lineBreakOf }: Partial<Planning['changed']> = {},
+): GatewayError {
+  const flag = areFailed ? '--retry-failed' : '--accept-changes';
+  const more = count > ids.length ? ` and ${count - ids.length} more` : '';
+  const what = count === 1 ? '1 job was' : `${count} jobs were`;
+  const how = lineBreakOf ? `, by the line break at the end of ${lineBreakOf} alone` : '';
+  const back = lineBreakOf ? 'to send nothing again: put the line break back as it was\n' : '';
+  const again = areStale ? 'to make those again too, after what they use' : 'to send just those again';
+  return new GatewayError(
+    'batch-locked',
+    areStale
+      ? `${what} sent with a result that another job replaces: ${ids.join(', ')}${more}`
+      : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}`,
+    {
+      hint: `${back}${again}: ${flag}; to keep both: another folder with -o`,
+      sent: 'no',
+    },
+  );
+}

@@ -1,0 +1,60 @@
+import { formatCount, sentBefore, type Shard } from '../../batch/index.ts';
+import type { CommandOutcome } from '../../cli/context.ts';
+import { services } from '../../vendors/services.ts';
+import type { RunningBatch } from './batch.ts';
+import type { JobKind } from './plan.ts';
+import { describeEdited, describeMoves, describeRemoved, describeStale } from './resume.ts';
+
+/** `--dry-run`: all jobs are checked, and nothing is sent or written. */
+export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
+  const { plan, facts: told, context, source } = batch;
+  const { jobs, total, toSend } = plan;
+  const kinds = [...told.kinds.values()];
+  const facts = {
+    jobs,
+    total,
+    due: toSend,
+    skipped: sentBefore(plan),
+    left: plan.left,
+    origin: plan.origin,
+    kinds,
+  };
+  const document = { schema: 'gateway-cli/batch-plan@1', ...facts };
+  if (batch.shard) await noteEmptyShard(batch.shard, batch);
+  if (context.root.json) return { document };
+  const left = plan.left > 0 ? [`${plan.left} left unsent by --limit`] : [];
+  const counts = [
+    `${formatCount(jobs, 'job')} checked`,
+    `${toSend} to send`,
+    ...left,
+    `${sentBefore(plan)} sent before`,
+  ].join(', ');
+  const [edited, stale] = [describeEdited(told), describeStale(plan)];
+  const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
+  const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
+  const lines = [
+    counts,
+    ...(made ? [made] : []),
+    ...kinds.map(describeKind),
+    ...[edited, stale].filter((line) => line !== undefined),
+  ];
+  lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(plan, source)] : []));
+  await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  return { document };
+}
+
+/** `text with m at OpenAI (https://api.openai.com): 12 jobs` */
+function describeKind({ command, model, service, origin, jobs }: JobKind): string {
+  const { title } = services[service];
+  const where = service === 'gateway' || origin === 'offline' ? origin : `${title} (${origin})`;
+  return `${command} with ${model} ${origin === 'offline' ? 'offline' : `at ${where}`}: ${formatCount(jobs, 'job')}`;
+}
+
+/** With few jobs and many shards, some shards have none: that is not a mistake. */
+export async function noteEmptyShard(
+  shard: Shard,
+  { plan, source, context }: Omit<RunningBatch, 'lock'>,
+): Promise<void> {
+  if (plan.jobs > 0) return;
+  await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
+}

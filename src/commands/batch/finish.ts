@@ -1,0 +1,211 @@
+import { join, relative } from 'node:path';
+import {
+  batchFiles,
+  type BatchPlan,
+  countJobs,
+  type Counts,
+  formatCount,
+  isTokenLimitReached,
+  listWaiting,
+  sentBefore,
+  type Stop,
+  totalTokens,
+  writeSummary,
+} from '../../batch/index.ts';
+import { seeSpent } from '../../advice-words.ts';
+import type { CommandOutcome, OwnDocument } from '../../cli/context.ts';
+import { errorDocument } from '../../cli/output/document.ts';
+import { GatewayError, outcomes, toGatewayError } from '../../errors.ts';
+import { asideFile } from '../../files/synced-file.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { RunningBatch } from './batch.ts';
+import { be } from './resume.ts';
+import {
+  countKept,
+  describeCounts,
+  describeFailures,
+  describeSpending,
+  getExitCode,
+  incompleteStep,
+  keptHint,
+  nextStep,
+  summaryDocument,
+} from './summary.ts';
+
+/** At most this many jobs and failures are listed one by one. */
+const maxShown = 5;
+
+/** The part of a batch that its end needs, whether its jobs were known before or not. */
+export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'>;
+
+/** The journal could not be written: the summary is tried, and the error is reported. */
+export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandOutcome> {
+  const document = summarize(batch, countInFile(batch), error);
+  await saveSummary(batch, document).catch(() => undefined);
+  return { document, error };
+}
+
+/** Writes the summary, and prints where the results are. The error is what the whole means: code 13, or the signal. */
+export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandOutcome> {
+  const { context, flags, state, plan, outdir } = batch;
+  const counts = countInFile(batch);
+  const isWhole = getExitCode(counts) === outcomes.ok.code && counts.waiting === undefined;
+  const cause: unknown = stop === 'signal' ? context.signal.reason : undefined;
+  const error = stop === 'signal' || isWhole ? cause : await judgeCounts(counts, stop, batch);
+  const document = summarize(batch, counts, error);
+  await saveSummary(batch, document);
+  await context.ui.note(describeCounts(counts, countKept(state)));
+  const waiting = plan.parents.size > 0 ? describeWaiting(batch) : undefined;
+  if (waiting !== undefined) await context.ui.note(waiting);
+  const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
+  if (cost !== '') await context.ui.note(cost);
+  if (state.earlier.size > 0) await noteEarlier(batch);
+  if (stop === 'signal') return { document, error };
+  if (!context.root.json && !flags.stream)
+    await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
+  const cut = counts.incomplete > 0 ? incompleteStep(counts) : undefined;
+  if (cut) await context.ui.note(cut);
+  const left = plan.left > 0 ? countLeft(plan, counts) : 0;
+  if (left > 0)
+    await context.ui.note(`--limit left ${formatCount(left, 'job')} unsent: the same command sends the next ones`);
+  if (plan.leftAgain > 0) await context.ui.note(describeLeftAgain(plan, flags));
+  const kept = plan.editedAtService.size > 0 ? describeKeptVersions(batch) : undefined;
+  if (kept !== undefined) await context.ui.note(kept);
+  if (state.failures.size + counts.failed > 0) await noteFailures(batch, counts);
+  return { document, error };
+}
+
+function countInFile({ state, plan }: EndedBatch): Counts {
+  const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
+  const waiting = plan.parents.size > 0 ? listWaitingAtEnd({ plan, state }).size : 0;
+  return waiting > 0 ? { ...counts, waiting } : counts;
+}
+
+/** Jobs that `--limit` leaves for the next run, without those that wait for results that it will not have either. */
+function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number {
+  return toSend === 0 ? left - waiting : left;
+}
+
+/** Where `--limit` had room and a run could send none, those that it left wait too: the next run could not send them either. */
+function listWaitingAtEnd({ plan, state }: Pick<EndedBatch, 'plan' | 'state'>): Set<number> {
+  const { index } = state;
+  const isLeft = (row: number): boolean => plan.left > 0 && plan.toSend === 0 && index.stateOf(row) === 'new';
+  return listWaiting({ plan, state }, (row) => index.has(row, 'toSend') || isLeft(row));
+}
+
+/** The summary of a run, with the error that it ends with. */
+function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocument {
+  const { context, state, plan, outdir } = batch;
+  const error = thrown === undefined ? undefined : toGatewayError(thrown);
+  return summaryDocument({
+    counts,
+    skipped: sentBefore(plan),
+    usage: state.usage,
+    spending: state.spending,
+    durationMs: context.io.elapsed() - batch.startedAt,
+    outdir: shownPath(outdir, context.io.cwd),
+    failures: state.failures,
+    exitCode: error?.exitCode ?? outcomes.ok.code,
+    error: error && errorDocument(error, context.report, context.ui),
+  });
+}
+
+async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): Promise<void> {
+  lock.confirm();
+  await writeSummary(outdir, JSON.stringify(summary));
+}
+
+/** What the counts mean for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */
+async function judgeCounts(
+  counts: Counts,
+  stop: Stop | undefined,
+  { flags, state, outdir, context, plan }: EndedBatch,
+): Promise<GatewayError | undefined> {
+  // What `--limit` leaves is no failure; nor is what waits: the jobs that it waits for are counted.
+  const excused = countLeft(plan, counts) + (counts.waiting ?? 0);
+  const pending = stop === undefined ? counts.pending - excused : counts.pending;
+  const submitted = flags.wait === false ? 0 : counts.submitted;
+  if (getExitCode({ ...counts, pending, submitted: submitted ?? 0 }) === outcomes.ok.code) return undefined;
+  const early = {
+    cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
+    tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
+    failures: `stopped after ${formatCount(counts.failed + counts.unknown, 'failure')}: `,
+    signal: '',
+  };
+  const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
+  const budget = stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
+  const tokens = isTokenLimitReached(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
+  // A budget with a period can be paid from again.
+  const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
+  const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
+  const next = nextStep(counts, limit);
+  const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
+  const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
+  const hints = [await keptHint(counts, state.beganAt), nextHint, budget && seeSpent(budget)];
+  const { done, failed, unknown } = counts;
+  const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
+  return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts, countKept(state))}`, {
+    hint: hints.filter((line) => line !== undefined).join('\n'),
+    ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
+    ...(done > 0 && !isOpen && { billed: 'yes' }),
+    retryable: failed + unknown === 0 && (limit === undefined || budget?.retryable === true),
+  });
+}
+
+/** Jobs that were to be sent again, and that `--limit` left: their earlier answers are counted as done. */
+function describeLeftAgain({ leftAgain }: BatchPlan, { redo }: EndedBatch['flags']): string {
+  const next = redo ? 'name the next ones with --redo' : 'without it, the same command sends them';
+  const their = leftAgain === 1 ? 'its earlier answer' : 'their earlier answers';
+  return `--limit left ${formatCount(leftAgain, 'job')} with ${their}, to be sent again: ${next}`;
+}
+
+/** Edited jobs whose answers came from the service since: they are to the versions of before. */
+function describeKeptVersions({ plan, state: { index } }: EndedBatch): string | undefined {
+  const kept = [...plan.editedAtService].filter((row) => index.stateOf(row) === 'done').length;
+  if (kept === 0) return undefined;
+  const what = `${formatCount(kept, 'job')} that ${be(kept, 'was')} edited while the service had ${kept === 1 ? 'it' : 'them'}`;
+  return `${what}: the answer is to the version of before; the same command again sends the new one`;
+}
+
+/** The jobs that others wait for, and what they are. */
+function describeWaiting({ plan, state }: EndedBatch): string | undefined {
+  const { index } = state;
+  const waiting = listWaitingAtEnd({ plan, state });
+  const isEdited = (row: number): boolean => plan.leftEdited.has(row) && index.stateOf(row) === 'done';
+  const isOpen = (id: string): boolean => index.stateOf(index.find(id)) !== 'done' || isEdited(index.find(id));
+  const waitingIds = [...plan.parents.keys()].filter((id) => waiting.has(index.find(id)));
+  const ids = new Set(waitingIds.flatMap((id) => plan.parents.get(id) ?? []).filter(isOpen));
+  if (waiting.size === 0 || ids.size === 0) return undefined;
+  const describeState = (row: number): string => {
+    if (index.has(row, 'atService')) return 'at the service';
+    return isEdited(row) ? 'edited: --accept-changes' : index.stateOf(row);
+  };
+  const named = [...ids].slice(0, maxShown).map((id) => {
+    const state = describeState(index.find(id));
+    return `${id} (${state === 'new' ? 'not sent yet' : state})`;
+  });
+  const more = ids.size > maxShown ? ` and ${ids.size - maxShown} more` : '';
+  return `${formatCount(waiting.size, 'job')} ${waiting.size === 1 ? 'waits' : 'wait'} for the result of ${named.join(', ')}${more}`;
+}
+
+/** Why the first few failed. */
+async function noteFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
+  const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
+  for (const line of describeFailures(state.failures, { counts, most: maxShown, results })) await context.ui.note(line);
+}
+
+/** Jobs that were sent again and got no answer: what they had stays. */
+async function noteEarlier({ state: { index, earlier }, context }: EndedBatch): Promise<void> {
+  const ids = [...index.ids()].filter(
+    (_, row) => earlier.has(row) && ['failed', 'unknown'].includes(index.stateOf(row)),
+  );
+  if (ids.length === 0) return;
+  const more = ids.length > maxShown ? ` and ${ids.length - maxShown} more` : '';
+  const what = `the earlier answer of ${ids.slice(0, maxShown).join(', ')}${more} stays the result, as no other came`;
+  await context.ui.warn(`${what}: what came is in ${asideFile(batchFiles.results)}`);
+}
+
+function shownPath(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short === '' ? '.' : short.startsWith('..') ? path : short;
+}

@@ -1,0 +1,97 @@
+import {
+  type Batch,
+  type BatchPlan,
+  formatCount,
+  idsWithoutImage,
+  isTokenLimitReached,
+  type LostEnds,
+  sentBefore,
+} from '../../batch/index.ts';
+import type { Context } from '../../cli/context.ts';
+import { describeCosts } from '../../cost/price.ts';
+import type { RunningBatch } from './batch.ts';
+import type { JobSource } from './jobs/source.ts';
+import type { BatchPlanFacts } from './plan.ts';
+import { missingImageStep } from './summary.ts';
+
+/** At most this many jobs are named. */
+const maxShown = 5;
+
+/** What people are told of a batch that goes on, before anything of it is sent. */
+export async function noteResume({ plan, facts, context, source, flags, state }: RunningBatch): Promise<void> {
+  const before = sentBefore(plan) + plan.again;
+  if (before > 0) {
+    const next = describeNext(plan, isTokenLimitReached(state.usage, flags.maxTokensTotal));
+    await context.ui.note(`${before} of ${formatCount(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
+  }
+  const edited = describeEdited(facts);
+  if (edited !== undefined) await context.ui.note(edited);
+  const stale = describeStale(plan);
+  if (stale !== undefined) await context.ui.note(stale);
+  for (const line of describeMoves(plan, source)) await context.ui.note(line);
+  if (plan.removed.length > 0) await context.ui.warn(describeRemoved(plan, source));
+}
+
+/** How many jobs are sent, and how many of them a second time: those may be paid for twice. */
+function describeNext({ toSend, again }: BatchPlan, spent: boolean): string {
+  const now = spent ? 0 : toSend;
+  if (now === 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
+  const first = toSend - again;
+  return `${again} ${be(again, 'is')} sent again${first > 0 ? `, ${first} for the first time` : ''}`;
+}
+
+/** The jobs that are sent again because they were edited, and the most that they can cost. */
+export function describeEdited({ edited: { ids, jobs, billed, most } }: BatchPlanFacts): string | undefined {
+  if (jobs === 0) return undefined;
+  const names = `${ids.join(', ')}${jobs > ids.length ? ` and ${jobs - ids.length} more` : ''}`;
+  const cost = most === undefined || most.length === 0 ? '' : `, for at most ${describeCosts(most)}`;
+  // Jobs that failed and were not billed are paid for once.
+  const some = billed > 0 ? ` (${billed} of them ${be(billed, 'is')} paid for again)` : '';
+  const next = billed === jobs ? 'paid for again' : `sent again${some}`;
+  return `${formatCount(jobs, 'job')} ${be(jobs, 'was')} edited and ${be(jobs, 'is')} ${next}${cost}: ${names}`;
+}
+
+/** Jobs that `--redo` does not name, and that use what it makes again. */
+export function describeStale({ leftStale: ids }: BatchPlan): string | undefined {
+  if (ids.length === 0) return undefined;
+  const more = ids.length > maxShown ? ` and ${ids.length - maxShown} more` : '';
+  const [keep, they] = ids.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
+  const named = `${ids.slice(0, maxShown).join(', ')}${more}`;
+  const what = `${formatCount(ids.length, 'job')} ${keep} what ${they} made of an earlier result: ${named}`;
+  return `${what}; to make those again too: --accept-changes`;
+}
+
+/** Jobs that have another place or another id in the file, and are the same. */
+export function describeMoves({ moves, moved }: BatchPlan, { name, nameJobs }: JobSource): string[] {
+  const renamed = moves.filter(({ to }) => to !== undefined).length;
+  const lines: string[] = [];
+  if (moved > 0)
+    lines.push(
+      `${formatCount(moved, 'job')} moved in ${name}, known by what was sent: not paid for again; ${nameJobs}`,
+    );
+  if (renamed > 0)
+    lines.push(`${formatCount(renamed, 'job')} of ${name} with another id than before: not paid for again`);
+  return lines;
+}
+
+export function describeRemoved({ removed }: BatchPlan, { name }: JobSource): string {
+  const what = `${formatCount(removed.length, 'job')} of the journal ${be(removed.length, 'is')} no longer in ${name}`;
+  return `${what}: reports leave ${removed.length === 1 ? 'it' : 'them'} out, but for --all`;
+}
+
+/** Ids decide what is sent again: a column counts only if it is named, and a folder keeps the ids that it began with. */
+export async function noteIdColumn({ name, nameJobs }: JobSource, { ui }: Context): Promise<void> {
+  await ui.note(`the jobs of ${name} are named by the numbers of their rows; ${nameJobs}`);
+}
+
+/** Jobs that are done, and whose images were removed since. */
+export async function noteGone(ends: LostEnds, { index }: Batch['state'], { ui }: Context): Promise<void> {
+  const isLeft = (row: number): boolean => index.has(row, 'inFile') && !index.has(row, 'toSend');
+  const step = missingImageStep(idsWithoutImage(ends, index).filter((id) => isLeft(index.find(id))));
+  if (step !== undefined) await ui.warn(step);
+}
+
+export function be(count: number, one: 'is' | 'was'): string {
+  if (count === 1) return one;
+  return one === 'is' ? 'are' : 'were';
+}

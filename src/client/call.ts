@@ -1,5 +1,6 @@
-import { monotonic } from '../clock.ts';
-import { type Certainty, GatewayError, isGatewayError, type RetryNotice, usageError } from '../errors.ts';
+import { chooseHint } from '../advice.ts';
+import { defaultTimeoutMs, monotonic } from '../clock.ts';
+import { type Certainty, GatewayError, isGatewayError, usageError } from '../errors.ts';
 import { type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { encodeFlexibly, encodeRequest, loadFormat, requirePictures } from '../formats/format.ts';
@@ -8,25 +9,26 @@ import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
 import { sniffType } from '../images/image-type.ts';
 import { makeRereadable, readInputImage, type Spooling } from '../images/input.ts';
-import type { Use } from '../vendors/services.ts';
+import { chooseFormat, getQuirks, services, type Use } from '../vendors/services.ts';
 import { createUpload, type Upload } from '../body.ts';
 import type {
   AskRequest,
   CallOptions,
   Client,
+  ClientOptions,
   ContentRequest,
   MediaInput,
+  MemoryPicture,
   MessagesRequest,
   Picture,
   Reply,
 } from './client-types.ts';
+import type { Endpoint } from './endpoint.ts';
+import { drainDeltas } from './read-reply.ts';
 import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
-import type { ImageSink } from './image-sink.ts';
+import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
 import type { Performed, PreparedRequest } from './send.ts';
 import { judgeAnswer, listLinkedImages } from './verdict.ts';
-
-// Loaded with the first call, with what it needs.
-export { folderSink, memorySink } from './image-sink.ts';
 
 /** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
 export class ResponseError extends GatewayError {
@@ -52,27 +54,59 @@ export interface SendProgress {
 
 export type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
 
+/** A call of one of a client's methods. */
 export interface ClientCall {
   client: Client;
-  timeoutMs: number;
-  quirksIn: (format: FormatName) => Quirks;
-  use: Use;
-  format: FormatName;
-  /** Somebody wants this format and no other. */
-  isFormatNamed: boolean;
+  options: ClientOptions;
+  endpoint: Pick<Endpoint, 'service' | 'baseUrl'>;
   request: AnyRequest;
   call: CallOptions;
-  onRetry: (notice: RetryNotice) => void;
+  use: Use;
+  /** Somebody wants this format and no other. */
+  format?: FormatName | undefined;
   stream: boolean | undefined;
-  fallback: string | undefined;
   progress?: SendProgress;
 }
 
+/** The reply of a call, its images in memory or in a folder. */
+export async function readCall(call: ClientCall, folder?: string): Promise<Reply> {
+  const sink = folder === undefined ? memorySink() : await folderSink(folder).catch(throwWithHint);
+  return drainDeltas(sendCall(call, sink as ImageSink<MemoryPicture>));
+}
+
+/** The deltas of a call, and its reply. */
+export function streamCall(call: ClientCall): AsyncGenerator<StreamDelta, Reply> {
+  return sendCall(call, memorySink());
+}
+
+/** What a call would send. */
+export function prepareForCaller(call: ClientCall, deadline: Deadline): ReturnType<typeof prepareCall> {
+  return prepareCall(call, deadline).catch(throwWithHint);
+}
+
+/** What is thrown out of the library: an error that has a reason gets its hint here, in words about options. */
+function withHint<Thrown>(thrown: Thrown): Thrown {
+  if (!isGatewayError(thrown)) return thrown;
+  const hint = chooseHint(thrown, 'library');
+  if (hint !== undefined) thrown.details.hint = hint;
+  return thrown;
+}
+
+function throwWithHint(thrown: unknown): never {
+  throw withHint(thrown);
+}
+
 /** Makes the request of a call. Throws GatewayError usage, and the end of the deadline. */
-export async function prepareCall(
-  { quirksIn, use, format: name, isFormatNamed, request, stream, fallback }: ClientCall,
+async function prepareCall(
+  { options, endpoint, use, format: ownFormat, request, call, stream }: ClientCall,
   deadline: Deadline,
 ): Promise<PreparedRequest & { close(): Promise<void> }> {
+  const { service, baseUrl } = endpoint;
+  const named = ownFormat ?? options.format;
+  const name = named ?? chooseFormat(service, use, baseUrl.href);
+  if (name === undefined) throw usageError(`${services[service].title} makes no images`, 'choose another service');
+  const quirksIn = (format: FormatName): Quirks => getQuirks(service, format, baseUrl.href);
+  const fallback = call.fallback ?? options.fallback;
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
   const { inline, cleanup } = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
   try {
@@ -80,7 +114,7 @@ export async function prepareCall(
     const format = await loadFormat(name);
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
     const plain = { ...asked, ...inputs };
-    const post = isFormatNamed ? encodeRequest(plain, format, quirksIn(name)) : encodeFlexibly(plain, format, quirksIn);
+    const post = named ? encodeRequest(plain, format, quirksIn(name)) : encodeFlexibly(plain, format, quirksIn);
     requirePictures(post, use);
     if (fallback !== undefined) post.encodeEffort?.(fallback);
     return { post, model: asked.model, candidates: asked.candidates, fallback, close: cleanup };
@@ -91,19 +125,20 @@ export async function prepareCall(
 }
 
 /** Sends a request, and returns its reply, or throws the error that the reply means. */
-export async function* sendCall<Image extends Picture>(
+async function* sendCall<Image extends Picture>(
   clientCall: ClientCall,
   sink: ImageSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
-  const { client, timeoutMs, use, call, onRetry, progress } = clientCall;
+  const { client, options, use, call, progress } = clientCall;
+  const onRetry = call.onRetry ?? options.onRetry;
   const started = monotonic();
-  const deadline = startDeadline(timeoutMs, call.signal);
+  const deadline = startDeadline(call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, call.signal);
   let request: Awaited<ReturnType<typeof prepareCall>> | undefined;
   try {
     request = await prepareCall(clientCall, deadline);
     const deltas = client.ask(request, {
       deadline,
-      onRetry,
+      onRetry: (notice) => onRetry?.({ ...notice, error: withHint(notice.error) }),
       maxTurns: call.maxTurns,
       store: sink.store,
       ...(progress && followProgress(progress)),
@@ -125,6 +160,8 @@ export async function* sendCall<Image extends Picture>(
     const told = [request.post.note, verdict.warning?.message].filter((each) => each !== undefined);
     reply.warnings.push(...told);
     return reply;
+  } catch (error) {
+    throw withHint(error);
   } finally {
     deadline.end();
     await request?.close();

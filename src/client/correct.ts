@@ -114,6 +114,7 @@ function learnOfThinking(
 
 /** A request as the lessons say that its service wants it. */
 export function applyLessons<Request extends AnyApiRequest>(request: Request, lessons: Lessons): Request {
+  if (lessons.size === 0) return request;
   let applied = request;
   for (const [name, { apply }] of Object.entries(corrections)) {
     // Behind one address can be models of several services.

@@ -18,37 +18,46 @@ interface Entry {
 /** What is kept at most: values, and bytes of texts in all. What was not used for the longest time goes first. */
 const most = { values: 1000, bytes: 64 * 1024 * 1024 };
 
+/** What is kept, and its bytes in all. */
+interface Kept {
+  entries: Map<string, Entry>;
+  bytes: number;
+}
+
 export function createKnownFiles(): KnownFiles {
-  const entries = new Map<string, Entry>();
-  let bytes = 0;
-  const forget = (key: string): void => {
-    bytes -= entries.get(key)?.bytes ?? 0;
-    entries.delete(key);
-  };
-  return async <Value>(path: string, what: Known, read: () => Promise<Value>): Promise<Value> => {
-    const stats = await stat(path, { bigint: true }).catch(() => undefined);
-    if (stats === undefined || !stats.isFile() || stats.size === 0n) return read();
-    const key = `${what} ${path}`;
-    const { dev, ino, size, mtimeNs, ctimeNs } = stats;
-    const mark = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
-    const known = entries.get(key);
-    forget(key);
-    const entry =
-      known?.mark === mark
-        ? known
-        : { mark, bytes: what === 'text' ? Number(size) : 0, value: read() as Promise<unknown> };
-    entries.set(key, entry);
-    bytes += entry.bytes;
-    for (const oldest of entries.keys()) {
-      if (entries.size <= most.values && bytes <= most.bytes) break;
-      forget(oldest);
-    }
-    try {
-      return (await entry.value) as Value;
-    } catch (error) {
-      // What failed once may be right when the next row asks.
-      if (entries.get(key) === entry) forget(key);
-      throw error;
-    }
-  };
+  const kept: Kept = { entries: new Map(), bytes: 0 };
+  return (path, what, read) => readKnown(path, what, read, kept);
+}
+
+function forget(key: string, kept: Kept): void {
+  kept.bytes -= kept.entries.get(key)?.bytes ?? 0;
+  kept.entries.delete(key);
+}
+
+async function readKnown<Value>(path: string, what: Known, read: () => Promise<Value>, kept: Kept): Promise<Value> {
+  const stats = await stat(path, { bigint: true }).catch(() => undefined);
+  if (stats === undefined || !stats.isFile() || stats.size === 0n) return read();
+  const { entries } = kept;
+  const key = `${what} ${path}`;
+  const { dev, ino, size, mtimeNs, ctimeNs } = stats;
+  const mark = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+  const known = entries.get(key);
+  forget(key, kept);
+  const entry =
+    known?.mark === mark
+      ? known
+      : { mark, bytes: what === 'text' ? Number(size) : 0, value: read() as Promise<unknown> };
+  entries.set(key, entry);
+  kept.bytes += entry.bytes;
+  for (const oldest of entries.keys()) {
+    if (entries.size <= most.values && kept.bytes <= most.bytes) break;
+    forget(oldest, kept);
+  }
+  try {
+    return (await entry.value) as Value;
+  } catch (error) {
+    // What failed once may be right when the next row asks.
+    if (entries.get(key) === entry) forget(key, kept);
+    throw error;
+  }
 }

@@ -104,7 +104,7 @@ export async function runJobFile(
   const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(place, flags, context);
-  const onHashed = (bytes: number): void => checking.addBytes(bytes);
+  const onHashed = (bytes: number): void => checking.add({ bytes });
   const builder = createRequestBuilder({
     context,
     flags,
@@ -135,7 +135,7 @@ export async function runJobFile(
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
   const known = { host, policy, jobs, state, shard };
-  const plan = await planJobs({ ...known, facts, source, flags, context, onChecked: checking.addJob });
+  const plan = await planJobs({ ...known, facts, source, flags, context, onChecked: () => checking.add({ jobs: 1 }) });
   const told = { flags, context, source, facts, startedAt };
   const planned = { ...known, ...told, outdir: outdir.path, lostEnds, plan };
   if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);

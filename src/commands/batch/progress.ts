@@ -100,20 +100,14 @@ export function showWaiting(parts: () => readonly ProviderBatch[], { io, root, u
 export function trackChecking(context: Context) {
   const progress = context.ui.progress('checking the jobs');
   context.atEnd(async () => progress.stop());
-  const counts = { jobs: 0, bytes: 0 };
-  const show = (): void => {
-    const hashed = counts.bytes < shownBytes ? '' : `, ${formatSize(counts.bytes)} hashed`;
-    progress.update(`${formatCount(counts.jobs, 'job')}${hashed}`);
-  };
+  let [jobs, bytes] = [0, 0];
   return {
     progress,
-    addJob() {
-      counts.jobs++;
-      show();
-    },
-    addBytes(bytes: number) {
-      counts.bytes += bytes;
-      show();
+    add(more: { jobs?: number; bytes?: number }) {
+      jobs += more.jobs ?? 0;
+      bytes += more.bytes ?? 0;
+      const hashed = bytes < shownBytes ? '' : `, ${formatSize(bytes)} hashed`;
+      progress.update(`${formatCount(jobs, 'job')}${hashed}`);
     },
   };
 }

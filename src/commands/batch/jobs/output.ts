@@ -45,7 +45,7 @@ interface OutputOptions {
 }
 
 /** Counts an answer that has a price, or whose cost the service told. */
-function countAnswerCost(answer: MeteredAnswer, report: Report, settings: OutputOptions['settings']): Cost | undefined {
+function countAnswerCost(answer: MeteredAnswer, report: Report, settings: Settings): Cost | undefined {
   const results = [answer, ...(answer.hops ?? [])].map(({ result }) => result);
   if (results.some(({ toldCost }) => toldCost !== undefined) || Object.keys(settings.prices).length > 0)
     report.meter ??= createMeter(settings);
@@ -62,32 +62,11 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   let vars = isObject(job.values['vars']) ? job.values['vars'] : undefined;
   let images: ImageOutput | undefined;
   const warn = async (text: string): Promise<void> => void warnings.push(ui.redact(text));
-  const saving: SavingContext = {
-    io: { cwd: folder, now: () => io.now() },
-    ui: { warn, clean: (value) => ui.clean(value) },
-    report,
-    atEnd,
-  };
   const store = createLateStore(async () => {
     const { createFileStore } = await import('../../../images/store.ts');
     return createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
   });
   atEnd(() => store.discard());
-
-  /** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
-  async function planImages(): Promise<ImageOutput> {
-    const { strict = false, maxImages = mostImages } = flags;
-    const { aspect } = job.values as { aspect?: string };
-    const { size } = built;
-    const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
-    try {
-      const { planImageFiles } = await import('../../../cli/output/save-images.ts');
-      return await planImageFiles({ output, aspect, size, strict, maxImages, prompt, model }, saving);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      throw new GatewayError('not-written', error.message, { ...error.details, cause: error });
-    }
-  }
 
   function createRecovery({ request, answer, attempts, isRecorded }: JobReply, document?: object): RecoveryInput {
     Object.assign(report, { result: answer?.result, attempts, ...(isRecorded && { fromCache: true }) });
@@ -99,14 +78,14 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     store,
     mostImages: flags.maxImages ?? mostImages,
     async prepare() {
-      if (isImage) images = await planImages();
+      if (isImage) images = await planImages(job, { prompt, model }, { report, warn, ...options });
     },
     count: (answer) => countAnswerCost(answer, report, settings),
     async accept(answer, { endOf, signal }) {
       const { result } = answer;
       if (isImage && result.images.length === 0) await fetchLinks(result, options, { signal, warn });
       const blobs = listBlobs(result);
-      if (blobs.length > 0) images ??= await planImages();
+      if (blobs.length > 0) images ??= await planImages(job, { prompt, model }, { report, warn, ...options });
       await images?.save(blobs, result, endOf);
       // An image that could not be written is saved for recovery, and ends the batch.
       if (report.unsaved.failure !== undefined) throw report.unsaved.failure;
@@ -148,6 +127,38 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
       warnings.push(`${what}, and --accept-changes sends the new version`);
     },
   };
+}
+
+/** Plans where images go: to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
+async function planImages(
+  job: Job,
+  made: { prompt: string | undefined; model: string },
+  {
+    built: { size },
+    flags,
+    folder,
+    context: { io, ui },
+    ...saving
+  }: OutputOptions & Pick<SavingContext, 'report'> & Pick<SavingContext['ui'], 'warn'>,
+): Promise<ImageOutput> {
+  const { strict = false, maxImages = mostImages } = flags;
+  const { aspect } = job.values as { aspect?: string };
+  const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
+  try {
+    const { planImageFiles } = await import('../../../cli/output/save-images.ts');
+    return await planImageFiles(
+      { output, aspect, size, strict, maxImages, ...made },
+      {
+        io: { cwd: folder, now: () => io.now() },
+        ui: { warn: saving.warn, clean: (value) => ui.clean(value) },
+        report: saving.report,
+        atEnd: saving.atEnd,
+      },
+    );
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError('not-written', error.message, { ...error.details, cause: error });
+  }
 }
 
 /** Fetches the pictures that a result only links to. */

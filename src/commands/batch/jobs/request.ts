@@ -30,18 +30,10 @@ import type { Body } from '../../../body.ts';
 import { version } from '../../../version.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
 import type { SchemaCheck } from '../../../cli/input/schema.ts';
-import { openUrlFetcher, requireNetwork } from '../../../cli/run/fetch-urls.ts';
-import { inputUrls } from '../../../cli/input/input-files.ts';
+import { openUrlFetcher, requireNetwork, type UrlFetcher } from '../../../cli/run/fetch-urls.ts';
+import { type InputUrl, inputUrls } from '../../../cli/input/input-files.ts';
 import type { FetchedFiles } from '../../../cli/input/attachments.ts';
 import { type ConnectionFlags, readSettings } from '../../../cli/run/settings.ts';
-
-/** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
-export interface RequestBuilder {
-  /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
-  check(job: Job, origin: string): Promise<PreparedJob>;
-  settingsOf(job: Job): Promise<Settings>;
-  digestBasis(job: Job, settings: Settings, origin: string): string;
-}
 
 /** The flags of the batch with what a job says in their place. */
 function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings): Parameters<typeof readSettings>[0] {
@@ -87,101 +79,216 @@ const uses: Readonly<Record<JobCommand, Use>> = {
 /** Distinct schemas that are kept compiled. */
 const maxSchemas = 100;
 
+/** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
+export interface RequestBuilder {
+  /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
+  check(job: Job, origin: string): Promise<PreparedJob>;
+  settingsOf(job: Job): Promise<Settings>;
+  digestBasis(job: Job, settings: Settings, origin: string): string;
+}
+
+/** What jobs share. */
+interface Building extends BuilderOptions {
+  settings: Map<string, Promise<Settings>>;
+  /** Hashes of settings. */
+  digests: WeakMap<Settings, string>;
+  schemas: Map<string, Promise<SchemaCheck>>;
+  known: KnownFiles;
+  fetcher: UrlFetcher | undefined;
+}
+
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
-  const { context, flags, source, output: folder, isFolderless = false, onHashed } = options;
-  const { readResult = async () => undefined } = options;
-  const { name: file, adviseVariable = adviseVars } = source;
-  const settings = new Map<string, Promise<Settings>>();
-  const compile = compileOnce(context.signal);
-  const known = createKnownFiles();
-  const openInputs = createInputContexts(context, { folder: source.folder, known });
-  const quiet = { ...context, ui: { ...context.ui, warn: ignoreWrite, detail: ignoreWrite } };
-  const fetcher = openUrlFetcher(flags, context);
-
-  function settingsOf({ command, values, line }: Job): Promise<Settings> {
-    const { model, profile } = values as JobSettings;
-    const key = JSON.stringify([command, model, profile]);
-    // Warnings of the settings are printed once, not once a model.
-    const from = settings.size === 0 ? context : quiet;
-    const read = settings.get(key) ?? readSettings(withJob(flags, values), from, uses[command]).then(withoutStdin);
-    settings.set(key, read);
-    if (profile === undefined) return read;
-    return read.catch((error: unknown) => {
-      throw atLine(file, line, error);
-    });
-  }
-
-  const digestBasis = createBasisDigest();
-
+  const building: Building = {
+    ...options,
+    settings: new Map(),
+    digests: new WeakMap(),
+    schemas: new Map(),
+    known: createKnownFiles(),
+    fetcher: undefined,
+  };
   return {
-    settingsOf,
-    digestBasis,
-    async check(job, batchOrigin) {
-      const found = await settingsOf(job);
-      const origin = getRequestOrigin(found);
-      const { inputs, warnings, hasReadFiles, close } = openInputs(job.command);
-      const urls = inputUrls(job.values);
-      const isNaming = job.names !== undefined;
-      const build = (fetched?: FetchedFiles, texts?: ReadonlyMap<string, string>): Promise<BuiltRequest> =>
-        buildJob(isNaming ? fillReferences(job, texts) : job, {
-          context: inputs,
-          settings: found,
-          compile,
-          adviseVariable,
-          fetched,
-        });
-      const toOperation = (built: BuiltRequest): PreparedRequest => toPreparedRequest(built, job, flags);
-      try {
-        if (job.names && !job.parents)
-          throw usageError(`@${job.names[0]} names another job, and --stream knows none`, 'use a job file');
-        refuseNearNames(job);
-        requireNetwork(urls, found, flags);
-        const built = await build();
-        if (found.lane.value === 'batch') requireBatchable(built, found);
-        const elsewhere = origin === batchOrigin ? undefined : origin;
-        const path = [built.post.path, ...(job.parents ?? []).map(({ name, request }) => `@${name} ${request}`)].join(
-          '\n',
-        );
-        const identity = { path, body: withoutLane(built), origin: elsewhere };
-        const digest = await digestRequest(identity, { onBytes: onHashed, known });
-        const { atEnd } = inputs;
-        // What the kept list of models says of efforts can be another one tomorrow.
-        const isOfFiles = hasReadFiles() || urls.length > 0 || isNaming || built.request.efforts !== undefined;
-        const fetchInputs = async (deadline: Deadline): Promise<PreparedRequest> => {
-          // The inputs have warned before.
-          warnings.length = 0;
-          const fetched = await fetcher.fetchAll(urls, { settings: found, deadline, atEnd });
-          if (!isNaming) return toOperation(await build(fetched));
-          const { files, texts } = await readReferences(job, readResult);
-          return toOperation(await build(new Map([...fetched, ...files]), texts));
-        };
-        return {
-          ...digest,
-          basis: isOfFiles ? undefined : digestBasis(job, found, batchOrigin),
-          settings: found,
-          operation: toOperation(built),
-          bound: computeRequestBound(built, found, job),
-          costOf: (came) => addUpCosts(came, found),
-          boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, found, job),
-          retries: getRetries(built, flags),
-          isFlex: built.request.tier !== undefined,
-          fetchInputs: urls.length > 0 || isNaming ? fetchInputs : undefined,
-          output: createJobOutput(job, {
-            built,
-            settings: found,
-            warnings,
-            atEnd,
-            folder,
-            isFolderless,
-            flags,
-            context,
-          }),
-          close,
-        };
-      } catch (error) {
-        await close();
-        throw atLine(file, job.line, readable(error));
-      }
+    settingsOf: (job) => readJobSettings(job, building),
+    digestBasis: (job, settings, origin) => digestBasis(job, settings, origin, building),
+    check: (job, origin) => prepareJob(job, origin, building),
+  };
+}
+
+function readJobSettings({ command, values, line }: Job, building: Building): Promise<Settings> {
+  const { context, flags, settings, source } = building;
+  const { model, profile } = values as JobSettings;
+  const key = JSON.stringify([command, model, profile]);
+  let read = settings.get(key);
+  if (read === undefined) {
+    // Warnings of the settings are printed once, not once a model.
+    const ui = settings.size === 0 ? context.ui : { ...context.ui, warn: ignoreWrite, detail: ignoreWrite };
+    read = readSettings(withJob(flags, values), { ...context, ui }, uses[command]).then(withoutStdin);
+    settings.set(key, read);
+  }
+  if (profile === undefined) return read;
+  return read.catch((error: unknown) => {
+    throw atLine(source.name, line, error);
+  });
+}
+
+/** Hashes what requests are built from; the settings that jobs share once. */
+function digestBasis({ command, values }: Job, settings: Settings, origin: string, { digests }: Building): string {
+  // Another version may build another request of the same.
+  const rest = digests.get(settings) ?? digestText(JSON.stringify([version, settings]));
+  digests.set(settings, rest);
+  return digestText(`${origin} ${rest} ${command} ${JSON.stringify(values)}`);
+}
+
+async function prepareJob(job: Job, batchOrigin: string, building: Building): Promise<PreparedJob> {
+  const { context, flags, known, onHashed, output: folder, isFolderless = false } = building;
+  const settings = await readJobSettings(job, building);
+  const inputs = openInputs(job, building);
+  const { warnings, close } = inputs;
+  const urls = inputUrls(job.values);
+  try {
+    if (job.names && !job.parents)
+      throw usageError(`@${job.names[0]} names another job, and --stream knows none`, 'use a job file');
+    refuseNearNames(job);
+    if (urls.length > 0) requireNetwork(urls, settings, flags);
+    const built = await buildJob(job.names ? fillReferences(job) : job, { inputs, settings, building });
+    if (settings.lane.value === 'batch') requireBatchable(built, settings);
+    const digest = await digestRequest(identify(job, built, settings, batchOrigin), { onBytes: onHashed, known });
+    const isLate = urls.length > 0 || job.names !== undefined;
+    // What the kept list of models says of efforts can be another one tomorrow.
+    const isOfFiles = isLate || inputs.hasReadFiles() || built.request.efforts !== undefined;
+    const hasPrices = Object.keys(settings.prices).length > 0;
+    const { atEnd } = inputs.context;
+    return {
+      ...digest,
+      basis: isOfFiles ? undefined : digestBasis(job, settings, batchOrigin, building),
+      settings,
+      operation: toPreparedRequest(built, job, flags),
+      bound: hasPrices ? computeRequestBound(built, settings, job) : undefined,
+      costOf: (came) => addUpCosts(came, settings),
+      boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, settings, job),
+      retries: getRetries(built, flags),
+      isFlex: built.request.tier !== undefined,
+      fetchInputs: isLate ? (deadline) => fetchInputs(job, deadline, { urls, inputs, settings, building }) : undefined,
+      output: createJobOutput(job, { built, settings, warnings, atEnd, folder, isFolderless, flags, context }),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw atLine(building.source.name, job.line, readable(error));
+  }
+}
+
+/**
+ * What identifies the request of a job: path and body, the requests of the jobs whose results it uses, and where it goes if that is
+ * not where the batch goes.
+ */
+function identify(
+  { parents = [] }: Job,
+  built: BuiltRequest,
+  settings: Settings,
+  batchOrigin: string,
+): Parameters<typeof digestRequest>[0] {
+  const path = [built.post.path, ...parents.map(({ name, request }) => `@${name} ${request}`)].join('\n');
+  const origin = getRequestOrigin(settings);
+  return { path, body: withoutLane(built), origin: origin === batchOrigin ? undefined : origin };
+}
+
+/** Builds the request again, with the files of its URLs and the results of other jobs that are there now. */
+async function fetchInputs(
+  job: Job,
+  deadline: Deadline,
+  { urls, ...parts }: BuildParts & { urls: readonly InputUrl[] },
+): Promise<PreparedRequest> {
+  const { inputs, settings, building } = parts;
+  const { flags, context, readResult = async () => undefined } = building;
+  // The inputs have warned before.
+  inputs.warnings.length = 0;
+  building.fetcher ??= openUrlFetcher(flags, context);
+  const fetched = await building.fetcher.fetchAll(urls, { settings, deadline, atEnd: inputs.context.atEnd });
+  if (!job.names) return toPreparedRequest(await buildJob(job, parts, fetched), job, flags);
+  const { files, texts } = await readReferences(job, readResult);
+  const filled = fillReferences(job, texts);
+  return toPreparedRequest(await buildJob(filled, parts, new Map([...fetched, ...files])), job, flags);
+}
+
+interface BuildParts {
+  inputs: JobInputs;
+  settings: Settings;
+  building: Building;
+}
+
+async function buildJob(
+  { command, values }: Job,
+  { inputs, settings, building }: BuildParts,
+  fetched?: FetchedFiles,
+): Promise<BuiltRequest> {
+  const images = (values['image'] ?? []) as readonly unknown[];
+  if (command === 'image edit' && images.length === 0)
+    throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
+  return buildRequest([], values, {
+    context: inputs.context,
+    settings,
+    use: uses[command],
+    compile: (schema) => compileOnce(schema, building),
+    adviseVariable: building.source.adviseVariable ?? adviseVars,
+    fetched,
+  });
+}
+
+/** A schema that jobs share is compiled once. */
+function compileOnce(schema: JsonValue, { context, schemas }: Building): Promise<SchemaCheck> {
+  const text = JSON.stringify(schema);
+  const known = schemas.get(text) ?? compileJobSchema(schema, context.signal);
+  if (schemas.size < maxSchemas) schemas.set(text, known);
+  return known;
+}
+
+/** What checks them is loaded with the first one. */
+async function compileJobSchema(schema: JsonValue, signal: AbortSignal): Promise<SchemaCheck> {
+  return (await import('../../../cli/input/schema.ts')).compileSchema(schema, { signal });
+}
+
+/** What one job reads its inputs with. */
+interface JobInputs {
+  context: InputContext;
+  /** What they warned of: it is in the job's result. */
+  warnings: string[];
+  /** Whether it asked where a file is. */
+  hasReadFiles(): boolean;
+  /** Runs what was registered for the end. */
+  close(): Promise<void>;
+}
+
+/** Paths are relative to the folder of the jobs, nothing is printed, and stdin is not read. */
+function openInputs({ command }: Job, { context: { io, signal, ui }, source: { folder }, known }: Building): JobInputs {
+  const warnings: string[] = [];
+  const cleanups: (() => Promise<void>)[] = [];
+  let hasReadFiles = false;
+  const files = {
+    stdin: io.stdin,
+    get cwd() {
+      hasReadFiles = true;
+      return folder;
+    },
+  };
+  return {
+    context: {
+      io: files,
+      signal,
+      stdin: { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin },
+      command,
+      known,
+      ui: {
+        note: ignoreWrite,
+        notice: ignoreWrite,
+        detail: ignoreWrite,
+        warn: async (text) => void warnings.push(ui.redact(text)),
+      },
+      atEnd: (cleanup) => void cleanups.unshift(cleanup),
+    },
+    warnings,
+    hasReadFiles: () => hasReadFiles,
+    async close() {
+      for (const cleanup of cleanups.splice(0)) await cleanup().catch(() => undefined);
     },
   };
 }
@@ -199,17 +306,6 @@ function toPreparedRequest(
     // A limit holds for models whose price is known: no other one takes the place of a default.
     ...(defaultFor && maxCost === undefined && { defaultFor }),
     ...(fallback !== undefined && { fallback }),
-  };
-}
-
-/** Hashes what requests are built from; the settings that jobs share once. */
-function createBasisDigest(): RequestBuilder['digestBasis'] {
-  const shared = new WeakMap<Settings, string>();
-  return ({ command, values }, settings, origin) => {
-    // Another version may build another request of the same.
-    const rest = shared.get(settings) ?? digestText(JSON.stringify([version, settings]));
-    shared.set(settings, rest);
-    return digestText(`${origin} ${rest} ${command} ${JSON.stringify(values)}`);
   };
 }
 
@@ -239,38 +335,11 @@ function computeRequestBound(
   { prices, lane }: Settings,
   job: Job,
 ): Bound | undefined {
-  if (Object.keys(prices).length === 0) return undefined;
   const found = [model, fallback].flatMap((name) => findPrice(prices, name) ?? []);
   if (found.length < 2) return undefined;
   const bound = computeGreatestBound(post.body, found, { ...format.limits(post.body), lane });
   // The texts of other jobs are not known yet.
   return bound && usesText(job) ? { ...bound, isMost: false } : bound;
-}
-
-/** What checks them is loaded with the first one. */
-async function compileJobSchema(schema: JsonValue, signal: AbortSignal): Promise<SchemaCheck> {
-  return (await import('../../../cli/input/schema.ts')).compileSchema(schema, { signal });
-}
-
-function compileOnce(signal: AbortSignal): (schema: JsonValue) => Promise<SchemaCheck> {
-  const schemas = new Map<string, Promise<SchemaCheck>>();
-  return (schema) => {
-    const text = JSON.stringify(schema);
-    const known = schemas.get(text) ?? compileJobSchema(schema, signal);
-    if (schemas.size < maxSchemas) schemas.set(text, known);
-    return known;
-  };
-}
-
-async function buildJob(
-  job: Job,
-  parts: Omit<Parameters<typeof buildRequest>[2], 'use'> & { settings: Settings },
-): Promise<BuiltRequest> {
-  const { command, values } = job;
-  const images = (values['image'] ?? []) as readonly unknown[];
-  if (command === 'image edit' && images.length === 0)
-    throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
-  return buildRequest([], values, { ...parts, use: uses[command] });
 }
 
 function withoutStdin(settings: Settings): Settings {
@@ -287,54 +356,6 @@ function readable(error: unknown): unknown {
   return /^E[A-Z]+$/.test(code) && !('class' in (error as object))
     ? usageError(`an input file cannot be read: ${readReason(error)}`, 'check the files that the job names', error)
     : error;
-}
-
-/** What one job reads its inputs with. */
-interface JobInputs {
-  inputs: InputContext;
-  /** What they warned of: it is in the job's result. */
-  warnings: string[];
-  /** Whether it asked where a file is. */
-  hasReadFiles(): boolean;
-  /** Runs what was registered for the end. */
-  close(): Promise<void>;
-}
-
-/** Paths are relative to the folder of the jobs, nothing is printed, and stdin is not read. */
-function createInputContexts(
-  { io, signal, ui }: Context,
-  { folder, known }: { folder: string; known: KnownFiles },
-): (command: string) => JobInputs {
-  const stdin = { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin };
-  return (command) => {
-    const warnings: string[] = [];
-    const cleanups: (() => Promise<void>)[] = [];
-    let hasReadFiles = false;
-    const files = {
-      stdin: io.stdin,
-      get cwd() {
-        hasReadFiles = true;
-        return folder;
-      },
-    };
-    const warn = async (text: string): Promise<void> => void warnings.push(ui.redact(text));
-    return {
-      warnings,
-      hasReadFiles: () => hasReadFiles,
-      inputs: {
-        io: files,
-        signal,
-        stdin,
-        command,
-        known,
-        ui: { note: ignoreWrite, notice: ignoreWrite, detail: ignoreWrite, warn },
-        atEnd: (cleanup) => void cleanups.unshift(cleanup),
-      },
-      async close() {
-        for (const cleanup of cleanups.splice(0)) await cleanup().catch(() => undefined);
-      },
-    };
-  };
 }
 
 const ignoreWrite = async (): Promise<void> => undefined;

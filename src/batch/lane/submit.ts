@@ -47,7 +47,8 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const drafts = new Map<string, ProviderBatchDraft>();
   // All of a batch is spent once it is created: this limit holds between runs.
   if (batch.plan.toSend > 0 && isTokenLimitReached(batch.state.usage, batch.policy.maxTokens)) return 'tokens';
-  const budget = openRunBudget(batch);
+  const { maxCost } = batch.policy;
+  const budget = maxCost === undefined ? undefined : openRunBudget(maxCost, batch);
   let unbounded = 0;
   try {
     for await (const job of jobsToSend(batch)) {

@@ -46,8 +46,8 @@ export interface SenderOptions {
   batch: Pick<Batch, 'host' | 'policy'> & { lock: Pick<FolderLock, 'check'> };
   clientOf(job: PreparedJob): Client | Promise<Client>;
   gate: SharedGate;
-  /** Waits for the turn that the rate gives. */
-  pace: Pacer;
+  /** Waits for the turn that the rate gives, if there is one. */
+  pace: Pacer | undefined;
 }
 
 /** What sends jobs. `yieldToEventLoop` waits if a turn of the event loop becomes long. */
@@ -94,11 +94,10 @@ export function createJobSender(options: SenderOptions): JobSender {
     },
     async send(job, { payment, onReady, beforeHop }) {
       const { prepared, request } = job;
-      let flight: Flight | undefined;
+      // Its time starts when its inputs are fetched, or when it is sent.
+      let flight = prepared.fetchInputs && start(prepared);
       try {
-        // Its time starts when its inputs are fetched, or when it is sent.
-        if (prepared.fetchInputs) flight = start(prepared);
-        const inputs = await tryFetchInputs(prepared, flight?.deadline);
+        const inputs = flight ? await tryFetchInputs(prepared, flight.deadline) : prepared;
         // The folder of images is looked at before anything is paid for, and before the journal says that it may be.
         await prepared.output.prepare();
         await onReady();
@@ -128,11 +127,10 @@ export function createJobSender(options: SenderOptions): JobSender {
 /** The request with the files of its URLs, or why they could not be fetched. */
 export async function tryFetchInputs(
   { operation, fetchInputs }: PreparedJob,
-  deadline: Deadline | undefined,
+  deadline: Deadline,
 ): Promise<{ operation: PreparedRequest } | { failure: unknown }> {
-  if (!fetchInputs || !deadline) return { operation };
   try {
-    return { operation: await fetchInputs(deadline) };
+    return { operation: (await fetchInputs?.(deadline)) ?? operation };
   } catch (failure) {
     return { failure };
   }
@@ -276,13 +274,13 @@ async function thrownBy(act: () => Promise<void>): Promise<unknown> {
 type JobGate = Pick<SharedGate, 'enter' | 'close' | 'allowRetry'>;
 
 /** The gate of one job, which each of its attempts enters. The first one had its turn before it was recorded as sent. */
-export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<FolderLock, 'check'>): JobGate {
+export function paceRetries(gate: JobGate, pace: Pacer | undefined, lock: Pick<FolderLock, 'check'>): JobGate {
   let isFirst = true;
   return {
     close: gate.close,
     allowRetry: gate.allowRetry,
     async enter(signal) {
-      if (!isFirst) await pace(signal);
+      if (!isFirst) await pace?.(signal);
       isFirst = false;
       // It may close while the turn is waited for, and the lock may be lost while it is closed.
       await gate.enter(signal);

@@ -9,21 +9,17 @@ export async function openThrottle(
   { everyMs, rateFile }: BatchPolicy,
   jobs: number,
   host: BatchHost,
-): Promise<{ gate: SharedGate; pace: Pacer }> {
+): Promise<{ gate: SharedGate; pace: Pacer | undefined }> {
   const clock = { elapsed: () => host.elapsed(), sleep: sleepByTimer };
   const gate = createGate({ ...clock, jobs });
-  if (rateFile === undefined || everyMs === undefined) return { gate, pace: createPacer(everyMs, clock) };
+  if (everyMs === undefined) return { gate, pace: undefined };
+  if (rateFile === undefined) return { gate, pace: createPacer(everyMs, clock) };
   const { shareRate } = await import('./rate-group.ts');
   return shareRate(gate, { path: rateFile, spacingMs: everyMs, now: () => host.now(), sleep: sleepByTimer });
 }
 
 /** Spaces requests evenly: each call waits for its own turn. A time without requests is not made up for by a burst. */
-export function createPacer(
-  spacingMs: number | undefined,
-  { elapsed, sleep }: Pick<GateOptions, 'elapsed' | 'sleep'>,
-): Pacer {
-  const atOnce = Promise.resolve();
-  if (spacingMs === undefined) return () => atOnce;
+export function createPacer(spacingMs: number, { elapsed, sleep }: Pick<GateOptions, 'elapsed' | 'sleep'>): Pacer {
   let nextAt = Number.NEGATIVE_INFINITY;
   return async (signal) => {
     const turn = Math.max(nextAt, elapsed());

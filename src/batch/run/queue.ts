@@ -92,7 +92,7 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
       await loading;
       await jobs.return?.();
       for (const { prepared } of ready) await prepared.close();
-      await recorder.unsent(ready);
+      if (ready.length > 0) await recorder.unsent(ready);
     },
   };
 }

@@ -97,7 +97,13 @@ async function openWorkers(
   // The budget of retries is that of all jobs, or of those which may be in flight.
   const throttle = await openThrottle(batch.policy, jobs ?? concurrency, batch.host);
   const sender = createJobSender({ batch, clientOf, ...throttle });
-  return { ...throttle, sender, concurrency, budget: openRunBudget(batch) };
+  const { maxCost } = batch.policy;
+  return {
+    ...throttle,
+    sender,
+    concurrency,
+    budget: maxCost === undefined ? undefined : openRunBudget(maxCost, batch),
+  };
 }
 
 /** Records what this run does in the folder of the batch. */
@@ -120,9 +126,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
 }
 
 /** The limit of costs, without what earlier runs have spent, and what batches of the service can cost. */
-export function openRunBudget({ policy, state }: Pick<Batch, 'policy' | 'state'>): Budget | undefined {
-  const { maxCost: most } = policy;
-  if (most === undefined) return undefined;
+export function openRunBudget(most: string, { state }: Pick<Batch, 'state'>): Budget {
   const { costs, held, dearest } = state.spending;
   const spent = addAmounts(costs[0]?.amount ?? '0', held, sumHeld(openBounds(state), dearest));
   return createBudget({ most, spent, dearest });

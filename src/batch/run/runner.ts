@@ -20,8 +20,8 @@ export interface RunnerOptions {
   step?: Step | undefined;
   concurrency: number;
   gate: SharedGate;
-  /** Waits for the turn that the rate gives. */
-  pace: Pacer;
+  /** Waits for the turn that the rate gives, if there is one. */
+  pace: Pacer | undefined;
   /** The time that jobs in flight have after the signal. */
   graceMs: number;
   budget?: Budget | undefined;
@@ -56,21 +56,21 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
     recording: new Set(),
   };
   setMaxListeners(0, run.taking.signal);
-  const grace = startGrace(run);
+  const endGrace = startGrace(run);
   try {
     await Promise.all(Array.from({ length: options.concurrency }, () => runWorker(run)));
     options.recorder.flushWithoutDelay();
     await Promise.all(run.recording);
     await run.queue.close().catch((error: unknown) => stopWithError(run, error));
   } finally {
-    grace.end();
+    endGrace();
   }
   if (run.error !== undefined) throw run.error;
   return run.stop;
 }
 
-/** After the signal, jobs in flight, which are paid for, get some time to end. */
-function startGrace(run: RunStatus): { end(): void } {
+/** After the signal, jobs in flight, which are paid for, get some time to end. Returns what ends that. */
+function startGrace(run: RunStatus): () => void {
   const { sender, graceMs } = run;
   const { host } = run.batch;
   const { signal } = host;
@@ -83,11 +83,9 @@ function startGrace(run: RunStatus): { end(): void } {
   };
   if (signal.aborted) beginGrace();
   else signal.addEventListener('abort', beginGrace, { once: true });
-  return {
-    end() {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', beginGrace);
-    },
+  return () => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', beginGrace);
   };
 }
 
@@ -135,8 +133,8 @@ async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<JobTurn> {
   const { pace, gate, taking, queue, sender } = run;
   const turn: JobTurn = { reservation: undefined, payment: undefined };
   try {
-    turn.reservation = await reserve(job, run);
-    await pace(taking.signal);
+    if (run.budget) turn.reservation = await reserve(job, run.budget, run);
+    await pace?.(taking.signal);
     await gate.enter(taking.signal);
     taking.signal.throwIfAborted();
     // Last of all, because what a killed run has reserved counts as spent.
@@ -153,9 +151,12 @@ async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<JobTurn> {
   }
 }
 
-async function reserve({ bound = noBound }: ReadyJob, run: RunStatus): Promise<Reservation | undefined> {
-  const { budget, taking } = run;
-  if (budget === undefined) return undefined;
+async function reserve(
+  { bound = noBound }: ReadyJob,
+  budget: Budget,
+  run: RunStatus,
+): Promise<Reservation | undefined> {
+  const { taking } = run;
   const reservation = await budget.reserve(bound, taking.signal);
   if (reservation !== undefined) return reservation;
   // It could exceed the budget, and so could any job after it.

@@ -37,9 +37,10 @@ interface LineOptions {
 
 /**
  * The lines of an open file from an offset on, those of one block together: a promise for each line would take most of the time.
- * The text of a line of more than `maxBytes` is left out.
+ * Each is made when it is asked for, so they are to be gone through one after another. The text of a line of more than `maxBytes`
+ * is left out.
  */
-export function readLines(handle: FileHandle, options: LineOptions = {}): AsyncGenerator<Line[], void> {
+export function readLines(handle: FileHandle, options: LineOptions = {}): AsyncGenerator<Iterable<Line>, void> {
   return splitIntoLines(readBlocks(handle, options.from), options);
 }
 
@@ -57,7 +58,7 @@ export async function* readBlocks(handle: FileHandle, from = 0): AsyncGenerator<
 async function* splitIntoLines(
   chunks: AsyncIterable<Uint8Array>,
   { from = 0, maxBytes = maxLineBytes, leavesOut }: LineOptions,
-): AsyncGenerator<Line[], void> {
+): AsyncGenerator<Iterable<Line>, void> {
   let [number, offset] = [1, from];
   // The beginning of a line that continues in the next chunk.
   let [begun, begunBytes]: [Buffer[], number] = [[], 0];
@@ -70,21 +71,31 @@ async function* splitIntoLines(
     [begun, begunBytes] = [[], 0];
     return line;
   }
-  for await (const { buffer, byteOffset, byteLength } of chunks) {
-    const chunk = Buffer.from(buffer, byteOffset, byteLength);
-    const lines: Line[] = [];
+  function* finishLines(chunk: Buffer): Generator<Line, void> {
+    // The lines of a text are parts of it, which are no copies.
+    const text = isAscii(chunk) ? chunk.toString('latin1') : undefined;
     let start = 0;
     for (let end = chunk.indexOf(lineFeed) + 1; end > 0; end = chunk.indexOf(lineFeed, start) + 1) {
-      lines.push(finishLine(chunk.subarray(start, end), true));
+      const bytes = end - start;
+      if (text === undefined || begunBytes > 0 || bytes > maxBytes) yield finishLine(chunk.subarray(start, end), true);
+      else {
+        const line = withoutReturn(text.slice(start, end - 1));
+        yield { number: number++, text: line, isUtf8: true, whole: true, offset, bytes, isTooLong: false };
+        offset += bytes;
+      }
       start = end;
     }
+  }
+  for await (const { buffer, byteOffset, byteLength } of chunks) {
+    const chunk = Buffer.from(buffer, byteOffset, byteLength);
+    const start = chunk.lastIndexOf(lineFeed) + 1;
+    if (start > 0) yield finishLines(chunk.subarray(0, start));
     begunBytes += byteLength - start;
     const before = start === 0 ? begun.at(-1) : undefined;
     // The rest of a line that is too long is counted, and not kept.
     if (begunBytes > maxBytes) begun = [];
     else if (before && leavesOut?.(chunk, before)) continue;
     else if (start < byteLength) begun.push(Buffer.from(chunk.subarray(start)));
-    yield lines;
   }
   if (begunBytes > 0) yield [finishLine(Buffer.alloc(0), false)];
 }
@@ -93,7 +104,11 @@ function decodeLine(bytes: Buffer, whole: boolean): Pick<Line, 'text' | 'isUtf8'
   const length = bytes.length - (whole ? 1 : 0);
   const isPlain = isAscii(bytes);
   const text = bytes.toString(isPlain ? 'latin1' : 'utf8', 0, length);
-  return { text: whole && text.endsWith('\r') ? text.slice(0, -1) : text, isUtf8: isPlain || isUtf8(bytes) };
+  return { text: whole ? withoutReturn(text) : text, isUtf8: isPlain || isUtf8(bytes) };
+}
+
+function withoutReturn(text: string): string {
+  return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
 /** The lines of a stream, each as soon as it is there; a last one without an end too. */
@@ -115,7 +130,7 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
 }
 
 /** The lines of a file, those of one block together; without the file none. */
-export async function* readFileLines(path: string, options: LineOptions = {}): AsyncGenerator<Line[], void> {
+export async function* readFileLines(path: string, options: LineOptions = {}): AsyncGenerator<Iterable<Line>, void> {
   const handle = await openIfThere(path);
   if (handle === undefined) return;
   try {

@@ -47,7 +47,7 @@ export async function readJournal(folder: string): Promise<BatchState> {
       state.torn = !whole;
       // When the power fails, some file systems keep a later write and leave zeros in place of one before it. Nothing was done on the
       // word of a record that was not synced, so it can be left out.
-      const text = written.replace(/^\0+/, '');
+      const text = written.startsWith('\0') ? written.replace(/^\0+/, '') : written;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
       if (!record || lacksProviderBatch(record, state) || takesForeignId(record, state))
@@ -118,6 +118,7 @@ interface OpenRun {
 
 interface SentJob {
   id: string;
+  row: number;
   state: JobState;
   request: string;
   error: JobError | undefined;
@@ -167,27 +168,27 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   );
   if (type === 'unsent') {
     if (was === undefined) return;
-    const row = index.find(id);
+    const { row } = was;
     index.setState(row, was.state);
     index.setRequest(row, was.request);
     if (was.state === 'done') index.setTurn(row, earlier.get(row)?.turn);
     if (was.error) failures.set(id, was.error);
     return;
   }
-  const row = index.add(id);
+  const row = was?.row ?? index.add(id);
   // Folders of earlier versions lack the line: their order is that in which jobs were sent first.
   index.setPlace(row, record.line ?? (index.placeOf(row) || ++open.jobs));
-  const held = state.held.get(id);
   // An end without a `sent` belongs to a job of an earlier run, which was counted as one of unknown cost. Jobs of a provider batch were not.
   const isLate = was === undefined && type !== 'sent' && !index.has(row, 'atService') && mayHaveCost(record);
-  if (isLate && held !== undefined) {
+  const held = isLate ? state.held.get(id) : undefined;
+  if (held !== undefined) {
     state.spending = addUnknown(state.spending, held, -1);
     state.held.delete(id);
   }
   if (type === 'sent') {
     keepEarlier(row, state);
     const before = { state: index.stateOf(row), request: index.requestOf(row), error: failures.get(id) };
-    open.sent.push({ id, ...before, bound: record.bound, at: record.at });
+    open.sent.push({ id, row, ...before, bound: record.bound, at: record.at });
     index.setState(row, type);
     index.setTurn(row);
     failures.delete(id);

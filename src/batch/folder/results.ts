@@ -76,7 +76,7 @@ export async function locateResults(
       }
       offsets[row] = line.offset;
       bytes[row] = line.bytes;
-      if (see && index.requestOf(row) === result.request) see(row, result, line.offset);
+      if (see && index.hasRequest(row, result.request)) see(row, result, line.offset);
     }
   return { ...found, offsets, bytes };
 }
@@ -116,7 +116,7 @@ export async function openResults(folder: string, index: JobIndex, places: Resul
     async read(row) {
       const offset = places.offsets[row] ?? -1;
       const result = offset < 0 ? undefined : parseResult(await readTextAt(offset, places.bytes[row] ?? 0));
-      return result?.request === index.requestOf(row) ? result.document : undefined;
+      return result && index.hasRequest(row, result.request) ? result.document : undefined;
     },
     close: async () => handle?.close().catch(() => undefined),
   };
@@ -155,11 +155,10 @@ export async function findLostEnds(folder: string, state: BatchState, before?: L
 
 /** The ids of jobs that are done, and whose images were removed since, in the order of their file. */
 export function idsWithoutImage({ gone }: Pick<LostEnds, 'gone'>, index: JobIndex): string[] {
-  if (gone.size === 0) return [];
-  return Array.from(index.ids(), (id, row) => ({ id, row }))
-    .filter(({ row }) => gone.has(row) && index.stateOf(row) === 'done' && !index.has(row, 'removed'))
-    .toSorted((a, b) => index.placeOf(a.row) - index.placeOf(b.row))
-    .map(({ id }) => id);
+  return [...gone]
+    .filter((row) => index.stateOf(row) === 'done' && !index.has(row, 'removed'))
+    .toSorted((a, b) => index.placeOf(a) - index.placeOf(b) || a - b)
+    .map((row) => index.idOf(row));
 }
 
 /** The file name of an image in the folder `images` of the batch; undefined for any other path. */
@@ -255,11 +254,9 @@ export async function arrangeResults(
 /** Jobs of the file that are done and have no line in the results. */
 export function idsWithoutResult(index: JobIndex, { offsets }: ResultPlaces): string[] {
   const lost: string[] = [];
-  let row = 0;
-  for (const id of index.ids()) {
+  for (let row = 0; row < index.size; row++) {
     const isLost = (offsets[row] ?? -1) < 0 && index.stateOf(row) === 'done' && !index.has(row, 'removed');
-    if (isLost) lost.push(id);
-    row++;
+    if (isLost) lost.push(index.idOf(row));
   }
   return lost;
 }

@@ -3,6 +3,8 @@ import type { ProviderBatch } from '../lane/provider-batches.ts';
 import type { Usage } from '../../formats/events.ts';
 import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
 import type { Spending, Bound } from '../../cost/types.ts';
+import { type IdHash, toHex } from '../digest.ts';
+import { grown, IdTable } from './id-table.ts';
 
 /**
  * `inFile`: the job file has this id. `toSend`: this run sends it. `reread`: its line was read a second time, to be sent.
@@ -24,48 +26,54 @@ type Mark = keyof typeof marks;
 
 const stateBits = 7;
 
+/** The rows that are remembered, and their columns as they were, once one of these has changed. */
+interface Before {
+  size: number;
+  columns?: { requests: Uint32Array; bases: Uint32Array; places: Uint32Array };
+}
+
 /**
  * What is known about each job of a folder. A job has a row, in the order in which the ids came, and what is known about it is in columns:
  * for a million jobs, objects would take 85 MiB more.
  */
 export class JobIndex {
-  readonly #rows = new Map<string, number>();
+  readonly #ids = new IdTable();
   /** Ids that jobs had before they got another one; results can have them still. */
   readonly #earlier = new Map<string, number>();
   readonly #renamed = new Set<number>();
-  /** In the order of their rows, once a job got another id. */
-  #ids: string[] | undefined;
   #flags = new Uint16Array(1024);
-  #requests = new BigUint64Array(1024);
-  #bases = new BigUint64Array(1024);
+  #requests = new Uint32Array(2048);
+  #bases = new Uint32Array(2048);
   #places = new Uint32Array(1024);
   #turns = new Uint32Array(1024);
   #turn = 0;
+  #before: Before | undefined;
 
   /** Number of ids; rows are smaller than this. */
   get size(): number {
-    return this.#rows.size;
+    return this.#ids.size;
   }
 
   /** In the order of their rows. */
-  ids(): IterableIterator<string> {
-    return this.#ids?.values() ?? this.#rows.keys();
+  *ids(): Generator<string, void> {
+    for (let row = 0; row < this.size; row++) yield this.#ids.get(row);
+  }
+
+  idOf(row: number): string {
+    return this.#ids.get(row);
   }
 
   /** The row of an id, or of one that a job had before; or -1. */
   find(id: string): number {
-    return this.#rows.get(id) ?? this.#earlier.get(id) ?? -1;
+    const row = this.#ids.find(id);
+    return row < 0 && this.#earlier.size > 0 ? (this.#earlier.get(id) ?? -1) : row;
   }
 
   /** Gives a job another id, which no job has. */
   rename(row: number, id: string): void {
-    this.#ids ??= [...this.#rows.keys()];
-    const before = this.#ids[row] as string;
     this.#renamed.add(row);
-    this.#rows.delete(before);
-    this.#rows.set(id, row);
-    this.#earlier.set(before, row);
-    this.#ids[row] = id;
+    this.#earlier.set(this.#ids.get(row), row);
+    this.#ids.replace(row, id);
   }
 
   /** Whether a job had another id before, which its result may have still. */
@@ -73,39 +81,45 @@ export class JobIndex {
     return this.#renamed.has(row);
   }
 
-  /** All as it is now; `restore` makes it so again, without the ids that came since. */
+  /** All as it is now; `restore` makes it so again, without the ids that came since. What seldom changes is copied when it does. */
   remember() {
     const { size } = this;
     const flags = this.#flags.slice(0, size);
-    const requests = this.#requests.slice(0, size);
-    const bases = this.#bases.slice(0, size);
-    const places = this.#places.slice(0, size);
+    const before: Before = { size };
+    this.#before = before;
     return {
       size,
-      requests: requests as ArrayLike<bigint>,
-      places: places as ArrayLike<number>,
+      requestOf: (row: number): string => toHex(getDigest(before.columns?.requests ?? this.#requests, row)),
+      placeOf: (row: number): number => (before.columns?.places ?? this.#places)[row] ?? 0,
       restore: (): void => {
-        for (const id of [...this.ids()].slice(size)) this.#rows.delete(id);
-        this.#ids?.splice(size);
+        this.#ids.cut(size);
         this.#flags.fill(0).set(flags);
-        this.#requests.fill(0n).set(requests);
-        this.#bases.fill(0n).set(bases);
+        const { requests, bases, places } = before.columns ?? this.#copyColumns(size);
+        this.#requests.fill(0).set(requests);
+        this.#bases.fill(0).set(bases);
         this.#places.fill(0).set(places);
       },
     };
   }
 
+  #copyColumns(size: number) {
+    const requests = this.#requests.slice(0, 2 * size);
+    return { requests, bases: this.#bases.slice(0, 2 * size), places: this.#places.slice(0, size) };
+  }
+
+  #keepBefore(row: number): void {
+    if (this.#before && row < this.#before.size) this.#before.columns ??= this.#copyColumns(this.#before.size);
+  }
+
   /** The row of an id; a new one is in state `new`. */
   add(id: string): number {
-    const known = this.#rows.get(id);
-    if (known !== undefined) return known;
-    const row = this.#rows.size;
-    this.#rows.set(id, row);
-    this.#ids?.push(id);
+    const known = this.#ids.find(id);
+    if (known >= 0) return known;
+    const row = this.#ids.add(id);
     if (row === this.#flags.length) {
       this.#flags = grown(this.#flags, new Uint16Array(row * 2));
-      this.#requests = grown(this.#requests, new BigUint64Array(row * 2));
-      this.#bases = grown(this.#bases, new BigUint64Array(row * 2));
+      this.#requests = grown(this.#requests, new Uint32Array(row * 4));
+      this.#bases = grown(this.#bases, new Uint32Array(row * 4));
       this.#places = grown(this.#places, new Uint32Array(row * 2));
       this.#turns = grown(this.#turns, new Uint32Array(row * 2));
     }
@@ -130,28 +144,38 @@ export class JobIndex {
 
   /** The hash of the job's canonical request: 16 hex digits, all zero if it is not known. */
   requestOf(row: number): string {
-    return toDigest(this.#requests[row]);
+    return toHex(getDigest(this.#requests, row));
+  }
+
+  hasRequest(row: number, request: string): boolean {
+    return isSameDigest(getDigest(this.#requests, row), readDigest(request));
   }
 
   /** What another request was built from is not known. */
   setRequest(row: number, request: string): void {
-    const before = this.#requests[row];
-    this.#requests[row] = readDigest(request);
-    if (this.#requests[row] !== before) this.#bases[row] = 0n;
+    const digest = readDigest(request);
+    if (isSameDigest(getDigest(this.#requests, row), digest)) return;
+    this.#keepBefore(row);
+    setDigest(this.#requests, row, digest);
+    setDigest(this.#bases, row, unknownDigest);
   }
 
   /** The hash of what the job's request was built from, if that is known, and was its line and the settings alone. */
   basisOf(row: number): string | undefined {
-    return this.#bases[row] ? toDigest(this.#bases[row]) : undefined;
+    const basis = getDigest(this.#bases, row);
+    return isSameDigest(basis, unknownDigest) ? undefined : toHex(basis);
   }
 
   setBasis(row: number, basis = ''): void {
-    this.#bases[row] = readDigest(basis);
+    const digest = readDigest(basis);
+    if (isSameDigest(getDigest(this.#bases, row), digest)) return;
+    this.#keepBefore(row);
+    setDigest(this.#bases, row, digest);
   }
 
   hasBasis(row: number, basis: string): boolean {
-    const known = this.#bases[row] ?? 0n;
-    return known !== 0n && known === readDigest(basis);
+    const known = getDigest(this.#bases, row);
+    return !isSameDigest(known, unknownDigest) && isSameDigest(known, readDigest(basis));
   }
 
   /** The place of the job in its file, for the order of results; 0 if it is not known. */
@@ -170,6 +194,8 @@ export class JobIndex {
   }
 
   setPlace(row: number, place: number): void {
+    if (this.#places[row] === place) return;
+    this.#keepBefore(row);
     this.#places[row] = place;
   }
 
@@ -178,26 +204,48 @@ export class JobIndex {
   }
 }
 
-function readDigest(hex: string): bigint {
-  return /^[0-9a-f]{16}$/.test(hex) ? BigInt(`0x${hex}`) : 0n;
+const unknownDigest: IdHash = { high: 0, low: 0 };
+
+/** Only 16 lower-case hex digits are known. A regular expression takes as long as to parse the record that they are in. */
+function readDigest(hex: string): IdHash {
+  if (hex.length !== 16) return unknownDigest;
+  const [high, low] = [readHalf(hex, 0), readHalf(hex, 8)];
+  return high < 0 || low < 0 ? unknownDigest : { high, low };
 }
 
-function toDigest(bits = 0n): string {
-  return bits.toString(16).padStart(16, '0');
+/** Eight of its digits; negative if one is none. */
+function readHalf(hex: string, from: number): number {
+  let half = 0;
+  for (let at = from; at < from + 8; at++) {
+    const code = hex.charCodeAt(at);
+    const isNumber = code >= 0x30 && code <= 0x39;
+    if (!isNumber && (code < 0x61 || code > 0x66)) return -1;
+    half = (half << 4) | (code - (isNumber ? 0x30 : 0x57));
+  }
+  return half >>> 0;
 }
 
-function grown<Column extends Uint16Array | Uint32Array | BigUint64Array>(from: Column, to: Column): Column {
-  (to as Uint16Array).set(from as Uint16Array);
-  return to;
+function getDigest(column: Uint32Array, row: number): IdHash {
+  return { high: column[2 * row] ?? 0, low: column[2 * row + 1] ?? 0 };
 }
 
+function setDigest(column: Uint32Array, row: number, { high, low }: IdHash): void {
+  column[2 * row] = high;
+  column[2 * row + 1] = low;
+}
+
+function isSameDigest(a: IdHash, b: IdHash): boolean {
+  return a.high === b.high && a.low === b.low;
+}
 /** Adds token counts to a sum; a count that neither of the two has stays unknown. */
 export function addUsage(sum: Usage, more: Usage = {}): Usage {
   const counts = sum as Record<string, number>;
   const isTotalOfOne = (sum.totalTokens === undefined) !== (more.totalTokens === undefined);
   const total = totalTokens(sum) + totalTokens(more);
-  for (const [name, count] of Object.entries(more) as [string, unknown][])
+  for (const name in more) {
+    const count: unknown = more[name as keyof Usage];
     if (typeof count === 'number' && Number.isFinite(count)) counts[name] = (counts[name] ?? 0) + count;
+  }
   if (isTotalOfOne && Number.isFinite(total)) sum.totalTokens = total;
   return sum;
 }

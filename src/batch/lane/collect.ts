@@ -107,8 +107,7 @@ async function download(collection: Collection): Promise<GatewayError | undefine
   const { providerBatch, info, run, file, places } = collection;
   const { batch } = run;
   const { host, policy, state } = batch;
-  const ids = [...state.index.ids()];
-  const rows = new Map(providerBatch.rows.map((row) => [makeEntryKey(providerBatch.mark, ids[row] ?? ''), row]));
+  const rows = new Map(providerBatch.rows.map((row) => [makeEntryKey(providerBatch.mark, state.index.idOf(row)), row]));
   const hasAll = (): boolean => places.size === rows.size || findUnmadeReason(info) !== undefined;
   for (let tries = 1; ; tries++) {
     const isLast = tries === maxDownloads;

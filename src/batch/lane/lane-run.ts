@@ -174,14 +174,13 @@ export async function loseJobs(
 ): Promise<void> {
   const { host, jobs } = batch;
   const { index } = batch.state;
-  const ids = [...index.ids()];
   const waiting = [...waitingBounds(providerBatch, index)];
   const mark = budgetedMark(providerBatch);
   async function loseOne([row, bound]: (typeof waiting)[number], reason: string): Promise<void> {
     const error = new GatewayError('no-reply', reason, { sent: 'yes' });
     const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
     const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
-    await recordOutcome({ job: { id: ids[row] ?? '' }, request: index.requestOf(row), bound, part: mark }, outcome);
+    await recordOutcome({ job: { id: index.idOf(row) }, request: index.requestOf(row), bound, part: mark }, outcome);
   }
   while (waiting.length > 0) {
     const group = [];

@@ -65,11 +65,11 @@ export function findKnown(
     rowOf.set(stray, row);
   }
 
-  const sameRequest = groupRows(before.requests);
-  for (const stray of unknown) take(stray, sameRequest.get(BigInt(`0x${stray.request}`)));
+  const sameRequest = groupRows(before.size, before.requestOf);
+  for (const stray of unknown) take(stray, sameRequest.get(stray.request));
   // What had left the file before is not edited now.
   for (const id of run?.removed ?? []) isFree[index.find(id)] = 0;
-  const sameLine = groupRows(before.places);
+  const sameLine = groupRows(before.size, before.placeOf);
   const strayById = new Map(unknown.map((stray) => [stray.id, stray]));
   const toKnownId = (id: string): string | undefined => {
     const stray = strayById.get(id);
@@ -155,10 +155,10 @@ export async function* withKnownIds(
 }
 
 /** The rows of a folder by what they have in common, the first one last. */
-function groupRows<Key>(keys: ArrayLike<Key>): Map<Key, number[]> {
+function groupRows<Key>(size: number, keyOf: (row: number) => Key): Map<Key, number[]> {
   const groups = new Map<Key, number[]>();
-  for (let row = keys.length - 1; row >= 0; row--) {
-    const key = keys[row] as Key;
+  for (let row = size - 1; row >= 0; row--) {
+    const key = keyOf(row);
     const rows = groups.get(key);
     if (rows) rows.push(row);
     else groups.set(key, [row]);

@@ -177,7 +177,8 @@ async function readMovedAgain(first: Planning, before: ReturnType<JobIndex['reme
 /** Marks the jobs that the file does not name any more. Throws GatewayError batch-locked. */
 function requireSameBatch(planning: Planning): void {
   const { changed, jobs, known, origins, plan, shard, state } = planning;
-  plan.removed = [...state.index.ids()].filter((_, row) => !state.index.has(row, 'inFile'));
+  for (let row = 0; row < state.index.size; row++)
+    if (!state.index.has(row, 'inFile')) plan.removed.push(state.index.idOf(row));
   markRemoved(state, plan.removed);
   requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
   if (known > 0 && plan.removed.length === known)

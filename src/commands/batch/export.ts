@@ -378,10 +378,9 @@ async function* readRows(
       const row = await readReportRow(pending.id);
       yield row?.command === undefined ? { ...pending, ...row } : row;
     }
-    const ids = folders.map(({ state }) => [...state.index.ids()]);
     for (const { at, row } of listFolderRows(folders, { all })) {
       if (isRead[at]?.[row] !== 0) continue;
-      const id = ids[at]?.[row] as string;
+      const id = (folders[at] as BatchFolder).state.index.idOf(row);
       yield (await readReportRow(variations ? splitId(id, variations) : id)) ?? (await readResultRow(id, { at, row }));
     }
   } finally {

@@ -196,9 +196,10 @@ async function noteFailures({ state, context, outdir }: EndedBatch, counts: Coun
 
 /** Jobs that were sent again and got no answer: what they had stays. */
 async function noteEarlier({ state: { index, earlier }, context }: EndedBatch): Promise<void> {
-  const ids = [...index.ids()].filter(
-    (_, row) => earlier.has(row) && ['failed', 'unknown'].includes(index.stateOf(row)),
-  );
+  const ids = [...earlier.keys()]
+    .filter((row) => ['failed', 'unknown'].includes(index.stateOf(row)))
+    .toSorted((a, b) => a - b)
+    .map((row) => index.idOf(row));
   if (ids.length === 0) return;
   const more = ids.length > maxShown ? ` and ${ids.length - maxShown} more` : '';
   const what = `the earlier answer of ${ids.slice(0, maxShown).join(', ')}${more} stays the result, as no other came`;

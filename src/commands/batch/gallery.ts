@@ -230,7 +230,6 @@ async function* readCards(
   { all, variations }: Shown,
 ): AsyncGenerator<(FolderCard | undefined)[], void> {
   const readers: ResultReader[] = [];
-  const ids = folders.map(({ state }) => [...state.index.ids()]);
   try {
     for (const [at, { folder, state }] of folders.entries())
       readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
@@ -239,7 +238,7 @@ async function* readCards(
         folder,
         state: { index },
       } = folders[at] as BatchFolder;
-      const [id, state] = [ids[at]?.[row] as string, index.stateOf(row)];
+      const [id, state] = [index.idOf(row), index.stateOf(row)];
       const document = await readers[at]?.read(row);
       if (document) return { folder, card: createJobCard(id, document, state === 'sent' || state === 'unknown') };
       if (state !== 'sent') return undefined;
@@ -247,7 +246,8 @@ async function* readCards(
     };
     const seen = new Set<string>();
     for (const place of listFolderRows(folders, { all })) {
-      const varied = parseVariedId(ids[place.at]?.[place.row] as string, variations);
+      const { index } = (folders[place.at] as BatchFolder).state;
+      const varied = parseVariedId(index.idOf(place.row), variations);
       const isSeen = varied && seen.has(varied.id);
       const places = varied
         ? variations.map(({ suffix }) => findJob(`${varied.id}${suffix}`, folders, { all }))

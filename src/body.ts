@@ -104,8 +104,8 @@ export function segmentBody(body: Body): RequestBody {
     uploads.push(value);
     return `${value.prefix ?? ''}${mark}`;
   });
-  const texts = uploads.length === 0 ? [json] : json.split(mark);
-  const segments = texts.flatMap((text, index) => [Buffer.from(text), ...uploads.slice(index, index + 1)]);
+  if (uploads.length === 0) return { segments: [Buffer.from(json)], bytes: Buffer.byteLength(json) };
+  const segments = json.split(mark).flatMap((text, index) => [Buffer.from(text), ...uploads.slice(index, index + 1)]);
   return withLength(segments);
 }
 

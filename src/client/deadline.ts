@@ -35,9 +35,7 @@ export function startDeadline(ms: number, caller?: Signal): Deadline {
     caller.addEventListener('abort', followCaller, { once: true });
   }
   return {
-    signal: clock.signal,
-    explain: clock.explain,
-    abort: clock.abort,
+    ...clock,
     end() {
       clock.end();
       caller.removeEventListener('abort', followCaller);

@@ -87,17 +87,13 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     signal,
     ...(trust === undefined ? {} : { secureContext: trust.secureContext }),
     ...(guard && { lookup: guard.lookup }),
-  } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
-  const direct: buildConnector.connector = (target, callback) => {
-    const socket = connectSocket({ ...target, hostname: connectedHost(target.hostname) }, (...[error, connected]) => {
-      if (error === null || error === undefined) callback(null, connected as Socket);
-      else callback(getErrorCode(error) === 'UND_ERR_CONNECT_TIMEOUT' ? timedOut(error) : error, null);
+  } as buildConnector.BuildOptions);
+  const direct: buildConnector.connector = (target, callback) =>
+    connectSocket({ ...target, hostname: connectedHost(target.hostname) }, (...outcome) => {
+      const [cause] = outcome;
+      if (!cause || getErrorCode(cause) !== 'UND_ERR_CONNECT_TIMEOUT') return callback(...outcome);
+      callback(new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause }), null);
     });
-    endWhilePaused(socket);
-  };
-  const timedOut = (cause: Error): Error =>
-    new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
-  const tunnel = callbackify(openTunnel);
 
   return (target, callback) => {
     const url = new URL(`${target.protocol}//${target.host ?? target.hostname}`);
@@ -107,12 +103,11 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     const forbidden = skipsLookup ? guard?.check(target.hostname) : undefined;
     if (forbidden !== undefined) return callback(forbidden, null);
     if (proxy === undefined) return direct(target, callback);
-    const { authorities } = trust ?? {};
-    tunnel({ proxy, target, authorities, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {
-      if (error !== null) return callback(error, null);
-      if (target.protocol === 'https:') return direct({ ...target, httpSocket }, callback);
-      endWhilePaused(httpSocket);
-      callback(null, httpSocket);
+    const tunnel = { proxy, target, authorities: trust?.authorities, timeoutMs: connectTimeoutMs, signal };
+    callbackify(openTunnel)(tunnel, (error, httpSocket) => {
+      if (error !== null) callback(error, null);
+      else if (target.protocol === 'https:') direct({ ...target, httpSocket }, callback);
+      else callback(null, httpSocket);
     });
   };
 }
@@ -212,19 +207,18 @@ function openPooled(origin: string, pool: OriginPool, connect: buildConnector.co
   const client = new Client(origin, {
     connect: (target, callback) =>
       connect(target, (...outcome) => {
-        if (outcome[0] === null) watchSocket(outcome[1]);
+        const [, socket] = outcome;
+        isIdle = false;
+        // undici's own listeners run after these.
+        if (socket) endWhilePaused(socket);
+        socket?.on('readable', () => {
+          if (!isIdle || socket.readableLength === 0) return;
+          pool.isOutOfSync = true;
+          socket.destroy();
+        });
         callback(...outcome);
       }),
   });
-  const watchSocket = (socket: Socket): void => {
-    isIdle = false;
-    // undici's own listener runs after this one.
-    socket.on('readable', () => {
-      if (!isIdle || socket.readableLength === 0) return;
-      pool.isOutOfSync = true;
-      socket.destroy();
-    });
-  };
   const connection: PooledConnection = {
     client,
     markBusy() {
@@ -261,23 +255,18 @@ const kParser: unique symbol = symbols.kParser;
  * Works around nodejs/undici#5360, which is fixed only in undici 8: if a connection ends while its parser is paused, undici 7
  * fails an assertion outside of any promise, and treats a complete reply as cut. Call it before undici adds its listeners.
  */
-function endWhilePaused(socket: Socket): void {
+function endWhilePaused(socket: Socket & { [kParser]?: Parser | null }): void {
+  const unpause = (): void => {
+    const parser = socket[kParser];
+    if (!parser?.paused) return;
+    parser.llhttp.llhttp_resume(parser.ptr);
+    parser.paused = false;
+  };
   socket.once('end', () => {
     // At most the rest of the buffer is left. The parser ends the message, or pauses once more before its end.
-    findParser(socket)?.resume();
-    unpause(socket);
+    socket[kParser]?.resume();
+    unpause();
   });
-  socket.on('error', () => unpause(socket));
-  socket.once('close', () => unpause(socket));
-}
-
-function findParser(socket: object): Parser | null | undefined {
-  return (socket as { [kParser]?: Parser | null })[kParser];
-}
-
-function unpause(socket: Socket): void {
-  const parser = findParser(socket);
-  if (!parser?.paused) return;
-  parser.llhttp.llhttp_resume(parser.ptr);
-  parser.paused = false;
+  socket.on('error', unpause);
+  socket.once('close', unpause);
 }

@@ -97,8 +97,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     // 1xx: the final head is still to come.
     if (status < 200) return;
     const headers = joinHeaders(rawHeaders);
-    const error = this.#options.acceptsAnyHead ? undefined : checkRedirect(status, headers, this.#request.url);
-    if (error !== undefined) return this.#stop(error);
+    const isRedirect = status >= 300 && status < 400 && !this.#options.acceptsAnyHead;
+    if (isRedirect) return this.#stop(redirectError(status, headers, this.#request.url));
     this.#phase = 'body';
     const { idleTimeoutMs } = this.#options;
     const queue = new ChunkQueue({
@@ -146,9 +146,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** An error if the body must not be read: a redirect would send key and prompt elsewhere. */
-function checkRedirect(status: number, headers: Readonly<Record<string, string>>, url: URL): GatewayError | undefined {
-  if (status < 300 || status >= 400) return undefined;
+/** The body of a redirect is not read: it would send key and prompt elsewhere. */
+function redirectError(status: number, headers: Readonly<Record<string, string>>, url: URL): GatewayError {
   const message = `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`;
   const facts = { status, sent: 'yes', retryable: false } as const;
   return new GatewayError('bad-reply', message, { ...facts, reason: 'redirects', billed: 'unknown' });

@@ -27,7 +27,11 @@ export interface ListOptions extends SendOptions {
 /** The JSON of a reply. Throws GatewayError. */
 async function readFreeReply({ reply }: Answered, format: FormatName): Promise<JsonValue> {
   try {
-    const { value, cut } = parseReply(await readDiverted(reply.body, createMemoryStore()), reply, format);
+    const { value, cut } = parseReply(
+      await readDiverted(reply.body[Symbol.asyncIterator](), createMemoryStore()),
+      reply,
+      format,
+    );
     if (cut) throw cut;
     return value as JsonValue;
   } catch (error) {

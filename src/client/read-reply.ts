@@ -121,14 +121,16 @@ export async function* readDeltas(
   const watch = createWatch(options.endOf);
   try {
     const reader = openReader(reply, options, format);
-    const begun = await peek(reply.body).catch((error: unknown) => {
-      if (isCut(error)) return { cut: error };
+    const body = reply.body[Symbol.asyncIterator]();
+    const seen: Uint8Array[] = [];
+    const begun = await peek(body, seen).catch((error: unknown) => {
+      if (isCut(error)) return error;
       throw error;
     });
-    if ('cut' in begun) return { result: emptyResult(options.model), error: withRequest(begun.cut, reply) };
-    const { head, chunks } = begun;
-    const read = looksLikeSse(head) ? readStream : readWhole;
-    const cut = yield* read({ ...reply, body: chunks }, reader);
+    if (begun instanceof GatewayError) return { result: emptyResult(options.model), error: withRequest(begun, reply) };
+    const cut = looksLikeSse(begun)
+      ? yield* readStream(readOn(seen, body), reader)
+      : yield* readWhole(await readDiverted(body, reader.store, seen), reply, reader);
     const over = await watch();
     // A stream that said why it ends is whole: the time ran out while its connection was left open.
     const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
@@ -186,12 +188,12 @@ async function* streamEvents(lines: readonly string[], cut: GatewayError | undef
 
 /** Reads a body that is no stream of events. Returns why the reply is not whole, if it is not. */
 async function* readWhole(
+  body: ReadText,
   reply: HttpReply,
   reader: ReplyReader,
 ): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
-  const body = await readDiverted(reply.body, reader.store);
   const lines = jsonLines(body.text);
-  if (lines) return yield* readStream({ ...reply, body: streamEvents(lines, body.cut) }, reader);
+  if (lines) return yield* readStream(streamEvents(lines, body.cut), reader);
   const { value, cut } = parseReply(body, reply, reader.format.name);
   return isBare(value) && cut ? cut : readValue(value, cut, reader);
 }
@@ -216,7 +218,7 @@ async function readValue(
 
 /** Why a stream is not whole. */
 async function* readStream(
-  reply: HttpReply,
+  chunks: AsyncIterable<Uint8Array>,
   reader: ReplyReader,
 ): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
   const { decoder, accumulator, store, format, options } = reader;
@@ -226,7 +228,7 @@ async function* readStream(
   let heard = 0;
   // A candidate that was asked for may begin when another one has ended.
   const patience = () => (accumulator.candidates < (options.candidates ?? 1) ? undefined : waits[decoder.progress]);
-  const patient = readWhilePatient(reply.body, () => ({ ms: patience(), heard }));
+  const patient = readWhilePatient(chunks, () => ({ ms: patience(), heard }));
   const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
   const { shortcut } = format;
   const most = options.joined ? Infinity : 1;
@@ -314,19 +316,27 @@ async function* untilCut(body: AsyncIterable<Uint8Array>, broken: { by?: Gateway
   }
 }
 
-/** Reads a body whose long Base64 strings go to the store; what is left is small. Throws bad-reply, not-written, or the abort. */
-export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Base64Diversion): Promise<ReadText> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
+/**
+ * Reads the rest of a body whose long Base64 strings go to the store; what is left is small. `parts` came before it. Throws bad-reply,
+ * not-written, or the abort.
+ */
+export async function readDiverted(
+  body: AsyncIterator<Uint8Array>,
+  store: Base64Diversion,
+  parts: Uint8Array[] = [],
+): Promise<ReadText> {
+  let bytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
+  let isWhole = false;
   let cut: GatewayError | undefined;
   try {
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
-      parts.push(Uint8Array.from(next.value));
-      bytes += next.value.byteLength;
-      // A shorter body has no string that goes to the store.
-      if (bytes >= divertedLength) await divertParts(parts, iterator, store);
+    while (!isWhole && bytes < divertedLength) {
+      const next = await body.next();
+      if (!next.done) parts.push(Uint8Array.from(next.value));
+      bytes += next.value?.byteLength ?? 0;
+      isWhole = next.done === true;
     }
+    // A shorter body has no string that goes to the store.
+    if (!isWhole) await divertParts(parts, body, store);
   } catch (error) {
     if (!isCut(error)) throw error;
     cut = error;
@@ -339,11 +349,11 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
 /** Reads on to the end, and leaves of all parts what does not go to the store. */
 async function divertParts(
   parts: Uint8Array[],
-  iterator: AsyncIterator<Uint8Array>,
+  body: AsyncIterator<Uint8Array>,
   store: Base64Diversion,
 ): Promise<void> {
   let bytes = 0;
-  for await (const part of divertBase64(rest(parts.splice(0), iterator), store)) {
+  for await (const part of divertBase64(readOn(parts.splice(0), body), store)) {
     bytes += part.byteLength;
     if (bytes > maxBytes)
       throw new GatewayError('bad-reply', `the reply is larger than ${maxBytes} bytes`, { sent: 'yes' });
@@ -361,33 +371,29 @@ export function isBare(value: unknown): boolean {
   return value === undefined || (isObject(value) && Object.keys(value).length === 0);
 }
 
-/** The first bytes of a body that are not whitespace or a BOM, and the body from its start. */
-export async function peek(
-  chunks: AsyncIterable<Uint8Array>,
-): Promise<{ head: Uint8Array; chunks: AsyncIterable<Uint8Array> }> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  const seen: Uint8Array[] = [];
+/** The beginning of a body, until there are bytes that are not whitespace or a BOM. Its chunks are added to `seen`. */
+export async function peek(body: AsyncIterator<Uint8Array>, seen: Uint8Array[]): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array();
-  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+  for (let next = await body.next(); !next.done; next = await body.next()) {
     seen.push(Uint8Array.from(next.value));
     head = Buffer.concat(seen);
     if (head.byteLength >= enough || new TextDecoder().decode(head).trim().length >= longestMark) break;
   }
-  return { head, chunks: rest(seen, iterator) };
+  return head;
 }
 
 /** How much of the white space before a reply is searched. */
 const enough = 4096;
 const longestMark = 'event:'.length;
 
-/** Not a generator: its `return` would wait for the next chunk. */
-function rest(seen: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncIterableIterator<Uint8Array> {
+/** The chunks of a body that were seen, and then the rest. Not a generator: its `return` would wait for the next chunk. */
+export function readOn(seen: Uint8Array[], body: AsyncIterator<Uint8Array>): AsyncIterableIterator<Uint8Array> {
   return {
     next() {
       const value = seen.shift();
-      return value === undefined ? iterator.next() : Promise.resolve({ done: false, value });
+      return value === undefined ? body.next() : Promise.resolve({ done: false, value });
     },
-    return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+    return: async () => (await body.return?.()) ?? { done: true, value: undefined },
     [Symbol.asyncIterator]() {
       return this;
     },

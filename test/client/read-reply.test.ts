@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startDeadline } from '../../src/client/deadline.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { looksLikeSse, peek, readReply } from '../../src/client/read-reply.ts';
+import { looksLikeSse, peek, readOn, readReply } from '../../src/client/read-reply.ts';
 import { textReply } from '../helpers/with-server.ts';
 
 /** Two chunks, then silence. */
@@ -26,9 +26,10 @@ function silent() {
 
 test('the bytes that were inspected are read again, and then the rest', async () => {
   const { source } = silent();
-  const { head, chunks } = await peek(source);
+  const seen: Uint8Array[] = [];
+  const head = await peek(source, seen);
   expect(Buffer.from(head).toString()).toBe(' {"a":1}');
-  const iterator = chunks[Symbol.asyncIterator]();
+  const iterator = readOn(seen, source);
   const read: string[] = [];
   for (let chunk = 0; chunk < 2; chunk++) read.push(Buffer.from((await iterator.next()).value ?? []).toString());
   expect(read).toEqual([' {"a"', ':1}']);
@@ -36,7 +37,9 @@ test('the bytes that were inspected are read again, and then the rest', async ()
 
 test('a reader that leaves while nothing comes is heard at once', async () => {
   const { source, state } = silent();
-  const iterator = (await peek(source)).chunks[Symbol.asyncIterator]();
+  const seen: Uint8Array[] = [];
+  await peek(source, seen);
+  const iterator = readOn(seen, source);
   for (let chunk = 0; chunk < 2; chunk++) await iterator.next();
   void iterator.next();
   void iterator.return?.();

@@ -5,7 +5,7 @@ import system from 'node:process';
 import { getErrorCode, GatewayError, usageError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
-import { byDefault, type Environment, fromProfile, given, sourced } from './sources.ts';
+import { byDefault, type Environment, given, sourced } from './sources.ts';
 import {
   type Config,
   type LoadedConfig,
@@ -202,27 +202,6 @@ export function isForAnotherService(picked: PickedProfile, service: SourcedValue
   if (service === undefined || isNamed(picked.name)) return false;
   const { profile } = picked;
   return (profile.baseUrl ?? profile.service) !== undefined && getProfileService(profile) !== service.value;
-}
-
-/**
- * The service that was named, else the one whose host the base URL has, else the profile's, else a gateway. Throws usage if a
- * vendor was named and the base URL is another vendor's; a gateway can have any host.
- */
-export function pickService(
-  named: SourcedValue<ServiceName> | undefined,
-  baseUrl: SourcedValue<string> | undefined,
-  picked: PickedProfile | undefined,
-): SourcedValue<ServiceName> {
-  const host = baseUrl && findServiceByUrl(baseUrl.value);
-  if (named === undefined) {
-    const ofHost = sourced(host, `the host of the base URL (${baseUrl?.from})`, 'host');
-    return ofHost ?? fromProfile(picked, ({ service }) => service) ?? byDefault('gateway');
-  }
-  if (host === undefined || host === named.value || named.value === 'gateway') return named;
-  throw usageError(
-    `the base URL (${baseUrl?.from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
-    `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl ?? services[named.value].template?.url}`,
-  );
 }
 
 /** The service that is used if nothing names one: the only one whose key a variable holds. */

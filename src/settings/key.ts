@@ -105,11 +105,8 @@ function keyError(message: string, hint: string, cause?: unknown): GatewayError 
 
 /** What decides where the key comes from, in addition to flags and variables. */
 export interface KeyPlace {
-  offline: boolean;
   picked: PickedProfile | undefined;
   service: SourcedValue<ServiceName>;
-  /** The service was named by `--service` or GATEWAY_SERVICE. */
-  isNamed: boolean;
   baseUrl: SourcedValue<string> | undefined;
 }
 
@@ -119,11 +116,11 @@ export interface KeyPlace {
  * be for another service. If there is no key, the source says why.
  */
 export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
-  if (place.offline) return missingKey('no key is read offline', 'leave --offline out');
   const flag = fromFlags('apiKeyFile', input.flags);
   if (flag !== undefined) return inFile(flag);
   const vendor = ownVariable(input, place);
-  if (!place.isNamed || vendor === undefined || vendor.kind === 'missing') {
+  const isNamed = 'name' in place.service.origin;
+  if (!isNamed || vendor === undefined || vendor.kind === 'missing') {
     const value = fromVariables('apiKey', input);
     if (value !== undefined) return asValue(value);
     const file = fromVariables('apiKeyFile', input);
@@ -133,6 +130,9 @@ export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
   const found = [own, vendor].find((source) => source !== undefined && source.kind !== 'missing');
   return found ?? own ?? vendor ?? noKey(input, place);
 }
+
+/** The local gateway has a key of its own. */
+export const offlineKey = missingKey('no key is read offline', 'leave --offline out');
 
 /** The flag or variable of a key that is not bound to an origin, so that it can go to any. */
 export function keyForAnyOrigin(key: KeySource): string | undefined {

@@ -14,12 +14,12 @@ import type {
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import { chooseAuthUse } from '../formats/format.ts';
-import { chooseFormat, type ServiceName, services, listUses, useNames } from '../vendors/services.ts';
+import { chooseFormat, findServiceByUrl, type ServiceName, services, listUses, useNames } from '../vendors/services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
-import { hasKey, ownsOrigin, pickKey } from './key.ts';
+import { hasKey, type KeyPlace, offlineKey, ownsOrigin, pickKey } from './key.ts';
 import { findMissingPart, vendorAddress } from './vendor-variables.ts';
 import { missingError, missingPart, useError } from './missing.ts';
-import { isForAnotherService, pickProfile, pickService, findServiceByKey } from './config-file.ts';
+import { isForAnotherService, pickProfile, findServiceByKey } from './config-file.ts';
 import {
   byDefault,
   fromFlags,
@@ -59,18 +59,13 @@ export function resolveEveryUse(input: Omit<SettingsInput, 'use'>): Record<Use, 
 export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const { flags, config, use } = input;
   const offline = isOffline(input);
-  const named = offline ? undefined : given('service', input);
-  const chosen = pickProfile(input);
-  // Its URL, key, headers, models and forms belong to its service; the rest of it counts for any service.
-  const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
-  const givenUrl = offline ? undefined : (given('baseUrl', input) ?? inProfile('baseUrl', picked));
-  const byKey = offline || named || givenUrl || chosen?.profile.service ? undefined : findServiceByKey(input);
-  const service = byKey ?? pickService(named, givenUrl, offline ? undefined : picked);
-  const baseUrl = givenUrl ?? (offline ? undefined : findServiceUrl(input, service.value, picked));
-  const format = pickFormat(input, { picked, service, baseUrl });
+  const place = choosePlace(input, offline);
+  const { chosen, picked, service, baseUrl } = place;
+  const format = pickFormat(input, place);
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const { model, warnings } = pickModel(input, picked, { offline, service: service.value });
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
+  const fallback = given('fallback', input) ?? inProfile('fallback', picked);
   return {
     ...plain,
     budget: pickBudget(plain.budget, offline),
@@ -80,16 +75,47 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
     format,
     baseUrl,
     model,
-    fallback: pickFallback(input, picked),
+    fallback: fallback && resolveAlias(fallback, picked),
     aliases: listAliases(picked),
-    key: pickKey(input, { offline, picked, service, isNamed: (named ?? byKey) !== undefined, baseUrl }),
+    key: offline ? offlineKey : pickKey(input, place),
     auth: pickAuth(input, picked, { service, format }),
     headerNames: pickHeaderNames(input, picked, service),
-    headers: pickHeaders(flags.header ?? [], owned),
+    headers: flags.header || owned?.profile.headers ? pickHeaders(flags.header ?? [], owned) : [],
     prices: pickPrices(input, chosen),
     typedFlags: () => typedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
   };
+}
+
+/**
+ * Which profile, which service and which address: a named service, else the one whose host the address has, the profile's, the only
+ * one whose key a variable holds, or a gateway. Throws usage.
+ */
+function choosePlace(input: SettingsInput, offline: boolean): KeyPlace & { chosen: PickedProfile | undefined } {
+  const named = offline ? undefined : given('service', input);
+  const chosen = pickProfile(input);
+  if (offline) return { chosen, picked: chosen, service: byDefault('gateway'), baseUrl: undefined };
+  // Its URL, key, headers, models and forms belong to its service; the rest of it counts for any service.
+  const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
+  const baseUrl = given('baseUrl', input) ?? inProfile('baseUrl', picked);
+  const host = baseUrl && findServiceByUrl(baseUrl.value);
+  if (named && host) refuseOtherHost(named, host, baseUrl);
+  const service =
+    named ??
+    sourced(host, `the host of the base URL (${baseUrl?.from})`, 'host') ??
+    fromProfile(picked, (profile) => profile.service) ??
+    (baseUrl ? undefined : findServiceByKey(input)) ??
+    byDefault('gateway');
+  return { chosen, picked, service, baseUrl: baseUrl ?? findServiceUrl(input, service.value, picked) };
+}
+
+/** Throws usage if a vendor was named and the base URL is another vendor's; a gateway can have any host. */
+function refuseOtherHost(named: SourcedValue<ServiceName>, host: ServiceName, baseUrl: SourcedValue<string>): void {
+  if (host === named.value || named.value === 'gateway') return;
+  throw usageError(
+    `the base URL (${baseUrl.from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
+    `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl ?? services[named.value].template?.url}`,
+  );
 }
 
 /**
@@ -196,12 +222,6 @@ function resolveAlias(named: SourcedValue<string>, picked: PickedProfile | undef
     value: aliases[named.value] ?? '',
     from: `${named.from}, models.${named.value} of ${picked?.label}`,
   };
-}
-
-/** The fallback of the flag, else that of the profile. */
-function pickFallback(input: SettingsInput, picked: PickedProfile | undefined): PartialSettings['fallback'] {
-  const named = given('fallback', input) ?? inProfile('fallback', picked);
-  return named && resolveAlias(named, picked);
 }
 
 /** The format of a use: as given, else the profile's, else that of the service. Throws usage. */

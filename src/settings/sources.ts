@@ -51,8 +51,13 @@ export function fromVariables(
   name: SettingName,
   { env, use }: Pick<SettingsInput, 'env' | 'use'>,
 ): SourcedValue<string> | undefined {
-  const found = listVariables(name, use).map((variable) => fromEnvironment(env, variable));
-  return found.find((value) => value !== undefined);
+  return findFirstVariable(env, listVariables(name, use));
+}
+
+/** The first of some variables that is set. */
+export function findFirstVariable(env: Environment, names: readonly string[]): SourcedValue<string> | undefined {
+  const name = names.find((one) => env[one]);
+  return name === undefined ? undefined : fromEnvironment(env, name);
 }
 
 /** A variable's value; an empty one counts as unset: CI passes a secret that does not exist that way. */

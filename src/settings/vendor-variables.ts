@@ -1,6 +1,6 @@
 import { usageError } from '../errors.ts';
 import { fillTemplate, type ServiceName, serviceNames, services } from '../vendors/services.ts';
-import { type Environment, fromEnvironment, mapValue, parseSettingValue } from './sources.ts';
+import { type Environment, findFirstVariable, mapValue, parseSettingValue } from './sources.ts';
 import { settings } from './table.ts';
 import type { SourcedValue } from './types.ts';
 
@@ -70,10 +70,6 @@ function readAddressPart({ value, from }: SourcedValue<string>): string {
     .replace(/\/+$/, '');
   if (/^[\w.-]+$/.test(part)) return part;
   throw usageError(`${from}: not a part of an address`, 'it is one name, such as my-resource, or a host');
-}
-
-function findFirstVariable(env: Environment, names: readonly string[]): SourcedValue<string> | undefined {
-  return names.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined);
 }
 
 /** What the vendor's own tools make of the address: some put a path behind it, others have the version in their operations. */

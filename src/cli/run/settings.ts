@@ -51,12 +51,7 @@ export type TypedSettings = ConnectionFlags &
     curl?: true;
   };
 
-/** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
-export function refuseKeyInArgv({ apiKey }: ConnectionFlags): void {
-  if (apiKey !== undefined) throw keyInArgv();
-}
-
-/** The error for `--api-key`. */
+/** The error for `--api-key`: a key in argv is public, and the flag exists to say so. */
 export function keyInArgv(): GatewayError {
   return usageError(
     '--api-key would show the key to every user of this machine',
@@ -66,8 +61,8 @@ export function keyInArgv(): GatewayError {
 
 /** What settings are resolved from, without the use. Throws GatewayError usage. */
 export async function readSettingsInput(flags: TypedSettings, context: Context): Promise<Omit<SettingsInput, 'use'>> {
-  refuseKeyInArgv(flags);
-  checkRecordingFlags(flags);
+  if (flags.apiKey !== undefined) throw keyInArgv();
+  if (flags.replay !== undefined || flags.maxAge !== undefined) checkRecordingFlags(flags);
   const config = await readConfig(await configPath(context.io));
   return { env: context.io.env, config, flags: await readSettingsFlags(flags, context) };
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import { type ConnectionFlags, refuseKeyInArgv, connectionOptions } from '../../cli/run/settings.ts';
+import { type ConnectionFlags, keyInArgv, connectionOptions } from '../../cli/run/settings.ts';
 import { GatewayError } from '../../errors.ts';
 import { type SettingRow, rowName } from '../../settings/setting-rows.ts';
 import { type Use, useNames } from '../../settings/types.ts';
@@ -52,7 +52,7 @@ export function doctorCommand(command: Command): Action {
 }
 
 async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandOutcome> {
-  refuseKeyInArgv(flags);
+  if (flags.apiKey !== undefined) throw keyInArgv();
   const { io, root } = context;
   const { redact } = context.ui;
   const checks: Check[] = [];

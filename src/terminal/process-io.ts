@@ -108,38 +108,25 @@ const readerGone = new Set(['EPIPE', 'ECONNRESET', 'EOF', 'ERR_STREAM_DESTROYED'
  * GatewayError: closed (by the reader) or not-written (ENOSPC, EIO, EFBIG and the like).
  */
 export function createStdout(place: OutputPlace): Output {
-  const write = createWriter(place);
-  let failure: GatewayError | undefined;
-  return createOutput(place, async (chunk) => {
-    if (failure !== undefined) throw failure;
-    try {
-      await write(chunk);
-    } catch (error) {
-      failure ??= writeFailure(error);
-      throw failure;
-    }
+  return createOutput(place, async (failure) => {
+    throw writeFailure(failure);
   });
 }
 
 /** stderr. After a failure, further writes are dropped: there is no place to report it. */
 export function createStderr(place: OutputPlace): Output {
-  const write = createWriter(place);
-  let lost = false;
-  return createOutput(place, async (chunk) => {
-    if (lost) return;
-    try {
-      await write(chunk);
-    } catch {
-      lost = true;
-    }
-  });
+  return createOutput(place, async () => undefined);
 }
 
-function createOutput(place: OutputPlace, write: Write): Output {
-  const { isTTY, stream } = place;
+/** `fail` makes the outcome of the first write that fails, and of all after it. */
+function createOutput(place: OutputPlace, fail: (error: unknown) => Promise<void>): Output {
+  const { fd, stats, isTTY, stream } = place;
+  const isFile = stats !== undefined && (stats.isFile() || (stats.isCharacterDevice() && !isTTY));
+  const writeChunk = isFile ? fileWriter(fd) : streamWriter(stream);
+  let failed: Promise<void> | undefined;
   return {
     isTTY,
-    isFile: isRegularFile(place),
+    isFile,
     get mayBeClosed() {
       return isNullForBoth(place);
     },
@@ -149,16 +136,8 @@ function createOutput(place: OutputPlace, write: Write): Output {
     get rows() {
       return (isTTY && stream().rows) || undefined;
     },
-    write,
+    write: (chunk) => failed ?? writeChunk(chunk).catch((error: unknown) => (failed ??= fail(error))),
   };
-}
-
-function createWriter(place: OutputPlace): Write {
-  return isRegularFile(place) ? fileWriter(place.fd) : streamWriter(place.stream);
-}
-
-function isRegularFile({ stats, isTTY }: OutputPlace): boolean {
-  return stats !== undefined && (stats.isFile() || (stats.isCharacterDevice() && !isTTY));
 }
 
 /**

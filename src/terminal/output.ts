@@ -185,10 +185,9 @@ export interface Style {
 
 /** The style of one stream. chalk is loaded for the first coloured text. */
 export function createStyle(place: ColorPlace): Style {
-  const colored = wantsColor(place);
   let chalk: Promise<ChalkInstance> | undefined;
   const paint = (look: 'yellow' | 'red' | 'green' | 'dim' | 'bold') => async (text: string) => {
-    if (!colored) return text;
+    if (!wantsColor(place)) return text;
     chalk ??= import('chalk').then(({ Chalk }) => new Chalk({ level: 1 }));
     return (await chalk)[look](text);
   };

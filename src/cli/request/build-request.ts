@@ -133,13 +133,16 @@ export async function buildRequest(
   const files = await readFiles(flags, templateValues, context);
   const check =
     files.schema === undefined || makesImage(use) ? undefined : await compileSchemaFlag(files.schema, building);
-  if (earlier && files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
-  if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
   const quirksIn = (name: FormatName): Quirks => getQuirks(settings.service.value, name, settings.baseUrl?.value);
   const quirks = quirksIn(format.name);
-  const turns = earlier
-    ? { turns: await openPictures(earlier, choosePictures({ format, quirks }, context)) }
-    : await readEarlier(flags, templateValues, building);
+  let turns: EarlierTurns | undefined;
+  if (earlier) {
+    if (files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
+    if (flags.messages !== undefined) throw givenTwice('--messages');
+    turns = { turns: await openPictures(earlier, choosePictures({ format, quirks }, context)) };
+  } else if ((flags.turns ?? flags.contents ?? flags.messages) !== undefined) {
+    turns = await readEarlier(flags, templateValues, building);
+  }
   const { inputs, media, mask } = await readMediaFlags(flags, building);
   const prompt = await readPrompt(words, flags, context, {
     readsStdin: !makesImage(use),
@@ -149,24 +152,12 @@ export async function buildRequest(
   });
   if (flags.var) await warnOfUnused(flags.var, templateValues, context);
   const maxTokens = chooseTokenLimit(settings, format.limits(files.body ?? {}));
-  const effort = chooseEffortSetting(settings, flags, files.body);
-  const efforts = (flags.effort ?? effort) && (await settings.findEfforts?.());
+  const isEffortSet = (flags.effort ?? settings.effort) !== undefined;
+  const effort = isEffortSet ? chooseEffort(settings, flags, files.body) : undefined;
+  const efforts = effort && (await settings.findEfforts?.());
   const parts = { files, turns, prompt, media, mask, maxTokens, effort, efforts };
   const request = toPlainRequest(flags, parts, building);
-  // What the user said in the words of a format is for that alone.
-  const isOpen = settings.format.origin.kind === 'service' && flags.set === undefined;
-  const encoded = isOpen ? encodeFlexibly(request, format, quirksIn) : encodeRequest(request, format, quirks);
-  if (encoded.note !== undefined) await context.ui.warn(encoded.note);
-  const { reserved } = formatFacts[format.name];
-  const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
-  requirePictures(post, use);
-  const { candidates } = format.limits(post.body);
-  // The text of several would be mixed.
-  if (request.stream && candidates > 1)
-    throw usageError(
-      `--stream prints one candidate, and ${candidates} are asked for`,
-      'leave one of them out: --stream or --candidates',
-    );
+  const post = await encodePost(request, flags, { format, quirksIn }, building);
   const { size: sides } = post.body;
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
   const named = flags.fallback ?? settings.fallback?.value;
@@ -188,11 +179,39 @@ export async function buildRequest(
   };
 }
 
+/** The request in its format, with `--set` laid over the body. Throws GatewayError usage for what cannot be asked. */
+async function encodePost(
+  request: PlainRequest,
+  flags: RequestFlags,
+  { format, quirksIn }: Pick<BuiltRequest, 'format' | 'quirksIn'>,
+  { settings, context }: Building,
+): Promise<BuiltRequest['post']> {
+  // What the user said in the words of a format is for that alone.
+  const isOpen = settings.format.origin.kind === 'service' && flags.set === undefined;
+  const encoded = isOpen
+    ? encodeFlexibly(request, format, quirksIn)
+    : encodeRequest(request, format, quirksIn(format.name));
+  if (encoded.note !== undefined) await context.ui.warn(encoded.note);
+  const { reserved } = formatFacts[format.name];
+  const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
+  requirePictures(post, request.use);
+  const { candidates } = format.limits(post.body);
+  // The text of several would be mixed.
+  if (request.stream && candidates > 1)
+    throw usageError(
+      `--stream prints one candidate, and ${candidates} are asked for`,
+      'leave one of them out: --stream or --candidates',
+    );
+  return post;
+}
+
 /** What a request has in addition to its flags. */
 type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens' | 'effort' | 'efforts'> & {
   files: Awaited<ReturnType<typeof readFiles>>;
-  turns: Awaited<ReturnType<typeof readEarlier>>;
+  turns: EarlierTurns | undefined;
 };
+
+type EarlierTurns = Pick<PlainRequest, 'turns' | 'ownTurns'>;
 
 /** Field by field: with spreads, a batch takes twice as long to find its jobs that were sent before. */
 function toPlainRequest(
@@ -205,7 +224,7 @@ function toPlainRequest(
     temperature: flags.temperature,
     topP: flags.topP,
     topK: flags.topK,
-    effort: flags.effort ?? parts.effort,
+    effort: parts.effort,
     efforts: parts.efforts,
     search: flags.search === true ? true : undefined,
     stop: flags.stop,
@@ -252,24 +271,21 @@ function chooseTokenLimit({ maxTokens: set }: Building['settings'], body: Reques
   return body.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
 }
 
-/** The effort of the settings, unless the body or `--set` says it. Throws GatewayError usage for two that were typed. */
-function chooseEffortSetting(
-  { effort }: Building['settings'],
-  flags: RequestFlags,
-  body: Body = {},
-): Effort | undefined {
+/** The effort of the flag or the settings, unless the body or `--set` says it. Throws GatewayError usage for two that were typed. */
+function chooseEffort({ effort }: Building['settings'], flags: RequestFlags, body: Body = {}): Effort | undefined {
   const isTyped = flags.effort !== undefined || effort?.origin.kind === 'flag';
-  if (!isTyped && effort === undefined) return undefined;
   const set = findEffortField(applySettings({}, flags.set ?? [], []));
   if (isTyped && set !== undefined)
     throw usageError(`--effort and --set ${set} both say how much the model thinks`, 'keep one of them');
-  return set === undefined && (isTyped || findEffortField(body) === undefined) ? effort?.value : undefined;
+  const isOpen = set === undefined && (isTyped || findEffortField(body) === undefined);
+  return flags.effort ?? (isOpen ? effort?.value : undefined);
 }
 
 async function readFiles(flags: RequestFlags, templateValues: TemplateValues | undefined, context: InputContext) {
-  const { tools, body, schema, toolConfig } = flags;
+  const { system, systemFile, tools, body, schema, toolConfig } = flags;
+  const hasSystem = system !== undefined || systemFile !== undefined;
   return {
-    system: await readSystem(flags, templateValues, context),
+    system: hasSystem ? await readSystem(flags, templateValues, context) : undefined,
     tools: tools === undefined ? undefined : await readListFlag('--tools', tools, { key: 'tools', context }),
     body: body === undefined ? undefined : await readObjectFlag('--body', body, context),
     schema: schema === undefined ? undefined : await readJsonFlag('--schema', schema, context),
@@ -296,14 +312,13 @@ async function readEarlier(
   { contents, messages, turns, places }: RequestFlags,
   templateValues: TemplateValues | undefined,
   { settings, context }: Building,
-): Promise<Pick<PlainRequest, 'turns' | 'ownTurns'> | undefined> {
+): Promise<EarlierTurns> {
   if (turns) {
     const filled = fillLeaves(turns as unknown as JsonValue[], places?.turns ?? 'the turns', templateValues);
     return { turns: filled as unknown as Turn[] };
   }
   const key = contents === undefined ? 'messages' : 'contents';
-  const [flag, given] = [`--${key}`, contents ?? messages];
-  if (given === undefined) return undefined;
+  const [flag, given] = [`--${key}`, contents ?? messages ?? []];
   const list = await readListFlag(flag, given, { key, context });
   const place = places?.turns ?? describePlace(flag, given);
   const filled = fillLeaves(list, place, templateValues);

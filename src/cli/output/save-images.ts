@@ -239,7 +239,8 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   const isCut = await isCutImage(image.blob);
   const index = saving.nextIndex++;
   const options = { cwd: context.io.cwd, force: wanted.force === true };
-  const id = context.ui.clean(reply.responseId ?? '');
+  // Only a template has a place for it.
+  const id = plan.kind === 'template' ? context.ui.clean(reply.responseId ?? '') : '';
   const path =
     shownBy && saving.toStdout && index === 0
       ? await writeToStdout(image.blob, shownBy.io)

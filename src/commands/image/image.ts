@@ -37,10 +37,11 @@ async function runImage(
   const imageType = flags.output === undefined ? undefined : findTypeByName(flags.output);
   const request = await prepareRequest(words, flags, { ...begun, imageType });
   const { post, inputs } = request;
-  await warnOfType(imageType, request, flags, context);
+  if (imageType !== undefined) await warnOfType(imageType, request, flags, context);
   const { count = 1, candidates } = flags;
   const preview = settings.preview.value;
-  const plan = { ...flags, ...request, preview, count, provenance: describeProvenance(post, inputs) };
+  const provenance = flags.sidecar ? describeProvenance(post, inputs) : undefined;
+  const plan = { ...flags, ...request, preview, count, provenance };
   if (showsRequest(flags)) {
     const shown = await showRequest(request, plan, begun);
     if (count > 1)
@@ -73,7 +74,7 @@ async function runImage(
   context.report.result = result;
   await countCosts(outcomes, context);
   if (thrown) throw thrown.value;
-  await keepUnread(outcomes, error, context);
+  if (count > 1) await keepUnread(outcomes, error, context);
   if (!result) throw error;
   const wanted = toWanted(flags, count * (flags.candidates ?? 1));
   const links = wanted.takesLinks && result.images.length === 0 ? listLinkedImages(result.text) : [];
@@ -103,14 +104,14 @@ const commonTypes = new Set(['image/png', 'image/jpeg']);
 
 /** Says before the request is paid that its image will hardly have the type of its name. */
 async function warnOfType(
-  imageType: string | undefined,
+  imageType: string,
   { post: { body } }: BuiltRequest,
   { output = '' }: ImageFlags,
   { ui }: AnswerContext,
 ): Promise<void> {
   const { output_format: asked } = body;
-  const isLikely = asked === undefined ? commonTypes.has(imageType ?? '') : findTypeByName(`.${asked}`) === imageType;
-  if (imageType === undefined || isLikely) return;
+  const isLikely = asked === undefined ? commonTypes.has(imageType) : findTypeByName(`.${asked}`) === imageType;
+  if (isLikely) return;
   await ui.warn(
     `-o ${quoteWord(output)}: this service is not asked for ${imageType}; the extension will be that of what comes, such as .png`,
   );

@@ -23,7 +23,8 @@ import {
   getTimeoutError,
 } from '../../client/index.ts';
 import type { FormatName } from '../../formats/types.ts';
-import { createYield, settleJob } from '../run/live.ts';
+import { settleJob } from '../run/live.ts';
+import { createYield } from './yield.ts';
 import { formatCount } from '../counts.ts';
 import { runAgainHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { budgetedMark, makeEntryKey, type ProviderBatch, waitingBounds } from './provider-batches.ts';

@@ -50,9 +50,6 @@ export interface SenderOptions {
   pace: Pacer | undefined;
 }
 
-/** What sends jobs. `yieldToEventLoop` waits if a turn of the event loop becomes long. */
-type JobSending = SenderOptions & { yieldToEventLoop: () => Promise<void> | undefined };
-
 /** A call that goes on. */
 interface Flight {
   deadline: Deadline;
@@ -68,7 +65,6 @@ export function createJobSender(options: SenderOptions): JobSender {
   const { batch, clientOf } = options;
   const { host, policy } = batch;
   const { signal } = host;
-  const sending: JobSending = { ...options, yieldToEventLoop: createYield(() => host.elapsed()) };
   const startDeadline = createDeadlines();
   // One listener for all jobs: none has to listen for itself.
   const flights = new Set<Flight>();
@@ -103,7 +99,7 @@ export function createJobSender(options: SenderOptions): JobSender {
         await onReady();
         flight ??= start(prepared);
         const { deadline } = flight;
-        const call = { flight, payment, beforeHop, sending };
+        const call = { flight, payment, beforeHop, sending: options };
         const came = 'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.operation, call);
         const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
         const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
@@ -140,7 +136,7 @@ export async function tryFetchInputs(
 async function sendAndRead(
   prepared: PreparedJob,
   operation: PreparedRequest,
-  { flight, payment, beforeHop, sending }: Omit<SendCall, 'onReady'> & { flight: Flight; sending: JobSending },
+  { flight, payment, beforeHop, sending }: Omit<SendCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
 ): Promise<{ answer: Performed } | { failure: unknown }> {
   const { batch, gate, pace } = sending;
   const { signal } = batch.host;
@@ -164,7 +160,6 @@ async function sendAndRead(
       beforeRead({ attempts }) {
         flight.attempts = attempts;
         if (attempts === 0) flight.isRecorded = true;
-        return sending.yieldToEventLoop();
       },
       policy: retries,
       gate: { ...paceRetries(gate, pace, batch.lock), ...(isFlex && { allowRetry: () => true }) },
@@ -286,33 +281,5 @@ export function paceRetries(gate: JobGate, pace: Pacer | undefined, lock: Pick<F
       await gate.enter(signal);
       lock.check();
     },
-  };
-}
-
-/** The longest work in one turn of the event loop, in ms. What is left waits for turns of its own. */
-const longestMs = 2;
-
-/**
- * Keeps turns short. Many replies may come at once; read all in one turn, they would hold up the requests that follow them
- * until its end, and go out together again. Undefined: there is time left.
- */
-export function createYield(elapsed: () => number): () => Promise<void> | undefined {
-  const waiting: (() => void)[] = [];
-  let began: number | undefined;
-  const end = (): void => void (began = undefined);
-  const next = (): void => {
-    waiting.shift()?.();
-    if (waiting.length > 0) setImmediate(next);
-  };
-  const isShort = (): boolean => {
-    if (began === undefined) setImmediate(end);
-    began ??= elapsed();
-    return elapsed() - began < longestMs;
-  };
-  return () => {
-    if (waiting.length === 0 && isShort()) return undefined;
-    return new Promise((resolve) => {
-      if (waiting.push(resolve) === 1) setImmediate(next);
-    });
   };
 }

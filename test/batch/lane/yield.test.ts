@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createYield } from '../../../src/batch/run/live.ts';
+import { createYield } from '../../../src/batch/lane/yield.ts';
 
 function turns() {
   const clock = { now: 0 };

@@ -38,7 +38,7 @@ export { digestRequest, digestText, hashId, toHex, isInShard } from './digest.ts
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
-export { openLinks, listWaiting } from './run/links.ts';
+export { listStuck, listWaiting, openLinks } from './run/links.ts';
 export { findIdNumber, withKnownIds } from './run/known-by.ts';
 export { emptyPlan, requireMatch } from './run/plan.ts';
 export { decideOn } from './run/decide.ts';

@@ -52,16 +52,21 @@ export async function judgeJob(
   const decision = decideOn(row, request, planning, { isRedone, isStale, isHeld });
   if (isSame) index.setBasis(row, basis);
   if (edited && decision !== 'run') plan.leftEdited.add(row);
+  // A limit leaves it: it is not among those whose changes have to be accepted.
+  if (isRedone && isSame && isStale && decision === 'skip') planning.keeping.add(job.id);
   if (decision === 'changed') {
     if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
     changed.areFailed &&= index.stateOf(row) === 'failed';
-    if (isSame) planning.stale.add(job.id);
+    if (isSame) {
+      planning.stale.add(job.id);
+      planning.keeping.add(job.id);
+    }
     changed.areStale &&= planning.stale.has(job.id);
     const earlier = { request: index.requestOf(row), origin: plan.origin };
     if (changed.jobs === 1 || changed.lineBreakOf !== undefined)
       changed.lineBreakOf = await planning.findLineBreak(job, earlier);
   }
-  return { decision, edited };
+  return { decision, edited: isRedone && isSame ? undefined : edited };
 }
 
 /**

@@ -161,6 +161,32 @@ export function listWaiting(
   return waiting;
 }
 
+/** Rows of jobs to send that this run cannot send: a result that they use, or that those use, is neither there nor made by it. */
+export function listStuck({ plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): Set<number> {
+  const users = new Map<string, string[]>();
+  for (const [id, parents] of plan.parents)
+    for (const parent of parents) {
+      const known = users.get(parent);
+      if (known) known.push(id);
+      else users.set(parent, [id]);
+    }
+  const missing = [...users.keys()].filter((id) => {
+    const row = index.find(id);
+    const isThere = index.stateOf(row) === 'done' && !plan.leftEdited.has(row);
+    return !isThere && !index.has(row, 'toSend') && !index.has(row, 'atService');
+  });
+  const stuck = new Set<number>();
+  // It grows by each job that is stuck, whose own result others miss.
+  for (const id of missing)
+    for (const user of users.get(id) ?? []) {
+      const row = index.find(user);
+      if (!index.has(row, 'toSend') || stuck.has(row)) continue;
+      stuck.add(row);
+      missing.push(user);
+    }
+  return stuck;
+}
+
 /** Whether some jobs that waited can be sent now. */
 export function hasDue(batch: Pick<Batch, 'plan' | 'state'>): boolean {
   const { index } = batch.state;

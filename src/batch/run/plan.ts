@@ -119,6 +119,8 @@ export interface Planning extends PlanOptions {
   changed: { ids: string[]; jobs: number; areFailed: boolean; areStale: boolean; lineBreakOf: string | undefined };
   /** Jobs that used a result which is older than that of now, and nothing else of them was changed. */
   stale: Set<string>;
+  /** These, and those that a limit leaves though they are to be made again, in the order of the file. */
+  keeping: Set<string>;
   /** Rows of jobs that are sent again whatever became of them. */
   redone: Set<number>;
   /** Number of jobs that the folder knows, and those of the file that it does not know so. */
@@ -187,7 +189,7 @@ function requireSameBatch(planning: Planning): void {
       sent: 'no',
     });
   if (changed.jobs > 0 && !areChangesChosen(planning)) throw changedError(changed.ids, changed.jobs, changed);
-  plan.leftStale = [...planning.stale];
+  plan.leftStale = [...planning.keeping];
 }
 
 /** Reads all jobs once, and decides what each is. */
@@ -200,6 +202,7 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     sum: { high: 0, low: 0 },
     changed: { ids: [], jobs: 0, areFailed: true, areStale: true, lineBreakOf: undefined },
     stale: new Set(),
+    keeping: new Set(),
     redone: new Set(),
     known: index.size,
     strays,

@@ -1,4 +1,4 @@
-import { formatCount, sentBefore, type Shard } from '../../batch/index.ts';
+import { type BatchPlan, formatCount, sentBefore, type Shard } from '../../batch/index.ts';
 import type { CommandOutcome } from '../../cli/context.ts';
 import { services } from '../../vendors/services.ts';
 import type { RunningBatch } from './batch.ts';
@@ -22,13 +22,7 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
   const document = { schema: 'gateway-cli/batch-plan@1', ...facts };
   if (batch.shard) await noteEmptyShard(batch.shard, batch);
   if (context.root.json) return { document };
-  const left = plan.left > 0 ? [`${plan.left} left unsent by --limit`] : [];
-  const counts = [
-    `${formatCount(jobs, 'job')} checked`,
-    `${toSend} to send`,
-    ...left,
-    `${sentBefore(plan)} sent before`,
-  ].join(', ');
+  const counts = [`${formatCount(jobs, 'job')} checked`, `${toSend} to send`, ...describeUnsent(plan)].join(', ');
   const [edited, stale] = [describeEdited(told), describeStale(plan)];
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
   const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
@@ -41,6 +35,17 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
   lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(plan, source)] : []));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
   return { document };
+}
+
+/** What a run leaves, and why. */
+export function describeUnsent(plan: BatchPlan): string[] {
+  const { left, leftAgain } = plan;
+  const earlier = leftAgain === 1 ? 'its earlier answer' : 'their earlier answers';
+  return [
+    ...(left > 0 ? [`${left} left unsent by --limit`] : []),
+    ...(leftAgain > 0 ? [`${leftAgain} left by --limit with ${earlier}`] : []),
+    `${sentBefore(plan) - leftAgain} sent before`,
+  ];
 }
 
 /** `text with m at OpenAI (https://api.openai.com): 12 jobs` */

@@ -21,6 +21,7 @@ import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { RunningBatch } from './batch.ts';
 import { openBatchClients } from './clients.ts';
+import { describeUnsent } from './dry-run.ts';
 import { chooseConcurrency } from './policy.ts';
 
 /** The sums of the jobs of one model. */
@@ -89,9 +90,8 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
     expected,
   };
   if (context.root.json) return { document };
-  const left = plan.left > 0 ? `, ${plan.left} left unsent by --limit` : '';
   const lines = [
-    `${formatCount(toSend, 'job')} to send${left}, ${sentBefore(plan)} sent before`,
+    [`${formatCount(toSend, 'job')} to send`, ...describeUnsent(plan)].join(', '),
     ...describeTotals(estimate),
     ...(expected === undefined ? [] : [describeExpected(expected)]),
   ];

@@ -3,6 +3,7 @@ import {
   type BatchPlan,
   formatCount,
   idsWithoutImage,
+  listStuck,
   isTokenLimitReached,
   type LostEnds,
   sentBefore,
@@ -21,7 +22,9 @@ const maxShown = 5;
 export async function noteResume({ plan, facts, context, source, flags, state }: RunningBatch): Promise<void> {
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
-    const next = describeNext(plan, isTokenLimitReached(state.usage, flags.maxTokensTotal));
+    const stuck = plan.parents.size > 0 ? listStuck({ plan, state }).size : 0;
+    const isSpent = isTokenLimitReached(state.usage, flags.maxTokensTotal);
+    const next = describeNext(plan, isSpent ? plan.toSend : stuck);
     await context.ui.note(`${before} of ${formatCount(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
   }
   const edited = describeEdited(facts);
@@ -32,10 +35,10 @@ export async function noteResume({ plan, facts, context, source, flags, state }:
   if (plan.removed.length > 0) await context.ui.warn(describeRemoved(plan, source));
 }
 
-/** How many jobs are sent, and how many of them a second time: those may be paid for twice. */
-function describeNext({ toSend, again }: BatchPlan, spent: boolean): string {
-  const now = spent ? 0 : toSend;
-  if (now === 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
+/** How many jobs are sent, without those that are held back, and how many of them a second time: those may be paid for twice. */
+function describeNext({ toSend, again }: BatchPlan, held: number): string {
+  const now = toSend - held;
+  if (held > 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
   const first = toSend - again;
   return `${again} ${be(again, 'is')} sent again${first > 0 ? `, ${first} for the first time` : ''}`;
 }

@@ -4,8 +4,8 @@ import type { AnyRequest, ClientCall, SendProgress } from './call.ts';
 import type { CallOptions, Client, ClientOptions, MessageStream, Reply } from './client-types.ts';
 import { sendOrFallBack } from './lane.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import type { ClientModels, createModelChoice, ModelChoice } from './model-choice.ts';
-import { perform, sendRequest, type SendOptions } from './send.ts';
+import type { ClientModels, ModelChoice } from './model-choice.ts';
+import { perform, type Sending, sendRequest, type SendOptions } from './send.ts';
 import { isEnding, mayBeLine } from '../vendors/model-rules.ts';
 import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
 import { applyLessons, learnFrom, toTaughtFormat } from './correct.ts';
@@ -20,23 +20,11 @@ import { openMessageStream } from './message-stream.ts';
 export function createClient(options: ClientOptions): Client {
   const { endpoint, warnings } = readEndpoint(options);
   const { lessons } = endpoint;
-  const service = services[endpoint.service];
   const own = options.connection ? undefined : connectLate(options);
   const fetch = composeFetch({ ...options, endpoint, connection: options.connection ?? (own as Connection) });
   const sending = { endpoint, fetch, options };
   const chooseDeadline = ({ deadline, timeoutMs = options.timeoutMs, signal }: SendOptions): Deadline =>
     deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
-  const models = chooseModelsLate({
-    ...options,
-    service: service.name,
-    // Without the hooks of requests to models: a list is free.
-    async listModels(format, deadline) {
-      const { readModelList } = await loadFreeRequests();
-      const send: Client['send'] = (request, call) =>
-        sendRequest(applyLessons(request, lessons), { ...call, deadline }, sending);
-      return readModelList({ send }, format, { query: service.listQuery, policy: { retries: 0 }, onRetry() {} });
-    },
-  });
   const start = (request: AnyRequest, call: CallOptions = {}, chosen: Partial<ClientCall> = {}): ClientCall => {
     return { client, options, endpoint, request, call, use: 'text', stream: false, ...chosen };
   };
@@ -76,7 +64,7 @@ export function createClient(options: ClientOptions): Client {
     contextWindow: async (request, asking) => (await loadFreeRequests()).readWindow(client, request, asking),
     fetch,
     payments: options.payments,
-    models,
+    models: chooseModelsLate(options, sending),
     keyDigest: (word) => digestKey(endpoint, word),
     warnings,
     async close() {
@@ -87,12 +75,12 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /** Most requests need no choice: what makes one is loaded with the first that does. */
-function chooseModelsLate(client: Parameters<typeof createModelChoice>[0]): ClientModels {
-  const { service, aliveMs, looksUpModels } = client;
+function chooseModelsLate(options: ClientOptions, sending: Sending): ClientModels {
+  const { service } = sending.endpoint;
+  const { aliveMs, looksUpModels, modelMemory, onModel } = options;
   const looksUp = aliveMs !== undefined || looksUpModels === true;
   let loaded: Promise<ModelChoice> | undefined;
-  const load = () =>
-    (loaded ??= import('./model-choice.ts').then(({ createModelChoice }) => createModelChoice(client)));
+  const load = () => (loaded ??= loadModelChoice(options, sending));
   return {
     async before(request, deadline) {
       const isChoice = request.defaultFor !== undefined || mayBeLine(service, request.model) || looksUp;
@@ -104,12 +92,29 @@ function chooseModelsLate(client: Parameters<typeof createModelChoice>[0]): Clie
     },
     keep: async (request) => (await loaded)?.keep(request),
     async tellEnd(result) {
-      result.modelEnds ??= await client.modelMemory?.findEnd(result.model);
+      result.modelEnds ??= await modelMemory?.findEnd(result.model);
       const end = result.modelEnds;
       if (end === undefined || !isEnding(end, Date.now())) delete result.modelEnds;
-      else await client.onModel?.({ type: 'ends', end, isLookedUp: false });
+      else await onModel?.({ type: 'ends', end, isLookedUp: false });
     },
   };
+}
+
+async function loadModelChoice(options: ClientOptions, sending: Sending): Promise<ModelChoice> {
+  const { service, lessons } = sending.endpoint;
+  const { createModelChoice } = await import('./model-choice.ts');
+  return createModelChoice({
+    ...options,
+    service,
+    // Without the hooks of requests to models: a list is free.
+    async listModels(format, deadline) {
+      const { readModelList } = await loadFreeRequests();
+      const send: Client['send'] = (request, call) =>
+        sendRequest(applyLessons(request, lessons), { ...call, deadline }, sending);
+      const { listQuery: query } = services[service];
+      return readModelList({ send }, format, { query, policy: { retries: 0 }, onRetry() {} });
+    },
+  });
 }
 
 /** Ends a deadline with what it bounds. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { BlobStore, StoredBlob } from '../images/types.ts';
-import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
+import type { Base64Diversion, Base64Sink, DivertedString } from '../scan/json-scan.ts';
 import { createWatch, type CheckEnd } from './deadline.ts';
 import { extensionFor, imageFacts, isSvg, mediaType, sniffType } from '../images/image-type.ts';
 import type { Picture } from './client-types.ts';
@@ -25,44 +25,55 @@ export interface ImageStore extends Base64Diversion {
   failure(): GatewayError | undefined;
 }
 
+/** The images of one reply, as far as they came. */
+interface KeptImages {
+  store: BlobStore;
+  mostImages: number;
+  /** Placeholders of those that were opened in the store, and of those that were bad. */
+  stored: Set<string>;
+  bad: Map<string, GatewayError>;
+  count: number;
+  /** For what is not written anyway. */
+  memory?: BlobStore;
+  failure?: GatewayError | undefined;
+}
+
 /** Keeps the good images of a reply in a store, and remembers that one was bad. */
 export function keepGoodImages(store: BlobStore, { endOf, mostImages = Infinity }: ReplyBounds = {}): ImageStore {
-  const bad = new Map<string, GatewayError>();
-  const stored = new Set<string>();
+  const kept: KeptImages = { store, mostImages, stored: new Set(), bad: new Map(), count: 0 };
   const watch = createWatch(endOf);
-  let count = 0;
-  let memory: BlobStore | undefined;
-  let failure: GatewayError | undefined;
-  /** Where an image goes: what is not written anyway needs no file; nowhere when it is one too many and time is over. */
-  const storeFor = (data: string, late: GatewayError | undefined): BlobStore | undefined => {
-    const isWanted = ++count <= mostImages;
-    if (stored.has(data) || (isWanted && late === undefined)) return store;
-    return isWanted || late === undefined ? (memory ??= createLateStore(openInMemory)) : undefined;
-  };
   return {
-    async open() {
-      const { sink, placeholder } = await store.open();
-      stored.add(placeholder);
-      return { placeholder, sink: untilBad(sink, (error) => bad.set(placeholder, error)) };
-    },
-    async resolve(data) {
-      const late = await watch();
-      const target = storeFor(data, late);
-      let error = target === undefined ? late : bad.get(data);
-      const blob =
-        error || !target
-          ? undefined
-          : await orBad(
-              () => target.resolve(data),
-              (thrown) => (error = thrown),
-            );
-      failure ??= error;
-      return blob;
-    },
-    failure() {
-      return failure;
-    },
+    open: () => openKept(kept),
+    resolve: async (data) => resolveKept(data, await watch(), kept),
+    failure: () => kept.failure,
   };
+}
+
+async function openKept({ store, stored, bad }: KeptImages): Promise<DivertedString> {
+  const { sink, placeholder } = await store.open();
+  stored.add(placeholder);
+  return { placeholder, sink: untilBad(sink, (error) => bad.set(placeholder, error)) };
+}
+
+/** An image; `late`: the time is over. */
+async function resolveKept(
+  data: string,
+  late: GatewayError | undefined,
+  kept: KeptImages,
+): Promise<StoredBlob | undefined> {
+  const store = chooseStore(data, late, kept);
+  let error = store === undefined ? late : kept.bad.get(data);
+  const fail = (thrown: GatewayError): void => void (error = thrown);
+  const blob = error || !store ? undefined : await orBad(() => store.resolve(data), fail);
+  kept.failure ??= error;
+  return blob;
+}
+
+/** Where an image goes: what is not written anyway needs no file; nowhere when it is one too many and time is over. */
+function chooseStore(data: string, late: GatewayError | undefined, kept: KeptImages): BlobStore | undefined {
+  const isWanted = ++kept.count <= kept.mostImages;
+  if (kept.stored.has(data) || (isWanted && late === undefined)) return kept.store;
+  return isWanted || late === undefined ? (kept.memory ??= createLateStore(openInMemory)) : undefined;
 }
 
 /** For `createLateStore`: images stay in memory. */

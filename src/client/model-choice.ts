@@ -63,100 +63,132 @@ interface ChoosingClient extends Pick<ClientOptions, 'aliveMs' | 'looksUpModels'
   listModels(format: FormatName, deadline: Deadline): Promise<ModelList>;
 }
 
-export function createModelChoice(client: ChoosingClient): ModelChoice {
-  const { service, aliveMs, looksUpModels, modelMemory: memory, onModel } = client;
-  const list = askOnceForLists(client);
-  const choices = new Map<string, Promise<string | undefined>>();
-  const replacements = new Map<string, Promise<string | undefined>>();
-  const examined = new Map<string, Promise<void>>();
+/** A client, and what it found of models so far. */
+interface Choosing extends ChoosingClient {
+  list: ReturnType<typeof askOnceForLists>;
+  choices: Map<string, Promise<string | undefined>>;
+  replacements: Map<string, Promise<string | undefined>>;
+  examined: Map<string, Promise<void>>;
   /** What was chosen and did not answer yet, with the names that it was chosen for. */
-  const unkept = new Map<string, string>();
+  unkept: Map<string, string>;
+}
 
-  async function findChoice({ model, post }: PreparedRequest, deadline: Deadline): Promise<string | undefined> {
-    const isLine = mayBeLine(service, model);
-    const kept = await memory?.findChoice(model);
-    if (kept !== undefined) await onModel?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
-    if (kept !== undefined || !isLine) return kept;
-    const models = await list(post.format, deadline);
-    // It can also be the name of a model: the service decides.
-    if (models instanceof GatewayError) return undefined;
-    const newest = chooseOfLine(model, models, Date.now());
-    if (newest === undefined) return undefined;
-    await onModel?.({ type: 'line', from: model, to: newest });
-    await memory?.keepChoice(model, newest);
-    return newest;
-  }
-
-  async function examine({ model, post }: PreparedRequest, deadline: Deadline): Promise<void> {
-    const end = findListedEnd(await list(post.format, deadline), model);
-    if (typeof end === 'string') {
-      if (aliveMs !== undefined) await onModel?.({ type: 'unknown', model, why: end });
-      return;
-    }
-    const now = Date.now();
-    if (aliveMs !== undefined && endsWithin(aliveMs / 86_400_000, end, now)) throw endsTooSoon(end, now);
-    if (isEnding(end, now)) await onModel?.({ type: 'ends', end, isLookedUp: true });
-  }
-
-  /** The model in place of a default that is gone, by the list. */
-  async function findReplacement(
-    { model, post, defaultFor: use, insteadOf }: PreparedRequest,
-    error: GatewayError,
-    deadline: Deadline,
-  ): Promise<string | undefined> {
-    const models = await list(post.format, deadline);
-    if (use === undefined || models instanceof GatewayError) return undefined;
-    const isListed = models.some(({ id }) => id === model);
-    // A 404 in no words about the model was about something else if the list has it.
-    if (isBare404(error) && isListed) return undefined;
-    const to = chooseDefault({ service, use, gone: model }, models, Date.now());
-    if (to === undefined) return undefined;
-    await onModel?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
-    unkept.set(to, insteadOf?.model ?? model);
-    return to;
-  }
-
+export function createModelChoice(client: ChoosingClient): ModelChoice {
+  const choosing: Choosing = {
+    ...client,
+    list: askOnceForLists(client),
+    choices: new Map(),
+    replacements: new Map(),
+    examined: new Map(),
+    unkept: new Map(),
+  };
   return {
-    async before(request, deadline) {
-      const { model, defaultFor } = request;
-      const isLine = mayBeLine(service, model);
-      const mayBeOther = isLine || defaultFor !== undefined;
-      const other = mayBeOther
-        ? ((await replacements.get(model)) ?? (await once(choices, model, () => findChoice(request, deadline))))
-        : undefined;
-      const asked = other === undefined ? request : toOther(request, other, isLine ? undefined : 'it is gone');
-      if (aliveMs !== undefined) await once(examined, asked.model, () => examine(asked, deadline));
-      else if (looksUpModels)
-        await once(examined, asked.model, () => withinLookUp(deadline, (own) => examine(asked, own)));
-      return asked;
-    },
-
-    async after(error, request, deadline) {
-      if (!(error instanceof GatewayError) || error.billed !== 'no' || error.details.isDoubtful) return undefined;
-      if (deadline.signal.aborted) return undefined;
-      const { model, fallback, defaultFor } = request;
-      const isGone = saysGone(error);
-      const replacement =
-        isGone && defaultFor !== undefined
-          ? await once(replacements, model, () => findReplacement(request, error, deadline))
-          : undefined;
-      if (replacement !== undefined) return toOther(request, replacement, error.message);
-      // A spent quota, too: it can be that of one model.
-      const isBusy = [429, 503, 529].includes(error.details.status ?? 0);
-      if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
-      const other = toOther(request, fallback, error.message);
-      if (aliveMs !== undefined) await once(examined, fallback, () => examine(other, deadline));
-      await onModel?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
-      return other;
-    },
-
+    before: (request, deadline) => chooseBefore(request, deadline, choosing),
+    after: (error, request, deadline) => chooseAfter(error, request, deadline, choosing),
     async keep({ model }) {
-      const name = unkept.get(model);
+      const name = choosing.unkept.get(model);
       if (name === undefined) return;
-      unkept.delete(model);
-      await memory?.keepChoice(name, model);
+      choosing.unkept.delete(model);
+      await client.modelMemory?.keepChoice(name, model);
     },
   };
+}
+
+async function chooseBefore(
+  request: PreparedRequest,
+  deadline: Deadline,
+  choosing: Choosing,
+): Promise<PreparedRequest> {
+  const { service, replacements, choices, examined, aliveMs, looksUpModels } = choosing;
+  const { model, defaultFor } = request;
+  const isLine = mayBeLine(service, model);
+  const mayBeOther = isLine || defaultFor !== undefined;
+  const other = mayBeOther
+    ? ((await replacements.get(model)) ?? (await once(choices, model, () => findChoice(request, deadline, choosing))))
+    : undefined;
+  const asked = other === undefined ? request : toOther(request, other, isLine ? undefined : 'it is gone');
+  if (aliveMs !== undefined) await once(examined, asked.model, () => examine(asked, deadline, choosing));
+  else if (looksUpModels)
+    await once(examined, asked.model, () => withinLookUp(deadline, (own) => examine(asked, own, choosing)));
+  return asked;
+}
+
+async function chooseAfter(
+  error: unknown,
+  request: PreparedRequest,
+  deadline: Deadline,
+  choosing: Choosing,
+): Promise<PreparedRequest | undefined> {
+  if (!(error instanceof GatewayError) || error.billed !== 'no' || error.details.isDoubtful) return undefined;
+  if (deadline.signal.aborted) return undefined;
+  const { replacements, examined, aliveMs, onModel } = choosing;
+  const { model, fallback, defaultFor } = request;
+  const isGone = saysGone(error);
+  const replacement =
+    isGone && defaultFor !== undefined
+      ? await once(replacements, model, () => findReplacement(request, error, deadline, choosing))
+      : undefined;
+  if (replacement !== undefined) return toOther(request, replacement, error.message);
+  // A spent quota, too: it can be that of one model.
+  const isBusy = [429, 503, 529].includes(error.details.status ?? 0);
+  if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
+  const other = toOther(request, fallback, error.message);
+  if (aliveMs !== undefined) await once(examined, fallback, () => examine(other, deadline, choosing));
+  await onModel?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
+  return other;
+}
+
+async function findChoice(
+  { model, post }: PreparedRequest,
+  deadline: Deadline,
+  { service, list, modelMemory: memory, onModel }: Choosing,
+): Promise<string | undefined> {
+  const isLine = mayBeLine(service, model);
+  const kept = await memory?.findChoice(model);
+  if (kept !== undefined) await onModel?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
+  if (kept !== undefined || !isLine) return kept;
+  const models = await list(post.format, deadline);
+  // It can also be the name of a model: the service decides.
+  if (models instanceof GatewayError) return undefined;
+  const newest = chooseOfLine(model, models, Date.now());
+  if (newest === undefined) return undefined;
+  await onModel?.({ type: 'line', from: model, to: newest });
+  await memory?.keepChoice(model, newest);
+  return newest;
+}
+
+async function examine(
+  { model, post }: PreparedRequest,
+  deadline: Deadline,
+  { list, aliveMs, onModel }: Choosing,
+): Promise<void> {
+  const end = findListedEnd(await list(post.format, deadline), model);
+  if (typeof end === 'string') {
+    if (aliveMs !== undefined) await onModel?.({ type: 'unknown', model, why: end });
+    return;
+  }
+  const now = Date.now();
+  if (aliveMs !== undefined && endsWithin(aliveMs / 86_400_000, end, now)) throw endsTooSoon(end, now);
+  if (isEnding(end, now)) await onModel?.({ type: 'ends', end, isLookedUp: true });
+}
+
+/** The model in place of a default that is gone, by the list. */
+async function findReplacement(
+  { model, post, defaultFor: use, insteadOf }: PreparedRequest,
+  error: GatewayError,
+  deadline: Deadline,
+  { service, list, unkept, onModel }: Choosing,
+): Promise<string | undefined> {
+  const models = await list(post.format, deadline);
+  if (use === undefined || models instanceof GatewayError) return undefined;
+  const isListed = models.some(({ id }) => id === model);
+  // A 404 in no words about the model was about something else if the list has it.
+  if (isBare404(error) && isListed) return undefined;
+  const to = chooseDefault({ service, use, gone: model }, models, Date.now());
+  if (to === undefined) return undefined;
+  await onModel?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
+  unkept.set(to, insteadOf?.model ?? model);
+  return to;
 }
 
 /** The list of each format, which is asked for once, or why there is none. What it returns throws the end of the call. */

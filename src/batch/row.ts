@@ -101,6 +101,7 @@ export function findColumns() {
     cost: new Set<string>(),
   };
   const filled = new Set(always);
+  let empty = plainColumns.filter(({ name }) => !always.has(name));
   /** A variable is named id, and its value is not the id of the job. */
   let hasOtherId = false;
   return {
@@ -108,9 +109,12 @@ export function findColumns() {
       const { id, vars, answer, usage, cost } = row;
       const own = getColumnValue(vars, 'id');
       hasOtherId ||= own !== undefined && String(toCell(own)) !== id;
-      for (const [key, value] of Object.entries({ vars, answer, usage, cost }))
-        if (isObject(value)) for (const name of Object.keys(value)) names[key as keyof typeof names].add(name);
-      for (const { name, cell } of plainColumns) if ((cell(row) ?? '') !== '') filled.add(name);
+      addNames(names.vars, vars);
+      addNames(names.answer, answer);
+      addNames(names.usage, usage);
+      addNames(names.cost, cost);
+      for (const { name, cell } of empty) if ((cell(row) ?? '') !== '') filled.add(name);
+      if (empty.length + filled.size > plainColumns.length) empty = empty.filter(({ name }) => !filled.has(name));
     },
     columns(): Column[] {
       const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));
@@ -133,6 +137,10 @@ export function findColumns() {
       return [...leading, ...(own.length > 0 ? own : listColumns('prompt')), ...fixed];
     },
   };
+}
+
+function addNames(names: Set<string>, value: JsonValue | undefined): void {
+  if (isObject(value)) for (const name of Object.keys(value)) names.add(name);
 }
 
 /** The columns that have one value for each job. Without `text` where `--schema` checked the answer: it is the same JSON. */

@@ -90,8 +90,8 @@ function parseResult(text: string): ResultLine | undefined {
 
 /** Reads results in any order; those that are near each other in the file are read together. To be closed. */
 export interface ResultReader {
-  /** The last result of a job; undefined if it has none, or one of another request. */
-  read(row: number): Promise<JsonObject | undefined>;
+  /** The last result of a job; undefined if it has none, or one of another request. No promise where it was read with another one. */
+  read(row: number): Promise<JsonObject | undefined> | JsonObject | undefined;
   close(): Promise<void>;
 }
 
@@ -103,20 +103,24 @@ const backBytes = 64 * 1024;
 export async function openResults(folder: string, index: JobIndex, places: ResultPlaces): Promise<ResultReader> {
   const handle = await openIfThere(join(folder, batchFiles.results));
   let block = { from: 0, bytes: Buffer.alloc(0) };
-  async function readTextAt(offset: number, bytes: number): Promise<string> {
-    if (offset < block.from || offset + bytes > block.from + block.bytes.length) {
-      const from = Math.max(0, offset - backBytes);
-      const buffer = Buffer.allocUnsafe(Math.max(blockBytes, offset - from + bytes));
-      const { bytesRead = 0 } = (await handle?.read(buffer, 0, buffer.length, from)) ?? {};
-      block = { from, bytes: buffer.subarray(0, bytesRead) };
-    }
-    return block.bytes.toString('utf8', offset - block.from, offset - block.from + bytes);
+  function parseAt(row: number, offset: number, bytes: number): JsonObject | undefined {
+    const result = parseResult(block.bytes.toString('utf8', offset - block.from, offset - block.from + bytes));
+    return result && index.hasRequest(row, result.request) ? result.document : undefined;
+  }
+  async function readAt(row: number, offset: number, bytes: number): Promise<JsonObject | undefined> {
+    const from = Math.max(0, offset - backBytes);
+    const buffer = Buffer.allocUnsafe(Math.max(blockBytes, offset - from + bytes));
+    const { bytesRead = 0 } = (await handle?.read(buffer, 0, buffer.length, from)) ?? {};
+    block = { from, bytes: buffer.subarray(0, bytesRead) };
+    return parseAt(row, offset, bytes);
   }
   return {
-    async read(row) {
+    read(row) {
       const offset = places.offsets[row] ?? -1;
-      const result = offset < 0 ? undefined : parseResult(await readTextAt(offset, places.bytes[row] ?? 0));
-      return result && index.hasRequest(row, result.request) ? result.document : undefined;
+      const bytes = places.bytes[row] ?? 0;
+      if (offset < 0) return undefined;
+      const isThere = offset >= block.from && offset + bytes <= block.from + block.bytes.length;
+      return isThere ? parseAt(row, offset, bytes) : readAt(row, offset, bytes);
     },
     close: async () => handle?.close().catch(() => undefined),
   };

@@ -116,7 +116,7 @@ async function runExport(
   const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
   const writer = openReport(format, facts, { variations, isSummed: summed !== undefined });
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
-  const text = reportText({ ...writer, head }, noteLongTexts(rows, format, context), context.signal);
+  const text = reportText({ ...writer, head }, rows.read(), { format, context });
   progress.stop();
   if (output === '-') {
     for await (const piece of text) await writeEscaped(context.io.stdout, piece);
@@ -263,30 +263,21 @@ function openReport(
 /** Excel takes at most this many characters in a cell. */
 const longestCell = 32_767;
 
-async function* noteLongTexts(
-  rows: ExportRows,
-  format: ExportFormat,
-  { ui }: Context,
-): AsyncGenerator<ReportRow, void> {
-  for await (const row of rows.read()) {
-    const { length } = row.text ?? '';
-    if (length > longestCell && (format === 'csv' || format === 'tsv'))
-      await ui.detail(`${row.id}: its text has ${length} characters; Excel takes ${longestCell} of a cell`);
-    yield row;
-  }
-}
-
 /** Pieces that are worth a write, in characters. */
 const pieceLength = 64 * 1024;
 
 async function* reportText(
   { head, row: textOf, foot }: ReportWriter,
   rows: AsyncIterable<ReportRow>,
-  signal: AbortSignal,
+  { format, context: { signal, ui } }: { format: ExportFormat; context: Context },
 ): AsyncGenerator<string, void> {
+  const isTable = format === 'csv' || format === 'tsv';
   let gathered = head;
   for await (const row of rows) {
     signal.throwIfAborted();
+    const { length } = row.text ?? '';
+    if (isTable && length > longestCell)
+      await ui.detail(`${row.id}: its text has ${length} characters; Excel takes ${longestCell} of a cell`);
     gathered += textOf(row);
     if (gathered.length < pieceLength) continue;
     yield gathered;
@@ -360,7 +351,8 @@ async function* readRows(
     const document = await readers[at]?.read(row);
     if (!document) return unansweredRow(id, state, failures);
     const found = toReportRow(id, state, document);
-    return { ...found, images: found.images.map((path) => pathInFolder(path, one, folders)) };
+    found.images = found.images.map((path) => pathInFolder(path, one, folders));
+    return found;
   };
   async function readReportRow(id: string): Promise<ReportRow | undefined> {
     const found: [string, ReportRow][] = [];
@@ -381,7 +373,8 @@ async function* readRows(
     for (const { at, row } of listFolderRows(folders, { all })) {
       if (isRead[at]?.[row] !== 0) continue;
       const id = (folders[at] as BatchFolder).state.index.idOf(row);
-      yield (await readReportRow(variations ? splitId(id, variations) : id)) ?? (await readResultRow(id, { at, row }));
+      const joined = variations && (await readReportRow(splitId(id, variations)));
+      yield joined ?? (await readResultRow(id, { at, row }));
     }
   } finally {
     for (const reader of readers) await reader.close();

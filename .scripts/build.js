@@ -25,7 +25,7 @@ const groups = [
     ),
   },
   { name: 'library', test: own('client/.*') },
-  { name: 'text', test: own('cli/run(?:/costs|/send-all)?|commands/text/text') },
+  { name: 'text', test: own('cli/(?:shipped|run(?:/costs|/send-all)?)|commands/text/text') },
   { name: 'transport', test: own('transport/connection') },
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
   { name: 'columns', test: own('terminal/(?:break-lines|markdown|live-markdown|live-text|frame|wrap|table-columns)') },

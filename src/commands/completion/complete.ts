@@ -1,6 +1,4 @@
 import type { Command, Option } from 'commander';
-import { listPrompts } from '../../cli/input/named-prompts.ts';
-import { listSessionNames } from '../../chat/session-path.ts';
 import type { Action } from '../../cli/context.ts';
 import { commandRows, isRepeatable, orDefault, topics } from '../../cli/help/help.ts';
 import { services } from '../../vendors/services.ts';
@@ -11,7 +9,6 @@ import { listVariables } from '../../settings/sources.ts';
 import { type LoadedConfig, useNames } from '../../settings/types.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
-import { configKeys, listKeyValues } from '../config/keys.ts';
 
 /** `__complete <shell> …`: what the scripts call at every TAB. They ask the program, so they cannot be out of date. */
 export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
@@ -132,7 +129,7 @@ async function completeFlagValue({ argChoices, long, flags }: Option, { line, io
   if (long === '--model') return toCompletion(await models(line, io));
   if (long === '--profile' || long === '--upstream') return toCompletion(await profiles(io));
   if (long === '--template') return toCompletion(await listPromptNames(io), true);
-  if (long === '--session') return toCompletion(await listSessionNames().catch(() => []), true);
+  if (long === '--session') return toCompletion(await listSessions(), true);
   return toCompletion([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
 }
 
@@ -145,10 +142,10 @@ async function completeArgument(
   if (argument === undefined) return toCompletion([]);
   if (argument.argChoices) return toCompletion(argument.argChoices);
   const name = argument.name();
-  if (name === 'key') return toCompletion(configKeys);
-  if (name === 'value|-') return toCompletion(listKeyValues(words[0] ?? ''));
+  if (name === 'key') return toCompletion((await import('../config/keys.ts')).configKeys);
+  if (name === 'value|-') return toCompletion((await import('../config/keys.ts')).listKeyValues(words[0] ?? ''));
   if (name === 'profile') return toCompletion(await profiles(io));
-  if (/^(name|session)s?\b/.test(name)) return toCompletion(await listSessionNames().catch(() => []), true);
+  if (/^(name|session)s?\b/.test(name)) return toCompletion(await listSessions(), true);
   return toCompletion([], isPath(name));
 }
 
@@ -172,7 +169,15 @@ async function profiles(io: Io): Promise<string[]> {
   return Object.keys((await loadConfig(io))?.config.profiles ?? {});
 }
 
+// What lists values is loaded for these alone: most TABs are for a command or a flag.
+
+async function listSessions(): Promise<string[]> {
+  const { listSessionNames } = await import('../../chat/session-path.ts');
+  return listSessionNames().catch(() => []);
+}
+
 async function listPromptNames(io: Io): Promise<string[]> {
+  const { listPrompts } = await import('../../cli/input/named-prompts.ts');
   return (await listPrompts(io).catch(() => [])).map(({ name }) => name);
 }
 

@@ -58,7 +58,14 @@ test.each([
   expect(modules.includes('crypto')).toBe(own.includes('library'));
 });
 
-test.each(['__complete zsh -- text --m', 'help batch', 'sessions list'])('%s loads no gateway', async (words) => {
+test('a TAB for a flag loads the program and what completes, and nothing that lists values', async () => {
+  const server = await startScriptedServer();
+  const { names } = await loadedBy('__complete zsh -- text --m', server);
+  await server.close();
+  expect(names.toSorted()).toEqual(['client', 'complete', 'rolldown-runtime', 'text']);
+});
+
+test.each(['help batch', 'sessions list'])('%s loads no gateway', async (words) => {
   const server = await startScriptedServer();
   const { names } = await loadedBy(words, server);
   await server.close();

@@ -24,8 +24,8 @@ export interface RootOptions {
 
 /** What is told to people, on stderr. */
 interface Notes {
-  /** A line that a log or a script needs, too; not with `--quiet`. */
-  note(text: string): Promise<void>;
+  /** Lines that a log or a script needs, too; not with `--quiet`. */
+  note(...texts: string[]): Promise<void>;
   /** A line for a person who watches: only on a terminal or with `--verbose`, so that an editor's filter gets nothing but the answer. */
   notice(text: string): Promise<void>;
   /** A line that is also in the JSON document. */

@@ -30,8 +30,10 @@ export function createUi(io: Io, root: RootOptions): Ui {
     running?.clear();
     await around(() => io.stderr.write(`${text}\n`));
   };
-  const note = async (text: string) => {
-    if (!root.quiet) await writeLogLine(await wrapForStderr(escapeLine(redact(text)), io));
+  const note = async (...texts: string[]) => {
+    if (root.quiet) return;
+    const lines = await Promise.all(texts.map((text) => wrapForStderr(escapeLine(redact(text)), io)));
+    await writeLogLine(lines.join('\n'));
   };
   return {
     isVerbose: root.verbose === true,

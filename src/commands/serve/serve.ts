@@ -63,7 +63,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     batchDelay: flags.batchDelay,
     origins: flags.allowOrigin,
     hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
-    log: (entry) => void context.ui.note(logLine(entry)),
+    log: createLog(context),
     handler: source?.handler,
     elapsed: context.io.elapsed,
   });
@@ -187,6 +187,14 @@ async function announce(
   if (unset.length > 0) await io.stdout.write(`unset ${unset.join(' ')}\n`);
   const who = name === undefined ? 'the local gateway' : `the local gateway (${name})`;
   await ui.note(`${who} listens on ${url}; Ctrl-C ends it`);
+}
+
+/** Writes the lines of one turn of the event loop together: by itself, each would take as long as a part of its request. */
+function createLog({ ui }: Context): (entry: LogEntry) => void {
+  const lines: string[] = [];
+  return (entry) => {
+    if (lines.push(logLine(entry)) === 1) setImmediate(() => void ui.note(...lines.splice(0)));
+  };
 }
 
 /** One line a request: nothing of headers, queries or bodies. */

@@ -142,24 +142,28 @@ export function choose(pick: (value: JsonValue) => Rule): Rule {
  */
 export function object(spec: Fields, beyond: Fields = {}): ObjectRule {
   const strict = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
-  const required = Object.keys(spec).filter((name) => name.endsWith('!'));
+  const required = Object.keys(spec)
+    .filter((name) => name.endsWith('!'))
+    .map(plainName);
   const all = { ...strict, ...beyond };
   return (value, path, mode) => {
     freeObject(value, path, mode);
     const fields = mode.level === 'vendor' ? strict : all;
     const result: JsonObject = {};
     for (const [name, inner] of Object.entries(value ?? {})) {
-      const field = [name, camelCase(name)].find((candidate) => Object.hasOwn(fields, candidate));
-      if (field === undefined && mode.level !== 'lenient') throw new Violation(path, { kind: 'unknown', name });
-      if (field === undefined) mode.leftOut([...path, name]);
-      if (field === undefined || inner === null) continue;
+      const field = Object.hasOwn(fields, name) ? name : camelCase(name);
+      if (!Object.hasOwn(fields, field)) {
+        if (mode.level !== 'lenient') throw new Violation(path, { kind: 'unknown', name });
+        mode.leftOut([...path, name]);
+        continue;
+      }
+      if (inner === null) continue;
       const rule = fields[field] ?? anything;
       const at = [...path, field];
-      const isRequired = required.includes(`${field}!`);
-      const [kept] = isRequired ? [rule(inner, at, mode)] : unlessUnknown(rule, inner, at, mode);
+      const [kept] = required.includes(field) ? [rule(inner, at, mode)] : unlessUnknown(rule, inner, at, mode);
       if (kept !== undefined) result[field] = kept;
     }
-    const missing = required.map(plainName).find((name) => !Object.hasOwn(result, name));
+    const missing = required.find((name) => !Object.hasOwn(result, name));
     if (missing !== undefined) throw new Violation([...path, missing], { kind: 'missing' });
     return result;
   };

@@ -45,18 +45,28 @@ export async function readRequestBody(
   return readWholeBody(request, length, limit);
 }
 
+/** By its events: an iterator would take a tenth of the time of a small request. */
 async function readWholeBody(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {
   // If the length is known, chunks are copied into one buffer: joining them at the end would hold a large body twice.
   const whole = length === undefined ? undefined : Buffer.allocUnsafe(length);
   const chunks: Buffer[] = [];
   let size = 0;
-  // If reading stops early, the caller must still get a reply.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    if (whole) chunk.copy(whole, size);
-    else chunks.push(chunk);
-    size += chunk.length;
-    if (size > limit) throw tooLarge(limit, size);
-  }
+  await new Promise<void>((resolve, reject) => {
+    const take = (chunk: Buffer): void => {
+      if (whole) chunk.copy(whole, size);
+      else chunks.push(chunk);
+      size += chunk.length;
+      if (size <= limit) return;
+      // The caller must still get a reply.
+      request.off('data', take);
+      reject(tooLarge(limit, size));
+    };
+    const close = (): void => {
+      if (!request.readableEnded) reject(new Error('the body ended early'));
+    };
+    if (request.destroyed) close();
+    request.on('data', take).once('end', resolve).once('error', reject).once('close', close);
+  });
   return whole?.subarray(0, size) ?? Buffer.concat(chunks, size);
 }
 
@@ -102,9 +112,11 @@ function parseBodyJson(bytes: Buffer): unknown {
   }
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function decodeUtf8(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw new Problem(400, 'the body is not valid UTF-8');
   }

@@ -2,7 +2,7 @@ import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import { services, vendorHeaderNames } from '../../vendors/services.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayFormat, OptionNames, GatewayReply, KeyForm, ServedHeaderNames } from '../types.ts';
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 
 /** Callers that are allowed in addition to this machine. */
 export interface Allowed {
@@ -19,9 +19,7 @@ export interface Allowed {
  */
 export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Allowed, names: OptionNames): void {
   const { localPort = 0 } = request.socket;
-  const own = ['127.0.0.1', 'localhost', '[::1]'].flatMap((host) =>
-    localPort === 80 ? [`${host}:80`, host] : [`${host}:${localPort}`],
-  );
+  const own = loopbackHosts.flatMap((host) => (localPort === 80 ? [`${host}:80`, host] : [`${host}:${localPort}`]));
   const named = headerValues(request, 'host');
   const host = named[0]?.toLowerCase() ?? '';
   const isAllowed = hosts.includes(host) || hosts.includes(host.replace(/:\d*$/, ''));
@@ -30,12 +28,11 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
   }
   if (!(request.url ?? '').startsWith('/')) throw new Problem(403, 'the request target must be a path');
   // A proxy in front of an allowed host can terminate TLS for it.
-  const pages = new Set([
-    ...own.map((authority) => `http://${authority}`),
-    ...(isAllowed ? [`http://${host}`, `https://${host}`] : []),
-  ]);
+  const isOwnPage = (origin: string): boolean =>
+    own.some((authority) => origin === `http://${authority}`) ||
+    (isAllowed && (origin === `http://${host}` || origin === `https://${host}`));
   const shown = headerValues(request, 'origin').map((origin) => origin.toLowerCase());
-  if (shown.some((origin) => !pages.has(origin) && !origins.includes(origin))) {
+  if (shown.some((origin) => !isOwnPage(origin) && !origins.includes(origin))) {
     throw new Problem(403, `requests from another origin are refused unless ${names.origins} allows it`);
   }
   if (shown.some((origin) => origins.includes(origin))) return;
@@ -45,9 +42,16 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
   }
 }
 
+const loopbackHosts = ['127.0.0.1', 'localhost', '[::1]'];
+
 /** All values of a header, also where Node keeps the first only. */
 function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+  const values: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? '');
+  }
+  return values;
 }
 
 /** What a browser needs to show a reply to a page of an allowed origin; nothing for other callers. */
@@ -152,7 +156,8 @@ export function bearerToken(value: string | undefined): string | undefined {
   return value !== undefined && /^bearer /i.test(value) ? value.slice('bearer '.length).trim() : undefined;
 }
 
-/** Compares in constant time. */
+/** Compares in a time that tells no more than the length. */
 export function sameSecret(one: string, other: string): boolean {
-  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
+  const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
+  return bytes.length === others.length && timingSafeEqual(bytes, others);
 }

@@ -23,6 +23,11 @@ export async function sendReply(
     ...reply.headers,
   };
   response.writeHead(reply.status, headers);
+  if (typeof reply.body === 'string' && request.complete && (reply.ending ?? 'end') === 'end') {
+    // Head, body and end leave in one write.
+    response.end(reply.body);
+    return Buffer.byteLength(reply.body);
+  }
   const written = await writeReplyBody(response, reply.body, Number(headers['content-length']));
   if (reply.ending !== undefined && reply.ending !== 'end') {
     await handOver(response);
@@ -51,19 +56,27 @@ export function wasReceived(response: ServerResponse): boolean {
 
 async function writeReplyBody(response: ServerResponse, body: GatewayReply['body'], length: number): Promise<number> {
   let written = 0;
+  const { socket } = response;
+  // Node reports no error for what was still to be sent when the connection was closed.
+  const noteTaken = (error: unknown): void => {
+    if (!error && socket?.destroyed === false) taken.add(response);
+  };
   /** Whether the next chunk may come at once. */
   const writeChunk = (chunk: string | Uint8Array): boolean => {
     if (chunk.length === 0) return true;
     written += Buffer.byteLength(chunk);
     keepFrames(response);
-    const isLast = written === length;
-    const { socket } = response;
-    // Node reports no error for what was still to be sent when the connection was closed.
-    return response.write(chunk, (error) => {
-      if (isLast && !error && socket?.destroyed === false) taken.add(response);
-    });
+    return response.write(chunk, written === length ? noteTaken : undefined);
   };
-  for await (const chunk of typeof body === 'string' ? [body] : body) {
+  if (typeof body !== 'string' && Symbol.asyncIterator in body) {
+    for await (const chunk of body) {
+      if (response.destroyed) break;
+      if (!writeChunk(chunk)) await room(response);
+    }
+    return written;
+  }
+  // Chunks that are there already: to await each would take as long as to write it.
+  for (const chunk of typeof body === 'string' ? [body] : body) {
     if (response.destroyed) break;
     if (!writeChunk(chunk)) await room(response);
   }

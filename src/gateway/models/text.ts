@@ -138,7 +138,7 @@ function writeProse(task: TextTask, seed: string): string {
   // `500 words` in a prompt asks for a long answer.
   const [, count = 0] = /\b(\d{1,6}) words\b/i.exec(task.prompt.slice(0, excerptLength)) ?? [];
   const wanted = Math.min(Number(count), maxWords);
-  for (let words = countWords(paragraphs.join(' ')); words < wanted;) {
+  for (let words = wanted && countWords(paragraphs.join(' ')); words < wanted;) {
     const sentence = `${random.pick(subjects)} ${random.pick(verbs)} ${random.pick(objects)}.`;
     words += countWords(sentence);
     paragraphs.push(sentence);

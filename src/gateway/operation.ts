@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../json.ts';
 import { type Fault, findFault } from './faults/table.ts';
-import { type Piece, streamReply } from './http/reply.ts';
 import { findLocalModel, isVendorModel, listModelNames } from './models/local.ts';
 import type { ModelAnswer, Draft } from './models/task.ts';
 import { countInput, draftAnswer } from './models/text.ts';
@@ -36,14 +36,14 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
     const kept = operation.keep?.(written, read, context) ?? written;
     const json = fault?.body?.(kept, request.format.name) ?? kept;
     const { stream } = operation;
-    const reply =
-      read.stream && stream
-        ? streamed(stream.events(json, read), stream, fault, {
-            request,
-            pace: context.pace,
-            pauses: scripted?.pauses ?? [],
-          })
-        : { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
+    let reply: GatewayReply;
+    if (read.stream && stream) {
+      const events = stream.events(json, read);
+      const pacing = { request, pace: context.pace, pauses: scripted?.pauses ?? [] };
+      reply = streamReply(fault?.events?.(events, stream) ?? events, stream, pacing);
+    } else {
+      reply = { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
+    }
     const named = { ...reply, model: read.task.model };
     return attempt && fault?.reply ? fault.reply(named, attempt) : named;
   };
@@ -138,24 +138,51 @@ async function makeAnswer(
   };
 }
 
-function streamed(
+/** The reply of a stream; its deltas wait for their pauses, and for the pace. */
+function streamReply(
   events: Iterable<StreamEvent>,
   stream: OperationStream,
-  fault: Fault | undefined,
   { request, pace, pauses }: { request: GatewayRequest; pace: number; pauses: readonly number[] },
 ): GatewayReply {
-  function* streamPieces(): Generator<Piece> {
-    let index = 0;
-    let deltas = 0;
-    for (const event of fault?.events?.(events, stream) ?? events) {
-      // The content format says the end with its last delta.
-      const isDelta = event.step === 'delta' || event.waits === true;
-      const pause = isDelta ? (pauses[deltas++] ?? 0) : 0;
-      const waitMs = Math.max(pause, (event.waits ?? isDelta) ? pace : 0);
-      yield { text: stream.encode(event, index++, request), waitMs };
-    }
-    yield { text: stream.end?.(request) ?? '', waitMs: 0 };
+  const head = { status: 200, headers: { 'content-type': stream.contentType(request) } };
+  if (pace === 0 && !pauses.some((ms) => ms > 0)) return { ...head, body: chunkEvents(events, stream, request) };
+  let deltas = 0;
+  const pieces = [...events].map((event, index) => {
+    // The content format says the end with its last delta.
+    const isDelta = event.step === 'delta' || event.waits === true;
+    const pause = isDelta ? (pauses[deltas++] ?? 0) : 0;
+    const waitMs = Math.max(pause, (event.waits ?? isDelta) ? pace : 0);
+    return { text: stream.encode(event, index, request), waitMs };
+  });
+  pieces.push({ text: stream.end?.(request) ?? '', waitMs: 0 });
+  // A paced body cannot be measured before it is sent, so its length is passed along.
+  const length = pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  return { ...head, body: delayPieces(pieces, request.left.signal), length };
+}
+
+/** A chunk for each delta, with the events before it, as services send them. */
+function* chunkEvents(
+  events: Iterable<StreamEvent>,
+  stream: OperationStream,
+  request: GatewayRequest,
+): Generator<string> {
+  let text = '';
+  let index = 0;
+  for (const event of events) {
+    text += stream.encode(event, index++, request);
+    if (event.step !== 'delta') continue;
+    yield text;
+    text = '';
   }
-  const paced = pace > 0 || pauses.some((ms) => ms > 0);
-  return streamReply(stream.contentType(request), streamPieces(), { paced, left: request.left });
+  yield text + (stream.end?.(request) ?? '');
+}
+
+async function* delayPieces(
+  pieces: readonly { text: string; waitMs: number }[],
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  for (const { text, waitMs } of pieces) {
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal });
+    yield text;
+  }
 }

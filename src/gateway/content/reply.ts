@@ -153,7 +153,7 @@ function isSse({ query }: GatewayRequest): boolean {
 }
 
 /**
- * Splits a whole reply into the pieces of a stream: the text by words, everything else in one piece each; only the last
+ * Splits a whole reply into the pieces of a stream: the text by some words, everything else in one piece each; only the last
  * piece of a candidate has its finish reason, only the last of all the final usage.
  */
 function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {

@@ -79,9 +79,8 @@ function* takeFirstEvents(events: Iterable<StreamEvent>): Generator<StreamEvent>
 async function* oddFraming(body: GatewayReply['body']): AsyncGenerator<string> {
   yield ': OFFLINE PROCESSING\r\n\r\n';
   for await (const chunk of body)
-    if (!String(chunk).startsWith('data: [DONE]'))
-      yield String(chunk)
-        .replace(/^event: .*\n/, '')
-        .replaceAll(/\r?\n/g, '\r\n');
+    yield String(chunk)
+      .replaceAll(/^(?:event: .*|data: \[DONE\]\n)\n/gm, '')
+      .replaceAll(/\r?\n/g, '\r\n');
   yield 'data: [DONE]\r\n\r\n';
 }

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayRequest, GatewayReply } from '../types.ts';
+import type { GatewayReply } from '../types.ts';
 
 /** A reply of JSON. */
 export function jsonReply(body: object, headers: Record<string, string> = {}): GatewayReply {
@@ -37,35 +36,4 @@ export function selectPage<T extends { id: string }>(
   // In the direction of the request: otherwise a client that pages backwards would never stop.
   const hasMore = end < 0 ? start + limit < items.length : start > 0;
   return { page, first: page[0]?.id ?? null, last: page.at(-1)?.id ?? null, hasMore };
-}
-
-/** A piece of a stream, and the wait before it, ms. */
-export interface Piece {
-  text: string;
-  waitMs: number;
-}
-
-/** A stream as a reply; `paced` where a piece may wait. */
-export function streamReply(
-  contentType: string,
-  pieces: Iterable<Piece>,
-  { paced, left }: { paced: boolean; left: GatewayRequest['left'] },
-): GatewayReply {
-  const head = { status: 200, headers: { 'content-type': contentType } };
-  if (!paced) return { ...head, body: joinPieces(pieces) };
-  const all = [...pieces];
-  // A paced body cannot be measured before it is sent, so its length is passed along.
-  const length = all.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  return { ...head, body: delayed(all, left.signal), length };
-}
-
-function* joinPieces(pieces: Iterable<Piece>): Generator<string> {
-  for (const { text } of pieces) yield text;
-}
-
-async function* delayed(pieces: readonly Piece[], signal: AbortSignal): AsyncGenerator<string> {
-  for (const { text, waitMs } of pieces) {
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal });
-    yield text;
-  }
 }

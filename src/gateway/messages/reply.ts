@@ -132,7 +132,7 @@ const unfinished: JsonObject = { stop_reason: null, stop_sequence: null, stop_de
 function* messageEvents(message: JsonObject, request: ModelRequest): Generator<StreamEvent> {
   const blocks = listAt(message, 'content').filter(isObject);
   const usage = objectAt(message, 'usage') ?? {};
-  const { stop_reason, stop_sequence, stop_details } = message;
+  const { stop_reason = null, stop_sequence = null, stop_details = null } = message;
   const begun = { ...message, content: [], ...unfinished, usage: { ...usage, output_tokens: 1 } };
   yield event({ type: 'message_start', message: begun });
   if (blocks.length === 0) yield event({ type: 'ping' });
@@ -142,9 +142,8 @@ function* messageEvents(message: JsonObject, request: ModelRequest): Generator<S
     for (const delta of splitIntoDeltas(block, request)) yield event({ type: 'content_block_delta', index, delta });
     yield event({ type: 'content_block_stop', index });
   }
-  const ended = { stop_reason, stop_sequence, stop_details };
-  const delta = Object.fromEntries(Object.entries(ended).map(([name, value]) => [name, value ?? null]));
-  yield event({ type: 'message_delta', delta, usage: finalUsage(usage) });
+  const { cache_creation: _creation, service_tier: _tier, inference_geo: _place, ...counts } = usage;
+  yield event({ type: 'message_delta', delta: { stop_reason, stop_sequence, stop_details }, usage: counts });
   yield event({ type: 'message_stop' });
 }
 
@@ -192,15 +191,4 @@ function splitIntoDeltas(block: JsonObject, request: ModelRequest): JsonObject[]
 function inputPieces(input: JsonValue): string[] {
   const isEmpty = isObject(input) && Object.keys(input).length === 0;
   return isEmpty ? [''] : ['', ...splitJson(JSON.stringify(input))];
-}
-
-function finalUsage(usage: JsonObject): JsonObject {
-  const names = [
-    'input_tokens',
-    'cache_creation_input_tokens',
-    'cache_read_input_tokens',
-    'output_tokens',
-    'output_tokens_details',
-  ];
-  return Object.fromEntries(names.flatMap((name) => (usage[name] === undefined ? [] : [[name, usage[name]]])));
 }

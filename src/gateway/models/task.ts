@@ -117,11 +117,11 @@ export function splitJson(json: string): readonly string[] {
   return json.match(/.{1,12}/gs) ?? [];
 }
 
-/** The pieces of a text that a stream sends: the given ones, or words with the spaces after them. Joined they are the text. */
+/** The pieces of a text that a stream sends: the given ones, or three words each with the spaces after them. Joined they are the text. */
 export function splitForStream(
   text: string,
   { pieces }: { pieces?: readonly string[] | undefined } = {},
 ): readonly string[] {
   if (pieces?.join('') === text) return pieces;
-  return text.match(/\s*\S+\s*/g) ?? (text === '' ? [] : [text]);
+  return text.match(/\s*(?:\S+\s*){1,3}/g) ?? (text === '' ? [] : [text]);
 }

@@ -28,10 +28,10 @@ const defaults: JsonObject = {
 
 /** What a reply repeats of a request. */
 export function repeatRequest(checked: JsonObject): JsonObject {
-  const given = Object.keys(defaults).flatMap((name) => (checked[name] === undefined ? [] : [[name, checked[name]]]));
+  const given: JsonObject = {};
+  for (const [name, usual] of Object.entries(defaults)) given[name] = checked[name] ?? usual;
   return {
-    ...defaults,
-    ...Object.fromEntries(given),
+    ...given,
     reasoning: { effort: null, summary: null, ...objectAt(checked, 'reasoning') },
     text: { format: { type: 'text' }, verbosity: 'medium', ...objectAt(checked, 'text') },
   };
@@ -145,8 +145,9 @@ export const responsesStream: OperationStream = {
   events: responseEvents,
   encode({ data }, index) {
     if (typeof data === 'string') return data;
-    const { type = 'error', ...rest } = data;
-    return `event: ${String(type)}\ndata: ${JSON.stringify({ type, sequence_number: index, ...rest })}\n\n`;
+    // Its number comes after its type, which is the first field of each.
+    const json = JSON.stringify(data).replace(',', `,"sequence_number":${index},`);
+    return `event: ${String(data['type'])}\ndata: ${json}\n\n`;
   },
   failure: event({
     type: 'error',
@@ -174,7 +175,7 @@ export function* responseEvents(response: JsonObject, request: Pick<ModelRequest
   for (const [output_index, item] of listAt(response, 'output').filter(isObject).entries()) {
     yield event({ type: 'response.output_item.added', output_index, item: emptyItem(item) });
     const place = { item_id: item['id'] ?? '', output_index };
-    for (const data of itemEvents(item, request)) yield event({ ...data, ...place });
+    for (const data of itemEvents(item, request)) yield event(Object.assign(data, place));
     yield event({ type: 'response.output_item.done', output_index, item });
   }
   yield event({ type: `response.${textAt(response, 'status')}`, response });

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { badParameter } from '../completions/reply.ts';
 import { valueAt, textAt } from '../fields/read.ts';
-import { jsonReply, selectPage, streamReply } from '../http/reply.ts';
+import { jsonReply, selectPage } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayReply, GatewayRequest, ModelRequest } from '../types.ts';
 import { responseEvents, responsesStream } from './reply.ts';
@@ -120,10 +120,12 @@ function findKept({ model: id = '' }: GatewayRequest, store: ResponseStore): Kep
 /** The events of a response after the one that the client has seen. */
 function streamAgain(response: JsonObject, request: GatewayRequest): GatewayReply {
   const seen = Number(request.query.get('starting_after') ?? -1);
-  const events = [...responseEvents(response, {})];
-  const pieces = events.map((event, index) => ({ text: responsesStream.encode(event, index, request), waitMs: 0 }));
-  const { left } = request;
-  return streamReply(responsesStream.contentType(request), pieces.slice(seen + 1), { paced: false, left });
+  const texts = [...responseEvents(response, {})].map((event, index) => responsesStream.encode(event, index, request));
+  return {
+    status: 200,
+    headers: { 'content-type': responsesStream.contentType(request) },
+    body: texts.slice(seen + 1),
+  };
 }
 
 /** An item of the input with its id, as the service lists it. */

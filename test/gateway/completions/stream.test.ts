@@ -18,7 +18,7 @@ const deltaOf = (chunk: unknown): unknown => dig(chunk, 'choices', 0, 'delta');
 
 describe('a streamed completion', () => {
   it('is the role, the deltas, the finish reason and [DONE]', async () => {
-    const chunks = await stream('hello', { max_tokens: 3 });
+    const chunks = await stream('hello', { max_tokens: 10 });
     const head = { id: expect.stringMatching(/^chatcmpl-/), object: 'chat.completion.chunk', model: 'local-chat' };
     const choice = (delta: object, finish_reason: string | null = null): object => ({
       ...head,
@@ -26,9 +26,9 @@ describe('a streamed completion', () => {
     });
     expect(chunks).toMatchObject([
       choice({ role: 'assistant', content: '', refusal: null }),
-      choice({ content: 'This ' }),
-      choice({ content: 'is ' }),
-      choice({ content: 'the ' }),
+      choice({ content: 'This is the ' }),
+      choice({ content: 'offline model local-chat; ' }),
+      choice({ content: 'no' }),
       choice({}, 'length'),
       '[DONE]',
     ]);

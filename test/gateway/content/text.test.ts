@@ -152,22 +152,22 @@ describe('tools', () => {
 describe('streamGenerateContent', () => {
   const path = textPath.replace('generate', 'streamGenerate');
 
-  it('sends the words as events with CRLF', async () => {
+  it('sends three words at a time, as events with CRLF', async () => {
     const { text, headers } = await gateway.post(
       `${path}?alt=sse`,
-      turn('hi', { generationConfig: { maxOutputTokens: 3 } }),
+      turn('hi', { generationConfig: { maxOutputTokens: 10 } }),
     );
     expect(headers.get('content-type')).toBe('text/event-stream');
     const events = text.split('\r\n\r\n');
     expect(events.pop()).toBe('');
     const pieces = events.map((event) => JSON.parse(event.replace(/^data: /, '')) as unknown);
-    expect(pieces.map(contentText)).toEqual(['This ', 'is ', 'the ']);
+    expect(pieces.map(contentText)).toEqual(['This is the ', 'offline model local-text; ', 'no']);
     expect(pieces.map((piece) => dig(piece, 'candidates', 0, 'finishReason'))).toEqual([
       undefined,
       undefined,
       'MAX_TOKENS',
     ]);
-    expect(dig(pieces[2], 'usageMetadata', 'candidatesTokenCount')).toBe(3);
+    expect(dig(pieces[2], 'usageMetadata', 'candidatesTokenCount')).toBe(10);
   });
 
   it('sends a JSON list without alt=sse', async () => {

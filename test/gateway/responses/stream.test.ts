@@ -17,20 +17,21 @@ const typesOf = (events: Record<string, unknown>[]): string[] =>
 
 describe('a streamed response', () => {
   it('has every event of the format in its order, with whole items', async () => {
-    const events = await stream('hello', { max_output_tokens: 3 });
+    const events = await stream('hello', { max_output_tokens: 10 });
     const begun = events[0]?.['response'];
     const id = String(dig(begun, 'id'));
     const item_id = id.replace('resp_', 'msg_');
     const place = { item_id, output_index: 0, content_index: 0 };
-    const part = (text: string) => ({ type: 'output_text', annotations: [], logprobs: [], text });
+    const part = (said: string) => ({ type: 'output_text', annotations: [], logprobs: [], text: said });
+    const text = 'This is the offline model local-chat; no';
     const item = {
       id: item_id,
       type: 'message',
       role: 'assistant',
       status: 'incomplete',
-      content: [part('This is the ')],
+      content: [part(text)],
     };
-    const delta = (text: string) => ({ type: 'response.output_text.delta', ...place, delta: text, logprobs: [] });
+    const delta = (said: string) => ({ type: 'response.output_text.delta', ...place, delta: said, logprobs: [] });
     expect(events.map(({ sequence_number: _number, ...event }) => event)).toEqual([
       {
         type: 'response.created',
@@ -39,11 +40,11 @@ describe('a streamed response', () => {
       { type: 'response.in_progress', response: begun },
       { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } },
       { type: 'response.content_part.added', ...place, part: part('') },
-      delta('This '),
-      delta('is '),
-      delta('the '),
-      { type: 'response.output_text.done', ...place, text: 'This is the ', logprobs: [] },
-      { type: 'response.content_part.done', ...place, part: part('This is the ') },
+      delta('This is the '),
+      delta('offline model local-chat; '),
+      delta('no'),
+      { type: 'response.output_text.done', ...place, text, logprobs: [] },
+      { type: 'response.content_part.done', ...place, part: part(text) },
       { type: 'response.output_item.done', output_index: 0, item },
       {
         type: 'response.incomplete',

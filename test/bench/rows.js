@@ -372,6 +372,16 @@ export const rows = [
   endedRows('status', '`batch status`'),
   endedRows('export', '`batch export`'),
   endedRows('product', 'the same `batch` again'),
+  ...['whole', 'streamed'].map((kind) =>
+    atEachSize({
+      id: `serve-${kind}`,
+      what: `16,000 ${kind} replies of \`serve\` in all formats, 64 connections, processor time`,
+      against: 'aimock',
+      atMost: 1,
+      sizes: [`${kind}-1000`, `${kind}-4000`, `${kind}-16000`],
+      metric: 'cpuMs',
+    }),
+  ),
   // 150 MiB in all.
   peak({ id: 'sessions-peak', what: '`sessions list`, 20 of 20 MB, peak memory', from: 'sessions', atMost: 110 }),
   wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB', atMost: 1500 }),

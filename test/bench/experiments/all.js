@@ -1,6 +1,7 @@
 import { batchOf, collectedBatch, pictureBatch, sharedFiles } from './batches.js';
 import { ended, sessionsList } from './ended.js';
 import { gallery } from './gallery.js';
+import { loaded } from './loaded.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
 import { recorded } from './recordings.js';
@@ -43,6 +44,12 @@ export const experiments = {
   'ended-1000': ended(1000),
   'ended-10000': ended(10_000),
   'ended-100000': ended(100_000),
+  'whole-1000': loaded(1000, 'whole'),
+  'whole-4000': loaded(4000, 'whole'),
+  'whole-16000': loaded(16_000, 'whole'),
+  'streamed-1000': loaded(1000, 'streamed'),
+  'streamed-4000': loaded(4000, 'streamed'),
+  'streamed-16000': loaded(16_000, 'streamed'),
   sessions: sessionsList,
   gallery,
   tarball,

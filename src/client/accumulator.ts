@@ -20,7 +20,6 @@ export function createAccumulator(options: Pick<ArrivingReply, 'model' | 'maxCan
     ...options,
     candidates: new Map(),
     surplus: new Set(),
-    filters: new Map(),
     waiting: [],
     sources: [],
     warnings: new Set(),
@@ -59,7 +58,7 @@ export function createAccumulator(options: Pick<ArrivingReply, 'model' | 'maxCan
       const broken = isOver ? [] : candidates.flatMap(({ open }) => [...open.values()]);
       for (const block of isLastCut ? blocks.slice(-1) : broken)
         if (block.kind === 'tool_use' && block.text === '') block.isWhole ??= false;
-      const held = blocks.flatMap((block) => flushFilter(block, arriving));
+      const held = blocks.flatMap(flushFilter);
       return isOver ? [...held, ...stopFirstCandidate(arriving)] : held;
     },
     /** What came, and why a call of it is not whole, if one is not. */
@@ -82,7 +81,7 @@ function applyEvent(event: ReplyEvent, arriving: ArrivingReply): StreamDelta[] {
     case 'block-start':
       return beginBlock(event, candidateAt(undefined, arriving), arriving);
     case 'block-stop':
-      return endBlock(event.index, candidateAt(undefined, arriving), arriving);
+      return endBlock(event.index, candidateAt(undefined, arriving));
     case 'tool-input':
       return addInput(event, arriving);
     case 'end':
@@ -173,7 +172,7 @@ function beginBlock(
 ): StreamDelta[] {
   // A block that did not stop before another of its index begins.
   const before = index === undefined ? undefined : candidate.open.get(index);
-  const held = before ? flushFilter(before, arriving) : [];
+  const held = before ? flushFilter(before) : [];
   const block = openBlock(raw, getFirstCandidate(arriving) === candidate ? arriving.shown++ : undefined);
   arriving.length += estimateSize(raw);
   candidate.blocks.push(block);
@@ -197,7 +196,7 @@ function addText(
   const deltas: StreamDelta[] = [];
   let block = findBlock(candidate, index);
   if (block?.kind !== type) {
-    if (index === undefined && block?.isImplicit) deltas.push(...endBlock(undefined, candidate, arriving));
+    if (index === undefined && block?.isImplicit) deltas.push(...endBlock(undefined, candidate));
     deltas.push(...beginBlock({ raw: { type }, index }, candidate, arriving));
     block = candidate.blocks.at(-1) as Block;
     block.isImplicit = index === undefined;
@@ -217,28 +216,26 @@ function takeText(
   text: string,
   block: Block,
   { index, filesInText: files }: ArrivingCandidate,
-  { filters, store, waiting }: ArrivingReply,
+  { store, waiting }: ArrivingReply,
 ): string {
-  const open = filters.get(block);
-  if (open === undefined && !mayBeginFile(text)) return text;
-  const filter = open ?? createTextFilter(store, index, { waiting, files });
-  filters.set(block, filter);
-  return filter.take(text);
+  if (block.filter === undefined && !mayBeginFile(text)) return text;
+  block.filter ??= createTextFilter(store, index, { waiting, files });
+  return block.filter.take(text);
 }
 
 /** Gives out the text of a block that its filter held back. */
-function flushFilter(block: Block, { filters }: ArrivingReply): StreamDelta[] {
-  const text = filters.get(block)?.flush() ?? '';
-  filters.delete(block);
+function flushFilter(block: Block): StreamDelta[] {
+  const text = block.filter?.flush() ?? '';
+  block.filter = undefined;
   block.text += text;
   return text === '' || block.position === undefined ? [] : [textDelta(block, text, block.position)];
 }
 
-function endBlock(index: number | undefined, candidate: ArrivingCandidate, arriving: ArrivingReply): StreamDelta[] {
+function endBlock(index: number | undefined, candidate: ArrivingCandidate): StreamDelta[] {
   const block = findBlock(candidate, index);
   if (block === undefined) return [];
   for (const [key, open] of candidate.open) if (open === block) candidate.open.delete(key);
-  const held = flushFilter(block, arriving);
+  const held = flushFilter(block);
   return block.position === undefined ? held : [...held, { type: 'block-stop', block: block.position }];
 }
 
@@ -311,7 +308,7 @@ function stopFirstCandidate(arriving: ArrivingReply): StreamDelta[] {
   arriving.isStopped = true;
   const first = getFirstCandidate(arriving);
   const open = first ? [...first.open.values()].filter(({ isImplicit }) => isImplicit) : [];
-  const closed = first ? open.flatMap(() => endBlock(undefined, first, arriving)) : [];
+  const closed = first ? open.flatMap(() => endBlock(undefined, first)) : [];
   const stopReason = first?.said.reason ?? arriving.feedback?.blockReason;
   return stopReason === undefined ? closed : [...closed, { type: 'stop', stopReason }];
 }

@@ -33,7 +33,6 @@ export interface ArrivingReply {
   readonly candidates: Map<number, ArrivingCandidate>;
   /** Indexes of the candidates that came after those. */
   readonly surplus: Set<number>;
-  readonly filters: Map<Block, TextFilter>;
   /** Work on images and files, in the order in which they came. */
   readonly waiting: (() => Promise<void>)[];
   start?: Partial<EventByType<'start'>>;
@@ -89,6 +88,8 @@ export interface Block {
   readonly data?: string | undefined;
   readonly mimeType?: string | undefined;
   text: string;
+  /** Takes files out of it, from the first on that may begin. */
+  filter?: TextFilter | undefined;
   signature?: string | undefined;
   citations: JsonValue[];
   /** Begun by its text: the next block without an index ends it. */

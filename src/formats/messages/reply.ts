@@ -95,7 +95,9 @@ function startBlock(payload: JsonObject): ReplyEvent[] {
 
 /** What a block cites, or found. */
 function foundInBlock(raw: JsonObject, index?: number): ReplyEvent[] {
-  return [...sourceEvents(listField(raw, 'citations') ?? [], index), ...searchResultEvents(raw)];
+  const citations = listField(raw, 'citations');
+  const cited = citations ? sourceEvents(citations, index) : [];
+  return textField(raw, 'type')?.endsWith('_tool_result') ? [...cited, ...searchResultEvents(raw)] : cited;
 }
 
 /** content_block_delta; kinds that are not known mean nothing. */

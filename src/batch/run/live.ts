@@ -61,63 +61,70 @@ interface Flight {
   inFlight: boolean;
 }
 
+/** What sends jobs, and those that it sends. */
+interface Sending extends SenderOptions {
+  flights: Set<Flight>;
+  startDeadline: (ms: number) => Deadline;
+}
+
 export function createJobSender(options: SenderOptions): JobSender {
   const { batch, clientOf } = options;
-  const { host, policy } = batch;
-  const { signal } = host;
-  const startDeadline = createDeadlines();
-  // One listener for all jobs: none has to listen for itself.
+  const { signal } = batch.host;
   const flights = new Set<Flight>();
+  const sending: Sending = { ...options, flights, startDeadline: createDeadlines() };
+  // One listener for all jobs: none has to listen for itself.
   const endWaiting = (): void => {
     for (const { inFlight, deadline } of flights) if (!inFlight) deadline.abort(signal.reason);
   };
   signal.addEventListener('abort', endWaiting, { once: true });
 
-  function start({ settings }: PreparedJob): Flight {
-    const deadline = startDeadline(settings.timeoutMs.value);
-    const facts = { attempts: 1, isRecorded: false, mayBeBilled: false, inFlight: false };
-    const flight: Flight = { deadline, startedAt: host.elapsed(), ...facts };
-    flights.add(flight);
-    if (signal.aborted) deadline.abort(signal.reason);
-    return flight;
-  }
-
   return {
     async pay({ prepared }) {
       // What a recording answers costs nothing: requests that it lacks reserve when they are sent.
-      if (policy.hasRecordings) return undefined;
+      if (batch.policy.hasRecordings) return undefined;
       return (await clientOf(prepared)).payments?.open(prepared.operation);
     },
-    async send(job, { payment, onReady, beforeHop }) {
-      const { prepared, request } = job;
-      // Its time starts when its inputs are fetched, or when it is sent.
-      let flight = prepared.fetchInputs && start(prepared);
-      try {
-        const inputs = flight ? await tryFetchInputs(prepared, flight.deadline) : prepared;
-        // The folder of images is looked at before anything is paid for, and before the journal says that it may be.
-        await prepared.output.prepare();
-        await onReady();
-        flight ??= start(prepared);
-        const { deadline } = flight;
-        const call = { flight, payment, beforeHop, sending: options };
-        const came = 'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.operation, call);
-        const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
-        const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
-        // A signal that comes now ends nothing: what was paid for is written first.
-        const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
-        return await settleJob(job, reply, { ...bounds, since: startedAt, host });
-      } finally {
-        if (flight) flights.delete(flight);
-        flight?.deadline.end();
-        await payment?.cancel();
-        await prepared.close();
-      }
-    },
+    send: (job, call) => sendJob(job, call, sending),
     abort: (reason) => flights.forEach(({ deadline }) => deadline.abort(reason)),
     get inFlight() {
       return [...flights].filter(({ inFlight }) => inFlight).length;
     },
   };
+}
+
+async function sendJob(job: ReadyJob, { onReady, ...call }: SendCall, sending: Sending): Promise<JobOutcome> {
+  const { prepared, request } = job;
+  // Its time starts when its inputs are fetched, or when it is sent.
+  let flight = prepared.fetchInputs && startFlight(prepared, sending);
+  try {
+    const inputs = flight ? await tryFetchInputs(prepared, flight.deadline) : prepared;
+    // The folder of images is looked at before anything is paid for, and before the journal says that it may be.
+    await prepared.output.prepare();
+    await onReady();
+    flight ??= startFlight(prepared, sending);
+    const { deadline } = flight;
+    const came =
+      'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.operation, { flight, ...call, sending });
+    const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
+    const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
+    // A signal that comes now ends nothing: what was paid for is written first.
+    const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
+    return await settleJob(job, reply, { ...bounds, since: startedAt, host: sending.batch.host });
+  } finally {
+    if (flight) sending.flights.delete(flight);
+    flight?.deadline.end();
+    await call.payment?.cancel();
+    await prepared.close();
+  }
+}
+
+function startFlight({ settings }: PreparedJob, { batch: { host }, flights, startDeadline }: Sending): Flight {
+  const deadline = startDeadline(settings.timeoutMs.value);
+  const facts = { attempts: 1, isRecorded: false, mayBeBilled: false, inFlight: false };
+  const flight: Flight = { deadline, startedAt: host.elapsed(), ...facts };
+  flights.add(flight);
+  if (host.signal.aborted) deadline.abort(host.signal.reason);
+  return flight;
 }
 
 /** The request with the files of its URLs, or why they could not be fetched. */

@@ -101,24 +101,28 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
  * The jobs that are to be sent, each once, in the order of their file; those that wait for others are left for another time. Throws
  * GatewayError batch-locked if the file changed since it was checked.
  */
-export async function* jobsToSend({
-  jobs,
-  state,
-  plan,
-}: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
+export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
+  const { plan, state } = batch;
   const { index } = state;
-  const waiting = plan.parents.size > 0 ? listWaiting({ plan, state }) : new Set<number>();
+  const waiting = plan.parents.size > 0 ? listWaiting(batch) : new Set<number>();
   let left = -plan.ready.size - waiting.size;
-  // The file can be read more than once in a run.
-  for (let row = 0; row < index.size; row++) {
-    if (index.has(row, 'toSend')) left++;
-    index.mark(row, 'reread', false);
-  }
+  for (let row = 0; row < index.size; row++) if (index.has(row, 'toSend')) left++;
   for (const { job } of plan.ready.values()) {
     index.mark(index.find(job.id), 'toSend', false);
     yield job;
   }
-  if (left === 0) return;
+  if (left > 0) yield* rereadJobs(left, waiting, batch);
+}
+
+/** Jobs that were not kept ready, of which the file must still have as many. */
+async function* rereadJobs(
+  jobsLeft: number,
+  waiting: ReadonlySet<number>,
+  { jobs, state: { index } }: Pick<Batch, 'jobs' | 'state'>,
+): AsyncGenerator<Job, void> {
+  let left = jobsLeft;
+  // The file can be read more than once in a run.
+  for (let row = 0; row < index.size; row++) index.mark(row, 'reread', false);
   const throwChanged = (cause: unknown): never => {
     throw changedJobError(jobs.name, cause);
   };

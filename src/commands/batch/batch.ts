@@ -155,7 +155,7 @@ export async function runJobFile(
   }
   await results?.noteCut();
   if (shard) await noteEmptyShard(shard, batch);
-  if (stop !== 'signal') await arrange(batch, places);
+  if (stop !== 'signal' && mayBeUnordered(batch)) await arrange(batch, places);
   return finishBatch(batch, stop);
 }
 
@@ -196,7 +196,7 @@ async function runStreamCommand(
     throw error;
   }
   if (!hasFolder) return finishStream(batch, stop);
-  if (stop !== 'signal') await arrange(batch);
+  if (stop !== 'signal' && mayBeUnordered(batch)) await arrange(batch);
   const outcome = await finishBatch(batch, stop);
   // A line that is no job is in no folder.
   return outcome.error === undefined ? { ...outcome, ...(await finishStream(batch, stop)) } : outcome;
@@ -230,12 +230,13 @@ async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | unde
   });
 }
 
-/** Leaves one line for each job in results.jsonl, if there can be more, or their order is not that of the jobs. */
-async function arrange(
-  { context, flags, lock, outdir, plan, state }: EndedBatch,
-  places?: ResultPlaces,
-): Promise<void> {
-  if (!flags.ordered && plan.again === 0 && state.run === undefined) return;
+/** Whether results.jsonl can have several lines of a job, or is wanted in the order of the jobs. */
+function mayBeUnordered({ flags, plan, state }: EndedBatch): boolean {
+  return flags.ordered === true || plan.again > 0 || state.run !== undefined;
+}
+
+/** Leaves one line for each job in results.jsonl, with `--ordered` in the order of the jobs. */
+async function arrange({ context, flags, lock, outdir, state }: EndedBatch, places?: ResultPlaces): Promise<void> {
   lock.confirm();
   const sorting = context.ui.progress('sorting the results');
   try {

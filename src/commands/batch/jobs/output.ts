@@ -9,6 +9,7 @@ import type { ImageOutput, SavingContext } from '../../../cli/output/save-images
 import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
 import type { RecoveryInput } from '../../../cli/run/recovery.ts';
 import {
+  type Answer,
   listBlobs,
   createLateStore,
   mostImages,
@@ -21,7 +22,7 @@ import type { Cost, MeteredAnswer } from '../../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
 import { chooseHint } from '../../../advice.ts';
 import { fileWord } from '../../../images/naming.ts';
-import { isObject } from '../../../json.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import type { Settings } from '../../../settings/types.ts';
 import type { BatchFlags } from '../flags.ts';
 
@@ -52,109 +53,137 @@ function countAnswerCost(answer: MeteredAnswer, report: Report, settings: Settin
   return report.meter?.count(answer);
 }
 
+/** What is made of a job so far. */
+interface Making {
+  job: Job;
+  options: OutputOptions;
+  /** Absent once the reply is known to answer an earlier version of the job, but for the model. */
+  asked: { model: string; prompt?: string | undefined; vars?: JsonObject | undefined };
+  report: Report;
+  images: ImageOutput | undefined;
+}
+
 /** What is made of the reply of a job: images in the folder, a line of the results, a recovery file where neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
-  const { built, settings, warnings, atEnd, folder, flags, context } = options;
-  const { io, ui } = context;
-  const isImage = job.command.startsWith('image');
+  const { built, settings, warnings, folder, flags, context } = options;
+  const { vars } = job.values;
+  const asked = { model: built.model, prompt: built.prompt, vars: isObject(vars) ? vars : undefined };
   const report: Report = { ...emptyReport(job.command), job: job.id, warnings };
-  let { model, prompt } = built;
-  let vars = isObject(job.values['vars']) ? job.values['vars'] : undefined;
-  let images: ImageOutput | undefined;
-  const warn = async (text: string): Promise<void> => void warnings.push(ui.redact(text));
+  const making: Making = { job, options, asked, report, images: undefined };
   const store = createLateStore(async () => {
     const { createFileStore } = await import('../../../images/store.ts');
     return createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
   });
-  atEnd(() => store.discard());
-
-  function createRecovery({ request, answer, attempts, isRecorded }: JobReply, document?: object): RecoveryInput {
-    Object.assign(report, { result: answer?.result, attempts, ...(isRecorded && { fromCache: true }) });
-    const batch = options.isFolderless ? undefined : { folder: resolve(folder), request };
-    return { report, io, redaction: ui, batch, document };
-  }
-
+  options.atEnd(() => store.discard());
   return {
     store,
     mostImages: flags.maxImages ?? mostImages,
     async prepare() {
-      if (isImage) images = await planImages(job, { prompt, model }, { report, warn, ...options });
+      if (makesImages(job)) making.images = await planImages(making);
     },
     count: (answer) => countAnswerCost(answer, report, settings),
-    async accept(answer, { endOf, signal }) {
-      const { result } = answer;
-      if (isImage && result.images.length === 0) await fetchLinks(result, options, { signal, warn });
-      const blobs = listBlobs(result);
-      if (blobs.length > 0) images ??= await planImages(job, { prompt, model }, { report, warn, ...options });
-      await images?.save(blobs, result, endOf);
-      // An image that could not be written is saved for recovery, and ends the batch.
-      if (report.unsaved.failure !== undefined) throw report.unsaved.failure;
-      for (const warning of result.warnings) await warn(warning);
-      const { candidates = 1 } = job.values as { candidates?: number };
-      const { error, warning } = judgeAnswer(answer, toWanted(flags, isImage ? candidates : 0));
-      if (error) throw error;
-      if (warning) await warn(`${warning.message}; ${chooseHint(warning)}`);
-      if (built.check) report.answer = (await findSchemaAnswer(built.check, answer, signal)).value;
-      if (images?.mismatch) throw images.mismatch;
-    },
+    accept: (answer, bounds) => acceptAnswer(answer, bounds, making),
     get hasLost() {
       return report.unsaved.images.length > 0;
     },
-    async keep(failure, reply) {
-      const input = createRecovery(reply);
-      const { saveAfterBug, saveForRecovery } = await loadRecovery();
-      return isBug(failure) ? saveAfterBug(failure, input) : saveForRecovery(failure as GatewayError, input);
-    },
+    keep: (failure, reply) => keepReply(failure, reply, making),
     document(reply, error) {
-      createRecovery(reply);
+      reportReply(reply, making);
       const { durationMs, answer } = reply;
-      return Object.assign(resultDocument(report, { error, durationMs, redaction: ui }), {
+      const { model, prompt, vars: asGiven } = making.asked;
+      return Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
         ...(answer === undefined && { requestedModel: model, model }),
         name: job.name,
-        ...ui.clean({ vars, prompt }),
+        ...context.ui.clean({ vars: asGiven, prompt }),
       });
     },
-    async keepResult(failure, reply, document) {
-      const input = createRecovery(reply, document);
-      report.unsaved.text = (reply.answer?.result.text ?? '') !== '';
-      const isUnwritten = failure instanceof GatewayError && unwritten.has(failure.class);
-      const kept = isUnwritten ? await (await loadRecovery()).saveForRecovery(failure, input) : failure;
-      return { failure: kept, path: report.kept };
-    },
-    leaveEdits(submitted) {
-      [model, prompt, vars] = [submitted, undefined, undefined];
+    keepResult: (failure, reply, document) => keepResult(failure, reply, document, making),
+    leaveEdits(model) {
+      making.asked = { model };
       const what = 'the job was edited since it was submitted: this answers what was submitted';
       warnings.push(`${what}, and --accept-changes sends the new version`);
     },
   };
 }
 
+function makesImages({ command }: Job): boolean {
+  return command.startsWith('image');
+}
+
+async function addWarning(text: string, { warnings, context: { ui } }: OutputOptions): Promise<void> {
+  warnings.push(ui.redact(text));
+}
+
+/** Publishes the images of an answer, and holds it against what is wanted of it. */
+async function acceptAnswer(
+  answer: Answer,
+  { endOf, signal }: Parameters<JobOutput['accept']>[1],
+  making: Making,
+): Promise<void> {
+  const { job, options, report } = making;
+  const { built, flags } = options;
+  const { result } = answer;
+  if (makesImages(job) && result.images.length === 0) await fetchLinks(result, options, signal);
+  const blobs = listBlobs(result);
+  if (blobs.length > 0) making.images ??= await planImages(making);
+  await making.images?.save(blobs, result, endOf);
+  // An image that could not be written is saved for recovery, and ends the batch.
+  if (report.unsaved.failure !== undefined) throw report.unsaved.failure;
+  for (const warning of result.warnings) await addWarning(warning, options);
+  const { candidates = 1 } = job.values as { candidates?: number };
+  const { error, warning } = judgeAnswer(answer, toWanted(flags, makesImages(job) ? candidates : 0));
+  if (error) throw error;
+  if (warning) await addWarning(`${warning.message}; ${chooseHint(warning)}`, options);
+  if (built.check) report.answer = (await findSchemaAnswer(built.check, answer, signal)).value;
+  if (making.images?.mismatch) throw making.images.mismatch;
+}
+
+function reportReply({ answer, attempts, isRecorded }: JobReply, { report }: Making): void {
+  Object.assign(report, { result: answer?.result, attempts, ...(isRecorded && { fromCache: true }) });
+}
+
+function createRecovery(reply: JobReply, making: Making, document?: object): RecoveryInput {
+  reportReply(reply, making);
+  const { folder, isFolderless, context } = making.options;
+  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.request };
+  return { report: making.report, io: context.io, redaction: context.ui, batch, document };
+}
+
+async function keepReply(failure: unknown, reply: JobReply, making: Making): Promise<GatewayError> {
+  const input = createRecovery(reply, making);
+  const { saveAfterBug, saveForRecovery } = await loadRecovery();
+  return isBug(failure) ? saveAfterBug(failure, input) : saveForRecovery(failure as GatewayError, input);
+}
+
+async function keepResult(
+  failure: unknown,
+  reply: JobReply,
+  document: object,
+  making: Making,
+): ReturnType<JobOutput['keepResult']> {
+  const { report } = making;
+  const input = createRecovery(reply, making, document);
+  report.unsaved.text = (reply.answer?.result.text ?? '') !== '';
+  const isUnwritten = failure instanceof GatewayError && unwritten.has(failure.class);
+  const kept = isUnwritten ? await (await loadRecovery()).saveForRecovery(failure, input) : failure;
+  return { failure: kept, path: report.kept };
+}
+
 /** Plans where images go: to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
-async function planImages(
-  job: Job,
-  made: { prompt: string | undefined; model: string },
-  {
-    built: { size },
-    flags,
-    folder,
-    context: { io, ui },
-    ...saving
-  }: OutputOptions & Pick<SavingContext, 'report'> & Pick<SavingContext['ui'], 'warn'>,
-): Promise<ImageOutput> {
+async function planImages({ job, options, asked: { model, prompt }, report }: Making): Promise<ImageOutput> {
+  const { atEnd, built, context, flags, folder } = options;
   const { strict = false, maxImages = mostImages } = flags;
   const { aspect } = job.values as { aspect?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
+  const saving: SavingContext = {
+    io: { cwd: folder, now: () => context.io.now() },
+    ui: { warn: (text) => addWarning(text, options), clean: (value) => context.ui.clean(value) },
+    report,
+    atEnd,
+  };
   try {
     const { planImageFiles } = await import('../../../cli/output/save-images.ts');
-    return await planImageFiles(
-      { output, aspect, size, strict, maxImages, ...made },
-      {
-        io: { cwd: folder, now: () => io.now() },
-        ui: { warn: saving.warn, clean: (value) => ui.clean(value) },
-        report: saving.report,
-        atEnd: saving.atEnd,
-      },
-    );
+    return await planImageFiles({ output, aspect, size: built.size, strict, maxImages, prompt, model }, saving);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new GatewayError('not-written', error.message, { ...error.details, cause: error });
@@ -162,11 +191,9 @@ async function planImages(
 }
 
 /** Fetches the pictures that a result only links to. */
-async function fetchLinks(
-  result: Result,
-  { flags, context, settings, atEnd }: OutputOptions,
-  { signal, warn }: { signal: AbortSignal; warn: (text: string) => Promise<void> },
-): Promise<void> {
+async function fetchLinks(result: Result, options: OutputOptions, signal: AbortSignal): Promise<void> {
+  const { flags, context, settings, atEnd } = options;
+  const warn = (text: string): Promise<void> => addWarning(text, options);
   const { openLinkedFetcher } = await import('../../../cli/run/linked-pictures.ts');
   const deadline = startDeadline(settings.timeoutMs.value, signal);
   try {

@@ -152,12 +152,12 @@ export interface JobRecord extends JobEnd {
   bound?: Bound | undefined;
 }
 
-/** A job has another place in its file, another id or other variables from here on, and its request is the same. */
+/** A job has another place in its file, another id, other variables or another basis from here on, and its request is the same. */
 export interface MovedRecord {
   type: 'moved';
   id: string;
   to?: string | undefined;
-  /** Where its variables were edited: what its request is built from now; empty if that is not known. */
+  /** What its request and its variables are built from now, where these were edited or the journal did not say; empty if that is not known. */
   basis?: string | undefined;
   /** Its number in the file, if its id there is one. */
   number?: number | undefined;

@@ -33,6 +33,58 @@ test('builds the requests of a folder whose journal does not say what they were 
   expect(server.bodies).toHaveLength(2);
 });
 
+test('writes down once what the rows of such a folder, or of one that another version wrote, are built from', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  const jobs = [
+    { id: 'a', prompt: 'one', vars: { note: 'x' } },
+    { id: 'b', prompt: 'two' },
+  ];
+  folder.jobs(...jobs);
+  await batch();
+  const first = folder.lines('journal.jsonl').filter(({ type }) => type === 'done');
+  for (const basis of [undefined, '0123456789abcdef']) {
+    editJournal(folder, (record) => ({ ...record, basis }));
+    await batch(['--dry-run']);
+    expect(folder.read('out/journal.jsonl')).not.toContain('"moved"');
+    await batch();
+    const written = folder.lines('journal.jsonl').filter(({ type }) => type === 'moved');
+    expect(written.map(({ id, basis: now }) => [id, now])).toEqual(
+      first.toSorted((a, b) => String(a.id).localeCompare(String(b.id))).map(({ id, basis: now }) => [id, now]),
+    );
+    const { length } = folder.lines('journal.jsonl');
+    await batch();
+    expect(folder.lines('journal.jsonl')).toHaveLength(length + 1);
+    folder.writeLines(
+      'out/journal.jsonl',
+      folder.lines('journal.jsonl').filter(({ type }) => type !== 'moved'),
+    );
+  }
+  expect(server.bodies).toHaveLength(2);
+});
+
+test('what it writes down so hides no edit: neither of a request nor of a variable', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  const write = (prompt: string, note: string): void => folder.jobs({ id: 'a', prompt, vars: { note } });
+  write('one', 'x');
+  await batch();
+  editJournal(folder, (record) => ({ ...record, basis: undefined }));
+  write('one', 'y');
+  expect((await batch()).stderr).toContain('new variables of 1 job');
+  editJournal(folder, (record) => ({ ...record, basis: undefined }));
+  await batch();
+  write('one', 'z');
+  expect((await batch()).stderr).toContain('new variables of 1 job');
+  write('two', 'z');
+  expect((await batch()).stderr).toContain('1 job was edited since an earlier run sent it: a');
+  expect(server.bodies).toHaveLength(1);
+});
+
 const files: [name: string, job: object, before: string, after: string][] = [
   ['s.json', { prompt: 'p', schema: 's.json' }, '{"type":"object"}', '{"type":"array"}'],
   ['v.json', { prompt: 'to {{city}}', vars: 'v.json' }, '{"city":"Rome"}', '{"city":"Oslo"}'],

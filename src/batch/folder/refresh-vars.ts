@@ -16,8 +16,10 @@ const groupSize = 1000;
 
 /**
  * Gives the results of earlier runs the variables that their jobs have now: a column that no text uses can be added or edited
- * without another request, and reports show it. The plan gets what the journal is to say of them. Returns their number. Throws
- * GatewayError not-written or batch-locked.
+ * without another request, and reports show it. The plan gets what the journal is to say of them. Where the variables are those of
+ * the result, and the request is that of the journal, this says there from now on what both are built from: a folder of another
+ * version is built once, and not by each run. Returns the number of results that got others. Throws GatewayError not-written or
+ * batch-locked.
  */
 export async function refreshVars(
   { jobs, state, plan, outdir, lock, host }: Batch,
@@ -26,7 +28,16 @@ export async function refreshVars(
   const { index } = state;
   const results = await openResults(outdir, index, places);
   let file: SyncedFile | undefined;
+  let journal: SyncedFile | undefined;
   let [count, written] = [0, 0];
+  let bases: string[] = [];
+  const writeBases = async (): Promise<void> => {
+    if (bases.length === 0) return;
+    lock.confirm();
+    journal ??= await SyncedFile.open(join(outdir, batchFiles.journal));
+    journal.append(bases.join('\n'));
+    bases = [];
+  };
   try {
     for await (const job of jobs.read(() => undefined)) {
       host.signal.throwIfAborted();
@@ -36,10 +47,16 @@ export async function refreshVars(
       const document = await results.read(row);
       if (document === undefined) continue;
       const now = withVars(document, job, host.redaction);
-      if (now['id'] === document['id'] && JSON.stringify(now['vars']) === JSON.stringify(document['vars'])) continue;
-      if (now['id'] === document['id']) {
+      const isSameId = now['id'] === document['id'];
+      const move = { type: 'moved', id: job.id, line: job.line, basis: index.basisOf(row) ?? '' } as const;
+      if (isSameId && JSON.stringify(now['vars']) === JSON.stringify(document['vars'])) {
+        if (index.has(row, 'newBasis')) bases.push(JSON.stringify({ ...move, at: host.now() }));
+        if (bases.length === groupSize) await writeBases();
+        continue;
+      }
+      if (isSameId) {
         count++;
-        plan.moves.push({ type: 'moved', id: job.id, line: job.line, basis: index.basisOf(row) ?? '' });
+        plan.moves.push(move);
       }
       if (file === undefined) await lock.confirm();
       file ??= await SyncedFile.open(join(outdir, batchFiles.results));
@@ -47,9 +64,11 @@ export async function refreshVars(
       if (++written % groupSize === 0) await file.sync();
     }
     await file?.sync();
+    await writeBases();
   } finally {
     await results.close();
     await file?.close();
+    await journal?.close();
   }
   return count;
 }

@@ -10,7 +10,8 @@ import { grown, IdTable } from './id-table.ts';
  * `inFile`: the job file has this id. `toSend`: this run sends it. `reread`: its line was read a second time, to be sent.
  * `incomplete`: a limit cut its answer, or the reply does not say that it is whole; of jobs that are done. `atService`: a batch of
  * the service holds it; its state is the one before that. `removed`: the last run did not find it in its file any more. `asBuilt`: its
- * request and its variables are built from the same as before.
+ * request and its variables are built from the same as before. `newBasis`: its request is the same as before, and the journal does
+ * not say what it is built from.
  */
 const marks = {
   inFile: 8,
@@ -20,6 +21,7 @@ const marks = {
   atService: 128,
   removed: 256,
   asBuilt: 512,
+  newBasis: 1024,
 } as const;
 
 type Mark = keyof typeof marks;

@@ -50,6 +50,10 @@ export async function judgeJob(
   const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
   const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning));
   const decision = decideOn(row, request, planning, { isRedone, isStale, isHeld });
+  if (isSame && basis !== undefined && !index.hasBasis(row, basis)) {
+    index.mark(row, 'newBasis');
+    plan.hasNewBasis = true;
+  }
   if (isSame) index.setBasis(row, basis);
   if (edited && decision !== 'run') plan.leftEdited.add(row);
   // A limit leaves it: it is not among those whose changes have to be accepted.

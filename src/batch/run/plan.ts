@@ -30,6 +30,8 @@ export interface BatchPlan {
   /** Jobs of the journal that have another place in the file now, or another id; and how many have another number. */
   moves: Omit<MovedRecord, 'at'>[];
   moved: number;
+  /** The journal does not say of some job what it is built from, or says what another version built. */
+  hasNewBasis: boolean;
   /** The ids of the jobs whose results a job uses, by its id. */
   parents: Map<string, string[]>;
   /** A sum over all ids of the file. */
@@ -68,6 +70,7 @@ export function emptyPlan(origin: string): BatchPlan {
     removed: [],
     moves: [],
     moved: 0,
+    hasNewBasis: false,
     parents: new Map(),
     list: '',
     origin,

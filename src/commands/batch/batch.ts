@@ -148,7 +148,8 @@ export async function runJobFile(
   if (state.run) await noteResume(batch);
   let stop: Stop | undefined;
   try {
-    if (places && ((facts.hasVars && facts.hasBuilt) || plan.moves.length > 0)) await updateVars(batch, places);
+    const isCompared = (facts.hasVars && facts.hasBuilt) || plan.moves.length > 0 || plan.hasNewBasis;
+    if (places && isCompared) await updateVars(batch, places);
     stop = await send(batch, hooks);
   } catch (error) {
     return failBatch(batch, error);

@@ -278,14 +278,25 @@ function requireKeys(keyless: readonly PartialSettings[], context: Context): Fet
   };
 }
 
+/** A gateway as far as it says how to connect. */
+type Reached = Parameters<typeof connectionOptions>[0] & Pick<PartialSettings, 'baseUrl'>;
+
 /** Connections to each gateway, by its own proxy and its own certificates. */
 export async function openOwnConnections(
-  gateways: readonly (Parameters<typeof connectionOptions>[0] & Pick<PartialSettings, 'baseUrl'>)[],
+  gateways: readonly Reached[],
   flags: Parameters<typeof connectionOptions>[1],
   context: Context,
 ): Promise<Connection> {
   const [only, ...others] = gateways;
-  if (only && others.length === 0) return openConnection(await connectionOptions(only, flags, context));
+  if (only === undefined || others.length > 0) return openSeveralConnections(gateways, flags, context);
+  return openConnection(await connectionOptions(only, flags, context));
+}
+
+async function openSeveralConnections(
+  gateways: readonly Reached[],
+  flags: Parameters<typeof connectionOptions>[1],
+  context: Context,
+): Promise<Connection> {
   const ways = new Map(gateways.map((settings) => [getGatewayOrigin(settings), settings]));
   for (const { proxy, systemCa, baseUrl } of gateways) {
     const way = ways.get(getGatewayOrigin({ baseUrl }));

@@ -54,7 +54,7 @@ export interface TurnOutcome {
 
 /** Sends a request and prints the answer; while the model calls tools, runs them and sends again. The report is kept up to date. */
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
-  const { context, tools, limit, deadline, flags } = setup;
+  const { context, tools, limit, flags } = setup;
   const { report } = context;
   const { model, fallback } = request;
   // A limit holds for models whose price is known: no other one takes the place of a default.
@@ -92,7 +92,6 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
       const isPaid = wasPaid && error instanceof GatewayError;
       throw isPaid ? error.withDetails({ sent: 'yes', billed: 'yes', retryable: false }) : error;
     });
-    const { text, stopReason } = answer.result;
     answers.push(answer);
     sent += answer.result.requests ?? 1;
     report.result = addUp(answers);
@@ -104,18 +103,27 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     const hasOutputFailed = context.io.stdout.failure !== undefined || report.unsaved.failure !== undefined;
     if (answer.error || hasOutputFailed || !tools?.canRun(answer.result, calls)) return endWith(answer.error);
     if (sent >= maxTurns) return endWith(tooManyTurns(sent));
-    // stdout gets the JSON of the last answer alone.
-    if (setup.isHeld) await context.ui.think(text === '' ? '' : `${text}\n`);
-    const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
-      throw deadline.explain(error, 'reading');
-    });
-    (report.turns ??= []).push({ text, stopReason, toolCalls: run });
-    const results = resultsTurn(run);
+    const results = await runCalls(calls, answer.result, { ...setup, tools });
     const shown = await openPictures([said], choosePictures(asked, context));
     const body = asked.format.append(asked.post.body, [...shown, results], asked.quirks);
     post = { ...asked.post, body, inFormat: undefined };
     turns.push(results);
   }
+}
+
+/** Runs the tools that an answer calls. Returns the turn of their results. */
+async function runCalls(
+  calls: ReturnType<typeof listCalls>,
+  { text, stopReason }: Result,
+  { context: { ui, report }, tools, isHeld, deadline }: TurnSetup & { tools: ToolCommands },
+): Promise<Turn> {
+  // stdout gets the JSON of the last answer alone.
+  if (isHeld) await ui.think(text === '' ? '' : `${text}\n`);
+  const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
+    throw deadline.explain(error, 'reading');
+  });
+  (report.turns ??= []).push({ text, stopReason, toolCalls: run });
+  return resultsTurn(run);
 }
 
 /** The request in the format in which the service wanted it, which is the one for those that follow. */

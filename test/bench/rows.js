@@ -191,6 +191,23 @@ function endedRows(side, what) {
 }
 
 /** @type {Row} */
+const endedMemory = {
+  id: 'ended-peak',
+  what: 'the greatest of the three on 1,000,000 jobs, peak memory',
+  against: '-',
+  unit: 'MiB',
+  raw: 'MiB',
+  atMost: () => 200,
+  needs: ['ended-1000000'],
+  read: (medians) => {
+    const sides = ['status', 'export', 'product'];
+    const peaks = sides.map((side) => pick(medians, 'ended-1000000', side, 'peakMiB'));
+    const value = Math.max(...peaks);
+    return { value, product: value, rival: Number.NaN, also: peaks.map((peak) => peak.toFixed(0)).join(', ') };
+  },
+};
+
+/** @type {Row} */
 const longBatch = {
   id: 'batch-20000',
   what: 'batch of 20,000',
@@ -372,6 +389,7 @@ export const rows = [
   endedRows('status', '`batch status`'),
   endedRows('export', '`batch export`'),
   endedRows('product', 'the same `batch` again'),
+  endedMemory,
   ...['whole', 'streamed'].map((kind) =>
     atEachSize({
       id: `serve-${kind}`,

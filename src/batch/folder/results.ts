@@ -36,7 +36,7 @@ export interface ResultPlaces {
 }
 
 /**
- * Finds the last result of each job. With `places`, what was added to the file since these were found. `see` gets
+ * Finds the last result of each job. With `places`, which are of no use after that, what was added to the file since these were found. `see` gets
  * each result of a job as it was sent last.
  */
 export async function locateResults(
@@ -48,9 +48,10 @@ export async function locateResults(
   }: { places?: ResultPlaces | undefined; see?: (row: number, result: ResultLine, offset: number) => void } = {},
 ): Promise<ResultPlaces> {
   const found = { end: 0, unreadable: 0, unknownJobs: 0, unassignedRanges: [], ...places, torn: false };
-  const offsets = new Float64Array(index.size).fill(-1);
-  const bytes = new Uint32Array(index.size);
-  if (places) {
+  const isFull = places?.offsets.length === index.size;
+  const offsets = isFull ? places.offsets : new Float64Array(index.size).fill(-1);
+  const bytes = isFull ? places.bytes : new Uint32Array(index.size);
+  if (places && !isFull) {
     offsets.set(places.offsets);
     bytes.set(places.bytes);
   }
@@ -266,7 +267,7 @@ export function idsWithoutResult(index: JobIndex, { offsets }: ResultPlaces): st
 }
 
 function rowsInOrder(index: JobIndex, { offsets }: ResultPlaces, ordered: boolean): Uint32Array {
-  const rows = Uint32Array.from(offsets.keys()).filter((row) => (offsets[row] as number) >= 0);
+  const rows = listRows(index, (row) => (offsets[row] as number) >= 0);
   const byOffset = (a: number, b: number): number => (offsets[a] as number) - (offsets[b] as number);
   const getPlace = (row: number): number => (index.has(row, 'inFile') ? index.placeOf(row) : 2 ** 32);
   return sorted(rows, ordered ? (a, b) => getPlace(a) - getPlace(b) || byOffset(a, b) : byOffset);
@@ -278,9 +279,17 @@ function sorted(rows: Uint32Array, compare: (a: number, b: number) => number): U
   return isSorted ? rows : rows.sort(compare);
 }
 
-/** The jobs of a folder in the order of their file. */
-export function listReportRows(index: JobIndex): Uint32Array {
-  const rows = Uint32Array.from({ length: index.size }, (_, row) => row);
+/** The rows for which something holds, in their order: `filter` would make a list of a million numbers first. */
+function listRows(index: JobIndex, isWanted: (row: number) => boolean): Uint32Array {
+  const rows = new Uint32Array(index.size);
+  let count = 0;
+  for (let row = 0; row < index.size; row++) if (isWanted(row)) rows[count++] = row;
+  return rows.subarray(0, count);
+}
+
+/** The jobs of a folder in the order of their file; with `all` those that it has no more. */
+export function listReportRows(index: JobIndex, all: boolean): Uint32Array {
+  const rows = listRows(index, (row) => all || !index.has(row, 'removed'));
   return sorted(rows, (a, b) => index.placeOf(a) - index.placeOf(b) || a - b);
 }
 

@@ -113,9 +113,7 @@ export function* listFolderRows(
   folders: readonly Pick<BatchFolder, 'state'>[],
   { all = false }: { all?: boolean | undefined },
 ): Generator<{ at: number; row: number }, void> {
-  const orders = folders.map(({ state: { index } }) =>
-    listReportRows(index).filter((row) => all || !index.has(row, 'removed')),
-  );
+  const orders = folders.map(({ state: { index } }) => listReportRows(index, all));
   const next = new Uint32Array(orders.length);
   for (;;) {
     let found: { at: number; row: number; place: number } | undefined;

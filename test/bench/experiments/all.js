@@ -44,6 +44,7 @@ export const experiments = {
   'ended-1000': ended(1000),
   'ended-10000': ended(10_000),
   'ended-100000': ended(100_000),
+  'ended-1000000': { ...ended(1_000_000), rounds: 1 },
   'whole-1000': loaded(1000, 'whole'),
   'whole-4000': loaded(4000, 'whole'),
   'whole-16000': loaded(16_000, 'whole'),

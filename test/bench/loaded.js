@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 
 const [, , count = '', kind = '', program = '', ...words] = process.argv;
 const connections = 64;
-const warmUp = 4000;
+const warmUp = 12_000;
 
 const prompt = 'three names for a lighthouse cat';
 const messages = [{ role: 'user', content: prompt }];

@@ -174,7 +174,7 @@ function fileWriter(fd: number): Write {
 /** Pipes, sockets and terminals. The callback is the back-pressure: it is called when the reader has room. */
 function streamWriter(stream: () => WriteStream): Write {
   let known: WriteStream | undefined;
-  return (chunk) => {
+  return async (chunk) => {
     if (known === undefined) {
       known = stream();
       // The callback of the write gets the error; without a listener, it would also end the process.

@@ -60,6 +60,15 @@ test('text that cannot be written to stderr is dropped quietly', async () => {
   expect(tried).toEqual(['a', 'b']);
 });
 
+test('an output whose stream cannot be opened is one that cannot be written', async () => {
+  const stream = (): WriteStream => {
+    throw Object.assign(new Error('open EIO'), { code: 'EIO' });
+  };
+  const at = { fd: 1, stats: undefined, isTTY: false, stream } as const;
+  await expect(createStdout(at).write('a')).rejects.toMatchObject({ class: 'not-written' });
+  await expect(createStderr(at).write('a')).resolves.toBeUndefined();
+});
+
 test.each([
   ['a file', { stats: statSync(import.meta.filename) }, true],
   ['a device that is no terminal', { stats: statSync('/dev/null') }, true],

@@ -213,7 +213,7 @@ export function answerTexts({ candidates }: Pick<Result, 'candidates'>, json?: s
   return texts.filter((text) => text !== '');
 }
 
-/** The texts for a file or a pipe, each with a newline at its end and a line `---` between them. */
+/** The texts as they are, each with a newline at its end and a line `---` between them. */
 export function joinTexts(texts: readonly string[]): string {
   return texts.map((text) => (text.endsWith('\n') ? text : `${text}\n`)).join('---\n');
 }

@@ -68,7 +68,7 @@ async function runChat(
   };
   const turned = await askTurn(request, asking);
   const held = check && (await holdToSchema(check, turned.answer, begun));
-  if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: held?.json, context });
+  if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: held.json, context });
   await finishText(turned.answer, { plan, held }, begun);
   if (!session || !resumed?.file) return undefined;
   const turn = await session.storableTurns(turned, request, context);

@@ -130,7 +130,7 @@ async function askAndSave(
   const turned = await askTurn(request, setup);
   const textFlags = { ...flags, code: undefined };
   const held = check && (await holdToSchema(check, turned.answer, { flags: textFlags, deadline }));
-  if (held) await printText(turned.answer.result, { isMarkdown, json: held?.json, context });
+  if (held) await printText(turned.answer.result, { isMarkdown, json: held.json, context });
   await checkAnswer(turned.answer, toWanted(textFlags), context);
   if (held && 'error' in held) throw held.error;
   const turn = await storableTurns(turned, request, context);

@@ -209,4 +209,19 @@ describe('a handler of another kind', () => {
     await gateway.close();
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   });
+
+  it('logs a caller that leaves in the middle of a long reply', async () => {
+    let write: (entry: LogEntry) => void = () => {};
+    const logged = new Promise<LogEntry>((resolve) => (write = resolve));
+    const handler: Handler = async ({ readBody }) => {
+      await readBody();
+      return { status: 200, headers: {}, body: 'x'.repeat(2 ** 26) };
+    };
+    const gateway = await startGateway({ handler, log: (entry) => write(entry) });
+    const socket = await openPost({ port: gateway.port, key });
+    await once(socket, 'readable');
+    socket.destroy();
+    expect(await logged).toMatchObject({ status: 200, note: 'the caller left' });
+    await gateway.close(0);
+  });
 });

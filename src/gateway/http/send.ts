@@ -7,6 +7,9 @@ const resetDelayMs = 50;
 const lingerBytes = 16 * 2 ** 20;
 const lingerMs = 2000;
 
+/** A longer body is waited for: its caller may leave before it has all. */
+const longBody = 64 * 1024;
+
 /**
  * Writes a reply, with back-pressure, to its ending. Returns the body bytes written; throws only what the body throws,
  * and stops quietly when the caller has left.
@@ -17,19 +20,20 @@ export async function sendReply(
   reply: GatewayReply,
 ): Promise<number> {
   if (reply.head === false) return (endAbruptly(response, reply), 0);
+  const { body, ending = 'end' } = reply;
   const headers: Record<string, string | number> = {
     ...fixedHeaders,
-    ...(typeof reply.body === 'string' && { 'content-length': Buffer.byteLength(reply.body) }),
+    ...(typeof body === 'string' && { 'content-length': Buffer.byteLength(body) }),
     ...reply.headers,
   };
   response.writeHead(reply.status, headers);
-  if (typeof reply.body === 'string' && request.complete && (reply.ending ?? 'end') === 'end') {
+  if (typeof body === 'string' && body.length < longBody && request.complete && ending === 'end') {
     // Head, body and end leave in one write.
-    response.end(reply.body);
-    return Buffer.byteLength(reply.body);
+    response.end(body);
+    return Buffer.byteLength(body);
   }
-  const written = await writeReplyBody(response, reply.body, Number(headers['content-length']));
-  if (reply.ending !== undefined && reply.ending !== 'end') {
+  const written = await writeReplyBody(response, body, Number(headers['content-length']));
+  if (ending !== 'end') {
     await handOver(response);
     endAbruptly(response, reply);
     return written;

@@ -190,10 +190,14 @@ async function announce(
 }
 
 /** Writes the lines of one turn of the event loop together: by itself, each would take as long as a part of its request. */
-function createLog({ ui }: Context): (entry: LogEntry) => void {
+function createLog({ ui, atEnd }: Context): (entry: LogEntry) => void {
   const lines: string[] = [];
+  const write = async (): Promise<void> => {
+    if (lines.length > 0) await ui.note(...lines.splice(0));
+  };
+  atEnd(write);
   return (entry) => {
-    if (lines.push(logLine(entry)) === 1) setImmediate(() => void ui.note(...lines.splice(0)));
+    if (lines.push(logLine(entry)) === 1) setImmediate(() => void write());
   };
 }
 

@@ -20,20 +20,21 @@ export async function sendReply(
   reply: GatewayReply,
 ): Promise<number> {
   if (reply.head === false) return (endAbruptly(response, reply), 0);
-  const { body, ending = 'end' } = reply;
+  const { body } = reply;
   const headers: Record<string, string | number> = {
     ...fixedHeaders,
     ...(typeof body === 'string' && { 'content-length': Buffer.byteLength(body) }),
     ...reply.headers,
   };
   response.writeHead(reply.status, headers);
-  if (typeof body === 'string' && body.length < longBody && request.complete && ending === 'end') {
+  if (typeof body === 'string' && body.length < longBody && request.complete && reply.ending === undefined) {
     // Head, body and end leave in one write.
     response.end(body);
     return Buffer.byteLength(body);
   }
   const written = await writeReplyBody(response, body, Number(headers['content-length']));
-  if (ending !== 'end') {
+  // How it ends can be known only now.
+  if (reply.ending !== undefined && reply.ending !== 'end') {
     await handOver(response);
     endAbruptly(response, reply);
     return written;

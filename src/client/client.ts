@@ -25,23 +25,23 @@ export function createClient(options: ClientOptions): Client {
   const sending = { endpoint, fetch, options };
   const chooseDeadline = ({ deadline, timeoutMs = options.timeoutMs, signal }: SendOptions): Deadline =>
     deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
-  const start = (request: AnyRequest, call: CallOptions = {}, chosen: Partial<ClientCall> = {}): ClientCall => {
+  const toCall = (request: AnyRequest, call: CallOptions = {}, chosen: Partial<ClientCall> = {}): ClientCall => {
     return { client, options, endpoint, request, call, use: 'text', stream: false, ...chosen };
   };
   const client: Client = {
-    generate: (request, call) => reply(start(request, call)),
-    stream: (request, call) => stream(start(request, call)),
-    generateContent: (request, call) => reply(start(request, call, { format: 'content' })),
-    streamContent: (request, call) => stream(start(request, call, { format: 'content' })),
+    generate: (request, call) => reply(toCall(request, call)),
+    stream: (request, call) => stream(toCall(request, call)),
+    generateContent: (request, call) => reply(toCall(request, call, { format: 'content' })),
+    streamContent: (request, call) => stream(toCall(request, call, { format: 'content' })),
     generateImages: (async (request: AnyRequest, call?: CallOptions & { folder?: string }) => {
       const use = request.media?.length ? 'edit' : 'image';
-      return reply(start(request, call, { use, stream: undefined }), call?.folder);
+      return reply(toCall(request, call, { use, stream: undefined }), call?.folder);
     }) as Client['generateImages'],
-    messages: (request, call) => reply(start(request, call, { use: 'chat', format: 'messages', stream: undefined })),
-    streamMessages: (request, call) => stream(start(request, call, { use: 'chat', format: 'messages' })),
+    messages: (request, call) => reply(toCall(request, call, { use: 'chat', format: 'messages', stream: undefined })),
+    streamMessages: (request, call) => stream(toCall(request, call, { use: 'chat', format: 'messages' })),
     async prepare(request, { use = 'text', format, stream: isStreamed = false, ...call } = {}) {
       const { prepareForCaller } = await import('./call.ts');
-      return prepareForCaller(start(request, call, { use, format, stream: isStreamed }), chooseDeadline(call));
+      return prepareForCaller(toCall(request, call, { use, format, stream: isStreamed }), chooseDeadline(call));
     },
     ask(request, call = {}) {
       const deadline = chooseDeadline(call);

@@ -32,18 +32,19 @@ export type AskOne = (
 
 /**
  * Asks for the rest of an answer that the service ended in the middle: the next request goes on with it, and readers see one answer.
- * What came stays where such a request fails: the answer is returned then with an error that says so.
+ * What came stays where such a request fails: the answer is returned then with an error that says so. `sent`: the first request, to the
+ * model that answered it.
  */
 export async function* askRest(
   first: Performed,
-  { request, asked }: Record<'request' | 'asked', PreparedRequest>,
+  { request, sent }: Record<'request' | 'sent', PreparedRequest>,
   askOne: AskOne,
   { maxTurns = defaultMaxTurns, beforeHop, onSent, beforeRead, held }: AskOptions & { held: StreamDelta[] },
 ): AsyncGenerator<StreamDelta[], Performed> {
   const came = [first];
   let shown = 0;
   let token: string | undefined;
-  let model = asked;
+  let asked = sent;
   for (;;) {
     const { unfinished } = came.at(-1) as Performed;
     const isStuck = token !== undefined && unfinished?.token === token;
@@ -55,13 +56,13 @@ export async function* askRest(
     try {
       await beforeHop?.(next, came);
       const before = came.reduce((sum, { attempts }) => sum + attempts, 0);
-      const paid: PaidRequest = { request: goOnWith(model, next), payment: undefined };
+      const paid: PaidRequest = { request: goOnWith(asked, next), payment: undefined };
       const deltas = askOne(paid, {
         onSent: onSent && ((attempts) => onSent(before + attempts)),
         beforeRead: beforeRead && ((answered) => beforeRead({ ...answered, attempts: before + answered.attempts })),
       });
       came.push(yield* readHop(deltas, shown));
-      model = paid.request;
+      asked = paid.request;
     } catch (error) {
       if (!(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
       return joinHops(came, error);

@@ -43,19 +43,19 @@ async function sendOtherwise(
 /** Sends a request at full price for which the flex lane stays too busy. Throws what it failed with where that may not be. */
 async function sendLive(
   error: unknown,
-  failed: AnyApiRequest,
+  given: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
   sending: LaneSending,
 ): Promise<Answered> {
   const { onLaneFallback } = sending.options;
-  const given = onLaneFallback && withoutTier(failed);
-  if (given === undefined || !isBusy(error) || own.deadline.signal.aborted) throw error;
+  const live = onLaneFallback && withoutTier(given);
+  if (live === undefined || !isBusy(error) || own.deadline.signal.aborted) throw error;
   const { attempts = 0 } = error.details;
   onLaneFallback?.(error);
   own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error });
-  const request = await toTaughtRequest(given, sending.endpoint.lessons);
+  const request = await toTaughtRequest(live, sending.endpoint.lessons);
   return sendAfter(error, request, own, sending).catch((thrown: unknown) => {
-    if (thrown instanceof GatewayError) return sendCorrected({ given, request, error: thrown }, own, sending);
+    if (thrown instanceof GatewayError) return sendCorrected({ given: live, request, error: thrown }, own, sending);
     throw thrown;
   });
 }

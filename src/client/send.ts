@@ -88,7 +88,7 @@ export async function* perform(
   const answer = yield* performOne(paid, client, own);
   if (answer.unfinished) {
     const askOne: AskOne = (next, changed) => performOne(next, client, { ...own, ...changed });
-    return yield* askRest(answer, { request, asked: paid.request }, askOne, own);
+    return yield* askRest(answer, { request, sent: paid.request }, askOne, own);
   }
   if (held.length > 0) yield held;
   return answer;

@@ -123,13 +123,8 @@ function watchCaller(response: ServerResponse): { isGone: boolean; left: AbortCo
 }
 
 /** The note in the log, beside the status. */
-function chooseNote(
-  { ending = 'end', note }: GatewayReply,
-  failure: string | undefined,
-  isGone: boolean,
-): string | undefined {
-  const end = ending === 'end' ? undefined : ending;
-  const own = failure ?? end ?? (isGone ? callerLeft : undefined);
+function chooseNote({ ending, note }: GatewayReply, failure: string | undefined, isGone: boolean): string | undefined {
+  const own = failure ?? ending ?? (isGone ? callerLeft : undefined);
   return note === undefined || own === undefined ? (note ?? own) : `${note}; ${own}`;
 }
 

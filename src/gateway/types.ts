@@ -50,8 +50,8 @@ export interface GatewayReply {
   body: string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
   /** Bytes of a body whose pieces take their time. */
   length?: number | undefined;
-  /** How the connection ends: properly (the default), in the middle of the body, or by a reset. */
-  ending?: 'end' | 'cut' | 'reset';
+  /** How the connection ends, if not properly: in the middle of the body, or by a reset. */
+  ending?: 'cut' | 'reset';
   /** Whether the head is sent at all; false only for faults. */
   head?: boolean;
   /** The model that answered, for the log. */

@@ -239,6 +239,7 @@ function setDigest(column: Uint32Array, row: number, { high, low }: IdHash): voi
 function isSameDigest(a: IdHash, b: IdHash): boolean {
   return a.high === b.high && a.low === b.low;
 }
+
 /** Adds token counts to a sum; a count that neither of the two has stays unknown. */
 export function addUsage(sum: Usage, more: Usage = {}): Usage {
   const counts = sum as Record<string, number>;

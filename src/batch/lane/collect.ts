@@ -1,5 +1,6 @@
 import { readSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { chooseHint } from '../../advice.ts';
 import { endSignals, GatewayError, quoteForeign } from '../../errors.ts';
 import { isUnfinished } from '../../vendors/finish-reasons.ts';
@@ -24,7 +25,6 @@ import {
 } from '../../client/index.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { settleJob } from '../run/live.ts';
-import { createYield } from './yield.ts';
 import { formatCount } from '../counts.ts';
 import { runAgainHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { budgetedMark, makeEntryKey, type ProviderBatch, waitingBounds } from './provider-batches.ts';
@@ -44,8 +44,8 @@ interface Collection {
   fault: string | undefined;
   /** Ends of jobs that are being written. */
   pending: Set<Promise<void>>;
-  /** Waits if a turn of the event loop becomes long. */
-  yieldToEventLoop: () => Promise<void> | undefined;
+  /** When the turn of the event loop began in which results are read, by the monotonic clock, in ms. */
+  turnBegan: number;
   startDeadline: (ms: number) => Deadline;
   /** Bounds the result that is read now. */
   deadline: Deadline | undefined;
@@ -57,8 +57,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
   const format = await loadBatchFormat(providerBatch.plan.format);
   const file = await createGatheredFile(run.batch.outdir);
   const pending = new Set<Promise<void>>();
-  const yieldToEventLoop = createYield(() => run.batch.host.elapsed());
-  const tools = { yieldToEventLoop, startDeadline: createDeadlines(), deadline: undefined };
+  const tools = { turnBegan: run.batch.host.elapsed(), startDeadline: createDeadlines(), deadline: undefined };
   const facts = { providerBatch, info, format, run, file, pending, ...tools };
   const collection: Collection = { ...facts, places: new Map(), fault: undefined };
   // One listener for all results: none has to listen for itself.
@@ -99,6 +98,9 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
 const shortBytes = 16 * 1024;
 
 const maxDownloads = 5;
+
+/** Results are read for so long in one turn of the event loop. */
+const longestTurnMs = 2;
 
 /**
  * Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. Returns why results that the
@@ -289,7 +291,7 @@ async function joinJob(
   { result, isShort }: JoinedResult,
   collection: Collection,
 ): Promise<void> {
-  const { providerBatch, run, pending, yieldToEventLoop, startDeadline } = collection;
+  const { providerBatch, run, pending, startDeadline } = collection;
   const { batch, now } = run;
   const { host } = batch;
   const prepared = await batch.jobs.prepare(job, batch.plan.origin);
@@ -311,7 +313,11 @@ async function joinJob(
   const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
   let outcome: JobOutcome;
   try {
-    await yieldToEventLoop();
+    // All are there already: read in one turn, nothing would see a signal until their end.
+    if (host.elapsed() - collection.turnBegan >= longestTurnMs) {
+      await yieldToEventLoop();
+      collection.turnBegan = host.elapsed();
+    }
     const came = await readJobResult(result, prepared, { ...bounds, isShort, providerBatch });
     const reply = { ...came, request, attempts: 1, isRecorded: false, mayBeBilled: false };
     outcome = await settleJob({ prepared }, reply, { ...bounds, since: host.elapsed(), host });

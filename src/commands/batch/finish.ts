@@ -63,13 +63,13 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (stop === 'signal') return { document, error };
   if (!context.root.json && !flags.stream)
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
-  const cut = counts.incomplete > 0 ? incompleteStep(counts) : undefined;
+  const cut = incompleteStep(counts);
   if (cut) await context.ui.note(cut);
   const left = plan.left > 0 ? countLeft(plan, counts) : 0;
   if (left > 0)
     await context.ui.note(`--limit left ${formatCount(left, 'job')} unsent: the same command sends the next ones`);
   if (plan.leftAgain > 0) await context.ui.note(describeLeftAgain(plan, flags));
-  const kept = plan.editedAtService.size > 0 ? describeKeptVersions(batch) : undefined;
+  const kept = describeKeptVersions(batch);
   if (kept !== undefined) await context.ui.note(kept);
   if (state.failures.size + counts.failed > 0) await noteFailures(batch, counts);
   return { document, error };

@@ -184,8 +184,8 @@ async function runLine(
 }
 
 /** The JSON of a reply. What only a connection can do, such as ending early, is an error of the service in a batch. */
-function wholeBody({ status, body, head = true, ending = 'end' }: GatewayReply): JsonObject {
-  if (status === 200 && head && ending === 'end' && typeof body === 'string') {
+function wholeBody({ status, body, head = true, ending }: GatewayReply): JsonObject {
+  if (status === 200 && head && ending === undefined && typeof body === 'string') {
     const json = parseIfJson(body);
     if (isObject(json) && (json['error'] ?? null) === null) return json;
   }

@@ -34,7 +34,7 @@ export async function sendReply(
   }
   const written = await writeReplyBody(response, body, Number(headers['content-length']));
   // How it ends can be known only now.
-  if (reply.ending !== undefined && reply.ending !== 'end') {
+  if (reply.ending !== undefined) {
     await handOver(response);
     endAbruptly(response, reply);
     return written;

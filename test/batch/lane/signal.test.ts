@@ -1,3 +1,5 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { manyJobs } from '../with-batch.ts';
@@ -47,4 +49,21 @@ test('Ctrl-C during a creation waits for its answer', async ({ open }) => {
   // It is told at once: the answer may never come, and the jobs are at the service.
   expect(ran.stderr).toContain('2 jobs may be at the service, and be billed; the same command finds out\n');
   expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ step: 'created', batch: 'msgbatch_1' });
+});
+
+test('Ctrl-C while results are read is seen between two of them, and the next run reads the others', async ({
+  open,
+}) => {
+  const { batch, folder } = await open('messages');
+  folder.jobs(...manyJobs(250));
+  const results = join(folder.cwd, 'out/results.jsonl');
+  const stop = new AbortController();
+  const looking = setInterval(() => {
+    if (existsSync(results) && statSync(results).size > 5000) stop.abort(interrupted());
+  });
+  const ran = await batch([], { signal: stop.signal }).finally(() => clearInterval(looking));
+  expect(ran.code).toBe(130);
+  expect(folder.lines('results.jsonl').length).toBeLessThan(250);
+  expect((await batch()).code).toBe(0);
+  expect(folder.lines('results.jsonl')).toHaveLength(250);
 });

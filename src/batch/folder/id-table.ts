@@ -27,7 +27,7 @@ export class IdTable {
 
   /** The row of an id; or -1. */
   find(id: string): number {
-    for (let at = hashText(id); ; at++) {
+    for (let at = hashTextBytes(id); ; at++) {
       const place = this.#places[at & (this.#places.length - 1)] as number;
       if (place === 0) return -1;
       if (place !== replaced && this.#isAt(place - 1, id)) return place - 1;
@@ -86,7 +86,7 @@ export class IdTable {
     }
     this.#bytes[this.#used++] = end;
     if (++this.#taken * 2 > this.#places.length) this.#placeAll();
-    else this.#place(row, hashText(id));
+    else this.#place(row, hashTextBytes(id));
   }
 
   #place(row: number, hash: number): void {
@@ -139,7 +139,7 @@ function mixed(hash: number): number {
 }
 
 /** The hash of the bytes that a text has in the table. */
-function hashText(text: string): number {
+function hashTextBytes(text: string): number {
   let hash = firstHash;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);

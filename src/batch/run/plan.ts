@@ -156,7 +156,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { plan } = planning;
   plan.list = toHex(planning.sum);
   await options.afterAll(plan);
-  if (before) requireSameBatch(planning);
+  if (before) markUnlisted(planning);
   return plan;
 }
 
@@ -180,7 +180,7 @@ async function readMovedAgain(first: Planning, before: ReturnType<JobIndex['reme
 }
 
 /** Marks the jobs that the file does not name any more. Throws GatewayError batch-locked. */
-function requireSameBatch(planning: Planning): void {
+function markUnlisted(planning: Planning): void {
   const { changed, jobs, known, origins, plan, shard, state } = planning;
   for (let row = 0; row < state.index.size; row++)
     if (!state.index.has(row, 'inFile')) plan.removed.push(state.index.idOf(row));

@@ -52,7 +52,7 @@ export async function readPrompt(
   const { readsStdin, noStdin, optional, templateValues } = rules;
   const typed = await typedPrompt(words, flags, context, templateValues);
   const { template } = flags;
-  const given = template === undefined ? typed : await withTemplate(template, typed, context, templateValues);
+  const given = template === undefined ? typed : await addTemplate(template, typed, context, templateValues);
   if (given?.trim() === '') throw missingPrompt(rules, context, true);
   const { kind } = context.io.stdin;
   const hasPrompt = given !== undefined || optional;
@@ -66,7 +66,7 @@ export async function readPrompt(
 }
 
 /** The text of `--template`, with what was typed behind it. */
-async function withTemplate(
+async function addTemplate(
   template: string,
   typed: string | undefined,
   context: InputContext,

@@ -153,7 +153,7 @@ export async function buildRequest(
   if (flags.var) await warnOfUnused(flags.var, templateValues, context);
   const maxTokens = chooseTokenLimit(settings, format.limits(files.body ?? {}));
   const isEffortSet = (flags.effort ?? settings.effort) !== undefined;
-  const effort = isEffortSet ? chooseEffort(settings, flags, files.body) : undefined;
+  const effort = isEffortSet ? findWantedEffort(settings, flags, files.body) : undefined;
   const efforts = effort && (await settings.findEfforts?.());
   const parts = { files, turns, prompt, media, mask, maxTokens, effort, efforts };
   const request = toPlainRequest(flags, parts, building);
@@ -272,7 +272,7 @@ function chooseTokenLimit({ maxTokens: set }: Building['settings'], body: Reques
 }
 
 /** The effort of the flag or the settings, unless the body or `--set` says it. Throws GatewayError usage for two that were typed. */
-function chooseEffort({ effort }: Building['settings'], flags: RequestFlags, body: Body = {}): Effort | undefined {
+function findWantedEffort({ effort }: Building['settings'], flags: RequestFlags, body: Body = {}): Effort | undefined {
   const isTyped = flags.effort !== undefined || effort?.origin.kind === 'flag';
   const set = findEffortField(applySettings({}, flags.set ?? [], []));
   if (isTyped && set !== undefined)

@@ -18,7 +18,7 @@ export async function withPromptYaml<Flags extends PromptYamlFlags>(
   context: Context,
   command = context.command,
 ): Promise<Flags> {
-  if (flags.template !== undefined) return (await withTemplate(words, flags, context, command)) as Flags;
+  if (flags.template !== undefined) return (await toNamedPrompt(words, flags, context, command)) as Flags;
   const { promptFile, ...typed } = flags;
   if (promptFile === undefined || !isPromptYaml(promptFile)) return flags;
   refuseTwoPrompts(words, flags);
@@ -28,7 +28,7 @@ export async function withPromptYaml<Flags extends PromptYamlFlags>(
 }
 
 /** The flags with a prompt by its name: a `.prompt.yml` in their place, or the path of a text. Throws GatewayError usage. */
-async function withTemplate(
+async function toNamedPrompt(
   words: readonly string[],
   { template = '', ...typed }: PromptYamlFlags,
   context: Context,

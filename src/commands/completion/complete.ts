@@ -129,7 +129,7 @@ async function completeFlagValue({ argChoices, long, flags }: Option, { line, io
   if (long === '--model') return toCompletion(await models(line, io));
   if (long === '--profile' || long === '--upstream') return toCompletion(await profiles(io));
   if (long === '--template') return toCompletion(await listPromptNames(io), true);
-  if (long === '--session') return toCompletion(await listSessions(), true);
+  if (long === '--session') return toCompletion(await listNamesOfSessions(), true);
   return toCompletion([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
 }
 
@@ -145,7 +145,7 @@ async function completeArgument(
   if (name === 'key') return toCompletion((await import('../config/keys.ts')).configKeys);
   if (name === 'value|-') return toCompletion((await import('../config/keys.ts')).listKeyValues(words[0] ?? ''));
   if (name === 'profile') return toCompletion(await profiles(io));
-  if (/^(name|session)s?\b/.test(name)) return toCompletion(await listSessions(), true);
+  if (/^(name|session)s?\b/.test(name)) return toCompletion(await listNamesOfSessions(), true);
   return toCompletion([], isPath(name));
 }
 
@@ -171,7 +171,7 @@ async function profiles(io: Io): Promise<string[]> {
 
 // What lists values is loaded for these alone: most TABs are for a command or a flag.
 
-async function listSessions(): Promise<string[]> {
+async function listNamesOfSessions(): Promise<string[]> {
   const { listSessionNames } = await import('../../chat/session-path.ts');
   return listSessionNames().catch(() => []);
 }

@@ -28,12 +28,11 @@ import {
   getExitCode,
   incompleteStep,
   keptHint,
+  maxNamed,
+  nameSome,
   nextStep,
   summaryDocument,
 } from './summary.ts';
-
-/** At most this many jobs and failures are listed one by one. */
-const maxShown = 5;
 
 /** The part of a batch that its end needs, whether its jobs were known before or not. */
 export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'>;
@@ -180,18 +179,17 @@ function describeWaiting({ plan, state }: EndedBatch): string | undefined {
     if (index.has(row, 'atService')) return 'at the service';
     return isEdited(row) ? 'edited: --accept-changes' : index.stateOf(row);
   };
-  const named = [...ids].slice(0, maxShown).map((id) => {
+  const named = [...ids].map((id) => {
     const state = describeState(index.find(id));
     return `${id} (${state === 'new' ? 'not sent yet' : state})`;
   });
-  const more = ids.size > maxShown ? ` and ${ids.size - maxShown} more` : '';
-  return `${formatCount(waiting.size, 'job')} ${waiting.size === 1 ? 'waits' : 'wait'} for the result of ${named.join(', ')}${more}`;
+  return `${formatCount(waiting.size, 'job')} ${waiting.size === 1 ? 'waits' : 'wait'} for the result of ${nameSome(named)}`;
 }
 
 /** Why the first few failed. */
 async function noteFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
-  for (const line of describeFailures(state.failures, { counts, most: maxShown, results })) await context.ui.note(line);
+  for (const line of describeFailures(state.failures, { counts, most: maxNamed, results })) await context.ui.note(line);
 }
 
 /** Jobs that were sent again and got no answer: what they had stays. */
@@ -201,8 +199,7 @@ async function noteEarlier({ state: { index, earlier }, context }: EndedBatch): 
     .toSorted((a, b) => a - b)
     .map((row) => index.idOf(row));
   if (ids.length === 0) return;
-  const more = ids.length > maxShown ? ` and ${ids.length - maxShown} more` : '';
-  const what = `the earlier answer of ${ids.slice(0, maxShown).join(', ')}${more} stays the result, as no other came`;
+  const what = `the earlier answer of ${nameSome(ids)} stays the result, as no other came`;
   await context.ui.warn(`${what}: what came is in ${asideFile(batchFiles.results)}`);
 }
 

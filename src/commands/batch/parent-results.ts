@@ -9,9 +9,7 @@ import {
 } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import type { JsonObject } from '../../json.ts';
-
-/** At most this many jobs are named. */
-const maxShown = 5;
+import { nameSome } from './summary.ts';
 
 export type ParentResults = ReturnType<typeof openParentResults>;
 
@@ -35,9 +33,8 @@ export function openParentResults(outdir: string, state: BatchState, { atEnd, ui
     },
     /** Tells of the answers that were used and may not be whole. */
     async noteCut(): Promise<void> {
-      const ids = [...cut].slice(0, maxShown).join(', ');
-      const more = cut.size > maxShown ? ` and ${cut.size - maxShown} more` : '';
-      if (cut.size > 0) await ui.warn(`other jobs were sent with what may not be the whole answer of ${ids}${more}`);
+      if (cut.size > 0)
+        await ui.warn(`other jobs were sent with what may not be the whole answer of ${nameSome([...cut])}`);
     },
   };
 }

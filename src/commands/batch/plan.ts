@@ -23,6 +23,7 @@ import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import { collectLineErrors, duplicate, type JobSource, type LineErrors } from './jobs/source.ts';
 import { openRedo } from './redo.ts';
+import { maxNamed } from './summary.ts';
 
 /** What people are told of a plan, beside what the run needs. */
 export interface BatchPlanFacts {
@@ -72,9 +73,6 @@ interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
   /** Called after each job of the file. */
   onChecked: () => void;
 }
-
-/** At most this many ids of edited jobs are listed. */
-const maxNamed = 5;
 
 /** Plans a run as the flags say. Throws GatewayError usage with file and line, and batch-locked. */
 export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {

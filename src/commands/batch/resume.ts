@@ -13,10 +13,7 @@ import { describeCosts } from '../../cost/price.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import type { BatchPlanFacts } from './plan.ts';
-import { missingImageStep } from './summary.ts';
-
-/** At most this many jobs are named. */
-const maxShown = 5;
+import { missingImageStep, nameSome } from './summary.ts';
 
 /** What people are told of a batch that goes on, before anything of it is sent. */
 export async function noteResume({ plan, facts, context, source, flags, state }: RunningBatch): Promise<void> {
@@ -57,10 +54,8 @@ export function describeEdited({ edited: { ids, jobs, billed, most } }: BatchPla
 /** Jobs that `--redo` does not name, and that use what it makes again. */
 export function describeStale({ leftStale: ids }: BatchPlan): string | undefined {
   if (ids.length === 0) return undefined;
-  const more = ids.length > maxShown ? ` and ${ids.length - maxShown} more` : '';
   const [keep, they] = ids.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
-  const named = `${ids.slice(0, maxShown).join(', ')}${more}`;
-  const what = `${formatCount(ids.length, 'job')} ${keep} what ${they} made of an earlier result: ${named}`;
+  const what = `${formatCount(ids.length, 'job')} ${keep} what ${they} made of an earlier result: ${nameSome(ids)}`;
   return `${what}; to make those again too: --accept-changes`;
 }
 

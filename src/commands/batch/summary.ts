@@ -55,6 +55,15 @@ export function summaryDocument(facts: SummaryFacts): OwnDocument {
   };
 }
 
+/** At most this many jobs are named where several are told of. */
+export const maxNamed = 5;
+
+/** The first few names, and how many more there are. */
+export function nameSome(names: readonly string[]): string {
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
+  return `${names.slice(0, maxNamed).join(', ')}${more}`;
+}
+
 /** Why jobs failed: at most `most` lines, one for each job, then how many more there are. Not every reason is kept. */
 export function describeFailures(
   failures: SummaryFacts['failures'],

@@ -30,8 +30,6 @@ export function judgeAnswer(
   { result, error }: { result: Result; error: GatewayError | undefined },
   asked: Wanted,
 ): Verdict {
-  const wantsMore = asked.images > 0 || asked.requireModel;
-  if (error === undefined && !wantsMore && endedWell(result) && !isEmpty(result)) return {};
   const hasLinks = asked.takesLinks && result.images.length === 0 && listLinkedImages(result.text).length > 0;
   const wanted = hasLinks ? { ...asked, images: 0 } : asked;
   const failure = error ?? judge(result, wanted);

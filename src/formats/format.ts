@@ -276,7 +276,7 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
     refuseType(media, format.name);
     refuseImage(media, request.use, quirks);
   }
-  const chosen = request.effort === undefined ? undefined : chooseEffort(request, format.name, quirks);
+  const chosen = chooseEffort(request, format.name, quirks);
   const encoded = format.encode({ ...request, effort: chosen?.effort }, quirks);
   const told = { ...(chosen?.note && { note: chosen.note }), ...(request.keepThink && { keepThink: true as const }) };
   const { effort, use } = request;

@@ -80,8 +80,8 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
     key: offline ? offlineKey : pickKey(input, place),
     auth: pickAuth(input, picked, { service, format }),
     headerNames: pickHeaderNames(input, picked, service),
-    headers: flags.header || owned?.profile.headers ? pickHeaders(flags.header ?? [], owned) : [],
-    prices: (flags.prices ?? config.config.prices ?? chosen?.profile.prices) ? pickPrices(input, chosen) : {},
+    headers: pickHeaders(flags.header ?? [], owned),
+    prices: pickPrices(input, chosen),
     typedFlags: () => typedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
   };

@@ -71,8 +71,9 @@ export function namedProxy(
   if (proxy !== undefined) return proxy;
   const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
   const from = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
-  const value = from && proxyVariable(env, from);
-  return value ? { value, from: from as string } : undefined;
+  if (from === undefined) return undefined;
+  const value = proxyVariable(env, from);
+  return value === '' ? undefined : { value, from };
 }
 
 /** The value of a variable for proxies; lower case takes precedence. */

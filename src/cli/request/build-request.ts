@@ -282,10 +282,9 @@ function findWantedEffort({ effort }: Building['settings'], flags: RequestFlags,
 }
 
 async function readFiles(flags: RequestFlags, templateValues: TemplateValues | undefined, context: InputContext) {
-  const { system, systemFile, tools, body, schema, toolConfig } = flags;
-  const hasSystem = system !== undefined || systemFile !== undefined;
+  const { tools, body, schema, toolConfig } = flags;
   return {
-    system: hasSystem ? await readSystem(flags, templateValues, context) : undefined,
+    system: await readSystem(flags, templateValues, context),
     tools: tools === undefined ? undefined : await readListFlag('--tools', tools, { key: 'tools', context }),
     body: body === undefined ? undefined : await readObjectFlag('--body', body, context),
     schema: schema === undefined ? undefined : await readJsonFlag('--schema', schema, context),

@@ -51,7 +51,7 @@ export async function finishText(
   const wanted = toWanted(flags);
   if (flags.jsonl) await context.io.stdout.write(jsonLine(toEndDocument(answer, wanted, context)));
   await checkAnswer(answer, wanted, context);
-  if (plan.output !== undefined) await warnOfNoImage(plan, context);
+  await warnOfNoImage(plan, context);
   if (held && 'error' in held) throw held.error;
   context.report.answer = held?.value;
   await writeFile?.(answer.result, held?.json);
@@ -69,13 +69,15 @@ export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }
  */
 export async function checkAnswer(answer: Answer, wanted: Wanted, context: AnswerContext): Promise<void> {
   const { result } = answer;
-  if (context.ui.isVerbose) await logUsage(result.usage, context);
-  if (context.ui.isVerbose) await logCost(context);
+  if (context.ui.isVerbose) {
+    await logUsage(result.usage, context);
+    await logCost(context);
+  }
   for (const each of result.warnings) await context.ui.warn(each);
   const { error, warning } = judgeAnswer(answer, wanted);
   if (error) throw error;
   if (warning) await context.ui.warn(`${warning.message}; ${chooseHint(warning)}`);
-  if (result.toolCalls.length > 0) await noteToolCalls(result, context);
+  await noteToolCalls(result, context);
 }
 
 /** The JSON that fits the schema of `--schema`, or why there is none. */

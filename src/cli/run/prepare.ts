@@ -23,7 +23,7 @@ import type { ImagePlan } from '../output/save-images.ts';
 /** Flags that every command has that asks a model, as they were typed. */
 export type CommonFlags = ConnectionFlags &
   FlagValues<typeof outputFlags> &
-  AnswerFlags & { jsonl?: true; promptFile?: string; template?: string };
+  AnswerFlags & { jsonl?: true; promptFile?: string };
 
 /** The checked flags of a command, and the settings from flags, environment and profile. */
 export type PreparedCommand = Awaited<ReturnType<typeof prepareCommand<CommonFlags>>>;
@@ -35,8 +35,7 @@ export async function prepareCommand<Flags extends CommonFlags>(
   use: Use,
   context: AnswerContext,
 ) {
-  const namesPrompt = typed.template !== undefined || typed.promptFile !== undefined;
-  const flags = namesPrompt ? await withPromptYaml(words, typed, context) : typed;
+  const flags = await withPromptYaml(words, typed, context);
   // An image has one place; of a text, `--code` and `-o` may say where it goes.
   const isText = use === 'text' || use === 'chat';
   checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);

@@ -15,9 +15,8 @@ export async function planBesideText(
   { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
   context: AnswerContext,
 ): Promise<ImagePlan> {
-  const { force, dryRun, maxImages, output } = flags;
-  const place = output === undefined ? undefined : await planTextImages(flags, context);
-  return { ...place, force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
+  const { force, dryRun, maxImages } = flags;
+  return { ...(await planTextImages(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
 }
 
 /** Whether the flags ask for the request alone, which is not sent. */

@@ -62,7 +62,7 @@ export function keyInArgv(): GatewayError {
 /** What settings are resolved from, without the use. Throws GatewayError usage. */
 export async function readSettingsInput(flags: TypedSettings, context: Context): Promise<Omit<SettingsInput, 'use'>> {
   if (flags.apiKey !== undefined) throw keyInArgv();
-  if (flags.replay !== undefined || flags.maxAge !== undefined) checkRecordingFlags(flags);
+  checkRecordingFlags(flags);
   const config = await readConfig(await configPath(context.io));
   return { env: context.io.env, config, flags: await readSettingsFlags(flags, context) };
 }

@@ -4,32 +4,32 @@ import { type Body, type BodyValue, type Upload, isUpload } from '../body.ts';
 import type { KnownFiles } from '../files/known-files.ts';
 import type { Shard } from './types.ts';
 
-/** The first 64 bits of the SHA-256 of an id, as two unsigned halves. */
-export interface IdHash {
+/** The first 64 bits of a SHA-256, as two unsigned halves. */
+export interface Hash64 {
   high: number;
   low: number;
 }
 
-export function hashId(id: string): IdHash {
+export function hashId(id: string): Hash64 {
   // As hex it is three times faster than as a buffer.
-  const digest = hash('sha256', id, 'hex');
-  return { high: Number.parseInt(digest.slice(0, 8), 16), low: Number.parseInt(digest.slice(8, 16), 16) };
+  const hex = hash('sha256', id, 'hex');
+  return { high: Number.parseInt(hex.slice(0, 8), 16), low: Number.parseInt(hex.slice(8, 16), 16) };
 }
 
 /** Adds an id to the sum that identifies a set of ids, whatever their order. */
-export function addIdHash(sum: IdHash, { high, low }: IdHash): IdHash {
+export function addHash(sum: Hash64, { high, low }: Hash64): Hash64 {
   return { high: (sum.high ^ high) >>> 0, low: (sum.low + low) >>> 0 };
 }
 
 /** 16 hex digits. */
-export function toHex({ high, low }: IdHash): string {
+export function toHex({ high, low }: Hash64): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
 }
 
-/** What identifies a request. */
-export interface Digest {
-  /** 16 hex digits. */
-  request: string;
+/** A request of a job as the folder of its batch knows it. */
+export interface RequestDigest {
+  /** 16 hex digits, which results, journal and recovery files have as `request`. */
+  digest: string;
   /** Whether something in it is still to be fetched. */
   hasUrls: boolean;
   /** Length of the body; infinite if it has files or URLs. */
@@ -37,14 +37,14 @@ export interface Digest {
 }
 
 /**
- * The hash of the canonical request: path and body with sorted keys, files by their content, what is still to be fetched by its
+ * The digest of a request: path and body with sorted keys, files by their content, what is still to be fetched by its
  * URL, and where it goes if that is not where the batch goes. Two requests that would send the same bytes have the same one, as
  * long as a URL names the same bytes. `onBytes` is called for each piece of a file. Throws the system's error for an unreadable file.
  */
 export async function digestRequest(
   { path, body, origin }: { path: string; body: Body; origin?: string | undefined },
   { onBytes, known }: { onBytes?: ((bytes: number) => void) | undefined; known?: KnownFiles } = {},
-): Promise<Digest> {
+): Promise<RequestDigest> {
   const hashes = new Map<Upload, string>();
   const uploads = uploadsIn(body);
   const files = uploads.filter(({ url }) => url === undefined);
@@ -55,7 +55,7 @@ export async function digestRequest(
   }
   const text = `${origin ?? ''}${path}\n${canonical(body, hashes)}`;
   const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
-  return { request: digestText(text), hasUrls: files.length < uploads.length, characters };
+  return { digest: digestText(text), hasUrls: files.length < uploads.length, characters };
 }
 
 /** The first 64 bits of the SHA-256 of a text: 16 hex digits. */

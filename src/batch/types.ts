@@ -12,7 +12,7 @@ import type { Redaction } from '../settings/redact.ts';
 import type { Settings } from '../settings/types.ts';
 import type { BatchEvent } from './events.ts';
 import type { RetryPolicy } from '../transport/types.ts';
-import type { Digest } from './digest.ts';
+import type { RequestDigest } from './digest.ts';
 import type { ProviderBatchRecord } from './lane/provider-batches.ts';
 import type { BatchPlan } from './run/plan.ts';
 
@@ -33,7 +33,7 @@ export interface Job {
   /** Its names for the jobs whose results it uses, if there are any. */
   names?: readonly string[];
   /** These jobs: its names for them, and what they are known by. */
-  parents?: readonly { name: string; id: string; request: string }[];
+  parents?: readonly { name: string; id: string; digest: string }[];
   /** From 1. */
   line: number;
   command: JobCommand;
@@ -137,7 +137,7 @@ export interface RunRecord {
 export interface JobRecord extends JobEnd {
   type: 'ready' | 'sent' | 'unsent' | 'done' | 'failed' | 'unknown';
   id: string;
-  /** Hash of the canonical request: 16 hex digits. */
+  /** The digest of its request. */
   request: string;
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
@@ -146,7 +146,7 @@ export interface JobRecord extends JobEnd {
   earlierStays?: true | undefined;
   /** In `ready`: the mark of its provider batch, see `lane/provider-batches.ts`. In an end: the mark, if its provider batch has a budget. */
   part?: string | undefined;
-  /** In an end: hash of what its request was built from, if that was its line and the settings alone. */
+  /** In an end: the digest of what its request was built from, if that was its line and the settings alone. */
   basis?: string | undefined;
   /** In `ready`, `sent` and an end of unknown cost: what it can cost, if its model has a price. */
   bound?: Bound | undefined;
@@ -170,7 +170,7 @@ export type JournalRecord = RunRecord | JobRecord | MovedRecord | ProviderBatchR
 /** A job as the journal names it. */
 export interface JournalEntry {
   job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
-  request: string;
+  digest: string;
   basis?: string | undefined;
   bound?: Bound | undefined;
   /** The mark of its provider batch, if that has a budget. */
@@ -178,9 +178,9 @@ export interface JournalEntry {
 }
 
 /** A job as the request that is sent for it. To be closed. */
-export interface PreparedJob extends Digest {
+export interface PreparedJob extends RequestDigest {
   settings: Settings;
-  operation: PreparedRequest;
+  request: PreparedRequest;
   /** As `digestBasis` gives it; absent if the request has more in it: files, URLs or results of other jobs. */
   basis?: string | undefined;
   /** What it can cost, if its model has a price. */
@@ -225,8 +225,8 @@ export interface JobOutput {
 
 /** What came of the request of a job. */
 export interface JobReply {
-  /** The hash of what it answers. */
-  request: string;
+  /** The digest of the request that it answers. */
+  digest: string;
   answer?: Answer | undefined;
   /** Why there is none. */
   failure?: unknown;
@@ -348,8 +348,8 @@ export interface BatchJobs {
   read(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
   settingsOf(job: Job): Promise<Settings>;
   /**
-   * The hash of what the request of a job is built from, if that is its line and the settings alone: 16 hex digits. To build the
-   * request takes twenty times as long.
+   * The digest of what the request of a job is built from, if that is its line and the settings alone. To build the request takes
+   * twenty times as long.
    */
   digestBasis(job: Job, settings: Settings, origin: string): string;
   /** Builds the request of a job. `origin` is that of the batch. Throws GatewayError usage with the job's place. */

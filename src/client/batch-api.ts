@@ -11,7 +11,7 @@ import type { Deadline } from './deadline.ts';
 import type { AuthUse } from '../formats/types.ts';
 
 /** Sends one request, with retries. */
-type SendCall = (post: AnyApiRequest, options: SendOptions) => Promise<Answered>;
+type SendCall = (apiRequest: AnyApiRequest, options: SendOptions) => Promise<Answered>;
 
 /** The batch API of one service. Every method throws GatewayError, or the reason of the caller's abort. */
 export interface BatchApi {

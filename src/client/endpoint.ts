@@ -81,18 +81,18 @@ function readAuth(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<A
  * The HTTP request of an API request, but for its key: what a dry run shows and what is sent. Throws GatewayError usage for a URL
  * that the key must not go to, auth for a key that cannot be one.
  */
-export function addressRequest(endpoint: Endpoint, post: Omit<AnyApiRequest, 'format'>): HttpRequest {
+export function addressRequest(endpoint: Endpoint, apiRequest: Omit<AnyApiRequest, 'format'>): HttpRequest {
   const { baseUrl, apiKey, headers: ownHeaders, recordedAs } = endpoint;
   requireSafeUrl(baseUrl, { allowHttp: endpoint.allowHttp, hasKey: apiKey !== undefined });
   if (typeof apiKey === 'string') checkHeaderKey(apiKey);
-  const body = createRequestBody(post);
-  const { prefix, path } = placeRequest(endpoint, post);
+  const body = createRequestBody(apiRequest);
+  const { prefix, path } = placeRequest(endpoint, apiRequest);
   const base = new URL(prefix, baseUrl.origin);
   const url = joinUrl(base, path);
-  url.search = [baseUrl.search.slice(1), post.query ?? ''].filter((part) => part !== '').join('&');
+  url.search = [baseUrl.search.slice(1), apiRequest.query ?? ''].filter((part) => part !== '').join('&');
   const headers = {
     ...(body && { 'content-type': body.contentType ?? 'application/json' }),
-    accept: post.accept ?? 'application/json',
+    accept: apiRequest.accept ?? 'application/json',
     'user-agent': `gateway-cli/${version}`,
   };
   return {
@@ -100,8 +100,8 @@ export function addressRequest(endpoint: Endpoint, post: Omit<AnyApiRequest, 'fo
     url,
     base: recordedAs ?? base,
     ownHeaders,
-    headers: Object.assign(headers, post.headers, ownHeaders, endpointHeaders(endpoint, post.use)),
-    keyHeader: apiKey === undefined ? undefined : getKeyHeader(endpoint, post.use),
+    headers: Object.assign(headers, apiRequest.headers, ownHeaders, endpointHeaders(endpoint, apiRequest.use)),
+    keyHeader: apiKey === undefined ? undefined : getKeyHeader(endpoint, apiRequest.use),
     body: body ?? { segments: [], bytes: 0 },
   };
 }

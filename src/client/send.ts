@@ -17,6 +17,7 @@ import type { Use } from '../vendors/services.ts';
 
 /** One request to a model, ready to be shown, counted, estimated or sent. */
 export interface PreparedRequest {
+  /** The API request: it has a body, and so goes out by POST. */
   post: ApiRequest;
   model: string;
   /** Candidates that are asked for; 1 by default. */
@@ -208,14 +209,14 @@ export interface Sending {
 
 /** Sends a request, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */
 export async function sendRequest(
-  post: AnyApiRequest,
+  apiRequest: AnyApiRequest,
   own: SendOptions & { deadline: Deadline },
   sending: Sending,
 ): Promise<Answered> {
   const { endpoint, fetch, options } = sending;
   const { deadline, payment, onFailedBody, onRetry = options.onRetry } = own;
-  const { format, use, streamsContent } = post;
-  const request = { ...addressRequest(endpoint, post), sample: own.sample };
+  const { format, use, streamsContent } = apiRequest;
+  const request = { ...addressRequest(endpoint, apiRequest), sample: own.sample };
   const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
   const explainFailure = (error: unknown, phase: Parameters<Deadline['explain']>[1]) => {
     const explained = deadline.explain(error, phase);
@@ -240,7 +241,7 @@ export async function sendRequest(
     async classify(failed) {
       onFailedBody?.(failed.bytes);
       const sentKey = describeSentKey(endpoint, use);
-      return readFailedReply({ ...failed, format, model: getAskedModel(post), streamsContent, sentKey });
+      return readFailedReply({ ...failed, format, model: getAskedModel(apiRequest), streamsContent, sentKey });
     },
     explain: (error, isSent) => explainFailure(error, isSent ? 'sent' : 'unsent'),
   }).catch((error: unknown) => {

@@ -45,7 +45,7 @@ export async function adoptReplies(
     const { job: id, batch } = saved ?? {};
     if (id === undefined || !batch || (await realpath(batch.folder).catch(() => '')) !== place) continue;
     const row = state.index.find(id);
-    if (row < 0 || state.index.requestOf(row) !== batch.request || !isOpen(row, state)) continue;
+    if (row < 0 || state.index.digestOf(row) !== batch.request || !isOpen(row, state)) continue;
     // It answers what was sent before.
     if (Date.parse(saved?.savedAt ?? '') < sentAt(row, id, state)) continue;
     const line = toAdoptedLine(id, saved as SavedReply);

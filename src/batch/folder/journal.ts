@@ -120,7 +120,7 @@ interface SentJob {
   id: string;
   row: number;
   state: JobState;
-  request: string;
+  digest: string;
   error: JobError | undefined;
   bound: Bound | undefined;
   at: number;
@@ -146,7 +146,7 @@ function applyMove({ id, to, number, line, basis }: MovedRecord, state: BatchSta
 }
 
 function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void {
-  const { type, id, request } = record;
+  const { type, id, request: digest } = record;
   const { index, failures, earlier } = state;
   state.lastAt = record.at;
   state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
@@ -170,7 +170,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     if (was === undefined) return;
     const { row } = was;
     index.setState(row, was.state);
-    index.setRequest(row, was.request);
+    index.setDigest(row, was.digest);
     if (was.state === 'done') index.setTurn(row, earlier.get(row)?.turn);
     if (was.error) failures.set(id, was.error);
     return;
@@ -187,7 +187,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   }
   if (type === 'sent') {
     keepEarlier(row, state);
-    const before = { state: index.stateOf(row), request: index.requestOf(row), error: failures.get(id) };
+    const before = { state: index.stateOf(row), digest: index.digestOf(row), error: failures.get(id) };
     open.sent.push({ id, row, ...before, bound: record.bound, at: record.at });
     index.setState(row, type);
     index.setTurn(row);
@@ -199,14 +199,14 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     countPaid(record, state, bound);
   }
   index.mark(row, 'atService', false);
-  index.setRequest(row, request);
+  index.setDigest(row, digest);
   if (type === 'sent') return;
   index.setBasis(row, record.basis);
   const answer = record.earlierStays ? earlier.get(row) : undefined;
   earlier.delete(row);
   if (answer === undefined) return;
   index.setState(row, 'done');
-  index.setRequest(row, answer.request);
+  index.setDigest(row, answer.digest);
   index.setTurn(row, answer.turn);
   failures.delete(id);
 }
@@ -230,11 +230,11 @@ function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
   const unsure = ready.splice(0);
   if (run?.boot === undefined || run.boot !== bootMark())
     for (const record of unsure) {
-      const { id, request, line = 0 } = record;
+      const { id, request: digest, line = 0 } = record;
       const row = index.add(id);
       keepEarlier(row, state);
       index.setState(row, 'sent');
-      index.setRequest(row, request);
+      index.setDigest(row, digest);
       index.setPlace(row, line);
       loseJob(record);
     }
@@ -251,11 +251,11 @@ export function parseRecord(text: string): JournalRecord | undefined {
     return undefined;
   }
   if (!isObject(value)) return undefined;
-  const { type, schema, id, request }: JsonObject = value;
+  const { type, schema, id, request: digest }: JsonObject = value;
   if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
   if (type === 'part') return typeof value['mark'] === 'string' ? (value as unknown as ProviderBatchRecord) : undefined;
   if (type === 'moved') return isMove(value) ? value : undefined;
-  const isJob = jobTypes.has(type as string) && typeof id === 'string' && typeof request === 'string';
+  const isJob = jobTypes.has(type as string) && typeof id === 'string' && typeof digest === 'string';
   return isJob ? (value as unknown as JobRecord) : undefined;
 }
 

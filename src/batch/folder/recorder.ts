@@ -124,7 +124,7 @@ export async function openRecorder({ folder, lostEnds, moves, ...options }: Reco
 type Open = Omit<RecorderOptions, 'folder' | 'lostEnds' | 'moves'> & { journal: SyncedFile; results: SyncedFile };
 
 function toRecords(type: JobRecord['type'], group: readonly JournalEntry[], at: number): object[] {
-  return group.map(({ job: { id, line }, request, bound }) => ({ type, id, request, line, bound, at }));
+  return group.map(({ job: { id, line }, digest, bound }) => ({ type, id, request: digest, line, bound, at }));
 }
 
 function appendRecords(records: readonly object[], { journal }: Open): void {
@@ -137,8 +137,8 @@ async function writeRecords(records: readonly object[], open: Open): Promise<voi
   await open.journal.sync();
 }
 
-function takeBack({ job: { id }, request }: JournalEntry, open: Open): Promise<void> {
-  return writeRecords(toRecords('unsent', [{ job: { id }, request }], open.now()), open);
+function takeBack({ job: { id }, digest }: JournalEntry, open: Open): Promise<void> {
+  return writeRecords(toRecords('unsent', [{ job: { id }, digest }], open.now()), open);
 }
 
 async function writeReady(group: readonly JournalEntry[], open: Open): Promise<void> {
@@ -151,20 +151,20 @@ async function writeReady(group: readonly JournalEntry[], open: Open): Promise<v
 }
 
 async function writeJobEnd(
-  { job: { id }, request, basis, bound, part }: JournalEntry,
+  { job: { id }, digest, basis, bound, part }: JournalEntry,
   outcome: RecordedEnd,
   open: Open,
 ): Promise<void> {
   const { journal, results, lock, now, step, hasEarlier } = open;
   const earlierStays = outcome.state !== 'done' && hasEarlier?.(id) === true ? true : undefined;
-  const document = { id, request, ...outcome.document, ...(earlierStays && { earlierStays }) };
+  const document = { id, request: digest, ...outcome.document, ...(earlierStays && { earlierStays }) };
   results.append(await resultLine(document, outcome.saveReply));
   step?.('result-written', id);
   await results.sync(gatherMs);
   step?.('result-synced', id);
   // A process that was suspended before may have written the result to a file that another run has replaced.
   lock.check();
-  const end = toEndRecord({ id, request, basis, earlierStays, at: now(), bound, part }, outcome);
+  const end = toEndRecord({ id, request: digest, basis, earlierStays, at: now(), bound, part }, outcome);
   await journal.appendSoon(JSON.stringify(end));
   step?.('ended-written', id);
   await journal.sync(gatherMs);

@@ -77,7 +77,7 @@ export async function locateResults(
       }
       offsets[row] = line.offset;
       bytes[row] = line.bytes;
-      if (see && index.hasRequest(row, result.request)) see(row, result, line.offset);
+      if (see && index.hasDigest(row, result.request)) see(row, result, line.offset);
     }
   return { ...found, offsets, bytes };
 }
@@ -85,8 +85,8 @@ export async function locateResults(
 /** Undefined for a line that is not a result. */
 function parseResult(text: string): ResultLine | undefined {
   const document = parseObject(text);
-  const { id, request } = document;
-  return typeof id === 'string' && typeof request === 'string' ? { id, request, document } : undefined;
+  const { id, request: digest } = document;
+  return typeof id === 'string' && typeof digest === 'string' ? { id, request: digest, document } : undefined;
 }
 
 /** Reads results in any order; those that are near each other in the file are read together. To be closed. */
@@ -106,7 +106,7 @@ export async function openResults(folder: string, index: JobIndex, places: Resul
   let block = { from: 0, bytes: Buffer.alloc(0) };
   function parseAt(row: number, offset: number, bytes: number): JsonObject | undefined {
     const result = parseResult(block.bytes.toString('utf8', offset - block.from, offset - block.from + bytes));
-    return result && index.hasRequest(row, result.request) ? result.document : undefined;
+    return result && index.hasDigest(row, result.request) ? result.document : undefined;
   }
   async function readAt(row: number, offset: number, bytes: number): Promise<JsonObject | undefined> {
     const from = Math.max(0, offset - backBytes);
@@ -206,7 +206,7 @@ function getProviderBatchFacts(row: number, { index, providerBatches }: BatchSta
 }
 
 /** The record that the journal lacks. */
-function toLostEndRecord({ id, request, document }: ResultLine, at: number): JobRecord {
+function toLostEndRecord({ id, request: digest, document }: ResultLine, at: number): JobRecord {
   const { ok, usage, cost, attempts, complete, error: failure } = document;
   const { class: name, message, billed } = isObject(failure) ? failure : {};
   const isUnknown = name === 'no-reply' || endSignals.has(name);
@@ -218,7 +218,7 @@ function toLostEndRecord({ id, request, document }: ResultLine, at: number): Job
   return {
     type: ok === true ? 'done' : isUnknown ? 'unknown' : 'failed',
     id,
-    request,
+    request: digest,
     at,
     ...(attempts === 0
       ? { billed: 'no' as const }

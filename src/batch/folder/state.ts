@@ -3,7 +3,7 @@ import type { ProviderBatch } from '../lane/provider-batches.ts';
 import type { Usage } from '../../formats/events.ts';
 import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
 import type { Spending, Bound } from '../../cost/types.ts';
-import { type IdHash, toHex } from '../digest.ts';
+import { type Hash64, toHex } from '../digest.ts';
 import { grown, IdTable } from './id-table.ts';
 
 /**
@@ -31,7 +31,7 @@ const stateBits = 7;
 /** The rows that are remembered, and their columns as they were, once one of these has changed. */
 interface Before {
   size: number;
-  columns?: { requests: Uint32Array; bases: Uint32Array; places: Uint32Array };
+  columns?: { digests: Uint32Array; bases: Uint32Array; places: Uint32Array };
 }
 
 /**
@@ -44,7 +44,7 @@ export class JobIndex {
   readonly #earlier = new Map<string, number>();
   readonly #renamed = new Set<number>();
   #flags = new Uint16Array(1024);
-  #requests = new Uint32Array(2048);
+  #digests = new Uint32Array(2048);
   #bases = new Uint32Array(2048);
   #places = new Uint32Array(1024);
   #turns = new Uint32Array(1024);
@@ -91,13 +91,13 @@ export class JobIndex {
     this.#before = before;
     return {
       size,
-      requestOf: (row: number): string => toHex(getDigest(before.columns?.requests ?? this.#requests, row)),
+      digestOf: (row: number): string => toHex(getHash(before.columns?.digests ?? this.#digests, row)),
       placeOf: (row: number): number => (before.columns?.places ?? this.#places)[row] ?? 0,
       restore: (): void => {
         this.#ids.cut(size);
         this.#flags.fill(0).set(flags);
-        const { requests, bases, places } = before.columns ?? this.#copyColumns(size);
-        this.#requests.fill(0).set(requests);
+        const { digests, bases, places } = before.columns ?? this.#copyColumns(size);
+        this.#digests.fill(0).set(digests);
         this.#bases.fill(0).set(bases);
         this.#places.fill(0).set(places);
       },
@@ -105,8 +105,8 @@ export class JobIndex {
   }
 
   #copyColumns(size: number) {
-    const requests = this.#requests.slice(0, 2 * size);
-    return { requests, bases: this.#bases.slice(0, 2 * size), places: this.#places.slice(0, size) };
+    const digests = this.#digests.slice(0, 2 * size);
+    return { digests, bases: this.#bases.slice(0, 2 * size), places: this.#places.slice(0, size) };
   }
 
   #keepBefore(row: number): void {
@@ -120,7 +120,7 @@ export class JobIndex {
     const row = this.#ids.add(id);
     if (row === this.#flags.length) {
       this.#flags = grown(this.#flags, new Uint16Array(row * 2));
-      this.#requests = grown(this.#requests, new Uint32Array(row * 4));
+      this.#digests = grown(this.#digests, new Uint32Array(row * 4));
       this.#bases = grown(this.#bases, new Uint32Array(row * 4));
       this.#places = grown(this.#places, new Uint32Array(row * 2));
       this.#turns = grown(this.#turns, new Uint32Array(row * 2));
@@ -144,40 +144,40 @@ export class JobIndex {
     this.#flags[row] = on ? this.#flagsOf(row) | marks[mark] : this.#flagsOf(row) & ~marks[mark];
   }
 
-  /** The hash of the job's canonical request: 16 hex digits, all zero if it is not known. */
-  requestOf(row: number): string {
-    return toHex(getDigest(this.#requests, row));
+  /** The digest of the job's request; all zero if it is not known. */
+  digestOf(row: number): string {
+    return toHex(getHash(this.#digests, row));
   }
 
-  hasRequest(row: number, request: string): boolean {
-    return isSameDigest(getDigest(this.#requests, row), readDigest(request));
+  hasDigest(row: number, digest: string): boolean {
+    return isSameHash(getHash(this.#digests, row), parseHash(digest));
   }
 
   /** What another request was built from is not known. */
-  setRequest(row: number, request: string): void {
-    const digest = readDigest(request);
-    if (isSameDigest(getDigest(this.#requests, row), digest)) return;
+  setDigest(row: number, digest: string): void {
+    const hash = parseHash(digest);
+    if (isSameHash(getHash(this.#digests, row), hash)) return;
     this.#keepBefore(row);
-    setDigest(this.#requests, row, digest);
-    setDigest(this.#bases, row, unknownDigest);
+    setHash(this.#digests, row, hash);
+    setHash(this.#bases, row, unknownHash);
   }
 
-  /** The hash of what the job's request was built from, if that is known, and was its line and the settings alone. */
+  /** The digest of what the job's request was built from, if that is known, and was its line and the settings alone. */
   basisOf(row: number): string | undefined {
-    const basis = getDigest(this.#bases, row);
-    return isSameDigest(basis, unknownDigest) ? undefined : toHex(basis);
+    const basis = getHash(this.#bases, row);
+    return isSameHash(basis, unknownHash) ? undefined : toHex(basis);
   }
 
   setBasis(row: number, basis = ''): void {
-    const digest = readDigest(basis);
-    if (isSameDigest(getDigest(this.#bases, row), digest)) return;
+    const hash = parseHash(basis);
+    if (isSameHash(getHash(this.#bases, row), hash)) return;
     this.#keepBefore(row);
-    setDigest(this.#bases, row, digest);
+    setHash(this.#bases, row, hash);
   }
 
   hasBasis(row: number, basis: string): boolean {
-    const known = getDigest(this.#bases, row);
-    return !isSameDigest(known, unknownDigest) && isSameDigest(known, readDigest(basis));
+    const known = getHash(this.#bases, row);
+    return !isSameHash(known, unknownHash) && isSameHash(known, parseHash(basis));
   }
 
   /** The place of the job in its file, for the order of results; 0 if it is not known. */
@@ -206,13 +206,13 @@ export class JobIndex {
   }
 }
 
-const unknownDigest: IdHash = { high: 0, low: 0 };
+const unknownHash: Hash64 = { high: 0, low: 0 };
 
 /** Only 16 lower-case hex digits are known. A regular expression takes as long as to parse the record that they are in. */
-function readDigest(hex: string): IdHash {
-  if (hex.length !== 16) return unknownDigest;
+function parseHash(hex: string): Hash64 {
+  if (hex.length !== 16) return unknownHash;
   const [high, low] = [readHalf(hex, 0), readHalf(hex, 8)];
-  return high < 0 || low < 0 ? unknownDigest : { high, low };
+  return high < 0 || low < 0 ? unknownHash : { high, low };
 }
 
 /** Eight of its digits; negative if one is none. */
@@ -227,16 +227,16 @@ function readHalf(hex: string, from: number): number {
   return half >>> 0;
 }
 
-function getDigest(column: Uint32Array, row: number): IdHash {
+function getHash(column: Uint32Array, row: number): Hash64 {
   return { high: column[2 * row] ?? 0, low: column[2 * row + 1] ?? 0 };
 }
 
-function setDigest(column: Uint32Array, row: number, { high, low }: IdHash): void {
+function setHash(column: Uint32Array, row: number, { high, low }: Hash64): void {
   column[2 * row] = high;
   column[2 * row + 1] = low;
 }
 
-function isSameDigest(a: IdHash, b: IdHash): boolean {
+function isSameHash(a: Hash64, b: Hash64): boolean {
   return a.high === b.high && a.low === b.low;
 }
 
@@ -278,7 +278,7 @@ export interface BatchState {
   /** When they were sent last, ms since 1970, by id. */
   sentAt: Map<string, number>;
   /** Answers of jobs that are sent again: each stays until another one is there. By row, what they answer and their turns. */
-  earlier: Map<number, { request: string; turn: number }>;
+  earlier: Map<number, { digest: string; turn: number }>;
   /** Provider batches that the service may hold, by their marks. */
   providerBatches: Map<string, ProviderBatch>;
   /** The newest error of jobs that failed or are unknown, by id; `maxFailures` of them. */
@@ -318,7 +318,7 @@ export function renameJob({ id, to }: { id: string; to: string }, state: BatchSt
 /** A job that has an answer is about to be sent again. */
 export function keepEarlier(row: number, { index, earlier }: Pick<BatchState, 'index' | 'earlier'>): void {
   if (row >= 0 && index.stateOf(row) === 'done')
-    earlier.set(row, { request: index.requestOf(row), turn: index.turnOf(row) });
+    earlier.set(row, { digest: index.digestOf(row), turn: index.turnOf(row) });
 }
 
 /** Marks the jobs that are not in their file any more. Their failures are not told. */

@@ -296,13 +296,13 @@ async function joinJob(
   const { host } = batch;
   const prepared = await batch.jobs.prepare(job, batch.plan.origin);
   // The answer is to the request that was submitted, even if the job was edited since.
-  const request = batch.state.index.requestOf(row);
-  if (prepared.request !== request) prepared.output.leaveEdits(providerBatch.plan.model);
-  const basis = prepared.request === request ? prepared.basis : undefined;
-  const entry = { job, request, basis, bound, part: budgetedMark(providerBatch) };
+  const digest = batch.state.index.digestOf(row);
+  if (prepared.digest !== digest) prepared.output.leaveEdits(providerBatch.plan.model);
+  const basis = prepared.digest === digest ? prepared.basis : undefined;
+  const entry = { job, digest, basis, bound, part: budgetedMark(providerBatch) };
   if (
-    prepared.request === request &&
-    isToBeSentAgain(row, result, { post: prepared.operation.post, providerBatch, run })
+    prepared.digest === digest &&
+    isToBeSentAgain(row, result, { apiRequest: prepared.request.post, providerBatch, run })
   ) {
     await prepared.close();
     return run.recordOutcome(entry, { state: 'unsent' });
@@ -319,7 +319,7 @@ async function joinJob(
       collection.turnBegan = host.elapsed();
     }
     const came = await readJobResult(result, prepared, { ...bounds, isShort, providerBatch });
-    const reply = { ...came, request, attempts: 1, isRecorded: false, mayBeBilled: false };
+    const reply = { ...came, digest, attempts: 1, isRecorded: false, mayBeBilled: false };
     outcome = await settleJob({ prepared }, reply, { ...bounds, since: host.elapsed(), host });
   } finally {
     deadline.end();
@@ -340,11 +340,15 @@ async function joinJob(
 function isToBeSentAgain(
   row: number,
   result: BatchOutcome | GatewayError,
-  { post, providerBatch: { plan }, run }: { post: AnyApiRequest; providerBatch: ProviderBatch; run: LaneRun },
+  {
+    apiRequest,
+    providerBatch: { plan },
+    run,
+  }: { apiRequest: AnyApiRequest; providerBatch: ProviderBatch; run: LaneRun },
 ): boolean {
   const { rows, due } = run.sentAgain;
   if (result instanceof GatewayError || result.kind !== 'errored' || rows.has(row)) return false;
-  if (run.clients.get(plan.profile)?.learn(post, readLaneRefusal(result, plan.format)) !== true) return false;
+  if (run.clients.get(plan.profile)?.learn(apiRequest, readLaneRefusal(result, plan.format)) !== true) return false;
   rows.add(row);
   due.push(row);
   return true;
@@ -353,16 +357,16 @@ function isToBeSentAgain(
 /** The answer in a result, read as that of a live reply is; or why there is none. */
 async function readJobResult(
   result: BatchOutcome | GatewayError,
-  { output, operation }: PreparedJob,
+  { output, request }: PreparedJob,
   { providerBatch, isShort, endOf }: { providerBatch: ProviderBatch; isShort: boolean; endOf: CheckEnd },
 ): Promise<{ answer: Answer } | { failure: unknown }> {
   const { format, model } = providerBatch.plan;
   try {
     // The folder of images is checked first, as it is for a live reply.
     await output.prepare();
-    const body = requireReplyBody(result, format, operation);
+    const body = requireReplyBody(result, format, request);
     const { store, mostImages } = output;
-    const { candidates, post } = operation;
+    const { candidates, post } = request;
     const { keepThink } = post;
     const reading = { candidates, keepThink, store, mostImages, endOf, joined: true as const };
     const options = { format, model, ...reading };

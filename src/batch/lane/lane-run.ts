@@ -53,7 +53,7 @@ export async function openPlaceApi(
       sent: 'no',
     });
   }
-  return { format, api: openBatchApi(format, (post, options) => connection.send(post, options), plan.use) };
+  return { format, api: openBatchApi(format, (apiRequest, options) => connection.send(apiRequest, options), plan.use) };
 }
 
 /** Throws GatewayError batch-locked if the settings lead to another service than that of a provider batch. */
@@ -180,7 +180,7 @@ export async function loseJobs(
     const error = new GatewayError('no-reply', reason, { sent: 'yes' });
     const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
     const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
-    await recordOutcome({ job: { id: index.idOf(row) }, request: index.requestOf(row), bound, part: mark }, outcome);
+    await recordOutcome({ job: { id: index.idOf(row) }, digest: index.digestOf(row), bound, part: mark }, outcome);
   }
   while (waiting.length > 0) {
     const group = [];

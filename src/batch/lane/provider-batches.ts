@@ -46,8 +46,8 @@ export interface ProviderBatch {
   plan: ProviderBatchPlan;
   /** The rows of its jobs. */
   rows: number[];
-  /** While it is planned, the hashes of their requests; from `creating` to `created`, those that the jobs had before. */
-  requests: string[];
+  /** While it is planned, those of their requests; from `creating` to `created`, those that the jobs had before. */
+  digests: string[];
   /** What each of its jobs can cost, if its model has a price. */
   bounds: (Bound | undefined)[];
   /** The cost of its jobs that have ended, and how many of them were billed or may have been; only its budget needs it. */
@@ -91,7 +91,7 @@ export function openBounds(state: Pick<BatchState, 'providerBatches' | 'index'>)
 
 /** A job of a provider batch that is planned. */
 export function addToProviderBatch(
-  { id, request, line, bound, part = '' }: JobRecord,
+  { id, request: digest, line, bound, part = '' }: JobRecord,
   { index, providerBatches }: BatchState,
 ): void {
   const known = providerBatches.get(part);
@@ -100,7 +100,7 @@ export function addToProviderBatch(
   if (line !== undefined) index.setPlace(row, line);
   index.setTurn(row);
   known.rows.push(row);
-  known.requests.push(request);
+  known.digests.push(digest);
   known.bounds.push(bound);
 }
 
@@ -139,16 +139,16 @@ export function applyProviderBatch(record: ProviderBatchRecord, state: BatchStat
   providerBatch.step = record.step;
   if (record.step === 'creating') {
     providerBatch.at = record.at;
-    swapRequests(providerBatch, index);
+    swapDigests(providerBatch, index);
     for (const row of providerBatch.rows) index.mark(row, 'atService');
   }
   if (record.step === 'created') {
     [providerBatch.batch, providerBatch.lastsMs] = [record.batch, record.lastsMs];
-    providerBatch.requests = [];
+    providerBatch.digests = [];
   }
   if (record.step === 'dropped') {
     // Its jobs get back the requests that they had before.
-    swapRequests(providerBatch, index);
+    swapDigests(providerBatch, index);
     for (const row of providerBatch.rows) index.mark(row, 'atService', false);
   }
   if (finalSteps.has(record.step)) state.providerBatches.delete(record.mark);
@@ -160,7 +160,7 @@ function newProviderBatch(mark: string, plan: ProviderBatchPlan): ProviderBatch 
     step: 'planned',
     plan,
     rows: [],
-    requests: [],
+    digests: [],
     bounds: [],
     paid: { spending: { costs: [], unknown: 0, held: '0', dearest: '0' }, requests: 0 },
     at: 0,
@@ -169,10 +169,10 @@ function newProviderBatch(mark: string, plan: ProviderBatchPlan): ProviderBatch 
   };
 }
 
-function swapRequests(providerBatch: ProviderBatch, index: JobIndex): void {
-  providerBatch.requests = providerBatch.rows.map((row, at) => {
-    const before = index.requestOf(row);
-    index.setRequest(row, providerBatch.requests[at] ?? '');
+function swapDigests(providerBatch: ProviderBatch, index: JobIndex): void {
+  providerBatch.digests = providerBatch.rows.map((row, at) => {
+    const before = index.digestOf(row);
+    index.setDigest(row, providerBatch.digests[at] ?? '');
     return before;
   });
 }

@@ -11,7 +11,7 @@ import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
 import { openRunBudget } from '../run/run.ts';
-import type { ReadyJob } from '../types.ts';
+import type { JobRecord, ReadyJob } from '../types.ts';
 import {
   openPlaceApi,
   callService,
@@ -31,7 +31,7 @@ interface ProviderBatchDraft {
   plan: Omit<ProviderBatchPlan, 'after' | 'key'>;
   /** The path of its requests. */
   path: string;
-  jobs: (Pick<ReadyJob, 'request' | 'bound'> & { id: string; line: number | undefined })[];
+  jobs: Pick<JobRecord, 'id' | 'line' | 'request' | 'bound'>[];
   /** Whether another entry fits. */
   hasRoom(entryBytes: number): boolean;
   add(job: ReadyJob, entry: RequestBody): Promise<void>;
@@ -56,8 +56,8 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
       const ready = await prepareAgain(job, batch);
       const { prepared, bound = { amount: '0', isMost: false } } = ready;
       try {
-        const operation = await fetchSubmittedInputs(ready, run);
-        if (operation === undefined) continue;
+        const request = await fetchSubmittedInputs(ready, run);
+        if (request === undefined) continue;
         const reservation = await budget?.reserve(bound);
         const refusal = budget && !reservation ? ('cost' as const) : await run.budgets?.admit(ready);
         if (refusal !== undefined) {
@@ -66,7 +66,7 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
         }
         reservation?.spend(undefined);
         if (!bound.isMost) unbounded++;
-        await addJob(ready, await chooseModel(ready, operation, run), { drafts, run });
+        await addJob(ready, await chooseModel(ready, request, run), { drafts, run });
       } finally {
         await prepared.close();
       }
@@ -85,25 +85,25 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
 /** The request with the model that its client chooses. */
 async function chooseModel(
   { prepared: { settings } }: ReadyJob,
-  operation: PreparedRequest,
+  request: PreparedRequest,
   run: LaneRun,
 ): Promise<PreparedRequest> {
   const { models } = run.clients.get(gatewayKey(settings)) ?? {};
   const deadline = startDeadline(settings.timeoutMs.value, run.batch.host.signal);
-  return (models?.before(operation, deadline) ?? Promise.resolve(operation)).finally(() => deadline.end());
+  return (models?.before(request, deadline) ?? Promise.resolve(request)).finally(() => deadline.end());
 }
 
 /** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
 async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
-  const { prepared, request } = job;
-  if (!prepared.fetchInputs) return prepared.operation;
+  const { prepared, digest } = job;
+  if (!prepared.fetchInputs) return prepared.request;
   const { host } = run.batch;
   const since = host.elapsed();
   const deadline = startDeadline(prepared.settings.timeoutMs.value, host.signal);
   try {
     const inputs = await tryFetchInputs(prepared, deadline);
-    if ('operation' in inputs) return inputs.operation;
-    const reply = { ...inputs, request, attempts: 1, isRecorded: false, mayBeBilled: false };
+    if ('request' in inputs) return inputs.request;
+    const reply = { ...inputs, digest, attempts: 1, isRecorded: false, mayBeBilled: false };
     const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
     await run.recordOutcome(job, await settleJob(job, reply, { ...bounds, since, host }));
     return undefined;
@@ -178,11 +178,11 @@ async function openDraft(
       // An entry is read again as one line.
       entryBytes + frame.separator.length <= maxLineBytes &&
       entries.bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
-    async add({ job: { id, line }, request, bound }, entry) {
+    async add({ job: { id, line }, digest, bound }, entry) {
       if (jobs.length > 0) await entries.append(Buffer.from(frame.separator));
       // A chunk is valid until the next one is requested.
       for await (const chunk of streamBody(entry)) await entries.append(Buffer.from(chunk));
-      jobs.push({ id, line, request, bound });
+      jobs.push({ id, line, request: digest, bound });
     },
     async seal() {
       await entries.append(Buffer.from(frame.tail));

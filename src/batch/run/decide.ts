@@ -33,13 +33,13 @@ export function decide({ state, incomplete, same, atService, isRedone }: KnownJo
 /** Decides whether a job is sent, and counts it then. The index has its request from then on. */
 export function decideOn(
   row: number,
-  request: string,
+  digest: string,
   { plan, policy, state }: Pick<Batch, 'plan' | 'policy' | 'state'>,
   { isRedone = false, isStale = false, isHeld = false } = {},
 ): Decision {
   const { index } = state;
   const known = index.stateOf(row);
-  const same = index.requestOf(row) === request && !isStale;
+  const same = index.digestOf(row) === digest && !isStale;
   const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
   const decision = decide({ state: known, same, isRedone, ...marks }, policy);
   if (decision === 'skip' && marks.atService && !same) plan.editedAtService.add(row);
@@ -54,6 +54,6 @@ export function decideOn(
   keepEarlier(row, state);
   // The state of the old version says nothing about the edited job.
   if (!same) index.setState(row, 'new');
-  index.setRequest(row, request);
+  index.setDigest(row, digest);
   return decision;
 }

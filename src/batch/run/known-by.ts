@@ -7,7 +7,7 @@ export interface Stray {
   place: number;
   line: number;
   id: string;
-  request: string;
+  digest: string;
   isNumbered: boolean;
   /** The job before it in the file. */
   previous: Pick<Job, 'id' | 'line'> | undefined;
@@ -65,8 +65,8 @@ export function findKnown(
     rowOf.set(stray, row);
   }
 
-  const sameRequest = groupRows(before.size, before.requestOf);
-  for (const stray of unknown) take(stray, sameRequest.get(stray.request));
+  const sameDigest = groupRows(before.size, before.digestOf);
+  for (const stray of unknown) take(stray, sameDigest.get(stray.digest));
   // What had left the file before is not edited now.
   for (const id of run?.removed ?? []) isFree[index.find(id)] = 0;
   const sameLine = groupRows(before.size, before.placeOf);

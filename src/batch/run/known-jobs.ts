@@ -37,9 +37,9 @@ export async function judgeJob(
 ): Promise<Pick<PlannedJob, 'decision' | 'edited'>> {
   const { changed, plan, policy, state } = planning;
   const { index } = state;
-  const { request, basis } = prepared;
-  const isSame = index.requestOf(row) === request;
-  if (!known || !isSame) addStray(job, request, planning);
+  const { digest, basis } = prepared;
+  const isSame = index.digestOf(row) === digest;
+  if (!known || !isSame) addStray(job, digest, planning);
   if (known && job.isNumbered) {
     planning.hasOther ||= !isSame;
     addMove(job, known, planning);
@@ -49,7 +49,7 @@ export async function judgeJob(
   const isEdited = index.stateOf(row) !== 'new' && (isStale || !isSame);
   const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
   const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning));
-  const decision = decideOn(row, request, planning, { isRedone, isStale, isHeld });
+  const decision = decideOn(row, digest, planning, { isRedone, isStale, isHeld });
   if (isSame && basis !== undefined && !index.hasBasis(row, basis)) {
     index.mark(row, 'newBasis');
     plan.hasNewBasis = true;
@@ -66,7 +66,7 @@ export async function judgeJob(
       planning.keeping.add(job.id);
     }
     changed.areStale &&= planning.stale.has(job.id);
-    const earlier = { request: index.requestOf(row), origin: plan.origin };
+    const earlier = { digest: index.digestOf(row), origin: plan.origin };
     if (changed.jobs === 1 || changed.lineBreakOf !== undefined)
       changed.lineBreakOf = await planning.findLineBreak(job, earlier);
   }
@@ -112,7 +112,7 @@ async function areUsable(parents: readonly Job[], planning: Planning): Promise<b
     const at = index.find(parent.id);
     if (index.has(at, 'toSend')) continue;
     if (index.stateOf(at) !== 'done' || isMadeAgain(parent, at, planning)) return false;
-    if (index.requestOf(at) !== (await jobs.links().digestJob(parent, plan.origin))) return false;
+    if (index.digestOf(at) !== (await jobs.links().digestJob(parent, plan.origin))) return false;
     if (await usesOlderResult(parent, at, planning)) return false;
   }
   return true;

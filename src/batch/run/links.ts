@@ -25,23 +25,23 @@ interface FoundLinks {
 export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds'>): JobLinks {
   let links: Promise<FoundLinks> | undefined;
   let { knownIds } = state;
-  const requests = new Map<string, Promise<string>>();
+  const digests = new Map<string, Promise<string>>();
   function getLinks(): Promise<FoundLinks> {
     if (knownIds !== state.knownIds) links = undefined;
-    if (links === undefined) requests.clear();
+    if (links === undefined) digests.clear();
     ({ knownIds } = state);
     return (links ??= findLinks(jobs));
   }
 
   function digestJob(job: Job, origin: string): Promise<string> {
-    const known = requests.get(job.id) ?? digestNew(job, origin);
-    requests.set(job.id, known);
+    const known = digests.get(job.id) ?? digestNew(job, origin);
+    digests.set(job.id, known);
     return known;
   }
   async function digestNew(job: Job, origin: string): Promise<string> {
     const prepared = await jobs.prepare(job, origin);
     await prepared.close();
-    return prepared.request;
+    return prepared.digest;
   }
 
   return {
@@ -53,7 +53,7 @@ export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownId
       const { ids, parents } = await getLinks();
       const linked = [];
       for (const [name, id] of ids.get(job.id) ?? [])
-        linked.push({ name, id, request: await digestJob(parents.get(id) as Job, origin) });
+        linked.push({ name, id, digest: await digestJob(parents.get(id) as Job, origin) });
       return { ...job, parents: linked };
     },
     digestJob,

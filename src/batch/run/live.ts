@@ -82,7 +82,7 @@ export function createJobSender(options: SenderOptions): JobSender {
     async pay({ prepared }) {
       // What a recording answers costs nothing: requests that it lacks reserve when they are sent.
       if (batch.policy.hasRecordings) return undefined;
-      return (await clientOf(prepared)).payments?.open(prepared.operation);
+      return (await clientOf(prepared)).payments?.open(prepared.request);
     },
     send: (job, call) => sendJob(job, call, sending),
     abort: (reason) => flights.forEach(({ deadline }) => deadline.abort(reason)),
@@ -93,7 +93,7 @@ export function createJobSender(options: SenderOptions): JobSender {
 }
 
 async function sendJob(job: ReadyJob, { onReady, ...call }: SendCall, sending: Sending): Promise<JobOutcome> {
-  const { prepared, request } = job;
+  const { prepared, digest } = job;
   // Its time starts when its inputs are fetched, or when it is sent.
   let flight = prepared.fetchInputs && startFlight(prepared, sending);
   try {
@@ -104,9 +104,9 @@ async function sendJob(job: ReadyJob, { onReady, ...call }: SendCall, sending: S
     flight ??= startFlight(prepared, sending);
     const { deadline } = flight;
     const came =
-      'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.operation, { flight, ...call, sending });
+      'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.request, { flight, ...call, sending });
     const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
-    const reply = { request, attempts, isRecorded, mayBeBilled, ...came };
+    const reply = { digest, attempts, isRecorded, mayBeBilled, ...came };
     // A signal that comes now ends nothing: what was paid for is written first.
     const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
     return await settleJob(job, reply, { ...bounds, since: startedAt, host: sending.batch.host });
@@ -129,11 +129,11 @@ function startFlight({ settings }: PreparedJob, { batch: { host }, flights, star
 
 /** The request with the files of its URLs, or why they could not be fetched. */
 export async function tryFetchInputs(
-  { operation, fetchInputs }: PreparedJob,
+  { request, fetchInputs }: PreparedJob,
   deadline: Deadline,
-): Promise<{ operation: PreparedRequest } | { failure: unknown }> {
+): Promise<{ request: PreparedRequest } | { failure: unknown }> {
   try {
-    return { operation: (await fetchInputs?.(deadline)) ?? operation };
+    return { request: (await fetchInputs?.(deadline)) ?? request };
   } catch (failure) {
     return { failure };
   }
@@ -142,7 +142,7 @@ export async function tryFetchInputs(
 /** Sends a request with its retries, and reads the reply. */
 async function sendAndRead(
   prepared: PreparedJob,
-  operation: PreparedRequest,
+  request: PreparedRequest,
   { flight, payment, beforeHop, sending }: Omit<SendCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
 ): Promise<{ answer: Performed } | { failure: unknown }> {
   const { batch, gate, pace } = sending;
@@ -152,7 +152,7 @@ async function sendAndRead(
   let mayEarlierBeBilled = false;
   try {
     const client = await sending.clientOf(prepared);
-    const deltas = client.ask(operation, {
+    const deltas = client.ask(request, {
       deadline,
       store: output.store,
       endOf: () => getTimeoutError(deadline),

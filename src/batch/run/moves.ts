@@ -55,9 +55,9 @@ export function addMove(
 }
 
 /** Keeps a job that the folder may know by another id, if such jobs are looked for. */
-export function addStray({ id, line, isNumbered = false }: Job, request: string, planning: Planning): void {
+export function addStray({ id, line, isNumbered = false }: Job, digest: string, planning: Planning): void {
   const previous = planning.previous && { id: planning.previous.id, line: planning.previous.line };
-  planning.strays?.push({ place: planning.plan.total, line, id, request, isNumbered, previous });
+  planning.strays?.push({ place: planning.plan.total, line, id, digest, isNumbered, previous });
 }
 
 /** A shard does not know what the others sent. */

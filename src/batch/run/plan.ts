@@ -1,4 +1,4 @@
-import { addIdHash, hashId, toHex, type IdHash, isInShard } from '../digest.ts';
+import { addHash, hashId, toHex, type Hash64, isInShard } from '../digest.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import type { Batch, Job, MovedRecord, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
@@ -105,7 +105,7 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
   /** All jobs are read again, known by other ids: what was planned does not count. */
   onAgain(): void;
   /** The name of the text of a job that makes it an earlier request, but for the line break at its end. */
-  findLineBreak(job: Job, earlier: { request: string; origin: string }): Promise<string | undefined>;
+  findLineBreak(job: Job, earlier: { digest: string; origin: string }): Promise<string | undefined>;
   /** Called after each job of the file. */
   onChecked(): void;
   /** Awaited once all are read: throws for what is wrong with them. */
@@ -114,7 +114,7 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
 
 export interface Planning extends PlanOptions {
   plan: BatchPlan;
-  sum: IdHash;
+  sum: Hash64;
   /**
    * The first edited jobs that are not sent, how many there are, whether all of them failed before or used a result that is older
    * than that of now, and the text whose last line break is all that was changed.
@@ -253,11 +253,11 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   }
 
   const prepared = await jobs.prepare(job, plan.origin);
-  addGateway({ settings, post: prepared.operation.post }, plan);
+  addGateway({ settings, post: prepared.request.post }, plan);
   const isOfFolder = known !== undefined || parents.length > 0 || planning.strays !== undefined;
   const { decision, edited }: Pick<PlannedJob, 'decision' | 'edited'> = isOfFolder
     ? await judgeJob({ job, row, prepared, known, parents, isRedone }, planning)
-    : { decision: decideOn(row, prepared.request, planning), edited: undefined };
+    : { decision: decideOn(row, prepared.digest, planning), edited: undefined };
   planning.onPlanned({ job, prepared, decision, edited });
   if (decision !== 'run') return prepared.close();
 
@@ -286,7 +286,7 @@ function enter({ id }: Job, planning: Planning): number | undefined {
   if (index.has(row, 'inFile')) return undefined;
   index.mark(row, 'inFile');
   index.setPlace(row, ++planning.plan.total);
-  planning.sum = addIdHash(planning.sum, hashId(id));
+  planning.sum = addHash(planning.sum, hashId(id));
   return row;
 }
 

@@ -150,7 +150,7 @@ export async function prepareAgain(job: Job, batch: Pick<Batch, 'jobs' | 'plan' 
   const place = `${jobs.name}:${job.line}: the job or its files`;
   try {
     const prepared = await jobs.prepare(job, plan.origin);
-    if (state.index.requestOf(state.index.find(job.id)) === prepared.request) return readyJob(job, prepared);
+    if (state.index.digestOf(state.index.find(job.id)) === prepared.digest) return readyJob(job, prepared);
     await prepared.close();
   } catch (error) {
     // It was valid when it was checked.
@@ -160,8 +160,8 @@ export async function prepareAgain(job: Job, batch: Pick<Batch, 'jobs' | 'plan' 
 }
 
 export function readyJob(job: Job, prepared: PreparedJob): ReadyJob {
-  const { request, basis, bound } = prepared;
-  return { job, request, basis, bound, prepared };
+  const { digest, basis, bound } = prepared;
+  return { job, digest, basis, bound, prepared };
 }
 
 function changedJobError(what: string, cause?: unknown): GatewayError {

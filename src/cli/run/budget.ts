@@ -112,15 +112,15 @@ async function budgetPath(
 }
 
 /** What decides the cost of a request. */
-interface PaidOperation {
+interface PayableRequest {
   model: string;
   post: Pick<PreparedRequest['post'], 'format' | 'body'>;
 }
 
 /** Pays for one request. */
-export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
+export function payFrom(budget: OpenBudget, request: PayableRequest): Payment {
   const { ledger } = budget;
-  const { model } = operation;
+  const { model } = request;
   let id: string | undefined;
   let isDoubtful = false;
   return {
@@ -130,7 +130,7 @@ export function payFrom(budget: OpenBudget, operation: PaidOperation): Payment {
       const isFirst = id === undefined;
       if (id !== undefined) await ledger.spend(id, unknownAmount);
       [id, isDoubtful] = [undefined, false];
-      id = await reserveRequest(budget, operation, signal).catch((error: unknown) => {
+      id = await reserveRequest(budget, request, signal).catch((error: unknown) => {
         throw isFirst ? beforeSending(budget, error) : error;
       });
     },
@@ -177,7 +177,7 @@ function createEntry({ context, service, lane, tags }: OpenBudget, model: string
 
 async function reserveRequest(
   budget: OpenBudget,
-  { post, model }: PaidOperation,
+  { post, model }: PayableRequest,
   signal: AbortSignal,
 ): Promise<string> {
   const { prices, lane, ledger } = budget;

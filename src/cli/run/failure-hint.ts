@@ -13,7 +13,7 @@ import type { AnswerContext, Context } from '../context.ts';
  */
 export async function withSettingsHint(
   thrown: GatewayError,
-  post: AnyApiRequest,
+  apiRequest: AnyApiRequest,
   settings: PartialSettings,
   { io }: Context,
 ): Promise<GatewayError> {
@@ -24,12 +24,12 @@ export async function withSettingsHint(
   });
   const { reason, status } = error.details;
   if (reason === 'effort' && error.details.value === undefined) {
-    const { takes = [] } = (await readCachedEfforts(settings, getAskedModel(post) ?? '', io.now())) ?? {};
+    const { takes = [] } = (await readCachedEfforts(settings, getAskedModel(apiRequest) ?? '', io.now())) ?? {};
     return takes.length === 0 ? error : error.withDetails({ value: takes.join(', ') });
   }
   const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
   if (reason !== 'model' && reason !== 'pull-model' && !isPath) return error;
-  const model = getAskedModel(post);
+  const model = getAskedModel(apiRequest);
   if (model === undefined) return error;
   const kept = await readCachedModels(settings, io.now());
   // Ollama lists each name with a tag, and also accepts the name without it.

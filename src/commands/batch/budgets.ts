@@ -38,14 +38,14 @@ export async function openBatchBudgets(
 
   return {
     pathOf: (profile) => budgets.get(profile)?.path,
-    async admit({ prepared: { settings, operation }, bound = noBound }) {
+    async admit({ prepared: { settings, request }, bound = noBound }) {
       const budget = budgets.get(gatewayKey(settings));
       if (budget === undefined) return undefined;
       const room = rooms.get(budget.path) ?? (await openRoom(budget));
       rooms.set(budget.path, room);
       const reservation = await room.budget.reserve(bound);
       if (reservation === undefined)
-        return overBudget(budget, operation.model, addAmounts(room.taken, room.budget.spent));
+        return overBudget(budget, request.model, addAmounts(room.taken, room.budget.spent));
       reservation.spend(undefined);
       return undefined;
     },

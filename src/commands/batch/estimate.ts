@@ -137,7 +137,7 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
       const { prepared } = await prepareAgain(job, batch);
       try {
         const count = await counter(job, prepared);
-        add(job, prepared, { ...count, limits: (await loadFormat(prepared.operation.post.format)).limits });
+        add(job, prepared, { ...count, limits: (await loadFormat(prepared.request.post.format)).limits });
       } finally {
         await prepared.close();
       }
@@ -165,19 +165,19 @@ function createTokenCounter(
 ): (job: Job, prepared: PreparedJob) => Promise<Count> {
   const windows = new Map<string, Promise<number | undefined>>();
   const unable = new Set<string>();
-  return async (job, { operation, settings, hasUrls }) => {
-    const { post, model } = operation;
+  return async (job, { request, settings, hasUrls }) => {
+    const { post, model } = request;
     context.signal.throwIfAborted();
     const gateway = gatewayKey(settings);
     const key = `${gateway} ${model}`;
     const deadline = startDeadline(settings.timeoutMs.value, context.signal);
     const client = connections.get(gateway) as Client;
     try {
-      if (!windows.has(key)) windows.set(key, client.contextWindow(operation, { deadline }));
+      if (!windows.has(key)) windows.set(key, client.contextWindow(request, { deadline }));
       const window = await windows.get(key);
       // What a URL names is fetched when its job is sent: the service cannot count it now.
       if (hasUrls || unable.has(key)) return { ...countBytes(post.body), window };
-      const tokens = await client.countTokens(operation, { deadline });
+      const tokens = await client.countTokens(request, { deadline });
       if (tokens !== undefined) return { tokens, by: 'service', window };
       unable.add(key);
       return { ...countBytes(post.body), window };
@@ -208,8 +208,8 @@ type AddJob = (job: Job, prepared: PreparedJob, count: Count & Pick<Format, 'lim
 function createSums(estimate: Estimate): AddJob {
   const { models, lanes } = estimate;
   const lacking = new Set<string>();
-  return ({ id, line }, { operation, settings }, { tokens, by, window, limits: limitsOf }) => {
-    const { model, post } = operation;
+  return ({ id, line }, { request, settings }, { tokens, by, window, limits: limitsOf }) => {
+    const { model, post } = request;
     const price = findPrice(settings.prices, model);
     const limits = limitsOf(post.body);
     const key = `${gatewayKey(settings)} ${model}`;

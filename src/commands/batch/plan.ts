@@ -112,7 +112,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
 /** The name of the prompt if a line break at its end is all that parts a job from an earlier request. */
 async function findLineBreak(
   job: Job,
-  { request, origin }: { request: string; origin: string },
+  { digest, origin }: { digest: string; origin: string },
   jobs: Batch['jobs'],
 ): Promise<string | undefined> {
   const { prompt, places } = job.values as { prompt?: string; places?: TextPlaces };
@@ -122,7 +122,7 @@ async function findLineBreak(
     if (other === prompt) continue;
     const prepared = await jobs.prepare({ ...job, values: { ...job.values, prompt: other } }, origin);
     await prepared.close();
-    if (prepared.request === request) return places?.prompt ?? 'the prompt';
+    if (prepared.digest === digest) return places?.prompt ?? 'the prompt';
   }
   return undefined;
 }
@@ -167,8 +167,8 @@ function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, f
   if (prepared === undefined) return;
   facts.hasBuilt = true;
   if (decision !== 'run') return;
-  const { operation, settings, bound } = prepared;
-  const { model } = operation;
+  const { request, settings, bound } = prepared;
+  const { model } = request;
   const service = settings.service.value;
   const origin = getRequestOrigin(settings);
   const key = JSON.stringify([command, model, service, origin]);

@@ -134,8 +134,8 @@ export async function streamJobs(batch: StreamBatch): Promise<Stop | undefined> 
 function createClients({ flags, context }: StreamBatch): (prepared: PreparedJob) => Promise<Client> {
   const opened = new Map<string, Promise<Client>>();
   const used: Settings[] = [];
-  return ({ settings, operation }) => {
-    const { use } = operation.post;
+  return ({ settings, request }) => {
+    const { use } = request.post;
     const key = `${use} ${gatewayKey(settings)}`;
     const known = opened.get(key);
     if (known) return known;
@@ -200,8 +200,8 @@ export function openStreamQueue(
       // A job that was not sent gets no line.
       if (outcome.state === 'unsent') return;
       await turns.get(ready)?.came;
-      const { job, request } = ready;
-      await printLine({ id: job.id, request, ...outcome.document }, batch).catch(async (error: unknown) => {
+      const { job, digest } = ready;
+      await printLine({ id: job.id, request: digest, ...outcome.document }, batch).catch(async (error: unknown) => {
         throw await savedUnprinted(error, outcome, batch);
       });
     },
@@ -249,7 +249,7 @@ async function takeStreamedLine(
 
 /** The result of the job from an earlier run; undefined if the job must be sent. Throws GatewayError if neither is possible. */
 async function knownResult(
-  { job, request }: ReadyJob,
+  { job, digest }: ReadyJob,
   results: ResultReader,
   batch: StreamBatch,
 ): Promise<object | undefined> {
@@ -260,7 +260,7 @@ async function knownResult(
   index.mark(row, 'inFile');
   batch.plan.jobs++;
   if (index.placeOf(row) === 0) index.setPlace(row, index.size);
-  const decision = decideOn(row, request, batch);
+  const decision = decideOn(row, digest, batch);
   if (decision === 'run') return undefined;
   if (decision === 'changed') throw changedError([job.id], 1);
   const maybeBilled = { sent: 'yes', billed: 'unknown', retryable: false } as const;
@@ -269,7 +269,7 @@ async function knownResult(
       hint: 'the command that submitted it collects it: --lane batch',
       ...maybeBilled,
     });
-  const isSame = index.requestOf(row) === request;
+  const isSame = index.digestOf(row) === digest;
   const result = await results.read(row);
   if (result) return isSame ? withVars(result, job, batch.context.ui) : result;
   const hint = 'to send it again: --retry-unknown';

@@ -71,7 +71,7 @@ describe('the journal', () => {
       ]);
       const { index, failures } = await readJournal(path);
       const row = index.find('a');
-      expect([index.stateOf(row), index.requestOf(row)]).toEqual([type, '00000000000000aa']);
+      expect([index.stateOf(row), index.digestOf(row)]).toEqual([type, '00000000000000aa']);
       expect(failures.has('a')).toBe(type === 'failed' || type === 'unknown' || type === 'sent');
       expect(failures.get('a')?.class).toBe({ failed: 'quota', unknown: 'unknown', sent: 'no-reply' }[type]);
     },
@@ -261,7 +261,7 @@ describe('the journal', () => {
       ];
       const { index, failures, earlier } = await read([run, ...records]);
       const [a, b] = [index.find('a'), index.find('b')];
-      expect([index.stateOf(a), index.requestOf(a), failures.get('a')?.class]).toEqual(expected);
+      expect([index.stateOf(a), index.digestOf(a), failures.get('a')?.class]).toEqual(expected);
       expect(index.turnOf(a) < index.turnOf(b)).toBe(stays === true);
       expect(earlier.size).toBe(0);
     },
@@ -276,7 +276,7 @@ describe('the journal', () => {
       record('sent', 'b', again),
     ];
     const { index, earlier } = await read([run, ...records]);
-    expect([...earlier]).toEqual([[index.find('b'), { request: '00000000000000aa', turn: 2 }]]);
+    expect([...earlier]).toEqual([[index.find('b'), { digest: '00000000000000aa', turn: 2 }]]);
   });
 
   test('a job has the place of its line, else that in which it was sent first', async () => {

@@ -5,7 +5,7 @@ import { openRecorder } from '../../../src/batch/folder/recorder.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { done } from '../run/with-runner.ts';
 
-const noted = { job: { id: 'a' }, request: 'r' };
+const noted = { job: { id: 'a' }, digest: 'r' };
 const lost = new Error('lost');
 
 /** A recorder of a new folder whose lock is lost at a look at it, and the types of the records that it wrote. */

@@ -8,7 +8,7 @@ test('keeps state, request, place and marks of each of many ids', () => {
   for (let i = 0; i < 20_000; i++) {
     const row = index.add(`id-${i}`);
     index.setState(row, states[i % 5] as 'new');
-    index.setRequest(row, request(i));
+    index.setDigest(row, request(i));
     index.setPlace(row, 20_000 - i);
     if (i % 2 === 0) index.mark(row, 'inFile');
     if (i % 3 === 0) index.mark(row, 'toSend');
@@ -18,7 +18,7 @@ test('keeps state, request, place and marks of each of many ids', () => {
     const row = index.find(id);
     const marks = [index.has(row, 'inFile'), index.has(row, 'toSend')];
     return (
-      [id, row, index.add(id), index.stateOf(row), index.requestOf(row), index.placeOf(row), ...marks].join() ===
+      [id, row, index.add(id), index.stateOf(row), index.digestOf(row), index.placeOf(row), ...marks].join() ===
       [`id-${i}`, i, i, states[i % 5], request(i), 20_000 - i, i % 2 === 0, i % 3 === 0].join()
     );
   });
@@ -29,10 +29,10 @@ test('keeps state, request, place and marks of each of many ids', () => {
 test('a request that is not known, or is not one, is all zero; a mark can be taken back', () => {
   const index = new JobIndex();
   const row = index.add('a');
-  expect(index.requestOf(row)).toBe('0000000000000000');
+  expect(index.digestOf(row)).toBe('0000000000000000');
   for (const wrong of ['', 'xyz', '0123456789abcdeg', '0123456789ABCDEF', 'x0123456789abcdef', '0123456789abcdefx']) {
-    index.setRequest(row, wrong);
-    expect(index.requestOf(row)).toBe('0000000000000000');
+    index.setDigest(row, wrong);
+    expect(index.digestOf(row)).toBe('0000000000000000');
   }
   index.mark(row, 'toSend');
   index.mark(row, 'toSend', false);

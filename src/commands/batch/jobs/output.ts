@@ -145,7 +145,7 @@ function reportReply({ answer, attempts, isRecorded }: JobReply, { report }: Mak
 function createRecovery(reply: JobReply, making: Making, document?: object): RecoveryInput {
   reportReply(reply, making);
   const { folder, isFolderless, context } = making.options;
-  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.request };
+  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.digest };
   return { report: making.report, io: context.io, redaction: context.ui, batch, document };
 }
 

@@ -151,17 +151,20 @@ async function prepareJob(job: Job, batchOrigin: string, building: Building): Pr
     if (urls.length > 0) requireNetwork(urls, settings, flags);
     const built = await buildJob(job.names ? fillReferences(job) : job, { inputs, settings, building });
     if (settings.lane.value === 'batch') requireBatchable(built, settings);
-    const digest = await digestRequest(identify(job, built, settings, batchOrigin), { onBytes: onHashed, known });
+    const requestDigest = await digestRequest(identify(job, built, settings, batchOrigin), {
+      onBytes: onHashed,
+      known,
+    });
     const isLate = urls.length > 0 || job.names !== undefined;
     // What the kept list of models says of efforts can be another one tomorrow.
     const isOfFiles = isLate || inputs.hasReadFiles() || built.request.efforts !== undefined;
     const hasPrices = Object.keys(settings.prices).length > 0;
     const { atEnd } = inputs.context;
     return {
-      ...digest,
+      ...requestDigest,
       basis: isOfFiles ? undefined : digestBasis(job, settings, batchOrigin, building),
       settings,
-      operation: toPreparedRequest(built, job, flags),
+      request: toPreparedRequest(built, job, flags),
       bound: hasPrices ? computeRequestBound(built, settings, job) : undefined,
       costOf: (came) => addUpCosts(came, settings),
       boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, settings, job),
@@ -187,7 +190,7 @@ function identify(
   settings: Settings,
   batchOrigin: string,
 ): Parameters<typeof digestRequest>[0] {
-  const path = [built.post.path, ...parents.map(({ name, request }) => `@${name} ${request}`)].join('\n');
+  const path = [built.post.path, ...parents.map(({ name, digest }) => `@${name} ${digest}`)].join('\n');
   const origin = getRequestOrigin(settings);
   return { path, body: withoutLane(built), origin: origin === batchOrigin ? undefined : origin };
 }

@@ -37,7 +37,13 @@ test('titles of tests cite a section or a deviation of the page of formats, and 
 });
 
 test('every source file that a page for contributors names is there', () => {
-  const pages = ['src/README.md', 'src/formats/README.md', 'test/README.md', '.github/CONTRIBUTING.md'];
+  const pages = [
+    'src/README.md',
+    'src/batch/README.md',
+    'src/formats/README.md',
+    'test/README.md',
+    '.github/CONTRIBUTING.md',
+  ];
   const files = filesIn(['src', 'test', 'bin', '.scripts'], /\.(ts|js)$/).map(
     (path) => `/${path.replaceAll('\\', '/')}`,
   );

@@ -92,6 +92,10 @@ const blockBytes = 192 * 1024;
  * usage for a number that JSON cannot represent, such as 1e999.
  */
 export function segmentBody(body: Body): RequestBody {
+  if (isPlainJson(body)) {
+    const bytes = Buffer.from(JSON.stringify(body));
+    return { segments: [bytes], bytes: bytes.byteLength };
+  }
   let mark = '';
   const uploads: Upload[] = [];
   const json = JSON.stringify(body, (key, value: BodyValue) => {
@@ -104,9 +108,15 @@ export function segmentBody(body: Body): RequestBody {
     uploads.push(value);
     return `${value.prefix ?? ''}${mark}`;
   });
-  if (uploads.length === 0) return { segments: [Buffer.from(json)], bytes: Buffer.byteLength(json) };
   const segments = json.split(mark).flatMap((text, index) => [Buffer.from(text), ...uploads.slice(index, index + 1)]);
   return withLength(segments);
+}
+
+/** Whether a value has neither an upload nor a number that JSON lacks: then nothing has to be called for each value in it. */
+function isPlainJson(value: BodyValue): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return !isUpload(value) && Object.values(value).every(isPlainJson);
 }
 
 /**
@@ -192,8 +202,9 @@ export async function checkUploads(body: RequestBody): Promise<void> {
 
 /** The whole body if it has no upload: one buffer is sent with the head in one write. */
 export function plainBody(body: RequestBody): Uint8Array | undefined {
-  const plain = body.segments.filter((segment): segment is Uint8Array => !isUpload(segment));
-  if (plain.length !== body.segments.length) return undefined;
+  const { segments } = body;
+  if (segments.some(isUpload)) return undefined;
+  const plain = segments as readonly Uint8Array[];
   return plain.length === 1 ? plain[0] : Buffer.concat(plain);
 }
 

@@ -155,7 +155,9 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
 
 /** The fields that are known: the others leave what is known already. */
 function pickKnown<T extends object>(event: T): Partial<T> {
-  return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined)) as Partial<T>;
+  const known: Partial<T> = {};
+  for (const name in event) if (event[name] !== undefined) known[name] = event[name];
+  return known;
 }
 
 function beginReply(event: EventByType<'start'>, arriving: ArrivingReply): StreamDelta[] {

@@ -25,6 +25,8 @@ export function createClient(options: ClientOptions): Client {
   const sending = { endpoint, fetch, options };
   const chooseDeadline = ({ deadline, timeoutMs = options.timeoutMs, signal }: SendOptions): Deadline =>
     deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
+  const withDeadline = <Options extends SendOptions>(call: Options): Options & { deadline: Deadline } =>
+    hasDeadline(call) ? call : { ...call, deadline: chooseDeadline(call) };
   const toCall = (request: AnyRequest, call: CallOptions = {}, chosen: Partial<ClientCall> = {}): ClientCall => {
     return { client, options, endpoint, request, call, use: 'text', stream: false, ...chosen };
   };
@@ -44,11 +46,11 @@ export function createClient(options: ClientOptions): Client {
       return prepareForCaller(toCall(request, call, { use, format, stream: isStreamed }), chooseDeadline(call));
     },
     ask(request, call = {}) {
-      const deadline = chooseDeadline(call);
-      const deltas = perform(request, client, { ...call, deadline });
-      return call.deadline ? deltas : endDeadlineAfter(deltas, deadline);
+      const bounded = withDeadline(call);
+      const deltas = perform(request, client, bounded);
+      return call.deadline ? deltas : endDeadlineAfter(deltas, bounded.deadline);
     },
-    send: (request, call = {}) => sendOrFallBack(request, { ...call, deadline: chooseDeadline(call) }, sending),
+    send: (request, call = {}) => sendOrFallBack(request, withDeadline(call), sending),
     address: (request) => addressRequest(endpoint, applyLessons(request, lessons)),
     learn(request, error) {
       const learnt = learnFrom({ request, error }, endpoint);
@@ -72,6 +74,10 @@ export function createClient(options: ClientOptions): Client {
     },
   };
   return client;
+}
+
+function hasDeadline<Options extends SendOptions>(call: Options): call is Options & { deadline: Deadline } {
+  return call.deadline !== undefined;
 }
 
 /** Most requests need no choice: what makes one is loaded with the first that does. */

@@ -81,7 +81,11 @@ function readAuth(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<A
  * The HTTP request of an API request, but for its key: what a dry run shows and what is sent. Throws GatewayError usage for a URL
  * that the key must not go to, auth for a key that cannot be one.
  */
-export function addressRequest(endpoint: Endpoint, apiRequest: Omit<AnyApiRequest, 'format'>): HttpRequest {
+export function addressRequest(
+  endpoint: Endpoint,
+  apiRequest: Omit<AnyApiRequest, 'format'>,
+  sample?: number | undefined,
+): HttpRequest {
   const { baseUrl, apiKey, headers: ownHeaders, recordedAs } = endpoint;
   requireSafeUrl(baseUrl, { allowHttp: endpoint.allowHttp, hasKey: apiKey !== undefined });
   if (typeof apiKey === 'string') checkHeaderKey(apiKey);
@@ -89,7 +93,8 @@ export function addressRequest(endpoint: Endpoint, apiRequest: Omit<AnyApiReques
   const { prefix, path } = placeRequest(endpoint, apiRequest);
   const base = new URL(prefix, baseUrl.origin);
   const url = joinUrl(base, path);
-  url.search = [baseUrl.search.slice(1), apiRequest.query ?? ''].filter((part) => part !== '').join('&');
+  const query = [baseUrl.search.slice(1), apiRequest.query ?? ''].filter((part) => part !== '').join('&');
+  if (query !== '') url.search = query;
   const headers = {
     ...(body && { 'content-type': body.contentType ?? 'application/json' }),
     accept: apiRequest.accept ?? 'application/json',
@@ -103,6 +108,7 @@ export function addressRequest(endpoint: Endpoint, apiRequest: Omit<AnyApiReques
     headers: Object.assign(headers, apiRequest.headers, ownHeaders, endpointHeaders(endpoint, apiRequest.use)),
     keyHeader: apiKey === undefined ? undefined : getKeyHeader(endpoint, apiRequest.use),
     body: body ?? { segments: [], bytes: 0 },
+    sample,
   };
 }
 

@@ -128,9 +128,12 @@ export async function* readDeltas(
       throw error;
     });
     if (begun instanceof GatewayError) return { result: emptyResult(options.model), error: withRequest(begun, reply) };
-    const cut = looksLikeSse(begun)
-      ? yield* readStream(readOn(seen, body), reader)
-      : yield* readWhole(await readDiverted(body, reader.store, seen), reply, reader);
+    const whole = looksLikeSse(begun) ? undefined : await readDiverted(body, reader.store, seen);
+    const lines = whole && jsonLines(whole.text);
+    const cut =
+      whole && !lines
+        ? await readWhole(whole, reply, reader)
+        : yield* readStream(lines ? streamEvents(lines, whole?.cut) : readOn(seen, body), reader);
     const over = await watch();
     // A stream that said why it ends is whole: the time ran out while its connection was left open.
     const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
@@ -158,7 +161,8 @@ function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadO
   const store = keepGoodImages(options.store, options);
   const maxCandidates = (options.candidates ?? 1) + moreCandidates;
   const accumulator = createAccumulator({ model: options.model, maxCandidates, store });
-  const decoder = format.createDecoder({ ...reply, keepsTags: options.keepThink });
+  const { status, headers } = reply;
+  const decoder = format.createDecoder({ status, headers, keepsTags: options.keepThink });
   return { format, decoder, accumulator, store, options, isStreamed: false };
 }
 
@@ -186,14 +190,8 @@ async function* streamEvents(lines: readonly string[], cut: GatewayError | undef
   if (cut) throw cut;
 }
 
-/** Reads a body that is no stream of events. Returns why the reply is not whole, if it is not. */
-async function* readWhole(
-  body: ReadText,
-  reply: HttpReply,
-  reader: ReplyReader,
-): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
-  const lines = jsonLines(body.text);
-  if (lines) return yield* readStream(streamEvents(lines, body.cut), reader);
+/** Reads a body that is no stream. Returns why the reply is not whole, if it is not. */
+async function readWhole(body: ReadText, reply: HttpReply, reader: ReplyReader): Promise<GatewayError | undefined> {
   const { value, cut } = parseReply(body, reply, reader.format.name);
   return isBare(value) && cut ? cut : readValue(value, cut, reader);
 }
@@ -331,7 +329,7 @@ export async function readDiverted(
   try {
     while (!isWhole && bytes < divertedLength) {
       const next = await body.next();
-      if (!next.done) parts.push(Uint8Array.from(next.value));
+      if (!next.done) parts.push(Buffer.from(next.value));
       bytes += next.value?.byteLength ?? 0;
       isWhole = next.done === true;
     }
@@ -341,9 +339,9 @@ export async function readDiverted(
     if (!isCut(error)) throw error;
     cut = error;
   }
-  const whole = Buffer.concat(parts);
+  const whole = joinChunks(parts);
   const damage = cut || isUtf8(whole) ? undefined : badReply('the reply is not UTF-8');
-  return { text: new TextDecoder().decode(whole), cut, damage };
+  return { text: utf8.decode(whole), cut, damage };
 }
 
 /** Reads on to the end, and leaves of all parts what does not go to the store. */
@@ -375,9 +373,9 @@ export function isBare(value: unknown): boolean {
 export async function peek(body: AsyncIterator<Uint8Array>, seen: Uint8Array[]): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array();
   for (let next = await body.next(); !next.done; next = await body.next()) {
-    seen.push(Uint8Array.from(next.value));
-    head = Buffer.concat(seen);
-    if (head.byteLength >= enough || new TextDecoder().decode(head).trim().length >= longestMark) break;
+    seen.push(Buffer.from(next.value));
+    head = joinChunks(seen);
+    if (head.byteLength >= enough || utf8.decode(head).trim().length >= longestMark) break;
   }
   return head;
 }
@@ -385,6 +383,13 @@ export async function peek(body: AsyncIterator<Uint8Array>, seen: Uint8Array[]):
 /** How much of the white space before a reply is searched. */
 const enough = 4096;
 const longestMark = 'event:'.length;
+
+const utf8 = new TextDecoder();
+
+function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
+  const [first, ...others] = chunks;
+  return first && others.length === 0 ? first : Buffer.concat(chunks);
+}
 
 /** The chunks of a body that were seen, and then the rest. Not a generator: its `return` would wait for the next chunk. */
 export function readOn(seen: Uint8Array[], body: AsyncIterator<Uint8Array>): AsyncIterableIterator<Uint8Array> {
@@ -407,7 +412,7 @@ const fieldNames = ['event:', 'data:', 'id:', 'retry:', ':'];
  * Wants the first 16 bytes, or the whole body where it is shorter; a byte order mark and blank lines are passed over.
  */
 export function looksLikeSse(firstBytes: Uint8Array): boolean {
-  const start = new TextDecoder().decode(firstBytes.subarray(0, 64)).trimStart();
+  const start = utf8.decode(firstBytes.subarray(0, 64)).trimStart();
   return fieldNames.some((name) => start.startsWith(name));
 }
 

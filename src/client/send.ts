@@ -83,24 +83,32 @@ export async function* perform(
   client: Pick<Client, 'send' | 'payments' | 'models'>,
   options: AskOptions & { deadline: Deadline },
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const held: StreamDelta[] = [];
-  const own = { ...options, store: options.store ?? createLateStore(openInMemory), held };
+  const { store = createLateStore(openInMemory) } = options;
+  const own: Reader = { store, held: [] };
   const paid: PaidRequest = { request, payment: options.payment };
-  const answer = yield* performOne(paid, client, own);
+  const answer = yield* performOne(paid, client, options, own);
   if (answer.unfinished) {
-    const askOne: AskOne = (next, changed) => performOne(next, client, { ...own, ...changed });
-    return yield* askRest(answer, { request, sent: paid.request }, askOne, own);
+    const askOne: AskOne = (next, changed) => performOne(next, client, { ...options, ...changed }, own);
+    return yield* askRest(answer, { request, sent: paid.request }, askOne, { ...options, ...own });
   }
-  if (held.length > 0) yield held;
+  if (own.held.length > 0) yield own.held;
   return answer;
+}
+
+/** Where what comes of all requests of an answer goes. */
+interface Reader {
+  store: BlobStore;
+  /** The end of an answer that may go on. */
+  held: StreamDelta[];
 }
 
 async function* performOne(
   paid: PaidRequest,
   client: Pick<Client, 'send' | 'payments' | 'models'>,
-  options: AskOptions & { deadline: Deadline; store: BlobStore; held: StreamDelta[] },
+  options: AskOptions & { deadline: Deadline },
+  { store, held }: Reader,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { deadline, beforeRead, store } = options;
+  const { deadline, beforeRead, endOf = () => checkEnd(deadline), mostImages, joined, patience } = options;
   let end: PaidEnd = {};
   try {
     const answered = await sendPaid(paid, client, options);
@@ -108,7 +116,7 @@ async function* performOne(
     const { reply, attempts } = answered;
     const { post, model, candidates, insteadOf } = paid.request;
     const { keepThink = post.keepThink } = options;
-    const reading = { endOf: () => checkEnd(deadline), ...options, keepThink, store, model, candidates };
+    const reading = { endOf, mostImages, joined, patience, keepThink, store, held, model, candidates };
     const read = yield* readDeltas(reply, reading, await loadFormat(reply.format ?? post.format));
     const isRecorded = reply.recordedAt !== undefined;
     if (insteadOf) read.result.insteadOf = insteadOf;
@@ -141,8 +149,16 @@ export async function sendPaid(
 ): Promise<Answered> {
   paid.request = await client.models.before(paid.request, options.deadline);
   paid.payment ??= client.payments?.open(paid.request);
-  const sent = client.send(paid.request.post, { ...options, payment: paid.payment });
+  const sent = client.send(paid.request.post, toSendOptions(options, paid.payment));
   return sent.catch((error: unknown) => sendToOther(error, paid, client, options));
+}
+
+/** What its sending needs of the options of a request: they are many, and copied once. */
+function toSendOptions(
+  { deadline, policy, gate, sample, onSent, onRetry, onFailedBody }: SendOptions,
+  payment: Payment | undefined,
+): SendOptions {
+  return { deadline, policy, gate, sample, onSent, onRetry, onFailedBody, payment };
 }
 
 /** Sends a request that was refused to the model that may answer in place of the one that was asked. */
@@ -162,7 +178,7 @@ async function sendToOther(
   Object.assign(paid, { request: other, payment: undefined });
   paid.payment = client.payments?.open(other);
   const counted = onSent && ((attempts: number) => onSent(before + attempts));
-  const sent = client.send(other.post, { ...options, onSent: counted, payment: paid.payment });
+  const sent = client.send(other.post, { ...toSendOptions(options, paid.payment), onSent: counted });
   const answered = await countWith(refused, sent);
   await client.models.keep(other);
   return answered;
@@ -216,7 +232,7 @@ export async function sendRequest(
   const { endpoint, fetch, options } = sending;
   const { deadline, payment, onFailedBody, onRetry = options.onRetry } = own;
   const { format, use, streamsContent } = apiRequest;
-  const request = { ...addressRequest(endpoint, apiRequest), sample: own.sample };
+  const request = addressRequest(endpoint, apiRequest, own.sample);
   const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
   const explainFailure = (error: unknown, phase: Parameters<Deadline['explain']>[1]) => {
     const explained = deadline.explain(error, phase);

@@ -32,8 +32,10 @@ export function judgeAnswer(
 ): Verdict {
   const hasLinks = asked.takesLinks && result.images.length === 0 && listLinkedImages(result.text).length > 0;
   const wanted = hasLinks ? { ...asked, images: 0 } : asked;
-  const failure = error ?? judge(result, wanted);
-  return failure === undefined ? { warning: findWarning(result) ?? findLeftLink(result, wanted) } : { error: failure };
+  const reasons = groupReasons(result);
+  const failure = error ?? judge(result, wanted, reasons);
+  if (failure !== undefined) return { error: failure };
+  return { warning: findWarning(reasons) ?? findLeftLink(result, wanted) };
 }
 
 /**
@@ -41,15 +43,15 @@ export function judgeAnswer(
  * image request that got only words is not. If the service stopped every candidate, there is no result; if it stopped some of
  * them or images are missing, the result is incomplete.
  */
-function judge(result: Result, wanted: Wanted): GatewayError | undefined {
-  const stopped = reasonsThat('stopped', result);
-  if (wanted.images > 0 && result.images.length === 0) return lacksError('no image came', result, wanted);
+function judge(result: Result, wanted: Wanted, reasons: Reasons): GatewayError | undefined {
+  const { stopped } = reasons;
+  if (wanted.images > 0 && result.images.length === 0) return lacksError('no image came', result, wanted, reasons);
   if (stopped.length > 0 && stopped.length >= result.candidates.length)
-    return lacksError(stopWords(result), result, wanted);
-  const [unfinished] = reasonsThat('unfinished', result);
+    return lacksError(stopWords(result), result, wanted, reasons);
+  const [unfinished] = reasons.unfinished;
   if (unfinished !== undefined) return notFinished(unfinished, result);
-  if (isEmpty(result)) return lacksError(`the answer is empty${describeOthers(result)}`, result, wanted);
-  const cut = findCutCall(result);
+  if (isEmpty(result)) return lacksError(`the answer is empty${describeOthers(result)}`, result, wanted, reasons);
+  const cut = findCutCall(result, reasons);
   if (cut !== undefined) return cut;
   const [came, wantedImages] = [result.images.length, wanted.images];
   if (came < wantedImages)
@@ -57,7 +59,7 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   if (stopped.length > 0) return partlyStopped(stopped, result);
   const [warning] = wanted.requireModel ? replacementWarnings(result) : [];
   if (warning !== undefined) return incomplete(warning, { reason: 'other-model' });
-  return wanted.requireComplete ? findWarning(result) : undefined;
+  return wanted.requireComplete ? findWarning(reasons) : undefined;
 }
 
 /** Whether the reasons of a reply say that it is whole. One without a reason says nothing against it. */
@@ -66,8 +68,7 @@ export function endedWell(result: Result): boolean {
 }
 
 /** A call that is the last thing before a limit: nobody can tell whether its arguments are all there. */
-function findCutCall(result: Result): GatewayError | undefined {
-  const [limit] = reasonsThat('cut', result);
+function findCutCall(result: Result, { cut: [limit] }: Reasons): GatewayError | undefined {
   const last = result.content?.at(-1);
   if (limit === undefined || last?.['type'] !== 'tool_use') return undefined;
   return incomplete(`the call of ${quoted(String(last['name'] ?? ''))} was cut by the token limit (${limit})`, {
@@ -75,15 +76,13 @@ function findCutCall(result: Result): GatewayError | undefined {
   });
 }
 
-function findWarning(result: Result): GatewayError | undefined {
-  const [limit] = reasonsThat('cut', result);
+function findWarning({ cut: [limit], unknown: [unknown] }: Reasons): GatewayError | undefined {
   if (limit?.toLowerCase() === 'model_context_window_exceeded')
     return incomplete(`cut: the context window of the model is full (${limit})`, { reason: 'context-window' });
   // No limit of tokens: OpenAI stopped it for other reasons.
   if (limit && /^(?:max_messages|steered)$/i.test(limit))
     return incomplete(`cut by the service (${limit})`, {}).withDetails({ hint: 'ask it to go on' });
   if (limit !== undefined) return incomplete(`cut by the token limit (${limit})`, { reason: 'max-tokens' });
-  const [unknown] = reasonsThat('unknown', result);
   if (unknown === undefined) return undefined;
   return incomplete(`the answer may not be whole: it ended with ${quoted(unknown)}`, { reason: 'unknown-ending' });
 }
@@ -99,8 +98,13 @@ function incomplete(message: string, advice: Advice): GatewayError {
   return new GatewayError('incomplete', message, { ...advice, sent: 'yes', retryable: false });
 }
 
-function reasonsThat(ending: ReasonMeaning, result: Result): string[] {
-  return listReasons(result).filter((reason) => classifyReason(reason) === ending);
+/** The reasons of the candidates, by what they say. */
+type Reasons = Readonly<Record<ReasonMeaning, readonly string[]>>;
+
+function groupReasons(result: Result): Reasons {
+  const groups: Record<ReasonMeaning, string[]> = { complete: [], unfinished: [], cut: [], stopped: [], unknown: [] };
+  for (const reason of listReasons(result)) groups[classifyReason(reason)].push(reason);
+  return groups;
 }
 
 /** The reason of each candidate that has one. The first can have that of the reply, such as a block. */
@@ -146,20 +150,20 @@ function describeOthers({ content = [] }: Result): string {
   return kinds.size === 0 ? '' : ` but for ${quoted([...kinds].join(', '))}`;
 }
 
-function lacksError(what: string, result: Result, wanted: Wanted): GatewayError {
+function lacksError(what: string, result: Result, wanted: Wanted, reasons: Reasons): GatewayError {
   const facts = feedback(result);
   const why = facts.length > 0 ? `${what}: ${facts.join(', ')}` : what;
   const words = wanted.images > 0 ? quoteForeign(result.text) : '';
   const message = words === '' ? why : `${why}; the model answered: "${words}"`;
   return new GatewayError('no-result', message, {
-    ...chooseResultAdvice(result, wanted),
+    ...chooseResultAdvice(result, wanted, reasons),
     sent: 'yes',
     retryable: false,
   });
 }
 
-function chooseResultAdvice(result: Result, wanted: Wanted): Advice {
-  if (reasonsThat('cut', result).length > 0) return { reason: 'max-tokens' };
+function chooseResultAdvice(result: Result, wanted: Wanted, { cut }: Reasons): Advice {
+  if (cut.length > 0) return { reason: 'max-tokens' };
   const [link] = wanted.images > 0 ? listLinkedImages(result.text) : [];
   if (link !== undefined) return { reason: isOnlyLinks(result) ? 'linked-images-reply' : 'linked-image', value: link };
   if (wanted.images > 0 && result.text !== '') return { reason: 'words-alone' };

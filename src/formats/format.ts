@@ -181,8 +181,10 @@ export interface RequestLimits {
   images?: number | undefined;
 }
 
+const loaded: Partial<Record<FormatName, Promise<Format>>> = {};
+
 export function loadFormat(name: FormatName): Promise<Format> {
-  return formatFacts[name].load();
+  return (loaded[name] ??= formatFacts[name].load());
 }
 
 /** The size of an image in a format that takes only its longer side. Throws GatewayError usage for `WxH`. */
@@ -277,7 +279,7 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
     refuseImage(media, request.use, quirks);
   }
   const chosen = chooseEffort(request, format.name, quirks);
-  const encoded = format.encode({ ...request, effort: chosen?.effort }, quirks);
+  const encoded = format.encode(chosen ? { ...request, effort: chosen.effort } : request, quirks);
   const told = { ...(chosen?.note && { note: chosen.note }), ...(request.keepThink && { keepThink: true as const }) };
   const { effort, use } = request;
   const encodeEffort = (model: string): Body => {

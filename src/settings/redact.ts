@@ -74,7 +74,8 @@ export function createRedaction(secrets: readonly Secret[]): Redaction {
   const hide = replacing(spellings);
   return {
     redact: createRedactor(secrets),
-    clean: (value) => (spellings.length === 0 ? value : redactStrings(value, hide)),
+    // Hardly any has one: most are only looked at.
+    clean: (value) => (spellings.length === 0 || isClean(value, hide) ? value : redactStrings(value, hide)),
   };
 }
 
@@ -119,6 +120,14 @@ const wordsOrNumber = /^(?:[a-z]+(?:[-_. ][a-z]+)*|[\d.,:-]+)$/i;
 /** Whether a secret differs from ordinary text: no reply contains it by chance. */
 export function isUnmistakable(value: string): boolean {
   return value.length >= 16 || (value.length >= 8 && !wordsOrNumber.test(value));
+}
+
+/** Whether nothing in a value is redacted; the names of an object are looked at together. */
+function isClean(value: unknown, redact: Redactor): boolean {
+  if (typeof value === 'string') return redact(value) === value;
+  if (typeof value !== 'object' || value === null) return true;
+  const names = Array.isArray(value) ? '' : Object.keys(value).join('\n');
+  return redact(names) === names && Object.values(value).every((item) => isClean(item, redact));
 }
 
 /** The value with every string in it redacted, the names of its members too; names that become equal get a number. */

@@ -139,13 +139,13 @@ export interface ConnectionPool {
 /** A connection between two exchanges. */
 interface Rest {
   connection: PooledConnection;
-  isOver: boolean;
 }
 
 interface OriginPool {
   all: Set<PooledConnection>;
-  /** In the order in which their replies ended. */
-  idle: Rest[];
+  /** Those that have not rested long enough, and those that have, in the order in which their replies ended. */
+  resting: Rest[];
+  rested: Rest[];
   /** Exchanges in flight, and the highest number of them so far. */
   busy: number;
   maxBusy: number;
@@ -168,7 +168,7 @@ export function createConnectionPool(connect: buildConnector.connector): Connect
     acquire(origin) {
       // A call that was waiting for its retry must not send a request whose reply is never read.
       if (!isOpen) throw new GatewayError('not-sent', 'the client was closed', { sent: 'no', retryable: false });
-      const pool = origins.get(origin) ?? { all: new Set(), idle: [], busy: 0, maxBusy: 0, isOutOfSync: false };
+      const pool = origins.get(origin) ?? openOrigin();
       origins.set(origin, pool);
       pool.maxBusy = Math.max(pool.maxBusy, ++pool.busy);
       return takeIdle(pool) ?? openPooled(origin, pool, connect);
@@ -181,25 +181,32 @@ export function createConnectionPool(connect: buildConnector.connector): Connect
   };
 }
 
+function openOrigin(): OriginPool {
+  return { all: new Set(), resting: [], rested: [], busy: 0, maxBusy: 0, isOutOfSync: false };
+}
+
 /**
  * The most recently used of the connections that rested long enough, so that surplus ones expire. If 1.5 times as many
  * connections are open as were ever busy at once (at least four more), the one that has rested longest.
  */
-function takeIdle({ all, idle, maxBusy, isOutOfSync }: OriginPool): PooledConnection | undefined {
+function takeIdle({ all, resting, rested, maxBusy, isOutOfSync }: OriginPool): PooledConnection | undefined {
   if (isOutOfSync) return undefined;
-  const rested = idle.findLastIndex(({ isOver }) => isOver);
-  if (rested >= 0) return idle.splice(rested, 1)[0]?.connection;
-  return all.size >= maxBusy + Math.max(4, Math.floor(maxBusy / 2)) ? idle.shift()?.connection : undefined;
+  const isFull = all.size >= maxBusy + Math.max(4, Math.floor(maxBusy / 2));
+  return (rested.pop() ?? (isFull ? resting.shift() : undefined))?.connection;
 }
 
 /** An extra reply is detected if it arrives within this time, in ms; later it could be read as the next reply. */
 const restMs = 10;
 
 /** Not by comparing times: while this process is busy, time passes without a read. Between timer and immediate the loop reads. */
-function startRest(connection: PooledConnection): Rest {
-  const rest = { connection, isOver: false };
-  setTimeout(() => setImmediate(() => void (rest.isOver = true)), restMs).unref();
-  return rest;
+function startRest(connection: PooledConnection, { resting, rested }: OriginPool): void {
+  const rest = { connection };
+  resting.push(rest);
+  const end = (): void => {
+    const at = resting.indexOf(rest);
+    if (at >= 0) rested.push(...resting.splice(at, 1));
+  };
+  setTimeout(() => setImmediate(end), restMs).unref();
 }
 
 function openPooled(origin: string, pool: OriginPool, connect: buildConnector.connector): PooledConnection {
@@ -228,7 +235,7 @@ function openPooled(origin: string, pool: OriginPool, connect: buildConnector.co
       if (pool.isOutOfSync) return connection.discard();
       pool.busy--;
       isIdle = true;
-      pool.idle.push(startRest(connection));
+      startRest(connection, pool);
     },
     discard() {
       pool.busy--;

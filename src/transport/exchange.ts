@@ -47,12 +47,13 @@ function toDispatchContent({
   headers,
   body,
 }: HttpRequest): Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'> {
-  const sent = { ...headers, 'accept-encoding': 'identity' };
+  const sent: Record<string, string> = { ...headers, 'accept-encoding': 'identity' };
   if (body.bytes === 0 && ['GET', 'HEAD', 'DELETE', 'OPTIONS'].includes(method))
     return { method, headers: sent, body: null };
+  sent['content-length'] = String(body.bytes);
   return {
     method,
-    headers: { ...sent, 'content-length': String(body.bytes) },
+    headers: sent,
     // undici accepts any iterable, though its type omits it; wrapping it in a Readable would add a step to every chunk.
     body: (body.arriving ?? plainBody(body) ?? streamBody(body)) as Uint8Array,
   };

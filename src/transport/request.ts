@@ -29,9 +29,8 @@ function withoutSlashes(path: string): string {
 /** The URL of a path below a base URL. Throws GatewayError usage if the URL would be another one (`..`, `?`, `#`). */
 export function joinUrl(base: URL, path: string): URL {
   const pathname = withoutSlashes(base.pathname) + path;
-  const url = new URL(base.origin);
-  url.pathname = pathname;
-  // The URL class resolves dots silently, even percent-encoded ones.
+  const url = new URL(base.origin + pathname);
+  // The URL class resolves dots silently, even percent-encoded ones, and takes ? and # for the end of the path.
   if (url.pathname !== pathname) {
     throw usageError(
       'the path of the request is not plain',

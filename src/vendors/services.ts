@@ -194,6 +194,7 @@ export function hasOwnHost(name: ServiceName): boolean {
 /** Whether a base URL is at the service's own host: the same scheme, host and port. No URL is, of a service without one. */
 export function isOwnHost(name: ServiceName, baseUrl: string | URL): boolean {
   const { baseUrl: own, template } = services[name];
+  if (!hasOwnHost(name)) return false;
   const { origin, protocol, host } = new URL(baseUrl);
   if (template !== undefined) return protocol === 'https:' && template.hosts.test(host);
   return own !== undefined && new URL(own).origin === origin;

@@ -133,8 +133,9 @@ export async function buildRequest(
   const files = await readFiles(flags, templateValues, context);
   const check =
     files.schema === undefined || makesImage(use) ? undefined : await compileSchemaFlag(files.schema, building);
-  const quirksIn = (name: FormatName): Quirks => getQuirks(settings.service.value, name, settings.baseUrl?.value);
-  const quirks = quirksIn(format.name);
+  const findQuirks = (name: FormatName): Quirks => getQuirks(settings.service.value, name, settings.baseUrl?.value);
+  const quirks = findQuirks(format.name);
+  const quirksIn = (name: FormatName): Quirks => (name === format.name ? quirks : findQuirks(name));
   let turns: EarlierTurns | undefined;
   if (earlier) {
     if (files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
@@ -151,7 +152,7 @@ export async function buildRequest(
     templateValues,
   });
   if (flags.var) await warnOfUnused(flags.var, templateValues, context);
-  const maxTokens = chooseTokenLimit(settings, format.limits(files.body ?? {}));
+  const maxTokens = chooseTokenLimit(settings, files.body && format.limits(files.body));
   const isEffortSet = (flags.effort ?? settings.effort) !== undefined;
   const effort = isEffortSet ? findWantedEffort(settings, flags, files.body) : undefined;
   const efforts = effort && (await settings.findEfforts?.());
@@ -195,9 +196,9 @@ async function encodePost(
   const { reserved } = formatFacts[format.name];
   const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
   requirePictures(post, request.use);
-  const { candidates } = format.limits(post.body);
+  const { candidates } = request.stream ? format.limits(post.body) : { candidates: 1 };
   // The text of several would be mixed.
-  if (request.stream && candidates > 1)
+  if (candidates > 1)
     throw usageError(
       `--stream prints one candidate, and ${candidates} are asked for`,
       'leave one of them out: --stream or --candidates',
@@ -267,8 +268,8 @@ function makesImage(use: Use): boolean {
 }
 
 /** The limit of the settings, unless the body has one. The default is for the format that demands a limit: it is made there. */
-function chooseTokenLimit({ maxTokens: set }: Building['settings'], body: RequestLimits): number | undefined {
-  return body.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
+function chooseTokenLimit({ maxTokens: set }: Building['settings'], body?: RequestLimits): number | undefined {
+  return body?.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
 }
 
 /** The effort of the flag or the settings, unless the body or `--set` says it. Throws GatewayError usage for two that were typed. */

@@ -3,8 +3,17 @@ import type { Reason } from './reasons.ts';
 /** Whether something happened, as far as the client can know. */
 export type Certainty = 'no' | 'yes' | 'unknown';
 
+interface Outcome {
+  code: number;
+  billed: Certainty;
+  meaning: string;
+}
+
+/** Declarations have the names of the rows alone, not the words in them. */
+const nameOutcomes = <Name extends string>(rows: Readonly<Record<Name, Readonly<Outcome>>>) => rows;
+
 /** The one table of exit codes. Codes never change meaning. */
-export const outcomes = {
+export const outcomes = nameOutcomes({
   ok: { code: 0, billed: 'yes', meaning: 'the gateway ended the reply and every requested output is written' },
   internal: { code: 1, billed: 'unknown', meaning: 'internal error (a bug)' },
   usage: {
@@ -42,7 +51,7 @@ export const outcomes = {
   quit: { code: 131, billed: 'unknown', meaning: 'ended by QUIT' },
   closed: { code: 141, billed: 'unknown', meaning: 'stdout was closed by its reader' },
   terminated: { code: 143, billed: 'unknown', meaning: 'ended by TERM' },
-} as const satisfies Record<string, { code: number; billed: Certainty; meaning: string }>;
+});
 
 /** The kind of a failure, as messages and the JSON document name it. */
 export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;

@@ -73,8 +73,11 @@ export interface AddressTemplate {
 /** The names of the vendors' public services for the placeholders of formats/README.md. */
 export const vendorHeaderNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
 
+/** Declarations have the names of the rows alone, not what is in them. */
+const nameServices = <Name extends string>(rows: Readonly<Record<Name, Omit<Service, 'name'>>>) => rows;
+
 /** The services that short lists name. */
-const firstServices = {
+const firstServices = nameServices({
   gateway: {
     title: 'a gateway of your own',
     baseUrl: undefined,
@@ -173,7 +176,7 @@ const firstServices = {
     keyPage: undefined,
     models: {},
   },
-} satisfies Readonly<Record<string, Omit<Service, 'name'>>>;
+});
 
 /** Every service. Help, `config init`, completion, `doctor` and the README are made or checked with this table. */
 export const services = Object.fromEntries(

@@ -28,6 +28,13 @@ function load(path) {
   return module.exports;
 }
 
-const [word, ...rest] = process.argv.slice(2);
-if (rest.length === 0 && (word === '-V' || word === '--version')) process.stdout.write(inside.read('dist/version.txt'));
-else load('dist/main.js');
+/** What can be told without the program: the version, and most TABs. */
+function readAnswer(argv) {
+  const [word] = argv;
+  if (word === '__complete') return load('dist/quick.js').answerQuickly(argv, inside.read);
+  return argv.length === 1 && (word === '-V' || word === '--version') ? inside.read('dist/version.txt') : undefined;
+}
+
+const answer = readAnswer(process.argv.slice(2));
+if (answer === undefined) load('dist/main.js');
+else process.stdout.write(answer);

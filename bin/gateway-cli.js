@@ -13,19 +13,45 @@ const prebuilt = new Map([
 ]);
 
 /**
- * Prints the help or the version that the build wrote, and says whether it did: Node's own start is then all that it costs.
- * Where a file is missing, stdout does not take it, or a terminal has a width of its own, the program does what is right there.
+ * Prints what the program would print where that can be told without loading it, and says whether it did: a file of the build for
+ * `--help` and `--version`, help in a pipe, and what can be typed at a TAB. Where a file is missing, stdout does not take the text, or
+ * a terminal has a width of its own, the program does what is right there.
  */
-function printPrebuilt([word, ...rest]) {
-  const name = prebuilt.get(word);
-  if (name === undefined || rest.length > 0) return false;
+function printQuickly(argv) {
   try {
-    if (name === help && mayBeTerminal()) return false;
-    const text = readFileSync(`${dist}/${name}`);
-    for (let done = 0; done < text.length;) done += writeSync(1, text, done);
+    const text = readAnswer(argv);
+    if (text === undefined) return false;
+    const bytes = Buffer.from(text);
+    for (let done = 0; done < bytes.length;) done += writeSome(bytes, done);
     return true;
   } catch {
     return false;
+  }
+}
+
+function readAnswer(argv) {
+  const [word] = argv;
+  const name = argv.length < 2 ? prebuilt.get(word) : undefined;
+  if (name === version) return readFileSync(`${dist}/${name}`);
+  if (word === '__complete') return answerQuickly(argv);
+  if (name === undefined && word !== 'help' && !/^(?:-h|--help)$/.test(argv.at(-1) ?? '')) return undefined;
+  const { FORCE_COLOR, CLICOLOR_FORCE } = process.env;
+  if (FORCE_COLOR || CLICOLOR_FORCE || mayBeTerminal()) return undefined;
+  return name === undefined ? answerQuickly(argv) : readFileSync(`${dist}/${name}`);
+}
+
+function answerQuickly(argv) {
+  return require(`${dist}/quick.js`).answerQuickly(argv, (path) => readFileSync(`${dist}/../${path}`, 'utf8'));
+}
+
+/** A pipe that does not block can be full: the rest waits for its reader. */
+function writeSome(bytes, from) {
+  try {
+    return writeSync(1, bytes, from);
+  } catch (error) {
+    if (error.code !== 'EAGAIN') throw error;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    return 0;
   }
 }
 
@@ -42,4 +68,4 @@ function loadProgram() {
   process.exitCode = 1;
 }
 
-if (!printPrebuilt(process.argv.slice(2))) loadProgram();
+if (!printQuickly(process.argv.slice(2))) loadProgram();

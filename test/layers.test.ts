@@ -26,6 +26,7 @@ const beneath = [
  */
 const allowed: Record<string, readonly string[]> = {
   'main.ts': ['cli/run.ts', 'terminal'],
+  'quick.ts': ['cli/help', 'commands'],
   'index.ts': ['client'],
   testing: ['gateway', 'recordings', 'images'],
   man: ['cli/cli.ts', 'cli/command-tree.ts', 'cli/flags', 'cli/help', 'terminal'],

@@ -2,9 +2,11 @@ import type { Io } from '../terminal/io.ts';
 import { Command, CommanderError } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
 import type { Action, OwnDocument } from './context.ts';
-import { addFlags, type Note, setExamples, setNotes } from './flags/flag.ts';
+import { addFlags, setExamples, setNotes } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
+import { toCommandFacts } from './help/facts.ts';
 import { formatHelp, topics } from './help/help.ts';
+import type { Note } from './help/types.ts';
 import { firstServiceNames, services } from '../vendors/services.ts';
 import { version } from '../version.ts';
 
@@ -49,7 +51,9 @@ export async function buildProgram(argv: readonly string[], hooks: CommanderHook
       getErrHasColors: () => hooks.isColored('stderr'),
     })
     // Commander removes the colour if the stream gets none.
-    .configureHelp({ formatHelp: (command) => formatHelp(command, { full, width: hooks.columns, colored: true }) });
+    .configureHelp({
+      formatHelp: (command) => formatHelp(toCommandFacts(command), { full, width: hooks.columns, colored: true }),
+    });
   program.exitOverride((error) => throwFound(error, program));
   setExamples(program, rootExamples);
   setNotes(program, rootNotes);

@@ -5,7 +5,9 @@ import { findFlagByField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { type AskedService, settingFor } from './flags/set.ts';
 import { getCommandName, typedNames, findCommandWords } from './cli.ts';
-import { commandsNamed, firstExample, topics } from './help/help.ts';
+import { getExamples } from './flags/flag.ts';
+import { commandsNamed } from './help/facts.ts';
+import { topics } from './help/help.ts';
 import { findAsked, keyInArgv, usesByCommand } from './run/settings.ts';
 import type { Reason } from '../reasons.ts';
 import { shellWord } from '../shell-word.ts';
@@ -44,8 +46,8 @@ export async function explainMistake(error: CommanderError, typed: TypedLine, io
     case 'commander.unknownCommand':
       return explainUnknownCommand(typed, suggestion);
     case 'commander.missingArgument': {
-      const example = typed.command && firstExample(typed.command);
-      const hint = example === undefined ? '' : `${hintFor('example', { value: example })}\n`;
+      const [example] = typed.command ? getExamples(typed.command) : [];
+      const hint = example === undefined ? '' : `${hintFor('example', { value: example.replace(/ +# .*$/, '') })}\n`;
       const message = first.replace(/^missing required argument '(.*)'$/, 'the argument <$1> is missing');
       return usageError(message, hint + helpHint(typed), error);
     }

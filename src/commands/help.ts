@@ -5,7 +5,8 @@ import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts';
-import { commandsNamed, formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
+import { commandsNamed, toCommandFacts } from '../cli/help/facts.ts';
+import { findCommand, formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
 import { listShipped, readShipped } from '../cli/shipped.ts';
 
 /** The JSON Schemas of topics, which `--json` includes. */
@@ -35,8 +36,10 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const { isTTY, columns: width } = io.stdout;
     const colored = wantsColor({ env: io.env, isTTY, color: root.color });
     // The help of a command with the same name comes first: `help batch` includes `batch --help`.
-    const named = (await openProgram([name])).commands.find((found) => found.name() === name);
+    const named = findCommand(toCommandFacts(await openProgram([name])), name);
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
+    // A terminal gets the page laid out; a pipe, for `grep` and for programs, whole sentences and rows in one line.
+    if (!isTTY && !colored) return io.stdout.write(usage + text);
     const { parseBlocks, renderMarkdown } = await import('../terminal/markdown.ts');
     return writePaged(usage + renderMarkdown(parseBlocks(text), { width, colored }), io);
   };

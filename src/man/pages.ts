@@ -1,17 +1,17 @@
-import type { Command } from 'commander';
 import { openSilent } from '../cli/cli.ts';
 import { type Tree, tree } from '../cli/command-tree.ts';
+import { toCommandFacts } from '../cli/help/facts.ts';
 import {
   commandRows,
   exampleText,
+  findCommand,
   flagSections,
-  fullName,
+  formatUsage,
   orDefault,
   topics,
   topicSummaries,
-  formatUsage,
 } from '../cli/help/help.ts';
-import { getExamples, getNotes } from '../cli/flags/flag.ts';
+import type { CommandFacts } from '../cli/help/types.ts';
 import { version } from '../version.ts';
 
 /** Columns of an example in a terminal of 80, inside the margins of its page. */
@@ -23,6 +23,19 @@ const commonTopics = new Set(['exit-codes', 'output', 'settings']);
 /** The man pages of the program and of each command, by their file names. */
 export async function manPages(): Promise<Map<string, string>> {
   return new Map(await Promise.all([[], ...listCommandPaths(tree)].map(commandPage)));
+}
+
+/** What help and completion know of the program and of each command that is not hidden, with all flags. */
+export async function describeProgram(words: readonly string[] = []): Promise<CommandFacts> {
+  const facts = await readCommand(words);
+  const shown = facts.commands.filter(({ hidden }) => !hidden);
+  const commands = shown.map(({ name }) => describeProgram(name.split(' ').slice(1)));
+  return { ...facts, commands: await Promise.all(commands) };
+}
+
+/** A command with its flags. */
+async function readCommand(words: readonly string[]): Promise<CommandFacts> {
+  return words.reduce((at, word) => findCommand(at, word) ?? at, toCommandFacts(await openSilent(words)));
 }
 
 /** The words of every command and group. */
@@ -37,17 +50,15 @@ function listCommandPaths(commands: Tree): string[][] {
 
 /** What `--help --verbose` prints, as a page. */
 async function commandPage(words: readonly string[]): Promise<[file: string, text: string]> {
-  const program = await openSilent(words);
-  const command = words.reduce<Command>((at, word) => at.commands.find((sub) => sub.name() === word) ?? at, program);
+  const command = await readCommand(words);
   const shown = orDefault(command);
-  const names = fullName(command);
-  const about = command.description().replace(/\.$/, '');
-  const examples = getExamples(shown).flatMap((line) => exampleText(line, exampleWidth).map((part) => part.slice(2)));
+  const about = command.summary.replace(/\.$/, '');
+  const examples = shown.examples.flatMap((line) => exampleText(line, exampleWidth).map((part) => part.slice(2)));
   const commands = commandRows(command).map(([sub, text]) => [reference([...words, sub]), text] as const);
-  const notes = getNotes(shown).filter((note) => note !== '');
+  const notes = shown.notes.filter((note) => note !== '');
   return page(words, about.charAt(0).toLowerCase() + about.slice(1), [
     section('Synopsis'),
-    boldText(names) + roffText(formatUsage(command).slice(names.length)),
+    boldText(command.name) + roffText(formatUsage(command).slice(command.name.length)),
     section('Description'),
     roffText(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`),
     ...notes.flatMap((note) =>

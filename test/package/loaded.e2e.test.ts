@@ -1,5 +1,19 @@
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  constants,
+  cpSync,
+  createReadStream,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
@@ -58,14 +72,24 @@ test.each([
   expect(modules.includes('crypto')).toBe(own.includes('library'));
 });
 
-test('a TAB for a flag loads the program and what completes, and nothing that lists values', async () => {
+test.each(['help exit-codes', 'help batch', 'image gen --help', '__complete zsh -- text --m'])(
+  '%s in a pipe loads one small file of the bundle, and not the program',
+  async (words) => {
+    const server = await startScriptedServer();
+    const { files, names } = await loadedBy(words, server);
+    await server.close();
+    expect({ files, names }).toEqual({ files: 1, names: [] });
+  },
+);
+
+test('a TAB for a model loads the program and what completes, and nothing that sends', async () => {
   const server = await startScriptedServer();
-  const { names } = await loadedBy('__complete zsh -- text --m', server);
+  const { names } = await loadedBy('__complete zsh -- text -m ""', server);
   await server.close();
-  expect(names.toSorted()).toEqual(['client', 'complete', 'rolldown-runtime', 'text']);
+  expect(names.toSorted()).toEqual(['client', 'complete', 'env-paths', 'rolldown-runtime', 'text']);
 });
 
-test.each(['help batch', 'sessions list'])('%s loads no gateway', async (words) => {
+test.each(['batch --help --verbose', 'sessions list'])('%s loads no gateway', async (words) => {
   const server = await startScriptedServer();
   const { names } = await loadedBy(words, server);
   await server.close();
@@ -116,6 +140,58 @@ test.each(['--help', '--version'])('%s prints the same where its file is not the
   rmSync(copy, { recursive: true });
   expect(bare).toMatchObject({ code: 0, stdout: whole.stdout, stderr: '' });
 });
+
+test('a topic is Markdown in a pipe, and laid out where colours are asked for or a terminal shows it', async () => {
+  const page = readFileSync(join(root, 'src/help/exit-codes.md'), 'utf8');
+  const [pipe, slow, coloured] = await Promise.all([
+    shell('$BIN help exit-codes'),
+    shell('$BIN help exit-codes --quiet'),
+    shell('$BIN help exit-codes', { env: { FORCE_COLOR: '1' } }),
+  ]);
+  for (const ran of [pipe, slow]) expect(ran).toMatchObject({ code: 0, stdout: page, stderr: '' });
+  expect(coloured.stdout).toContain('\u001B[1mExit codes');
+  expect(coloured.stdout).not.toContain('|---|');
+});
+
+test.skipIf(process.platform === 'win32')(
+  'a text waits for the reader of a pipe that is full and does not block',
+  async () => {
+    const folder = scratchFolder();
+    const fifo = join(folder, 'pipe');
+    execFileSync('mkfifo', [fifo]);
+    const hook = join(folder, 'hook.cjs');
+    writeFileSync(
+      hook,
+      `const fs = require('node:fs'), write = fs.writeSync;
+    fs.writeSync = (...words) => { try { return write(...words); } catch (error) { write(2, error.code); throw error; } };`,
+    );
+    const pipe = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+    const filling = Buffer.alloc(4096, '.');
+    let filled = 0;
+    while (isWritten(pipe, filling)) filled += filling.length;
+    // Node makes the first three of a child's files block; a shell leaves them as they are.
+    const command = `exec node -r ${hook} ${root}/bin/gateway-cli.js help exit-codes >&3`;
+    const child = spawn('bash', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe', pipe] });
+    const [said] = (await once(child.stderr as Readable, 'data')) as [Buffer];
+    expect(String(said)).toMatch(/^EAGAIN/);
+    const ended = once(child, 'close');
+    const read = createReadStream(fifo);
+    let text = '';
+    read.on('data', (part) => (text += String(part)));
+    expect((await ended)[0]).toBe(0);
+    closeSync(pipe);
+    await once(read, 'end');
+    expect(text.slice(filled)).toBe(readFileSync(join(root, 'src/help/exit-codes.md'), 'utf8'));
+  },
+);
+
+function isWritten(pipe: number, bytes: Buffer): boolean {
+  try {
+    return writeSync(pipe, bytes) === bytes.length;
+  } catch {
+    return false;
+  }
+}
 
 test('a command that prints at once ends with 141 if its stdout is closed', async () => {
   const ran = await shell('mkfifo gone; exec 3<>gone 4>gone 3<&-; $BIN --help >&4');

@@ -4,6 +4,7 @@ import { isAspect } from '../../images/aspect.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
 import { closest } from '../../closest.ts';
 import { jsonFaultWords } from '../../json-position.ts';
+import type { Note } from '../help/types.ts';
 
 /** A flag of the program. It is defined once; commands name the flags that they take. */
 interface Flag {
@@ -268,9 +269,6 @@ export function prefixUsageError(flag: string): (error: unknown) => never {
     throw new GatewayError('usage', `${flag}${message}`, { ...details, cause });
   };
 }
-
-/** A paragraph, or rows of names and their texts. */
-export type Note = string | readonly (readonly [string, string])[];
 
 const examples = new WeakMap<Command, readonly string[]>();
 const notes = new WeakMap<Command, readonly Note[]>();

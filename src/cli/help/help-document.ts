@@ -1,9 +1,10 @@
 import type { Command, Option } from 'commander';
 import { outcomes } from '../../errors.ts';
 import type { OwnDocument } from '../context.ts';
-import { getExamples, getFlagFacts, isAdvanced } from '../flags/flag.ts';
+import { getFlagFacts, isAdvanced } from '../flags/flag.ts';
 import { readShipped } from '../shipped.ts';
-import { commandRows, fullName, isRepeatable, orDefault, formatUsage, listVisibleFlags } from './help.ts';
+import { findDefaultName, isRepeatable, toCommandFacts } from './facts.ts';
+import { commandRows, formatUsage, orDefault } from './help.ts';
 
 /**
  * The help of a command as a document, with what `--json` prints: the JSON Schema of the result, for a command that prints one and
@@ -18,22 +19,25 @@ export async function helpDocument(command: Command, text: string): Promise<OwnD
 
 /** What a program needs to know about a command: its arguments, flags and exit codes. */
 export function describeCommand(command: Command) {
-  const shown = orDefault(command);
+  const facts = toCommandFacts(command);
+  const usage = formatUsage(facts);
+  const shown = command.commands.find((sub) => sub.name() === findDefaultName(command)) ?? command;
+  const flags = shown.options.filter((option) => !option.hidden);
   return {
-    command: fullName(command),
+    command: facts.name,
     summary: command.description(),
-    usage: formatUsage(command),
-    examples: getExamples(shown),
-    commands: commandRows(command).map(([name, summary]) => ({ name, summary })),
+    usage,
+    examples: orDefault(facts).examples,
+    commands: commandRows(facts).map(([name, summary]) => ({ name, summary })),
     arguments: shown.registeredArguments.map((argument) => ({
       name: argument.name(),
       // Some commands check it themselves, to say more than commander if it is missing.
-      required: argument.required || formatUsage(command).includes(`<${argument.name()}>`),
+      required: argument.required || usage.includes(`<${argument.name()}>`),
       repeatable: argument.variadic,
       text: argument.description,
     })),
-    flags: listVisibleFlags(shown).map((option) => describeFlag(option, listVisibleFlags(shown))),
-    documents: listDocuments(fullName(shown).replace('gateway-cli ', '')),
+    flags: flags.map((option) => describeFlag(option, flags)),
+    documents: listDocuments(orDefault(facts).name.replace('gateway-cli ', '')),
     exitCodes: Object.entries(outcomes).map(([name, outcome]) => ({ class: name, ...outcome })),
   };
 }

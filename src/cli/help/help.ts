@@ -1,7 +1,5 @@
-import { tree } from '../command-tree.ts';
-import { getExamples, isAdvanced, getNotes } from '../flags/flag.ts';
-import type { Command, Option } from 'commander';
 import { bold } from '../../terminal/output.ts';
+import type { CommandFacts, FlagFacts } from './types.ts';
 
 /** The topics of `help <topic>`; each is a file of `src/help/`. */
 export const topicSummaries: Readonly<Record<string, string>> = {
@@ -28,11 +26,6 @@ export const topicSummaries: Readonly<Record<string, string>> = {
 
 export const topics: readonly string[] = Object.keys(topicSummaries);
 
-/** The first example of a command, without its remark. */
-export function firstExample(command: Command): string | undefined {
-  return getExamples(command)[0]?.replace(/ +# .*$/, '');
-}
-
 interface Shape {
   /** With advanced flags. */
   full: boolean;
@@ -43,19 +36,19 @@ interface Shape {
 }
 
 /** The help text: examples first, then the flags. */
-export function formatHelp(command: Command, shape: Shape): string {
+export function formatHelp(command: CommandFacts, shape: Shape): string {
   const { width, colored } = shape;
   const shown = orDefault(command);
-  const examples = getExamples(shown).flatMap((line) => exampleText(line, width));
+  const examples = shown.examples.flatMap((line) => exampleText(line, width));
   const titled = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [bold(`${title}:`, colored), ...lines];
   const sections = [
-    wrapText(command.description(), width),
+    wrapText(command.summary, width),
     titled('Examples', examples),
     usageLines(command, shape),
     ...commandSections(command).map(({ heading, rows }) => titled(heading, twoColumns(rows, width))),
     ...flagSections(shown, shape).map(({ heading, rows }) => titled(heading, twoColumns(rows, width))),
-    getNotes(shown).flatMap((note) => (typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width))),
+    shown.notes.flatMap((note) => (typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width))),
     wrapText(moreFlags(command, shape), width),
   ];
   return `${sections
@@ -64,43 +57,30 @@ export function formatHelp(command: Command, shape: Shape): string {
     .join('\n\n')}\n`;
 }
 
-function usageLines(command: Command, { width, colored }: Shape): string[] {
+function usageLines(command: CommandFacts, { width, colored }: Shape): string[] {
   const head = 'Usage: ';
   const [first = '', ...rest] = wrapText(`${head}${formatUsage(command)}`, width, ' '.repeat(head.length));
   return [bold(head.trimEnd(), colored) + first.slice(head.length - 1), ...rest];
 }
 
 /** `gateway-cli text [prompt…] [flags]` */
-export function formatUsage(command: Command): string {
-  return `${fullName(command)} ${orDefault(command).usage()}`;
+export function formatUsage(command: CommandFacts): string {
+  return `${command.name} ${orDefault(command).usage}`;
 }
 
 /** The default command of a group, else the command itself. Its name can be left out, so the group has its help. */
-export function orDefault(command: Command): Command {
-  const name: unknown = Reflect.get(command, '_defaultCommandName');
-  return command.commands.find((sub) => sub.name() === name) ?? command;
+export function orDefault(command: CommandFacts): CommandFacts {
+  return command.standard === undefined ? command : (findCommand(command, command.standard) ?? command);
 }
 
-/** `gateway-cli config set` */
-export function fullName(command: Command): string {
-  const names: string[] = [];
-  for (let at: Command | null = command; at; at = at.parent) names.unshift(at.name());
-  return names.join(' ');
+/** The command of a group that has this name. */
+export function findCommand({ commands, name }: CommandFacts, word: string): CommandFacts | undefined {
+  return commands.find((sub) => sub.name === `${name} ${word}`);
 }
 
 /** The commands of a group, with their summaries. */
-export function commandRows(command: Command): (readonly [name: string, text: string])[] {
-  return command
-    .createHelp()
-    .visibleCommands(command)
-    .filter((sub) => sub.name() !== 'help')
-    .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
-}
-
-/** The commands of groups that have this name: `batch gallery` for `gallery`. */
-export function commandsNamed(name: string): string[] {
-  const groups = Object.entries(tree).filter(([, { commands = {} }]) => Object.hasOwn(commands, name));
-  return groups.map(([group]) => `${group} ${name}`);
+export function commandRows({ commands, name }: CommandFacts): (readonly [name: string, text: string])[] {
+  return commands.filter(({ hidden }) => !hidden).map((sub) => [sub.name.slice(name.length + 1), sub.summary] as const);
 }
 
 /** The headings of the program's help, each with its commands. */
@@ -112,53 +92,51 @@ const commandGroups: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The commands of a group by their headings: those of the program have several. */
-function commandSections(command: Command) {
+function commandSections(command: CommandFacts) {
   const rows = commandRows(command);
-  if (command.parent !== null) return [{ heading: 'Commands', rows }];
+  if (!isProgram(command)) return [{ heading: 'Commands', rows }];
   return Object.entries(commandGroups).map(([heading, names]) => ({
     heading,
     rows: rows.filter(([name]) => names.includes(name)),
   }));
 }
 
+function isProgram({ name }: CommandFacts): boolean {
+  return !name.includes(' ');
+}
+
 /** The flags of a command by their headings, advanced ones last and only with `full`. */
-export function flagSections(command: Command, { full }: Pick<Shape, 'full'>) {
-  const shown = listVisibleFlags(command);
-  const isBrief = (option: Option) => !isLeftOut(option, command);
-  const ordered = [...shown.filter(isBrief), ...(full ? shown.filter((option) => !isBrief(option)) : [])];
+export function flagSections(command: CommandFacts, { full }: Pick<Shape, 'full'>) {
+  const shown = command.flags.filter(({ hidden }) => !hidden);
+  const isBrief = (flag: FlagFacts) => !isLeftOut(flag, command);
+  const ordered = [...shown.filter(isBrief), ...(full ? shown.filter((flag) => !isBrief(flag)) : [])];
   const sections = new Map<string, (readonly [flags: string, text: string])[]>();
-  for (const option of ordered) {
-    const heading = option.helpGroupHeading ?? 'Flags';
+  for (const { heading, flags, text, repeatable } of ordered) {
     const rows = sections.get(heading) ?? [];
-    rows.push([option.flags, option.description + (isRepeatable(option) ? ' (repeatable)' : '')]);
+    rows.push([flags, text + (repeatable ? ' (repeatable)' : '')]);
     sections.set(heading, rows);
   }
-  if (full || !command.parent) sections.get('Everywhere')?.unshift(['-h, --help', 'print this help']);
-  const order = new Set(shown.map((option) => option.helpGroupHeading ?? 'Flags'));
+  if (full || isProgram(command)) sections.get('Everywhere')?.unshift(['-h, --help', 'print this help']);
+  const order = new Set(shown.map(({ heading }) => heading));
   return [...order].map((heading) => ({ heading, rows: sections.get(heading) ?? [] }));
 }
 
 /** How to see the flags that are not shown. */
-function moreFlags(command: Command, { full }: Shape): string {
-  const left = full ? [] : listVisibleFlags(orDefault(command)).filter((option) => isLeftOut(option, command));
+function moreFlags(command: CommandFacts, { full }: Shape): string {
+  const left = full ? [] : orDefault(command).flags.filter((flag) => !flag.hidden && isLeftOut(flag, command));
   const [example] = left;
   if (example === undefined) return '';
-  return `${left.length} more flags, such as ${example.long}: ${fullName(command)} --help --verbose`;
+  return `${left.length} more flags, such as ${longName(example)}: ${command.name} --help --verbose`;
 }
 
 /** Whether a flag is only in the full help: advanced ones, and in the help of a command those of the whole program. */
-function isLeftOut(option: Option, { parent }: Command): boolean {
-  return isAdvanced(option) || (parent !== null && option.helpGroupHeading === 'Everywhere');
+function isLeftOut({ advanced, heading }: FlagFacts, command: CommandFacts): boolean {
+  return advanced === true || (!isProgram(command) && heading === 'Everywhere');
 }
 
-/** The flags that help can show. */
-export function listVisibleFlags(command: Command): Option[] {
-  return command.options.filter((option) => !option.hidden);
-}
-
-/** Whether a flag can be repeated: its parser takes the values before. */
-export function isRepeatable(option: Option): boolean {
-  return option.parseArg?.length === 2;
+/** `--model` */
+export function longName({ flags }: FlagFacts): string {
+  return /--[\w-]+/.exec(flags)?.[0] ?? flags;
 }
 
 const indent = '  ';

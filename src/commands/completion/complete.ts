@@ -1,161 +1,48 @@
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Action } from '../../cli/context.ts';
-import { commandRows, isRepeatable, orDefault, topics } from '../../cli/help/help.ts';
+import { toCommandFacts } from '../../cli/help/facts.ts';
 import { services } from '../../vendors/services.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readCachedModels } from '../../settings/model-cache.ts';
 import { resolvePartialSettings, useDefaults } from '../../settings/resolve.ts';
 import { listVariables } from '../../settings/sources.ts';
 import { type LoadedConfig, useNames } from '../../settings/types.ts';
-import { splitShellLine } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
+import { completeLine, type Completion, formatCompletion, readTypedLine, withoutTexts } from './complete-line.ts';
 
 /** `__complete <shell> …`: what the scripts call at every TAB. They ask the program, so they cannot be out of date. */
 export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
   command.argument('[words...]');
-  return async ({ io }, [shell = '', ...rest]) => {
-    const takesLine = shell === 'bash' || shell === 'powershell';
-    const line = takesLine ? splitTypedLine(rest[0] ?? '').slice(1) : rest;
-    const found = await completeLast(await openTree(line), line, io);
-    await io.stdout.write(formatLines(found, shell, line.at(-1) ?? ''));
+  return async ({ io }, typed) => {
+    const line = readTypedLine(typed);
+    const { words } = line;
+    const program = await openTree(words[0] === 'help' ? words.slice(1) : words);
+    const found = completeLine(toCommandFacts(program), words);
+    const more = found.listed === undefined ? [] : await listValues(found.listed, words, io);
+    const values = [...found.values, ...withoutTexts(more.map((value) => `${found.listed?.before}${value}`))];
+    await io.stdout.write(formatCompletion({ ...found, values }, line));
   };
 }
 
-/** The last word is the one being typed: empty after a blank. */
-function splitTypedLine(line: string): string[] {
-  const { words, isComplete } = splitShellLine(line);
-  return isComplete ? [...words, ''] : words;
-}
-
-/** bash replaces only what follows the last `=` or `:` of a word, zsh what follows `--flag=`. */
-const keptByShell: Readonly<Record<string, RegExp>> = { bash: /^.*[=:]/, zsh: /^--[^=]*=/ };
-
-function formatLines({ values, files }: Completion, shell: string, current: string): string {
-  const kept = keptByShell[shell]?.exec(current)?.[0].length ?? 0;
-  const rows = values.map(([value, text]) => (text === '' ? value.slice(kept) : `${value.slice(kept)}\t${text}`));
-  return [...rows, files ? ':files' : ':none'].map((row) => `${row.replaceAll(/[\r\n]/g, ' ')}\n`).join('');
-}
-
-/** What can be typed at the cursor: values with their descriptions, and whether file names can be typed too. */
-interface Completion {
-  values: (readonly [value: string, text: string])[];
-  files: boolean;
-}
-
-/** What can replace the last word of a line, according to the program's own command tree. */
-async function completeLast(program: Command, line: readonly string[], io: Io): Promise<Completion> {
-  const current = line.at(-1) ?? '';
-  const isHelp = line[0] === 'help' && line.length > 1;
-  const cursor = readLine(program, line.slice(isHelp ? 1 : 0, -1));
-  const { values, files } = await completeWord(cursor, current, { line, io });
-  const names = new Set(values.map(([value]) => value));
-  // A topic can have the name of a command.
-  const more = isHelp && line.length === 2 ? topics.filter((topic) => !names.has(topic)) : [];
-  return { values: [...values, ...toCompletion(more).values].filter(([value]) => value.startsWith(current)), files };
-}
-
-/** A place in the command tree. */
-interface Cursor {
-  command: Command;
-  /** The flag whose value comes next. */
-  flag: Option | undefined;
-  /** Words that are not flags or commands. */
-  words: string[];
-  /** Long names of the flags before the cursor. */
-  used: Set<string>;
-  /** After `--` nothing is a flag. */
-  flagsEnded: boolean;
-}
-
-function readLine(program: Command, before: readonly string[]): Cursor {
-  const at: Cursor = { command: program, flag: undefined, words: [], used: new Set(), flagsEnded: false };
-  for (const word of before) {
-    if (at.flag) at.flag = undefined;
-    else if (at.flagsEnded || !word.startsWith('-') || word === '-') readArgument(at, word);
-    else if (word === '--') at.flagsEnded = true;
-    else {
-      const name = word.split('=')[0] ?? '';
-      const option = optionNamed(at.command, name) ?? optionNamed((at.command = orDefault(at.command)), name);
-      if (option) at.used.add(option.long ?? '');
-      if (option?.required && !word.includes('=')) at.flag = option;
-    }
-  }
-  return at;
-}
-
-function readArgument(at: Cursor, word: string): void {
-  const inner = at.words.length === 0 ? at.command.commands.find((sub) => sub.name() === word) : undefined;
-  at.command = inner ?? orDefault(at.command);
-  if (inner === undefined) at.words.push(word);
-}
-
-function optionNamed(command: Command, name: string): Option | undefined {
-  return command.options.find((option) => option.long === name || option.short === name);
-}
-
-/** The typed line, and where values come from that are known only at run time. */
-interface LineSource {
-  line: readonly string[];
-  io: Io;
-}
-
-async function completeWord(at: Cursor, current: string, source: LineSource): Promise<Completion> {
-  const command = orDefault(at.command);
-  if (at.flag) return completeFlagValue(at.flag, source);
-  const [assigned] = at.flagsEnded ? [] : (/^--[^=]*=/.exec(current) ?? []);
-  if (assigned !== undefined) {
-    const flag = optionNamed(command, assigned.slice(0, -1));
-    const { values, files } = flag?.required ? await completeFlagValue(flag, source) : toCompletion([]);
-    return { values: values.map(([value, text]) => [assigned + value, text]), files };
-  }
-  if (!at.flagsEnded && current.startsWith('-')) return { values: completeFlags(command, at.used), files: false };
-  const { values, files } = await completeArgument(command, at.words, source.io);
-  return { values: at.words.length > 0 ? values : [...commandRows(at.command), ...values], files };
-}
-
-/** The flags that are not in the line yet, and those that repeat. */
-function completeFlags(command: Command, used: ReadonlySet<string>): Completion['values'] {
-  const free = command.options.filter(
-    (option) => !option.hidden && (isRepeatable(option) || !used.has(option.long ?? '')),
-  );
-  return [
-    ...free.map((option) => [option.long ?? option.flags, option.description] as const),
-    ['--help', 'print this help'],
-  ];
-}
-
-async function completeFlagValue({ argChoices, long, flags }: Option, { line, io }: LineSource): Promise<Completion> {
-  if (argChoices) return toCompletion(argChoices);
-  if (long === '--model') return toCompletion(await models(line, io));
-  if (long === '--profile' || long === '--upstream') return toCompletion(await profiles(io));
-  if (long === '--template') return toCompletion(await listPromptNames(io), true);
-  if (long === '--session') return toCompletion(await listNamesOfSessions(), true);
-  return toCompletion([], isPath(/<([^>]*)>/.exec(flags)?.[1] ?? ''));
-}
-
-async function completeArgument(
-  { registeredArguments: known }: Command,
-  words: readonly string[],
+async function listValues(
+  { kind, argument = '' }: NonNullable<Completion['listed']>,
+  line: readonly string[],
   io: Io,
-): Promise<Completion> {
-  const argument = known[words.length] ?? (known.at(-1)?.variadic ? known.at(-1) : undefined);
-  if (argument === undefined) return toCompletion([]);
-  if (argument.argChoices) return toCompletion(argument.argChoices);
-  const name = argument.name();
-  if (name === 'key') return toCompletion((await import('../config/keys.ts')).configKeys);
-  if (name === 'value|-') return toCompletion((await import('../config/keys.ts')).listKeyValues(words[0] ?? ''));
-  if (name === 'profile') return toCompletion(await profiles(io));
-  if (/^(name|session)s?\b/.test(name)) return toCompletion(await listNamesOfSessions(), true);
-  return toCompletion([], isPath(name));
-}
-
-/** Whether a placeholder such as `path|-` or `jobs` means a file or a folder. */
-function isPath(placeholder: string): boolean {
-  return /path|file|dir|folder|jobs/.test(placeholder);
-}
-
-function toCompletion(values: readonly string[], files = false): Completion {
-  return { values: values.map((value) => [value, '']), files };
+): Promise<readonly string[]> {
+  switch (kind) {
+    case 'models':
+      return models(line, io);
+    case 'profiles':
+      return profiles(io);
+    case 'prompts':
+      return listPromptNames(io);
+    case 'sessions':
+      return listNamesOfSessions();
+    case 'keys':
+      return (await import('../config/keys.ts')).configKeys;
+    case 'values':
+      return (await import('../config/keys.ts')).listKeyValues(argument);
+  }
 }
 
 /** The config; undefined if it is invalid, or without a home folder: completion then lacks only its values. */

@@ -38,7 +38,7 @@ export { digestRequest, digestText, hashId, toHex, isInShard } from './digest.ts
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
-export { listStuck, listWaiting, openLinks } from './run/links.ts';
+export { listStuck, listAwaitingParents, openLinks } from './run/links.ts';
 export { findIdNumber, withKnownIds } from './run/known-by.ts';
 export { emptyPlan, requireMatch } from './run/plan.ts';
 export { decideOn } from './run/decide.ts';
@@ -65,7 +65,7 @@ export type { BatchState } from './folder/state.ts';
 export type { Recorder } from './folder/recorder.ts';
 export type { Recovery } from './folder/adopt.ts';
 export { refreshVars, withVars } from './folder/refresh-vars.ts';
-export { describeTimes, givesUp, listOpenProviderBatches, waitingRows } from './lane/provider-batches.ts';
+export { describeTimes, giveUpNotice, listOpenProviderBatches, waitingRows } from './lane/provider-batches.ts';
 export type { ProviderBatch } from './lane/provider-batches.ts';
 export { runAgainHint, requireOrigin } from './lane/lane-run.ts';
 

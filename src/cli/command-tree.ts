@@ -1,6 +1,6 @@
 import type { Configure } from './context.ts';
 
-interface Entry {
+interface CommandEntry {
   summary: string;
   /** Of a group. */
   examples?: readonly string[];
@@ -12,15 +12,15 @@ interface Entry {
   commands?: Tree;
 }
 
-export type Tree = Readonly<Record<string, Entry>>;
+export type Tree = Readonly<Record<string, CommandEntry>>;
 
 /** A command of a module, which is loaded only for the requested command: the flags and imports of the others are not. */
 const leaf = <Name extends string>(
   summary: string,
   module: () => Promise<Record<NoInfer<Name>, Configure>>,
   name: Name,
-  more: Pick<Entry, 'isDefault' | 'hidden'> = {},
-): Entry => ({ summary, load: async () => (await module())[name], ...more });
+  more: Pick<CommandEntry, 'isDefault' | 'hidden'> = {},
+): CommandEntry => ({ summary, load: async () => (await module())[name], ...more });
 
 const recover = () => import('../commands/recover.ts');
 const serve = () => import('../commands/serve/serve.ts');

@@ -11,7 +11,7 @@ import type { Deadline } from './deadline.ts';
 import type { AuthUse } from '../formats/types.ts';
 
 /** Sends one request, with retries. */
-type SendCall = (apiRequest: AnyApiRequest, options: SendOptions) => Promise<Answered>;
+type SendApiRequest = (apiRequest: AnyApiRequest, options: SendOptions) => Promise<Answered>;
 
 /** The batch API of one service. Every method throws GatewayError, or the reason of the caller's abort. */
 export interface BatchApi {
@@ -53,18 +53,18 @@ const maxResultBytes = 256 * 1024 * 1024;
 /** What a service says about a batch is short, except for results inside it. */
 const maxReplyBytes = 16 * 1024 * 1024;
 
-export function openBatchApi(format: BatchFormat, send: SendCall, use: AuthUse): BatchApi {
+export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: AuthUse): BatchApi {
   const { byFile, inline } = format;
 
-  const request = (call: Call, options: Parameters<SendCall>[1]): Promise<Answered> =>
+  const request = (call: Call, options: Parameters<SendApiRequest>[1]): Promise<Answered> =>
     send({ format: format.name, use, ...call }, options);
 
-  async function requestJson(call: Call, options: Parameters<SendCall>[1]): Promise<JsonReply> {
+  async function requestJson(call: Call, options: Parameters<SendApiRequest>[1]): Promise<JsonReply> {
     const { reply } = await request(call, options);
     return { reply, json: await readShortReply(reply, format.held) };
   }
 
-  async function requestBatch(call: Call, options: Parameters<SendCall>[1]): Promise<BatchInfo> {
+  async function requestBatch(call: Call, options: Parameters<SendApiRequest>[1]): Promise<BatchInfo> {
     const { reply, json } = await requestJson(call, options);
     const info = format.readBatch(json);
     if (info === undefined) throw badBatchReply(reply, 'the reply is not a batch');

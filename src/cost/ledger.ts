@@ -79,7 +79,7 @@ interface LedgerOptions {
 /** Work on the ledger: sees its state, and returns the lines to append; undefined: it looks again when there may be room. */
 type Change = (state: LedgerState, isInFlight: ReturnType<typeof judgeProcesses>) => LedgerLine[] | undefined;
 
-interface Waiting {
+interface WaitingChange {
   change: Change;
   isReservation: boolean;
   /** Ends the wait for the lock. */
@@ -89,9 +89,9 @@ interface Waiting {
 }
 
 interface OpenLedger extends LedgerOptions, LedgerFile {
-  waiting: Waiting[];
+  waiting: WaitingChange[];
   /** What found no room. */
-  parked: Waiting[];
+  parked: WaitingChange[];
   isWorking: boolean;
   /** Ends the pause until what is parked looks again. */
   wake: () => void;
@@ -235,7 +235,7 @@ function requireCurrency({ currency }: LedgerState, wanted: string, path: string
 function changeLedger(
   ledger: OpenLedger,
   change: Change,
-  { signal, isReservation = false }: Partial<Waiting> = {},
+  { signal, isReservation = false }: Partial<WaitingChange> = {},
 ): Promise<void> {
   return new Promise((done, fail) => {
     ledger.waiting.push({ change, isReservation, signal, done, fail });
@@ -289,7 +289,7 @@ function sync(fd: number): Promise<void> {
 }
 
 /** Ends of requests come first: they make room for those that are parked, and those are before new ones. */
-function takeAll({ parked, waiting }: OpenLedger): Waiting[] {
+function takeAll({ parked, waiting }: OpenLedger): WaitingChange[] {
   const all = [...parked.splice(0), ...waiting.splice(0)];
   return all.toSorted((a, b) => Number(a.isReservation) - Number(b.isReservation));
 }
@@ -299,7 +299,7 @@ interface Work {
   /** The file, as soon as it is open. */
   fd: number | undefined;
   isNew: boolean;
-  taken: Waiting[];
+  taken: WaitingChange[];
   lines: LedgerLine[];
 }
 

@@ -1,15 +1,15 @@
 import { stat } from 'node:fs/promises';
 
 /** What is known of a file: its text, the type and size of a picture, the type of another file, its SHA-256. */
-type Known = 'text' | 'picture' | 'facts' | 'sha256';
+type FileFact = 'text' | 'picture' | 'facts' | 'sha256';
 
 /**
  * What `read` makes of a file. What it made before is given again as long as size, time and number of the file stay the same:
  * the thousand rows of a table share a schema and a picture. A pipe or a device is read each time.
  */
-export type KnownFiles = <Value>(path: string, what: Known, read: () => Promise<Value>) => Promise<Value>;
+export type KnownFiles = <Value>(path: string, what: FileFact, read: () => Promise<Value>) => Promise<Value>;
 
-interface Entry {
+interface KeptValue {
   mark: string;
   bytes: number;
   value: Promise<unknown>;
@@ -20,7 +20,7 @@ const most = { values: 1000, bytes: 64 * 1024 * 1024 };
 
 /** What is kept, and its bytes in all. */
 interface Kept {
-  entries: Map<string, Entry>;
+  entries: Map<string, KeptValue>;
   bytes: number;
 }
 
@@ -34,7 +34,7 @@ function forget(key: string, kept: Kept): void {
   kept.entries.delete(key);
 }
 
-async function readKnown<Value>(path: string, what: Known, read: () => Promise<Value>, kept: Kept): Promise<Value> {
+async function readKnown<Value>(path: string, what: FileFact, read: () => Promise<Value>, kept: Kept): Promise<Value> {
   const stats = await stat(path, { bigint: true }).catch(() => undefined);
   if (stats === undefined || !stats.isFile() || stats.size === 0n) return read();
   const { entries } = kept;

@@ -266,7 +266,7 @@ function fieldAdvice(error: ErrorBody, model: string | undefined): Advice | unde
   if (effortNone.test(error.message)) return { reason: 'effort-none' };
   if (refusesEffort.test(error.message) || error.fields?.some((name) => refusesEffort.test(name)))
     return { reason: 'effort', value: findEffortsIn(error.message).join(', ') || undefined };
-  const field = unknownField(error) ?? unsupportedField(error.message);
+  const field = unknownField(error) ?? findUnsupportedField(error.message);
   if (field === undefined) return undefined;
   const thinksLess = findEffortRule(model ?? '')?.takes.includes('none') ?? false;
   const reason = thinksLess && samplingFields.test(field) ? 'sampling' : 'field';
@@ -297,7 +297,7 @@ function unknownField({ message, fields }: ErrorBody): string | undefined {
 }
 
 /** A field that the gateway knows and the model does not take. */
-function unsupportedField(message: string): string | undefined {
+function findUnsupportedField(message: string): string | undefined {
   for (const [words, field] of wordsOfUnsupported) {
     const found = words.exec(message);
     if (found) return field ?? found[1];

@@ -50,7 +50,7 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
 }
 
 /** Counts the tokens of an operation's request. */
-export function count(operation: GatewayOperation, { bodyOf, reply }: OperationCount): BodyHandler {
+export function answerCount(operation: GatewayOperation, { bodyOf, reply }: OperationCount): BodyHandler {
   return async (request, body, context) => {
     const inner = bodyOf(body);
     const found = findModel(operation, request, inner, context);

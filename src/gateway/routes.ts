@@ -10,7 +10,7 @@ import { contentBatchPaths } from './batches/content.ts';
 import { contentFilePaths } from './batches/content-files.ts';
 import { messagesBatchPaths } from './batches/messages.ts';
 import type { BatchActions, BatchPaths } from './batches/store.ts';
-import { answerOperation, count } from './operation.ts';
+import { answerOperation, answerCount } from './operation.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from './problem.ts';
 import type { AppOptions } from './app.ts';
@@ -48,12 +48,12 @@ const contentModel = '/{version}/models/{model}';
 const rows: readonly RouteRow[] = [
   { path: `${contentModel}:generateContent`, handle: answerOperation(contentOperation) },
   { path: `${contentModel}:streamGenerateContent`, handle: answerOperation(contentOperation), streams: true },
-  { path: `${contentModel}:countTokens`, handle: count(contentOperation, contentCount) },
+  { path: `${contentModel}:countTokens`, handle: answerCount(contentOperation, contentCount) },
   { path: '/v1/messages', handle: answerOperation(messagesOperation) },
-  { path: '/v1/messages/count_tokens', handle: count(messagesOperation, messagesCount) },
+  { path: '/v1/messages/count_tokens', handle: answerCount(messagesOperation, messagesCount) },
   { path: '/v1/chat/completions', handle: answerOperation(completionsOperation) },
   { path: '/v1/responses', handle: answerOperation(responsesOperation) },
-  { path: '/v1/responses/input_tokens', handle: count(responsesOperation, responsesCount) },
+  { path: '/v1/responses/input_tokens', handle: answerCount(responsesOperation, responsesCount) },
   ...Object.entries(keptResponsePaths).map(([path, responses]) => ({ path, responses })),
   { path: '/v1/images/generations', handle: answerOperation(imagesOperation) },
   { path: '/v1/images/edits', handle: answerOperation(editsOperation), form: true },

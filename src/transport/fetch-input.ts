@@ -134,20 +134,20 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** An error for a local name and for an address, without brackets, that is not on the internet. */
-export function checkPublic(host: string, way: Way = 'redirect'): GatewayError | undefined {
+export function checkPublic(host: string, way: Via = 'redirect'): GatewayError | undefined {
   const isPrivate = isIP(host) === 0 ? localName.test(host) : !isPublicAddress(host);
   return isPrivate ? privateAddress(host, way) : undefined;
 }
 
 /** What led to an address. */
-type Way = 'redirect' | 'link';
+type Via = 'redirect' | 'link';
 
-function privateAddress(host: string, way: Way): GatewayError {
+function privateAddress(host: string, way: Via): GatewayError {
   return usageError(`the ${way} leads to a private address: ${host}`, 'if you trust it, name that URL yourself');
 }
 
 /** The look-up of the socket itself: a second look-up could give another address. */
-function createPublicLookup(way: Way): LookupFunction {
+function createPublicLookup(way: Via): LookupFunction {
   return (host, options, callback) => {
     lookUp(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, [], 0);

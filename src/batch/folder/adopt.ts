@@ -49,7 +49,7 @@ export async function adoptReplies(
     // It answers what was sent before.
     if (Date.parse(saved?.savedAt ?? '') < sentAt(row, id, state)) continue;
     const line = toAdoptedLine(id, saved as SavedReply);
-    if (line === undefined) keepFailure(state.failures, id, unwritten(await recovery.describe(path)));
+    if (line === undefined) keepFailure(state.failures, id, unwrittenError(await recovery.describe(path)));
     else kept.set(id, { path, line });
   }
   if (kept.size === 0) return ends;
@@ -92,7 +92,7 @@ function toAdoptedLine(id: string, { batch, document }: SavedReply): string | un
   return typeof line === 'string' ? line : void line.catch(() => undefined);
 }
 
-function unwritten(hint: string) {
+function unwrittenError(hint: string) {
   const message = 'its reply could not be written';
   return { class: 'not-written', message, billed: 'yes', hint } as const;
 }

@@ -29,7 +29,7 @@ type Mark = keyof typeof marks;
 const stateBits = 7;
 
 /** The rows that are remembered, and their columns as they were, once one of these has changed. */
-interface Before {
+interface RememberedRows {
   size: number;
   columns?: { digests: Uint32Array; bases: Uint32Array; places: Uint32Array };
 }
@@ -49,7 +49,7 @@ export class JobIndex {
   #places = new Uint32Array(1024);
   #turns = new Uint32Array(1024);
   #turn = 0;
-  #before: Before | undefined;
+  #before: RememberedRows | undefined;
 
   /** Number of ids; rows are smaller than this. */
   get size(): number {
@@ -87,7 +87,7 @@ export class JobIndex {
   remember() {
     const { size } = this;
     const flags = this.#flags.slice(0, size);
-    const before: Before = { size };
+    const before: RememberedRows = { size };
     this.#before = before;
     return {
       size,

@@ -126,7 +126,10 @@ export function longDeadline(
 }
 
 /** Writes records of provider batches into the journal, and applies them. Resolves when they are synced. */
-export async function record(records: readonly (ProviderBatchRecord | JobRecord)[], run: LaneRun): Promise<void> {
+export async function writeLaneRecords(
+  records: readonly (ProviderBatchRecord | JobRecord)[],
+  run: LaneRun,
+): Promise<void> {
   const { state } = run.batch;
   for (const one of records) {
     const providerBatch =
@@ -149,7 +152,7 @@ export function recordStep(
   step: Omit<ProviderBatchRecord, 'type' | 'mark' | 'at'>,
   run: LaneRun,
 ): Promise<void> {
-  return record([{ type: 'part', mark, ...step, at: run.now() }], run);
+  return writeLaneRecords([{ type: 'part', mark, ...step, at: run.now() }], run);
 }
 
 /** Records what the service calls a provider batch, and how long it has. */

@@ -178,4 +178,4 @@ function swapDigests(providerBatch: ProviderBatch, index: JobIndex): void {
 }
 
 /** What becomes of a batch that the service does not find. */
-export const givesUp = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';
+export const giveUpNotice = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';

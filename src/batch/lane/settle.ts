@@ -35,7 +35,7 @@ export async function settleProviderBatch(
 }
 
 /** The error of batches that may exist, and that the service does not list. */
-export function unlisted(providerBatches: readonly ProviderBatch[]): GatewayError {
+export function unlistedError(providerBatches: readonly ProviderBatch[]): GatewayError {
   const jobs = formatCount(
     providerBatches.reduce((sum, { rows }) => sum + rows.length, 0),
     'job',

@@ -18,7 +18,7 @@ import {
   type LaneRun,
   longDeadline,
   readBatchPage,
-  record,
+  writeLaneRecords,
   recordCreated,
   recordStep,
 } from './lane-run.ts';
@@ -223,7 +223,10 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   // Without names, the new batch is found among those after this one.
   const after = format.byFile === undefined ? (await readBatchPage(plan, run))?.batches[0]?.id : undefined;
   const key = await run.clients.get(plan.profile)?.keyDigest?.(mark);
-  await record([{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after, key } }, ...ready], run);
+  await writeLaneRecords(
+    [{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after, key } }, ...ready],
+    run,
+  );
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };
   const uploaded = isInline

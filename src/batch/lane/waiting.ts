@@ -2,8 +2,8 @@ import { GatewayError } from '../../errors.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { collectProviderBatch } from './collect.ts';
 import { callService, type LaneRun, giveUpProviderBatch, requireSameKey } from './lane-run.ts';
-import { givesUp, listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
-import { settleProviderBatch, unlisted } from './settle.ts';
+import { giveUpNotice, listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
+import { settleProviderBatch, unlistedError } from './settle.ts';
 
 const usualPollMs = 60_000;
 const firstPollMs = 5000;
@@ -39,7 +39,7 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
       if (isOnce || (!isListed && (isOver || watched(watch).length === 0))) {
         const [failure = isOnce ? watch.failure : undefined] = watch.locked.values();
         if (failure !== undefined) throw failure;
-        if (watch.unlisted.size > 0) throw unlisted([...watch.unlisted]);
+        if (watch.unlisted.size > 0) throw unlistedError([...watch.unlisted]);
         return;
       }
       await host.on({ type: 'waiting-on' });
@@ -116,7 +116,7 @@ async function tolerate(
   const since = known[kind];
   const now = host.elapsed();
   watch.failure ??= isMissing
-    ? error.withDetails({ hint: `give the key with which it was submitted; ${givesUp}` })
+    ? error.withDetails({ hint: `give the key with which it was submitted; ${giveUpNotice}` })
     : error;
   if (since === undefined) {
     if (isMissing) await host.on({ type: 'not-found', what });

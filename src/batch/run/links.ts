@@ -144,7 +144,7 @@ function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLink
 }
 
 /** Rows of jobs to send whose parents are not all done, or are with an older request than that of now: they wait. */
-export function listWaiting(
+export function listAwaitingParents(
   { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>,
   isDue = (row: number): boolean => index.has(row, 'toSend'),
 ): Set<number> {
@@ -190,7 +190,7 @@ export function listStuck({ plan, state: { index } }: Pick<Batch, 'plan' | 'stat
 /** Whether some jobs that waited can be sent now. */
 export function hasDue(batch: Pick<Batch, 'plan' | 'state'>): boolean {
   const { index } = batch.state;
-  const waiting = listWaiting(batch);
+  const waiting = listAwaitingParents(batch);
   return [...batch.plan.parents.keys()]
     .map((id) => index.find(id))
     .some((row) => index.has(row, 'toSend') && !waiting.has(row));

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
-import { listWaiting } from './links.ts';
+import { listAwaitingParents } from './links.ts';
 import type { Batch, Job, JobOutcome, PreparedJob, ReadyJob, Step } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
 
@@ -104,7 +104,7 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
 export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
   const { plan, state } = batch;
   const { index } = state;
-  const waiting = plan.parents.size > 0 ? listWaiting(batch) : new Set<number>();
+  const waiting = plan.parents.size > 0 ? listAwaitingParents(batch) : new Set<number>();
   let left = -plan.ready.size - waiting.size;
   for (let row = 0; row < index.size; row++) if (index.has(row, 'toSend')) left++;
   for (const { job } of plan.ready.values()) {

@@ -59,7 +59,7 @@ export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; p
   };
 }
 
-interface Waiting {
+interface WaitingTurn {
   signal: AbortSignal;
   done: (turn: number) => void;
   fail: (error: unknown) => void;
@@ -67,7 +67,7 @@ interface Waiting {
 
 /** The requests of this process that wait for a turn take theirs together, under one lock. */
 function queueTurns(group: Group): (signal: AbortSignal) => Promise<number> {
-  let waiting: Waiting[] = [];
+  let waiting: WaitingTurn[] = [];
   let isWorking = false;
   /** Ends the wait for the lock for those that need it no more. */
   const throwIfAborted = (): void => {
@@ -82,7 +82,7 @@ function queueTurns(group: Group): (signal: AbortSignal) => Promise<number> {
     while (waiting.length > 0) {
       // What comes in the same turn of the event loop is done with it.
       await nextTurn();
-      const turns = new Map<Waiting, number>();
+      const turns = new Map<WaitingTurn, number>();
       const taken = changeGroup(group, { throwIfAborted }, ({ next, until }) => {
         for (const one of waiting.splice(0)) {
           const turn = Math.max(group.now(), next, until);

@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import { writeEscaped } from '../../terminal/escape.ts';
 import type { AnswerContext } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
-import { answerTexts, joinTexts } from './print.ts';
+import { answerTexts, joinAnswerTexts } from './print.ts';
 import type { ImagePlan } from './save-images.ts';
 
 /** Flags that select a part of an answer, or a file for it, as they were typed. */
@@ -35,7 +35,7 @@ export async function prepareAnswerFile(
   }
   return async (result, json) => {
     const notes = flags.sources && result.sources && json === undefined ? await loadFootnotes(result.sources) : '';
-    const text = code ? await extractCode(result) : joinTexts(answerTexts(result, json)) + notes;
+    const text = code ? await extractCode(result) : joinAnswerTexts(answerTexts(result, json)) + notes;
     if (output === undefined) return writeEscaped(context.io.stdout, text);
     const { writeNewFile } = await import('../../files/temp-file.ts');
     await writeNewFile(output, (append) => append(text), { cwd, force });

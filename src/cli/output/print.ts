@@ -214,7 +214,7 @@ export function answerTexts({ candidates }: Pick<Result, 'candidates'>, json?: s
 }
 
 /** The texts as they are, each with a newline at its end and a line `---` between them. */
-export function joinTexts(texts: readonly string[]): string {
+export function joinAnswerTexts(texts: readonly string[]): string {
   return texts.map((text) => (text.endsWith('\n') ? text : `${text}\n`)).join('---\n');
 }
 
@@ -226,7 +226,7 @@ export async function printText(
   if (isPrintedAtEnd(context)) return;
   const texts = answerTexts(result, json);
   if (texts.length === 0) return;
-  if (!isMarkdown || !canFormat(context.io)) return writeEscaped(context.io.stdout, joinTexts(texts));
+  if (!isMarkdown || !canFormat(context.io)) return writeEscaped(context.io.stdout, joinAnswerTexts(texts));
   const payload = await startFormatted(context);
   for (const [index, text] of texts.entries()) {
     if (index > 0) {

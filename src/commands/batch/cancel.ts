@@ -41,8 +41,8 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   for (const providerBatch of open) {
     const jobs = waitingRows(providerBatch, state.index).length;
     if (providerBatch.batch === undefined) {
-      if (failure) await ui.warn(unanswered(jobs).message);
-      failure ??= unanswered(jobs);
+      if (failure) await ui.warn(unansweredCreation(jobs).message);
+      failure ??= unansweredCreation(jobs);
       continue;
     }
     const failed = await findFailure(cancelProviderBatch(providerBatch, flags, context));
@@ -61,7 +61,7 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
 }
 
 /** Without an id at the service nothing can be cancelled. */
-function unanswered(jobs: number): GatewayError {
+function unansweredCreation(jobs: number): GatewayError {
   return new GatewayError('no-reply', `${formatCount(jobs, 'job')}: the creation of the batch is not answered yet`, {
     hint: 'run the batch again, which looks for it, then batch cancel',
     sent: 'yes',

@@ -149,7 +149,7 @@ async function openNamedJobs(
     folders.some(({ state: { run } }) => run?.linked === true || isInShard(id, run?.shard));
   // The file does not say what its jobs were varied by.
   const listWanted = (id: string): string[] => {
-    const wanted = listIds(id, variations).filter(isWanted);
+    const wanted = listJobIds(id, variations).filter(isWanted);
     return isJoined && wanted.length > 0 ? [id] : wanted;
   };
   return async function* () {
@@ -175,7 +175,7 @@ function createNumbering(
       const known = ids.get(line) ?? [];
       if (!state.index.has(row, 'removed') && !known.includes(id)) ids.set(line, [...known, id]);
     }
-  const isTaken = (id: string): boolean => listIds(id, variations).some((each) => findJob(each, folders));
+  const isTaken = (id: string): boolean => listJobIds(id, variations).some((each) => findJob(each, folders));
   return ({ id, line }) => ids.get(line)?.shift() ?? (isTaken(id) ? `${id} (new)` : id);
 }
 
@@ -318,7 +318,7 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all, vari
     if (!variations && counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
   }
   for await (const pending of jobs()) {
-    if (listIds(pending.id, variations).some((id) => findJob(id, folders))) continue;
+    if (listJobIds(pending.id, variations).some((id) => findJob(id, folders))) continue;
     counts.pending++;
     found.see(pending);
   }
@@ -332,7 +332,7 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all, vari
 const splitId = (id: string, variations: readonly Variation[]): string => parseVariedId(id, variations)?.id ?? id;
 
 /** The ids of the jobs of a row. */
-function listIds(id: string, variations: readonly Variation[] | undefined): string[] {
+function listJobIds(id: string, variations: readonly Variation[] | undefined): string[] {
   return (variations ?? [{ suffix: '' }]).map(({ suffix }) => id + suffix);
 }
 
@@ -356,7 +356,7 @@ async function* readRows(
   };
   async function readReportRow(id: string): Promise<ReportRow | undefined> {
     const found: [string, ReportRow][] = [];
-    for (const [at, each] of listIds(id, variations).entries()) {
+    for (const [at, each] of listJobIds(id, variations).entries()) {
       const place = findJob(each, folders, { all });
       if (place) found.push([variations?.[at]?.label ?? '', await readResultRow(each, place)]);
     }

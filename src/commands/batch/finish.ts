@@ -6,7 +6,7 @@ import {
   type Counts,
   formatCount,
   isTokenLimitReached,
-  listWaiting,
+  listAwaitingParents,
   sentBefore,
   type Stop,
   totalTokens,
@@ -89,7 +89,7 @@ function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number
 function listWaitingAtEnd({ plan, state }: Pick<EndedBatch, 'plan' | 'state'>): Set<number> {
   const { index } = state;
   const isLeft = (row: number): boolean => plan.left > 0 && plan.toSend === 0 && index.stateOf(row) === 'new';
-  return listWaiting({ plan, state }, (row) => index.has(row, 'toSend') || isLeft(row));
+  return listAwaitingParents({ plan, state }, (row) => index.has(row, 'toSend') || isLeft(row));
 }
 
 /** The summary of a run, with the error that it ends with. */

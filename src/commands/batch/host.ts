@@ -1,4 +1,11 @@
-import { type BatchEvent, batchFiles, type BatchHost, formatCount, givesUp, type Recovery } from '../../batch/index.ts';
+import {
+  type BatchEvent,
+  batchFiles,
+  type BatchHost,
+  formatCount,
+  giveUpNotice,
+  type Recovery,
+} from '../../batch/index.ts';
 import { chooseHint } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
 import { type GatewayError, getErrorMessage } from '../../errors.ts';
@@ -88,7 +95,7 @@ function describeEvent(event: Told): HostLine[] {
     case 'poll-failed':
       return [['note', `${event.error.message}; polling goes on`]];
     case 'not-found':
-      return [['note', `${event.what} not found at the service; polling goes on: ${givesUp}`]];
+      return [['note', `${event.what} not found at the service; polling goes on: ${giveUpNotice}`]];
     case 'given-up':
       return [['warn', `${event.what} not found at the service; its jobs may have been billed`]];
     case 'strange-results':

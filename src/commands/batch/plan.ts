@@ -34,7 +34,7 @@ export interface BatchPlanFacts {
   edited: { ids: string[]; jobs: number; billed: number; most: readonly Cost[] | undefined };
   /** What is sent, by command, model and service. */
   kinds: Map<string, JobKind>;
-  pricing: Pricing;
+  pricing: PriceFacts;
   /** Some job has variables. */
   hasVars: boolean;
   /** Some job was built, whose result can have other variables than it has now. */
@@ -42,7 +42,7 @@ export interface BatchPlanFacts {
 }
 
 /** What is known of the prices of jobs. */
-interface Pricing {
+interface PriceFacts {
   /** Some job has a price. */
   hasPrices: boolean;
   currencies: Set<string>;

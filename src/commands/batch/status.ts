@@ -71,7 +71,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
     ...(ended && { lastError: ended }),
     running: running && { pid: running.pid, host: running.host },
-    ...atService(states),
+    ...toAtService(states),
     ...(missingPictures.length > 0 && { missingPictures }),
   };
   if (context.root.json) return { document };
@@ -156,7 +156,7 @@ async function lastError(folder: string, counts: Counts): Promise<JsonObject | u
 }
 
 /** What batches of the service hold. */
-function atService(states: readonly BatchState[]): object {
+function toAtService(states: readonly BatchState[]): object {
   const open = states.flatMap((state) =>
     listOpenProviderBatches(state).map((providerBatch) => ({ part: providerBatch, state })),
   );

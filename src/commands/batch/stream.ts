@@ -229,7 +229,7 @@ async function takeStreamedLine(
   line: StreamedJob,
   batch: StreamBatch,
 ): Promise<{ ready: ReadyJob } | { document: object }> {
-  if ('error' in line) return refusal(line, line.error, batch);
+  if ('error' in line) return toRefusal(line, line.error, batch);
   const { job } = line;
   let ready: ReadyJob | undefined;
   try {
@@ -243,7 +243,7 @@ async function takeStreamedLine(
   } catch (error) {
     await ready?.prepared.close();
     if (!(error instanceof GatewayError) || error.class === 'not-written') throw error;
-    return refusal(line, error, batch);
+    return toRefusal(line, error, batch);
   }
 }
 
@@ -277,7 +277,7 @@ async function knownResult(
 }
 
 /** The document of a line that is refused. */
-function refusal({ id, ...line }: StreamedJob, error: GatewayError, { context }: StreamBatch): { document: object } {
+function toRefusal({ id, ...line }: StreamedJob, error: GatewayError, { context }: StreamBatch): { document: object } {
   const command = 'job' in line ? line.job.command : 'text';
   const document = resultDocument(emptyReport(command), { error, durationMs: 0, redaction: context.ui });
   return { document: { id, ...document } };

@@ -18,7 +18,7 @@ import type { HttpReply } from '../../transport/types.ts';
 import type { FormatName } from '../../formats/types.ts';
 
 /** A request whose cost counts in a budget. */
-interface PaidRequest {
+interface PassedRequest {
   format: FormatName;
   model: string;
   body: Body;
@@ -92,7 +92,7 @@ async function paidRequest(
   request: GatewayRequest,
   bytes: Buffer,
   { setting }: OpenBudget,
-): Promise<PaidRequest | undefined> {
+): Promise<PassedRequest | undefined> {
   const { method, path } = request;
   const { pathname } = new URL(path, 'http://localhost');
   if (freeMethods.has(method) || freePaths.test(pathname)) return undefined;
@@ -118,7 +118,7 @@ async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body>
 function watchReply(
   reply: HttpReply,
   request: GatewayRequest,
-  paid: PaidRequest,
+  paid: PassedRequest,
   end: (ended: Promise<PaidEnd>) => Promise<void>,
 ): HttpReply {
   const { status, headers } = reply;
@@ -150,7 +150,7 @@ function watchReply(
   return { ...reply, body: chunks() };
 }
 
-async function readEnd(reply: HttpReply, { format, model, body }: PaidRequest): Promise<PaidEnd> {
+async function readEnd(reply: HttpReply, { format, model, body }: PassedRequest): Promise<PaidEnd> {
   const known = await loadFormat(format);
   const { candidates } = known.limits(body);
   try {

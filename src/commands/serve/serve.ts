@@ -13,7 +13,7 @@ import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
-import { localModels, notRedirected, runServed } from './served-command.ts';
+import { localModelVariables, notRedirected, runServed } from './served-command.ts';
 import { openSource, type ServeFlags } from './source.ts';
 
 const optionNames = { hosts: '--allow-host', origins: '--allow-origin' };
@@ -80,7 +80,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     GATEWAY_SERVICE: service ?? 'gateway',
     ...((source?.isPaid ?? true) && unpaid),
     ...(service === undefined && nameVariable(headerNames)),
-    ...(source?.variables ?? localModels(service === undefined ? useNames : listUses(service))),
+    ...(source?.variables ?? localModelVariables(service === undefined ? useNames : listUses(service))),
     ...vendors?.variables,
   };
   const spoken = serviceNames.find((name) => name === variables.GATEWAY_SERVICE) ?? 'gateway';

@@ -29,7 +29,7 @@ export function modelVariables({ text, chat, image, edit }: ModelsByUse): Variab
 }
 
 /** The variables that name the offline models for these uses. */
-export function localModels(uses: readonly Use[] = useNames): Variables {
+export function localModelVariables(uses: readonly Use[] = useNames): Variables {
   return modelVariables(Object.fromEntries(uses.map((use) => [use, useDefaults[use].local])));
 }
 

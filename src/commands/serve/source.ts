@@ -15,7 +15,7 @@ import { openUpstreams } from './upstreams.ts';
 export type ServeFlags = FlagValues<typeof serveFlags>;
 
 /** What answers requests, and what the served command receives of it. */
-export interface Source {
+export interface AnswerSource {
   handler: Handler;
   /** As the upstream gateway calls them. */
   headerNames: ServedHeaderNames;
@@ -41,7 +41,7 @@ export interface SourcePlace {
  * Opens `--upstream` or `--replay`; undefined: the offline models answer. Throws GatewayError usage or auth, before
  * anything listens.
  */
-export async function openSource(flags: ServeFlags, place: SourcePlace): Promise<Source | undefined> {
+export async function openSource(flags: ServeFlags, place: SourcePlace): Promise<AnswerSource | undefined> {
   checkRecordingFlags(flags);
   const replayed = replayedFolder(flags);
   if (flags.upstream !== undefined && replayed !== undefined) {
@@ -69,7 +69,7 @@ export async function openSource(flags: ServeFlags, place: SourcePlace): Promise
   );
 }
 
-async function openReplaySource(replay: string, { context }: SourcePlace): Promise<Source> {
+async function openReplaySource(replay: string, { context }: SourcePlace): Promise<AnswerSource> {
   return {
     handler: createReplayHandler(await openReplaying(replay, context)),
     headerNames: {},

@@ -16,7 +16,7 @@ import { openOwnConnections, openRecordings } from '../../cli/run/client.ts';
 import { getGatewayOrigin, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { keepVariables, modelVariables } from './served-command.ts';
 import type { Pays } from './payments.ts';
-import type { Source, ServeFlags, SourcePlace } from './source.ts';
+import type { AnswerSource, ServeFlags, SourcePlace } from './source.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';
 
 /** The names of the specification, for headers without a configured name. */
@@ -34,7 +34,11 @@ interface Upstream extends ResolvedProfile {
 }
 
 /** Passes calls on to the gateways of profiles. Throws GatewayError usage or auth. */
-export async function openUpstreams(names: readonly string[], flags: ServeFlags, place: SourcePlace): Promise<Source> {
+export async function openUpstreams(
+  names: readonly string[],
+  flags: ServeFlags,
+  place: SourcePlace,
+): Promise<AnswerSource> {
   const { context, localKey, served } = place;
   const profiles: ResolvedProfile[] = [];
   for (const profile of names) profiles.push({ profile, settings: await resolveProfile(profile, flags, context) });

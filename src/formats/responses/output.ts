@@ -13,7 +13,7 @@ import { sourceEvents } from '../sources.ts';
 import { signThinking } from './items.ts';
 
 /** The output of a reply, as far as it came. */
-export interface Output {
+export interface ArrivingOutput {
   readonly items: ArrivingItem[];
   /** How many blocks readers were told of. */
   blocks: number;
@@ -51,12 +51,12 @@ interface ArrivingPart {
   kind?: string;
 }
 
-export function createResponseOutput(): Output {
+export function createResponseOutput(): ArrivingOutput {
   return { items: [], blocks: 0, refusal: '', searches: 0, length: 0 };
 }
 
 /** An item begins. A call without a name waits for all of it. */
-export function beginItem(payload: JsonObject, output: Output): ReplyEvent[] {
+export function beginItem(payload: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const { item: raw } = payload;
   if (!isObject(raw)) return [];
   const item = openItem(raw, numberField(payload, 'outputIndex'), output);
@@ -64,7 +64,7 @@ export function beginItem(payload: JsonObject, output: Output): ReplyEvent[] {
 }
 
 /** A piece of an item, or all of the piece: that is only of use where nothing of it came before. */
-export function growItem(event: string, payload: JsonObject, output: Output): ReplyEvent[] {
+export function growItem(event: string, payload: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const [, kind = '', way] = /^response\.(\w+)\.(delta|done|annotation)/.exec(event) ?? [];
   const type = typesByKind[kind] ?? 'message';
   const index = numberField(payload, 'outputIndex');
@@ -102,7 +102,7 @@ function encodePiece({ type, json }: ArrivingItem, piece: string): string {
 }
 
 /** An item is whole: what did not come before is added. */
-export function finishItem(payload: JsonObject, output: Output): ReplyEvent[] {
+export function finishItem(payload: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const { item: raw } = payload;
   if (!isObject(raw)) return [];
   const index = numberField(payload, 'outputIndex');
@@ -112,7 +112,7 @@ export function finishItem(payload: JsonObject, output: Output): ReplyEvent[] {
 }
 
 /** The reply is over, and so are items that did not say so. */
-export function endItems(output: Output): ReplyEvent[] {
+export function endItems(output: ArrivingOutput): ReplyEvent[] {
   return output.items.flatMap((item) => {
     if (item.isDone) return [];
     const finish = isCall(item) ? finishers[item.type] : undefined;
@@ -120,7 +120,7 @@ export function endItems(output: Output): ReplyEvent[] {
   });
 }
 
-function openItem(item: JsonObject, index: number | undefined, output: Output): ArrivingItem {
+function openItem(item: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem {
   const type = textField(item, 'type') ?? 'message';
   const opened = { type, index, id: textField(item, 'id'), start: item, parts: new Map(), json: '', isDone: false };
   output.items.push(opened);
@@ -129,7 +129,7 @@ function openItem(item: JsonObject, index: number | undefined, output: Output): 
 }
 
 /** The item that an event is about: by its id, else by its number, else the one that is open (deviation 73). */
-function findOpenItem(payload: JsonObject, type: string, { items }: Output): ArrivingItem | undefined {
+function findOpenItem(payload: JsonObject, type: string, { items }: ArrivingOutput): ArrivingItem | undefined {
   const id = textField(payload, 'itemId');
   const index = numberField(payload, 'outputIndex');
   const open = items.filter((item) => !item.isDone && item.type === type);
@@ -141,7 +141,7 @@ function findOpenItem(payload: JsonObject, type: string, { items }: Output): Arr
 }
 
 /** The item that is whole in an event: it may have been so before. */
-function findItem(raw: JsonObject, index: number | undefined, { items }: Output): ArrivingItem | undefined {
+function findItem(raw: JsonObject, index: number | undefined, { items }: ArrivingOutput): ArrivingItem | undefined {
   const id = textField(raw, 'id');
   const type = textField(raw, 'type') ?? 'message';
   const alike = items.filter((item) => item.type === type);
@@ -154,7 +154,7 @@ function findItem(raw: JsonObject, index: number | undefined, { items }: Output)
 }
 
 /** The block of a part. It begins with its first piece. */
-function openPart(item: ArrivingItem, at: number, raw: JsonObject, output: Output) {
+function openPart(item: ArrivingItem, at: number, raw: JsonObject, output: ArrivingOutput) {
   const known = item.parts.get(at);
   if (known) return { part: known, events: [] };
   const part: ArrivingPart = { block: output.blocks++, length: 0, annotations: 0 };
@@ -164,7 +164,7 @@ function openPart(item: ArrivingItem, at: number, raw: JsonObject, output: Outpu
   return { part, events: [begun] };
 }
 
-function growText(item: ArrivingItem, at: number, text: string, output: Output): ReplyEvent[] {
+function growText(item: ArrivingItem, at: number, text: string, output: ArrivingOutput): ReplyEvent[] {
   if (text === '') return [];
   const phase = textField(item.start, 'phase');
   const raw = { type: 'text', text: '', ...(phase !== undefined && { phase }) };
@@ -177,7 +177,7 @@ function growText(item: ArrivingItem, at: number, text: string, output: Output):
 function addThinking(
   item: ArrivingItem,
   { text, kind, paragraph }: { text: string; kind: string; paragraph: number },
-  output: Output,
+  output: ArrivingOutput,
 ): ReplyEvent[] {
   if (text === '') return [];
   const { part, events } = openPart(item, 0, { type: 'thinking', thinking: '' }, output);
@@ -196,19 +196,19 @@ function addAnnotation(item: ArrivingItem, at: number, citation: JsonValue): Rep
   return [{ type: 'citation', citation, index: part.block }, ...sourceEvents([citation], part.block)];
 }
 
-function addRefusal(text: string, output: Output): void {
+function addRefusal(text: string, output: ArrivingOutput): void {
   output.refusal += text;
   output.length += text.length;
 }
 
-function addArguments(item: ArrivingItem, json: string, output: Output): ReplyEvent[] {
+function addArguments(item: ArrivingItem, json: string, output: ArrivingOutput): ReplyEvent[] {
   item.json += json;
   output.length += json.length;
   const part = item.parts.get(0);
   return part === undefined || json === '' ? [] : [{ type: 'tool-input', json, index: part.block }];
 }
 
-function beginCall(item: ArrivingItem, raw: JsonObject, output: Output): ReplyEvent[] {
+function beginCall(item: ArrivingItem, raw: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const id = textField(raw, 'callId') ?? textField(raw, 'id');
   const name = textField(raw, 'name') ?? '';
   return openPart(item, 0, { type: 'tool_use', ...(id !== undefined && { id }), name, input: {} }, output).events;
@@ -221,7 +221,7 @@ const finishers: Readonly<Record<string, typeof finishMessage>> = {
   custom_tool_call: finishCustomCall,
 };
 
-function finishMessage(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+function finishMessage(item: ArrivingItem, whole: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const content = whole['content'];
   const parts = typeof content === 'string' ? [{ text: content }] : (listField(whole, 'content') ?? []);
   const role = textField(whole, 'role');
@@ -237,7 +237,7 @@ function finishMessage(item: ArrivingItem, whole: JsonObject, output: Output): R
   return events;
 }
 
-function finishThinking(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+function finishThinking(item: ArrivingItem, whole: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const [summary, content] = [joinParagraphs(whole, 'summary'), joinParagraphs(whole, 'content')];
   const text = summary || content;
   const signature = signThinking(whole);
@@ -253,7 +253,7 @@ function joinParagraphs(item: JsonObject, name: string): string {
   return parts.flatMap((part) => (isObject(part) ? (textField(part, 'text') ?? []) : [])).join('\n\n');
 }
 
-function finishCall(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+function finishCall(item: ArrivingItem, whole: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const events = beginCall(item, { ...item.start, ...whole }, output);
   const given = whole['arguments'] ?? '';
   // The format has a string; some servers send the object itself.
@@ -263,7 +263,7 @@ function finishCall(item: ArrivingItem, whole: JsonObject, output: Output): Repl
 }
 
 /** The signature of a call of a custom tool is its item, which goes back as it came. */
-function finishCustomCall(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+function finishCustomCall(item: ArrivingItem, whole: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const events = beginCall(item, { ...item.start, ...whole }, output);
   const input = textField(whole, 'input');
   if (input === undefined) return item.json === '' ? events : [...events, ...addArguments(item, '"}', output)];
@@ -276,7 +276,7 @@ function finishCustomCall(item: ArrivingItem, whole: JsonObject, output: Output)
 }
 
 /** An item of another kind has nothing for readers but an image; the next turn sends it back. */
-function finishOther(item: ArrivingItem, whole: JsonObject, output: Output): ReplyEvent[] {
+function finishOther(item: ArrivingItem, whole: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const action = item.type === 'web_search_call' ? (objectField(whole, 'action') ?? {}) : undefined;
   // To open a page that was found is no other search.
   if (action && (action['type'] ?? 'search') === 'search') output.searches++;

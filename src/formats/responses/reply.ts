@@ -4,11 +4,11 @@ import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '..
 import { toFailure } from '../failure.ts';
 import { findErrorInReply } from '../format.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
-import { beginItem, createResponseOutput, endItems, finishItem, growItem, type Output } from './output.ts';
+import { beginItem, createResponseOutput, endItems, finishItem, growItem, type ArrivingOutput } from './output.ts';
 
 /** What is known about a reply so far. */
 interface ResponseState {
-  readonly output: Output;
+  readonly output: ArrivingOutput;
   hasStarted: boolean;
   progress: ReplyProgress;
 }

@@ -108,7 +108,7 @@ export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
   const { command, $schema, ...values } = object;
   if ($schema !== undefined) requireLink($schema);
   for (const key of Object.keys(values)) {
-    const rule = jobCommands.map((name) => own(jobKeys[name], key)).find((found) => found !== undefined);
+    const rule = jobCommands.map((name) => getOwn(jobKeys[name], key)).find((found) => found !== undefined);
     if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));
     if (!hasBlanks || !hasTemplateVariable(JSON.stringify(values[key])))
       parseJobValue(key, values[key] as JsonValue, rule);
@@ -119,9 +119,9 @@ export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
 /** Throws GatewayError usage for a key of `--defaults` that none of the jobs takes: it would be left out unseen. */
 export function requireUsed({ values }: Defaults, commands: ReadonlySet<JobCommand>): void {
   const tables = [...commands].map((command) => jobKeys[command]);
-  const unused = Object.keys(values).find((key) => tables.every((table) => own(table, key) === undefined));
+  const unused = Object.keys(values).find((key) => tables.every((table) => getOwn(table, key) === undefined));
   if (unused === undefined || tables.length === 0) return;
-  const takers = jobCommands.filter((command) => own(jobKeys[command], unused) !== undefined);
+  const takers = jobCommands.filter((command) => getOwn(jobKeys[command], unused) !== undefined);
   throw usageError(
     `--defaults: ${JSON.stringify(unused)} is a key of ${takers.join(' and ')}, and the jobs are of ${[...commands].join(' and ')}`,
     `leave it out; or say what the jobs are: --defaults '{"command":"${takers[0]}",…}'`,
@@ -136,12 +136,12 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
   const values: Record<string, unknown> = {};
   for (const key of Object.keys(object)) {
     if (jobFields.has(key)) continue;
-    const rule = own(table, key);
+    const rule = getOwn(table, key);
     if (!rule) throw usageError(`${unknownKey(key)} for ${chosen}`, keysHint(key, table));
     values[key] = parseJobValue(key, object[key] as JsonValue, rule);
   }
   for (const key of Object.keys(defaults.values)) {
-    const rule = own(table, key);
+    const rule = getOwn(table, key);
     const value = defaults.values[key] as JsonValue;
     if (rule && !overrides(key, values)) values[key] = parseJobValue(key, value, rule);
     else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
@@ -166,7 +166,7 @@ export const twins: Readonly<Record<string, string>> = {
 
 /** A job with a prompt of its own, from any source, does not get the default one. */
 function overrides(key: string, values: object): boolean {
-  return Object.hasOwn(values, key) || Object.hasOwn(values, own(twins, key) ?? key);
+  return Object.hasOwn(values, key) || Object.hasOwn(values, getOwn(twins, key) ?? key);
 }
 
 function parseJobObject(text: string): JsonObject {
@@ -211,7 +211,7 @@ function readName(value: JsonValue): string {
   );
 }
 
-export function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
+export function getOwn<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 

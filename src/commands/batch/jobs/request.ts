@@ -88,7 +88,7 @@ export interface RequestBuilder {
 }
 
 /** What jobs share. */
-interface Building extends BuilderOptions {
+interface JobBuilding extends BuilderOptions {
   settings: Map<string, Promise<Settings>>;
   /** Hashes of settings. */
   digests: WeakMap<Settings, string>;
@@ -98,7 +98,7 @@ interface Building extends BuilderOptions {
 }
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
-  const building: Building = {
+  const building: JobBuilding = {
     ...options,
     settings: new Map(),
     digests: new WeakMap(),
@@ -113,7 +113,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   };
 }
 
-function readJobSettings({ command, values, line }: Job, building: Building): Promise<Settings> {
+function readJobSettings({ command, values, line }: Job, building: JobBuilding): Promise<Settings> {
   const { context, flags, settings, source } = building;
   const { model, profile } = values as JobSettings;
   const key = JSON.stringify([command, model, profile]);
@@ -131,14 +131,14 @@ function readJobSettings({ command, values, line }: Job, building: Building): Pr
 }
 
 /** Hashes what requests are built from; the settings that jobs share once. */
-function digestBasis({ command, values }: Job, settings: Settings, origin: string, { digests }: Building): string {
+function digestBasis({ command, values }: Job, settings: Settings, origin: string, { digests }: JobBuilding): string {
   // Another version may build another request of the same.
   const rest = digests.get(settings) ?? digestText(JSON.stringify([version, settings]));
   digests.set(settings, rest);
   return digestText(`${origin} ${rest} ${command} ${JSON.stringify(values)}`);
 }
 
-async function prepareJob(job: Job, batchOrigin: string, building: Building): Promise<PreparedJob> {
+async function prepareJob(job: Job, batchOrigin: string, building: JobBuilding): Promise<PreparedJob> {
   const { context, flags, known, onHashed, output: folder, isFolderless = false } = building;
   const settings = await readJobSettings(job, building);
   const inputs = openInputs(job, building);
@@ -216,7 +216,7 @@ async function fetchInputs(
 interface BuildParts {
   inputs: JobInputs;
   settings: Settings;
-  building: Building;
+  building: JobBuilding;
 }
 
 async function buildJob(
@@ -238,7 +238,7 @@ async function buildJob(
 }
 
 /** A schema that jobs share is compiled once. */
-function compileOnce(schema: JsonValue, { context, schemas }: Building): Promise<SchemaCheck> {
+function compileOnce(schema: JsonValue, { context, schemas }: JobBuilding): Promise<SchemaCheck> {
   const text = JSON.stringify(schema);
   const known = schemas.get(text) ?? compileJobSchema(schema, context.signal);
   if (schemas.size < maxSchemas) schemas.set(text, known);
@@ -262,7 +262,10 @@ interface JobInputs {
 }
 
 /** Paths are relative to the folder of the jobs, nothing is printed, and stdin is not read. */
-function openInputs({ command }: Job, { context: { io, signal, ui }, source: { folder }, known }: Building): JobInputs {
+function openInputs(
+  { command }: Job,
+  { context: { io, signal, ui }, source: { folder }, known }: JobBuilding,
+): JobInputs {
   const warnings: string[] = [];
   const cleanups: (() => Promise<void>)[] = [];
   let hasReadFiles = false;

@@ -8,7 +8,7 @@ import {
   jobFields,
   jobKeys,
   keysHint,
-  own,
+  getOwn,
   parseJobValue,
   repeatByCount,
   twins,
@@ -37,10 +37,10 @@ function varyJob(job: Job, { suffix, values: by }: Variation, at: number, file: 
   const values = { ...job.values };
   const table = jobKeys[job.command];
   for (const [key, value] of Object.entries(by)) {
-    const rule = own(table, key);
+    const rule = getOwn(table, key);
     if (!rule)
       throw atLine(file, job.line, usageError(`--vary: ${unknownKey(key)} for ${job.command}`, keysHint(key, table)));
-    const twin = own(twins, key);
+    const twin = getOwn(twins, key);
     if (twin !== undefined) delete values[twin];
     const vars = key === 'vars' && isObject(value) && isObject(values[key]) && { ...values[key], ...value };
     values[key] = vars || parseJobValue(key, value, rule);
@@ -54,7 +54,7 @@ export function parseVary(word: string, name: string): readonly [key: string, va
   const [, key = '', list = ''] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
   const example = `for example: ${name} model=a,b`;
   if (list === '') throw usageError(`${name} takes <key>=<value>,<value>, not '${word.slice(0, 40)}'`, example);
-  const rule = jobCommands.map((command) => own(jobKeys[command], key)).find((found) => found !== undefined);
+  const rule = jobCommands.map((command) => getOwn(jobKeys[command], key)).find((found) => found !== undefined);
   if (key === 'count') throw usageError(`${name}: "count" makes several jobs already`, 'give it in the jobs');
   if (jobFields.has(key)) throw usageError(`${name}: "${key}" cannot vary`, `vary what is sent, ${example}`);
   if (!rule) throw usageError(`${name}: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));

@@ -346,7 +346,7 @@ export interface BatchJobs {
   readonly name: string;
   /** The jobs in their order. What is no job goes to `onFault`, and is passed over. */
   read(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
-  settingsOf(job: Job): Promise<Settings>;
+  settingsOf(job: Job): Settings | Promise<Settings>;
   /**
    * The digest of what the request of a job is built from, if that is its line and the settings alone. To build the request takes
    * twenty times as long.

@@ -121,6 +121,8 @@ interface SentJob {
   row: number;
   state: JobState;
   digest: string;
+  /** The digest of what was sent. */
+  sent: string;
   error: JobError | undefined;
   bound: Bound | undefined;
   at: number;
@@ -188,7 +190,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   if (type === 'sent') {
     keepEarlier(row, state);
     const before = { state: index.stateOf(row), digest: index.digestOf(row), error: failures.get(id) };
-    open.sent.push({ id, row, ...before, bound: record.bound, at: record.at });
+    open.sent.push({ id, row, ...before, sent: digest, bound: record.bound, at: record.at });
     index.setState(row, type);
     index.setTurn(row);
     failures.delete(id);
@@ -199,7 +201,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     countPaid(record, state, bound);
   }
   index.mark(row, 'atService', false);
-  index.setDigest(row, digest);
+  if (digest !== was?.sent) index.setDigest(row, digest);
   if (type === 'sent') return;
   index.setBasis(row, record.basis);
   const answer = record.earlierStays ? earlier.get(row) : undefined;

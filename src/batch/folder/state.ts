@@ -211,7 +211,8 @@ const unknownHash: Hash64 = { high: 0, low: 0 };
 /** Only 16 lower-case hex digits are known. A regular expression takes as long as to parse the record that they are in. */
 function parseHash(hex: string): Hash64 {
   if (hex.length !== 16) return unknownHash;
-  const [high, low] = [readHalf(hex, 0), readHalf(hex, 8)];
+  const high = readHalf(hex, 0);
+  const low = readHalf(hex, 8);
   return high < 0 || low < 0 ? unknownHash : { high, low };
 }
 
@@ -361,11 +362,11 @@ export function keepFailure(failures: Map<string, JobError>, id: string, error: 
 
 /** Adds the cost of a job that has ended, or counts it among those of unknown cost where it may have been billed. */
 export function countCost(
-  { type, ...end }: Pick<JobRecord, 'type' | 'cost' | 'billed' | 'error'>,
+  end: Pick<JobRecord, 'type' | 'cost' | 'billed' | 'error'>,
   state: Pick<BatchState, 'spending'>,
   bound?: Bound,
 ): void {
-  const hasEnded = type === 'done' || type === 'failed' || type === 'unknown';
+  const hasEnded = end.type === 'done' || end.type === 'failed' || end.type === 'unknown';
   if (end.cost !== undefined) state.spending = addSpending(state.spending, end.cost);
   else if (hasEnded && mayHaveCost(end)) countUnknown(state, bound);
 }

@@ -120,11 +120,11 @@ export function budgetedMark({ mark, plan }: ProviderBatch): string | undefined 
 
 /** Counts the end of a job for the budget of its provider batch. */
 export function countPaid(
-  { part: mark = '', ...end }: Pick<JobRecord, 'type' | 'part' | 'cost' | 'billed' | 'error'>,
+  end: Pick<JobRecord, 'type' | 'part' | 'cost' | 'billed' | 'error'>,
   { providerBatches }: Pick<BatchState, 'providerBatches'>,
   bound: Bound | undefined,
 ): void {
-  const providerBatch = providerBatches.get(mark);
+  const providerBatch = end.part === undefined ? undefined : providerBatches.get(end.part);
   if (providerBatch === undefined || !mayHaveCost(end)) return;
   providerBatch.paid.requests++;
   countCost(end, providerBatch.paid, bound);

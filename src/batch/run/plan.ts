@@ -217,43 +217,95 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
   };
   for await (const job of options.jobs.read(options.onFault)) {
     options.signal.throwIfAborted();
-    await planJob(job, planning).catch(options.onFault);
+    try {
+      // To wait for each of a million jobs takes longer than to see that they are as they were.
+      const planned = planJob(job, planning);
+      if (planned) await planned;
+    } catch (error) {
+      options.onFault(error);
+    }
     planning.previous = job;
     options.onChecked();
   }
   return planning;
 }
 
-async function planJob(job: Job, planning: Planning): Promise<void> {
-  const { jobs, plan, shard, state } = planning;
-  const { index } = state;
+/** A job of the file that was not there before. */
+interface EnteredJob {
+  job: Job;
+  row: number;
+  /** Where the folder knows its id: its row, and the line that it had. */
+  known: { row: number; line: number } | undefined;
+  isRedone: boolean;
+}
+
+/** No promise where the job is as it was. */
+function planJob(job: Job, planning: Planning): Promise<void> | undefined {
+  const { index } = planning.state;
   const line = index.placeOf(index.find(job.id));
   const row = enter(job, planning);
   if (row === undefined) return planning.onDuplicate(job);
   const isRedone = planning.isRedone?.(job, row) === true;
   if (isRedone) planning.redone.add(row);
-  const settings = await jobs.settingsOf(job);
-  const origin = getRequestOrigin(settings);
-  plan.origin ||= state.run?.origin ?? origin;
-  planning.origins.add(origin);
+  const entered = { job, row, known: row < planning.known ? { row, line } : undefined, isRedone };
+  const settings = planning.jobs.settingsOf(job);
+  if (settings instanceof Promise || planning.shard || job.names) return planAmongOthers(entered, settings, planning);
+  addOrigin(settings, planning);
+  return planEntered(entered, settings, [], planning);
+}
+
+/** Its shard and its parents depend on other jobs. */
+async function planAmongOthers(
+  entered: EnteredJob,
+  reading: Settings | Promise<Settings>,
+  planning: Planning,
+): Promise<void> {
+  const { jobs, shard } = planning;
+  const { job } = entered;
+  const settings = await reading;
+  addOrigin(settings, planning);
   if (shard && !isInShard(await jobs.links().familyOf(job), shard)) return;
   const parents = job.names ? await enterParents(job, planning) : [];
-  plan.jobs++;
+  await planEntered(entered, settings, parents, planning);
+}
 
-  const known = row < planning.known ? { row, line } : undefined;
-  if (
+function addOrigin(settings: Settings, { plan, state, origins }: Planning): void {
+  const origin = getRequestOrigin(settings);
+  plan.origin ||= state.run?.origin ?? origin;
+  origins.add(origin);
+}
+
+function planEntered(
+  entered: EnteredJob,
+  settings: Settings,
+  parents: readonly Job[],
+  planning: Planning,
+): Promise<void> | undefined {
+  const { jobs, plan, state } = planning;
+  const { job, row, known, isRedone } = entered;
+  plan.jobs++;
+  const isLeft =
     known &&
     parents.length === 0 &&
-    isLeftAsBuilt(row, jobs.digestBasis(job, settings, plan.origin), isRedone, planning)
-  ) {
-    index.mark(row, 'asBuilt');
-    addGateway({ settings }, plan);
-    if (job.isNumbered) addMove(job, known, planning);
-    return planning.onPlanned({ job, prepared: undefined, decision: 'skip', edited: undefined });
-  }
+    isLeftAsBuilt(row, jobs.digestBasis(job, settings, plan.origin), isRedone, planning);
+  if (!isLeft) return planBuilt(entered, parents, planning);
+  state.index.mark(row, 'asBuilt');
+  addGateway({ settings }, plan);
+  if (job.isNumbered) addMove(job, known, planning);
+  planning.onPlanned({ job, prepared: undefined, decision: 'skip', edited: undefined });
+  return undefined;
+}
 
+/** Builds the request of a job, and decides on it. */
+async function planBuilt(
+  { job, row, known, isRedone }: EnteredJob,
+  parents: readonly Job[],
+  planning: Planning,
+): Promise<void> {
+  const { jobs, plan, state } = planning;
+  const { index } = state;
   const prepared = await jobs.prepare(job, plan.origin);
-  addGateway({ settings, post: prepared.request.post }, plan);
+  addGateway({ settings: prepared.settings, post: prepared.request.post }, plan);
   const isOfFolder = known !== undefined || parents.length > 0 || planning.strays !== undefined;
   const { decision, edited }: Pick<PlannedJob, 'decision' | 'edited'> = isOfFolder
     ? await judgeJob({ job, row, prepared, known, parents, isRedone }, planning)

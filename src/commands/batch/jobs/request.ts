@@ -83,13 +83,13 @@ const maxSchemas = 100;
 export interface RequestBuilder {
   /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
   check(job: Job, origin: string): Promise<PreparedJob>;
-  settingsOf(job: Job): Promise<Settings>;
+  settingsOf(job: Job): Settings | Promise<Settings>;
   digestBasis(job: Job, settings: Settings, origin: string): string;
 }
 
 /** What jobs share. */
 interface JobBuilding extends BuilderOptions {
-  settings: Map<string, Promise<Settings>>;
+  settings: Map<string, Settings | Promise<Settings>>;
   /** Hashes of settings. */
   digests: WeakMap<Settings, string>;
   schemas: Map<string, Promise<SchemaCheck>>;
@@ -113,18 +113,24 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   };
 }
 
-function readJobSettings({ command, values, line }: Job, building: JobBuilding): Promise<Settings> {
+/** No promise where they were read before. */
+function readJobSettings({ command, values, line }: Job, building: JobBuilding): Settings | Promise<Settings> {
   const { context, flags, settings, source } = building;
   const { model, profile } = values as JobSettings;
-  const key = JSON.stringify([command, model, profile]);
+  const isPlain = model === undefined && profile === undefined;
+  const key = isPlain ? command : JSON.stringify([command, model, profile]);
   let read = settings.get(key);
   if (read === undefined) {
     // Warnings of the settings are printed once, not once a model.
     const ui = settings.size === 0 ? context.ui : { ...context.ui, warn: ignoreWrite, detail: ignoreWrite };
-    read = readSettings(withJob(flags, values), { ...context, ui }, uses[command]).then(withoutStdin);
+    read = readSettings(withJob(flags, values), { ...context, ui }, uses[command]).then((found) => {
+      const known = withoutStdin(found);
+      settings.set(key, known);
+      return known;
+    });
     settings.set(key, read);
   }
-  if (profile === undefined) return read;
+  if (profile === undefined || !(read instanceof Promise)) return read;
   return read.catch((error: unknown) => {
     throw atLine(source.name, line, error);
   });

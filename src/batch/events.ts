@@ -54,4 +54,4 @@ export type BatchEvent =
   /** It was not found for so long that its jobs are unknown now. */
   | { type: 'given-up'; what: string }
   /** Results of no job of their provider batch, and results that came twice. */
-  | { type: 'strange-results'; unknown: number; doubled: number };
+  | { type: 'unmatched-results'; unknown: number; doubled: number };

@@ -32,7 +32,7 @@ export interface Job {
   fileId?: string;
   /** Its names for the jobs whose results it uses, if there are any. */
   names?: readonly string[];
-  /** These jobs: its names for them, and what they are known by. */
+  /** These jobs: its names for them, their ids and their digests. */
   parents?: readonly { name: string; id: string; digest: string }[];
   /** From 1. */
   line: number;
@@ -177,7 +177,7 @@ export interface JournalEntry {
   part?: string | undefined;
 }
 
-/** A job as the request that is sent for it. To be closed. */
+/** A job with the request that is sent for it. To be closed. */
 export interface PreparedJob extends RequestDigest {
   settings: Settings;
   request: PreparedRequest;
@@ -185,7 +185,7 @@ export interface PreparedJob extends RequestDigest {
   basis?: string | undefined;
   /** What it can cost, if its model has a price. */
   bound: Bound | undefined;
-  /** What a request with another body, which goes on with its answer, can cost. */
+  /** What a further request can cost, whose body goes on with the answer. */
   boundOf?: ((body: Body) => Bound | undefined) | undefined;
   /** What the requests of its answer cost so far, if that is known. */
   costOf?: ((came: readonly MeteredAnswer[]) => KnownCosts | undefined) | undefined;
@@ -211,7 +211,7 @@ export interface JobOutput {
   count(answer: Answer): Cost | undefined;
   /** Publishes the files of the answer, and holds it against what is wanted of it. Throws GatewayError; what came is kept for the document. */
   accept(answer: Answer, bounds: { endOf: CheckEnd; signal: AbortSignal }): Promise<void>;
-  /** Files of the reply that could not be written. */
+  /** Whether files of the reply could not be written. */
   readonly hasLost: boolean;
   /** Keeps what came of a reply that could not be written in a recovery file. Returns the failure, whose hint names the file. */
   keep(failure: unknown, reply: JobReply): Promise<GatewayError>;
@@ -219,7 +219,7 @@ export interface JobOutput {
   document(reply: JobReply, error: GatewayError | undefined): object;
   /** Keeps a whole result that cannot be written in a recovery file. */
   keepResult(failure: unknown, reply: JobReply, document: object): ReturnType<SaveReply>;
-  /** The reply answers an earlier version of the job: only its model is known of that. */
+  /** The reply answers an earlier version of the job, of which only the model is known. */
   leaveEdits(model: string): void;
 }
 
@@ -230,7 +230,7 @@ export interface JobReply {
   answer?: Answer | undefined;
   /** Why there is none. */
   failure?: unknown;
-  /** Requests that were sent. It begins at 1, which a request keeps that was never sent; 0: a recording answered. */
+  /** How many requests were sent; 1 also if none was, and 0 if a recording answered. */
   attempts: number;
   isRecorded: boolean;
   /** One of its requests was sent and may have been billed. */
@@ -344,7 +344,7 @@ export interface BatchPolicy {
 export interface BatchJobs {
   /** As the user named their file. */
   readonly name: string;
-  /** The jobs in their order. What is no job goes to `onFault`, and is passed over. */
+  /** The jobs in their order. The error of a line that is not a job goes to `onFault`, and the line is left out. */
   read(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
   settingsOf(job: Job): Settings | Promise<Settings>;
   /**
@@ -356,7 +356,7 @@ export interface BatchJobs {
   prepare(job: Job, origin: string): Promise<PreparedJob>;
   /** The document of a job of which nothing came. */
   describeLost(error: GatewayError): object;
-  /** Which jobs use results of others: asked only where a job has names, or all that hang together go to one shard. */
+  /** Which jobs use results of others: asked only if a job names others, or if all jobs of a family go to one shard. */
   links(): JobLinks;
   /** Sees to it that the results which are there now can be read. */
   refreshResults(): Promise<void>;
@@ -366,11 +366,11 @@ export interface BatchJobs {
 export interface JobLinks {
   /** The jobs whose results a job uses. Throws GatewayError usage for a name of no job, or a circle. */
   parentsOf(job: Job): Promise<readonly Job[]>;
-  /** The job with what the jobs whose results it uses are known by. */
+  /** The job with its parents and their digests. */
   linkJob(job: Job, origin: string): Promise<Job>;
-  /** What the request of a job whose result others use is known by. */
+  /** The digest of a job that others use. */
   digestJob(job: Job, origin: string): Promise<string>;
-  /** The id of one of all that hang together with a job: the same for each of them. */
+  /** The id of the first job of its family: the same for each of them. */
   familyOf(job: Job): Promise<string>;
 }
 

@@ -183,7 +183,7 @@ export function finishResult(arriving: ArrivingReply): Answer {
     result.complete = false;
   }
   const unfinished = findUnfinished(result, arriving);
-  return { result, error: result.complete ? cutCall(candidates) : undefined, ...(unfinished && { unfinished }) };
+  return { result, error: result.complete ? findCutCall(candidates) : undefined, ...(unfinished && { unfinished }) };
 }
 
 /** What another request goes on with: after the service's own word for it, or after a token with which all that came was saved. */
@@ -261,7 +261,7 @@ function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
 }
 
 /** A reply that ended well may lack arguments of a call, or have some that no tool takes. */
-function cutCall(candidates: readonly ArrivingCandidate[]): GatewayError | undefined {
+function findCutCall(candidates: readonly ArrivingCandidate[]): GatewayError | undefined {
   const calls = candidates.flatMap(({ blocks }) => blocks).filter(({ kind }) => kind === 'tool_use');
   const part = calls.find((block) => block.isWhole === false || !isObject(toToolCall(block).input));
   if (part === undefined) return undefined;

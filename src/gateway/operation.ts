@@ -21,8 +21,8 @@ import type {
 export function answerOperation(operation: GatewayOperation): BodyHandler {
   return async (request, body, context) => {
     const found = findModel(operation, request, body, context);
-    const whole = operation.prepare?.(body) ?? body;
-    const plain = readRequest(operation, whole, found, { request, context });
+    const prepared = operation.prepare?.(body) ?? body;
+    const plain = readRequest(operation, prepared, found, { request, context });
     const scripted = context.script?.answer(plain, request);
     const fault = scripted?.fault ?? found.fault;
     const read = { ...plain, pieces: scripted?.pieces };

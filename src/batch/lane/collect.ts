@@ -115,13 +115,13 @@ async function download(collection: Collection): Promise<GatewayError | undefine
   for (let tries = 1; ; tries++) {
     const isLast = tries === maxDownloads;
     try {
-      const strange = await callService(providerBatch.plan, run, ({ api }, deadline) =>
+      const unmatched = await callService(providerBatch.plan, run, ({ api }, deadline) =>
         readResults(api.results(info, deadline), { rows, isLast }, collection),
       );
       const { fault } = collection;
-      if (isLast && fault !== undefined && !policy.retryUnknown) return faulty(fault);
+      if (isLast && fault !== undefined && !policy.retryUnknown) return faultError(fault);
       // A body can be cut without a sign of it.
-      if (isLast || (fault === undefined && (hasAll() || tries > 1))) return void (await keepStrange(strange, run));
+      if (isLast || (fault === undefined && (hasAll() || tries > 1))) return void (await keepUnmatched(unmatched, run));
     } catch (error) {
       if (!(error instanceof GatewayError) || host.signal.aborted) throw error;
       const isCut = ['incomplete', 'no-reply', 'gateway'].includes(error.class);
@@ -140,7 +140,7 @@ interface UnmatchedResults {
 }
 
 /** The error of results that the service has, and does not send whole. */
-function faulty(fault: string): GatewayError {
+function faultError(fault: string): GatewayError {
   return new GatewayError('incomplete', fault, {
     hint: `${runAgainHint}; to give up what does not come: --retry-unknown`,
     sent: 'yes',
@@ -164,21 +164,21 @@ async function readResults(
   const isNamed = info.results.length > 0;
   const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
   let isEmpty = hasResults && findUnmadeReason(info) === undefined;
-  const strange: UnmatchedResults = { results: [], doubled: 0 };
+  const unmatched: UnmatchedResults = { results: [], doubled: 0 };
   for await (const { bytes, isWhole } of results) {
     isEmpty = false;
     const line = parseObject(bytes.toString());
     const result = format.readResult(line);
     let key = result?.key;
     if (Object.keys(line).length === 0) {
-      if (isLast && isWhole) key = keyIn(bytes, providerBatch);
+      if (isLast && isWhole) key = findKeyIn(bytes, providerBatch);
       if (key === undefined) unreadable++;
       isCut ||= !isWhole;
     }
     const row = key === undefined ? undefined : rows.get(key);
     if (row === undefined || places.has(row)) {
-      if (row !== undefined) strange.doubled++;
-      strange.results.push(bytes);
+      if (row !== undefined) unmatched.doubled++;
+      unmatched.results.push(bytes);
       continue;
     }
     // A result that an earlier run recorded has a place too, so that another one is reported as a duplicate.
@@ -191,24 +191,25 @@ async function readResults(
   const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === rows.size;
   const { succeeded = 0 } = info;
   // A batch that ended early has fewer results than jobs, but all that it counts.
-  const isShort = findUnmadeReason(info) !== undefined && places.size < rows.size && answers < succeeded;
+  const lacksAnswers = findUnmadeReason(info) !== undefined && places.size < rows.size && answers < succeeded;
   collection.fault = undefined;
   if (unreadable > 0 && !areAll)
     collection.fault = `${formatCount(unreadable, 'result')} of the service cannot be read`;
-  if (isShort) collection.fault = `${info.id} has the answers of ${formatCount(succeeded, 'job')}, and ${answers} came`;
+  if (lacksAnswers)
+    collection.fault = `${info.id} has the answers of ${formatCount(succeeded, 'job')}, and ${answers} came`;
   if (isEmpty) collection.fault = `the service ${isNamed ? 'sends an empty file of results' : 'names no results'}`;
-  return strange;
+  return unmatched;
 }
 
 /** The key in a result that cannot be read. */
-function keyIn(bytes: Buffer, { mark }: ProviderBatch): string | undefined {
+function findKeyIn(bytes: Buffer, { mark }: ProviderBatch): string | undefined {
   return new RegExp(`${mark}-[0-9a-f]{16}`).exec(bytes.toString())?.[0];
 }
 
-async function keepStrange({ results, doubled }: UnmatchedResults, run: LaneRun): Promise<void> {
+async function keepUnmatched({ results, doubled }: UnmatchedResults, run: LaneRun): Promise<void> {
   for (const bytes of results) await keepAside(bytes, run);
   if (results.length > 0)
-    await run.batch.host.on({ type: 'strange-results', unknown: results.length - doubled, doubled });
+    await run.batch.host.on({ type: 'unmatched-results', unknown: results.length - doubled, doubled });
 }
 
 /** Appends a result that belongs to no job to the aside file. */
@@ -241,7 +242,7 @@ async function* listWaitingJobs(providerBatch: ProviderBatch, { batch }: LaneRun
   }
 }
 
-/** The bytes of the result that came for a job. At once: the system has them in memory, and a promise takes ten times as long. */
+/** The bytes of the result that came for a job. Synchronous: the system has them in memory, and a promise takes ten times as long. */
 function readResultBytes(row: number, { file, places }: Collection): Buffer | undefined {
   const place = places.get(row);
   if (place === undefined) return undefined;
@@ -300,10 +301,8 @@ async function joinJob(
   if (prepared.digest !== digest) prepared.output.leaveEdits(providerBatch.plan.model);
   const basis = prepared.digest === digest ? prepared.basis : undefined;
   const entry = { job, digest, basis, bound, part: budgetedMark(providerBatch) };
-  if (
-    prepared.digest === digest &&
-    isToBeSentAgain(row, result, { apiRequest: prepared.request.post, providerBatch, run })
-  ) {
+  const apiRequest = prepared.request.post;
+  if (prepared.digest === digest && isToBeSentAgain({ row, result, apiRequest }, collection)) {
     await prepared.close();
     return run.recordOutcome(entry, { state: 'unsent' });
   }
@@ -313,7 +312,7 @@ async function joinJob(
   const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
   let outcome: JobOutcome;
   try {
-    // All are there already: read in one turn, nothing would see a signal until their end.
+    // All results are there already: read in one turn of the event loop, the last would come before any signal is seen.
     if (host.elapsed() - collection.turnBegan >= longestTurnMs) {
       await yieldToEventLoop();
       collection.turnBegan = host.elapsed();
@@ -328,8 +327,8 @@ async function joinJob(
   }
   if (outcome.state !== 'unsent')
     Object.assign(outcome.document, { durationMs: Math.max(0, now() - providerBatch.at) });
-  const isOurs = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
-  if (isOurs) host.signal.throwIfAborted();
+  const isEndedHere = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
+  if (isEndedHere) host.signal.throwIfAborted();
   // A failure stays pending: it is thrown where all are waited for.
   const recorded = run.recordOutcome(entry, outcome).then(() => void pending.delete(recorded));
   recorded.catch(() => undefined);
@@ -338,13 +337,8 @@ async function joinJob(
 
 /** Whether the service refused a job, which was not billed, and says how it wants it: it goes into the next batch so, once. */
 function isToBeSentAgain(
-  row: number,
-  result: BatchOutcome | GatewayError,
-  {
-    apiRequest,
-    providerBatch: { plan },
-    run,
-  }: { apiRequest: AnyApiRequest; providerBatch: ProviderBatch; run: LaneRun },
+  { row, result, apiRequest }: { row: number; result: BatchOutcome | GatewayError; apiRequest: AnyApiRequest },
+  { providerBatch: { plan }, run }: Pick<Collection, 'providerBatch' | 'run'>,
 ): boolean {
   const { rows, due } = run.sentAgain;
   if (result instanceof GatewayError || result.kind !== 'errored' || rows.has(row)) return false;

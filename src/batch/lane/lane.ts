@@ -76,12 +76,9 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
   const { host, policy, state, plan } = run.batch;
   const { index } = state;
   for (const providerBatch of listOpenProviderBatches(state)) {
-    if (
-      providerBatch.batch !== undefined ||
-      (await settleProviderBatch(providerBatch, run)) !== 'none' ||
-      !policy.retryUnknown
-    )
-      continue;
+    if (providerBatch.batch !== undefined) continue;
+    const found = await settleProviderBatch(providerBatch, run);
+    if (found !== 'none' || !policy.retryUnknown) continue;
     const waiting = waitingRows(providerBatch, index);
     await giveUpProviderBatch(
       providerBatch,

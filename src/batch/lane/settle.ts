@@ -80,7 +80,7 @@ async function findNameless(
   candidates: readonly BatchInfo[],
   run: LaneRun,
 ): Promise<FoundBatch> {
-  // Those before it were not looked through, where batches have no names.
+  // Without names, only batches after the last one before it were looked through.
   const isNamed = (await loadBatchFormat(providerBatch.plan.format)).byFile !== undefined;
   const since = isNamed ? providerBatch.at - clockMs : 0;
   const jobs = providerBatch.rows.length;

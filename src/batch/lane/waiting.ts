@@ -34,10 +34,12 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
         );
       }
       const isOnce = policy.waits === false;
-      const isListed = watched(watch).some((providerBatch) => !watch.unlisted.has(providerBatch));
+      const left = watched(watch);
+      const areUnlisted = left.every((providerBatch) => watch.unlisted.has(providerBatch));
       const isOver = host.elapsed() - began >= (run.hooks.unlistedMs ?? unlistedMs);
-      if (isOnce || (!isListed && (isOver || watched(watch).length === 0))) {
-        const [failure = isOnce ? watch.failure : undefined] = watch.locked.values();
+      if (isOnce || left.length === 0 || (areUnlisted && isOver)) {
+        const [locked] = watch.locked.values();
+        const failure = locked ?? (isOnce ? watch.failure : undefined);
         if (failure !== undefined) throw failure;
         if (watch.unlisted.size > 0) throw unlistedError([...watch.unlisted]);
         return;

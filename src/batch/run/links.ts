@@ -10,17 +10,18 @@ interface NamingJobs extends Pick<BatchJobs, 'name' | 'read' | 'prepare'> {
 
 /** What a file says of the results that its jobs use. */
 interface FoundLinks {
-  /** The names in each job that has some, and the ids of those jobs. */
+  /** The jobs that a job uses: its names for them, and their ids. By its own id. */
   ids: Map<string, Map<string, string>>;
-  /** The jobs that others name. */
+  /** The jobs that others use, by their ids. */
   parents: Map<string, Job>;
-  /** The first job in the file of all that hang together with one, by the id of each. */
+  /** The id of the first job of a family in the file, by the id of each other one. */
   families: Map<string, string>;
 }
 
 /**
- * Jobs whose requests are known by those of the jobs that they name too: a changed one changes all that use its result. The file is read
- * for that when the first such job comes. Throws GatewayError usage for a name of no job, and for a circle.
+ * Finds out which jobs use results of others. The digest of such a job has those of its parents in it: when one of them is edited, it
+ * counts as edited too. The file is read for that when the first such job comes. Throws GatewayError usage for a name of no job, and for
+ * a circle.
  */
 export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds'>): JobLinks {
   let links: Promise<FoundLinks> | undefined;
@@ -98,7 +99,7 @@ function findNamed(name: string, job: Job, all: ReadonlyMap<string, string>, fil
 }
 
 function requireNoCircle(naming: readonly Job[], ids: FoundLinks['ids'], file: string): void {
-  const whole = new Set<string>();
+  const checked = new Set<string>();
   for (const job of naming) {
     // Depth first, without recursion: a chain can be as long as the file.
     const path: { id: string; next: string[] }[] = [{ id: job.id, next: [...(ids.get(job.id)?.values() ?? [])] }];
@@ -106,11 +107,11 @@ function requireNoCircle(naming: readonly Job[], ids: FoundLinks['ids'], file: s
     for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
       const next = last.next.pop();
       if (next === undefined) {
-        whole.add(last.id);
+        checked.add(last.id);
         isOnPath.delete(last.id);
         path.pop();
       } else if (isOnPath.has(next)) throw circleError([...path.map(({ id }) => id), next], job, file);
-      else if (!whole.has(next)) {
+      else if (!checked.has(next)) {
         isOnPath.add(next);
         path.push({ id: next, next: [...(ids.get(next)?.values() ?? [])] });
       }
@@ -123,7 +124,7 @@ function circleError(path: readonly string[], { line }: Job, file: string): Gate
   return usageError(`${file}:${line}: jobs wait for each other in a circle: ${circle}`, 'take one of these names out');
 }
 
-/** All that hang together go to one shard: that of the first of them in the file. */
+/** All jobs of a family go to one shard: that of the first of them in the file. */
 function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLinks['families'] {
   const places = new Map(all.map((id, place) => [id, place]));
   const heads = new Map<string, string>();
@@ -143,7 +144,7 @@ function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLink
   return new Map([...heads.keys()].map((id) => [id, headOf(id)]));
 }
 
-/** Rows of jobs to send whose parents are not all done, or are with an older request than that of now: they wait. */
+/** Rows of jobs to send that wait: a parent is not done, or was edited and left, so that its result is of an older request. */
 export function listAwaitingParents(
   { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>,
   isDue = (row: number): boolean => index.has(row, 'toSend'),

@@ -109,7 +109,7 @@ async function openWorkers(
 /** Records what this run does in the folder of the batch. */
 async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks['step']): Promise<Recorder> {
   const { host, state, outdir: folder, lock, lostEnds, plan } = batch;
-  // Of a run in the lane `batch`, in whatever lane the folder goes on.
+  // An earlier run in the lane `batch` can have left some, whatever the lane of this one.
   if (state.providerBatches.size > 0) await (await import('../lane/budgets.ts')).freePlanned(state, host);
   const recorder = await openRecorder({
     folder,
@@ -125,7 +125,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
   return recorder;
 }
 
-/** The limit of costs, without what earlier runs have spent, and what batches of the service can cost. */
+/** The budget of this run. What earlier runs spent is spent, and so is the most that open provider batches can cost. */
 export function openRunBudget(most: string, { state }: Pick<Batch, 'state'>): Budget {
   const { costs, held, dearest } = state.spending;
   const spent = addAmounts(costs[0]?.amount ?? '0', held, sumHeld(openBounds(state), dearest));

@@ -16,8 +16,8 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
   if (form === 'none') return;
   try {
     const { width = 0, height = 0 } = image;
-    const refused = tooManyPixels({ width, height });
-    if (refused) return await ui.notice(`no preview: ${refused}`);
+    const reason = describeTooLarge({ width, height });
+    if (reason) return await ui.notice(`no preview: ${reason}`);
     const bytes = await readFile(path);
     const columns = Math.max(1, Math.min(maxColumns, io.stderr.columns - 1));
     // The path and the next prompt are below it.
@@ -26,7 +26,7 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
     if (form === 'kitty' && image.mimeType === 'image/png')
       return await ui.show(kittyPng(bytes, { width, height, ...room }));
     const pixels = await decodePreview(bytes, image.mimeType);
-    if ('hidden' in pixels) return await ui.notice(`no preview: ${pixels.hidden}`);
+    if ('reason' in pixels) return await ui.notice(`no preview: ${pixels.reason}`);
     const blocks = { ...room, trueColor: hasTrueColor(io.env) };
     await ui.show(form === 'kitty' ? kittyPixels(pixels, room) : halfBlocks(pixels, blocks));
   } catch (error) {
@@ -38,16 +38,16 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
 const maxPixels = 24 * 2 ** 20;
 
 /** Why an image of this size is not drawn; undefined if it is. */
-export function tooManyPixels({ width, height }: { width: number; height: number }): string | undefined {
+export function describeTooLarge({ width, height }: { width: number; height: number }): string | undefined {
   if (width * height <= maxPixels) return undefined;
   return `it has ${width}×${height} pixels, more than ${maxPixels / 2 ** 20} megapixels`;
 }
 
 /** The pixels of an image, or why there are none. */
-export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Bitmap | { hidden: string }> {
+export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Bitmap | { reason: string }> {
   const { decodeWithin } = await import('../../images/pixels/codec.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
-  if (decoded === 'damaged') return { hidden: 'it cannot be decoded' };
-  if ('tooLarge' in decoded) return { hidden: tooManyPixels(decoded.tooLarge) ?? '' };
-  return decoded.bitmap ?? { hidden: `${decoded.mimeType} cannot be decoded here` };
+  if (decoded === 'damaged') return { reason: 'it cannot be decoded' };
+  if ('tooLarge' in decoded) return { reason: describeTooLarge(decoded.tooLarge) ?? '' };
+  return decoded.bitmap ?? { reason: `${decoded.mimeType} cannot be decoded here` };
 }

@@ -128,9 +128,9 @@ export async function planImageFiles(
     async save(images, reply, endOf) {
       for (const [index, image] of images.entries()) {
         const rest = images.slice(index);
-        const end = index < most ? endBefore(rest, endOf, saving) : tooMany(images.length, most);
-        if (end) return addLost(rest, end, saving);
-        await saveOrAddLost(image, reply, saving);
+        const end = index < most ? endBefore(rest, endOf, saving) : tooManyImagesError(images.length, most);
+        if (end) return leaveForRecovery(rest, end, saving);
+        await saveOrLeave(image, reply, saving);
       }
     },
     most,
@@ -171,7 +171,7 @@ function localDate(now: Date): string {
   return `${now.getFullYear()}-${month}-${day}`;
 }
 
-function tooMany(found: number, most: number): GatewayError {
+function tooManyImagesError(found: number, most: number): GatewayError {
   return new GatewayError('incomplete', `the reply has ${found} images; ${most} are written`, {
     hint: `next time, write more of them: --max-images ${found}`,
     sent: 'yes',
@@ -180,7 +180,11 @@ function tooMany(found: number, most: number): GatewayError {
 }
 
 /** Leaves images for the recovery file. */
-function addLost(images: readonly ResultImage[], end: GatewayError, { context, plan, written }: SaveState): void {
+function leaveForRecovery(
+  images: readonly ResultImage[],
+  end: GatewayError,
+  { context, plan, written }: SaveState,
+): void {
   const { unsaved } = context.report;
   unsaved.failure ??= end;
   unsaved.images.push(...images);
@@ -194,13 +198,13 @@ function endBefore(rest: readonly ResultImage[], endOf: CheckEnd, saving: SaveSt
     return endOf();
   } catch (reason) {
     const end = new GatewayError('not-written', 'ended before all images were written', { cause: reason, sent: 'yes' });
-    addLost(rest, end, saving);
+    leaveForRecovery(rest, end, saving);
     throw reason;
   }
 }
 
 /** An image that cannot be written is left for the recovery file, and the others are still saved. */
-async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
+async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
   const { written } = saving;
   try {
     if (isImageBlob(image)) await saveImage(image, reply, saving);
@@ -209,7 +213,8 @@ async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: Save
     // Its temporary file cannot be read any more, for example.
     const error = getErrorCode(thrown) === undefined ? thrown : notWritten('the picture', thrown);
     if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
-    addLost(saving.written === written ? [image] : [], error, saving);
+    // One that was published, and whose sidecar was not written, is not lost.
+    leaveForRecovery(saving.written === written ? [image] : [], error, saving);
     return;
   }
   // The heads of hundreds of images would fill the memory.

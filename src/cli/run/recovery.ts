@@ -103,8 +103,8 @@ async function saveToRecovery(input: RecoveryInput, failure: GatewayError): Prom
   const { report } = input;
   const { unsaved, images } = report;
   if (report.kept !== undefined) return recoverToHint(report.kept, report, failure);
-  const isLineLost = !unsaved.text && unsaved.images.length === 0 && unsaved.body === undefined;
-  if (input.document === undefined && isLineLost && images.some(({ path }) => path !== '-'))
+  const isOnlyDocumentLost = !unsaved.text && unsaved.images.length === 0 && unsaved.body === undefined;
+  if (input.document === undefined && isOnlyDocumentLost && images.some(({ path }) => path !== '-'))
     return `the pictures are written: ${images.map(({ path }) => shellWord(path)).join(' ')}`;
   const reply = savedReply(input);
   const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;

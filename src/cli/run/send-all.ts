@@ -176,19 +176,19 @@ interface OpenFiles {
 }
 
 /** A request has a connection, a file that it sends and two images that are being written, at most times. */
-const each = 4;
+const filesOfRequest = 4;
 
 /** For files of a batch, look-ups of names, and what Node opens itself. */
-const spare = 32;
+const otherFiles = 32;
 
 /** How many requests can be in flight at once: at least one. */
 export function requestsWithin({ most, now }: OpenFiles): number {
-  return Math.max(1, Math.floor((most - now - spare) / each));
+  return Math.max(1, Math.floor((most - now - otherFiles) / filesOfRequest));
 }
 
 /** The limit of open files that this many requests in flight need. */
 export function filesFor(requests: number, { now }: OpenFiles): number {
-  return now + spare + requests * each;
+  return now + otherFiles + requests * filesOfRequest;
 }
 
 /** Undefined on systems other than Linux, and without a limit. */

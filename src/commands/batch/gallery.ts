@@ -48,7 +48,7 @@ import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json
 import { findTypeByName } from '../../images/image-type.ts';
 import { readInputImage } from '../../images/input.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { tooManyPixels } from '../../cli/output/preview.ts';
+import { describeTooLarge } from '../../cli/output/preview.ts';
 
 /**
  * `batch gallery <outdir…>`: one page of all jobs, or of the images of a folder, which shows the images beside it. That of several
@@ -306,5 +306,5 @@ async function whyHidden(image: CardImage, folder: string): Promise<string | und
     ({ size }) => (size > maxBytes ? 'the file is too large to be shown' : undefined),
     (error: unknown) => (getErrorCode(error) === 'ENOENT' ? 'the file does not exist any more' : readReason(error)),
   );
-  return gone ?? tooManyPixels({ width, height });
+  return gone ?? describeTooLarge({ width, height });
 }

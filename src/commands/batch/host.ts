@@ -98,7 +98,7 @@ function describeEvent(event: Told): HostLine[] {
       return [['note', `${event.what} not found at the service; polling goes on: ${giveUpNotice}`]];
     case 'given-up':
       return [['warn', `${event.what} not found at the service; its jobs may have been billed`]];
-    case 'strange-results':
+    case 'unmatched-results':
       return describeStrange(event.unknown, event.doubled);
   }
 }

@@ -1,11 +1,9 @@
 import { meterToldCost } from '../../cli/run/told-costs.ts';
 import { describeBody } from '../../body.ts';
-import type { ApiRequest } from '../../formats/format.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/gate.ts';
 import { version } from '../../version.ts';
 import { limitToFiles, type RequestOutcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
-import type { Attached } from '../../cli/input/attachments.ts';
 import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { findTypeByName } from '../../images/image-type.ts';
@@ -34,13 +32,12 @@ async function runImage(
 ): Promise<CommandOutcome | void> {
   const begun = await prepareCommand(words, typed, use, context);
   const { flags, settings, deadline } = begun;
+  const { count = 1, candidates } = flags;
   const imageType = flags.output === undefined ? undefined : findTypeByName(flags.output);
   const request = await prepareRequest(words, flags, { ...begun, imageType });
-  const { post, inputs } = request;
   if (imageType !== undefined) await warnOfType(imageType, request, flags, context);
-  const { count = 1, candidates } = flags;
   const preview = settings.preview.value;
-  const provenance = flags.sidecar ? describeProvenance(post, inputs) : undefined;
+  const provenance = flags.sidecar ? describeProvenance(request) : undefined;
   const plan = { ...flags, ...request, preview, count, provenance };
   if (showsRequest(flags)) {
     const shown = await showRequest(request, plan, begun);
@@ -48,8 +45,7 @@ async function runImage(
       await context.ui.notice(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
     return shown;
   }
-  const connected = await prepareSending(plan, begun);
-  const { images, client } = connected;
+  const { images, client } = await prepareSending(plan, begun);
   if (flags.raw) return printRaw(client, request, deadline(), context);
 
   const progress = context.ui.progress('waiting for the gateway');
@@ -57,7 +53,6 @@ async function runImage(
     if (count > 1) progress.update(`${answered}/${count}`);
   };
   onAnswer(0);
-  const { unsaved } = context.report;
   let linked: FetchLinked | undefined;
   const fetchLinked = async (answered: Result): Promise<void> => {
     if (answered.images.length > 0) return;
@@ -66,16 +61,27 @@ async function runImage(
     const { atEnd, ui } = context;
     await linked?.(answered, { settings, deadline: deadline(), atEnd, warn: (text) => ui.warn(text) });
   };
-  const sending = { ...request, ...connected, deadline: deadline(), count, candidates };
-  const options = { ...sending, unsaved, fetchLinked, onAnswer };
   const shared = count > 1 ? await openShared(count, flags, context) : {};
-  const { outcomes, thrown } = await sendAll({ ...options, ...shared }).finally(progress.stop);
+  const { outcomes, thrown } = await sendAll({
+    ...request,
+    ...shared,
+    client,
+    images,
+    deadline: deadline(),
+    count,
+    candidates,
+    unsaved: context.report.unsaved,
+    fetchLinked,
+    onAnswer,
+  }).finally(progress.stop);
+
   const { result, error } = mergeAnswers(outcomes);
   context.report.result = result;
   await countCosts(outcomes, context);
   if (thrown) throw thrown.value;
   if (count > 1) await keepUnread(outcomes, error, context);
   if (!result) throw error;
+
   const wanted = toWanted(flags, count * (flags.candidates ?? 1));
   const links = wanted.takesLinks && result.images.length === 0 ? listLinkedImages(result.text) : [];
   if (!isPrintedAtEnd(context)) for (const link of links) await context.io.stdout.write(`${link}\n`);
@@ -143,7 +149,7 @@ async function countCosts(outcomes: readonly RequestOutcome[], { report }: Answe
 }
 
 /** What a sidecar says about the request: its body with Base64 shortened, and the hashes of its input images. */
-function describeProvenance(post: ApiRequest, inputs: readonly Attached[]): JsonObject {
+function describeProvenance({ post, inputs }: BuiltRequest): JsonObject {
   const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
   return { tool: `gateway-cli ${version}`, request: describeBody(post.body), inputs: hashes };
 }

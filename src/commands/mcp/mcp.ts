@@ -155,7 +155,7 @@ export function previewCommand(command: Command): Action {
 /** The Base64 of a JPEG of at most `previewSide` pixels on its longer side; transparent pixels become white. */
 async function makePreview(path: string): Promise<string | null> {
   const pixels = await decodePreview(await readFile(path), '');
-  if ('hidden' in pixels) return null;
+  if ('reason' in pixels) return null;
   const scale = Math.min(1, previewSide / Math.max(pixels.width, pixels.height));
   const scaled = (length: number): number => Math.max(1, Math.round(length * scale));
   const { width, height, data } = shrink(pixels, scaled(pixels.width), scaled(pixels.height));

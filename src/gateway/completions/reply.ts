@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
-import { type ModelAnswer, type Draft, draftText, splitJson, splitForStream } from '../models/task.ts';
+import { type ModelAnswer, type Draft, draftText, encodePieces, splitJson, splitForStream } from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, pathText } from '../fields/rule.ts';
@@ -200,35 +200,34 @@ function* splitIntoChunks(reply: JsonObject, request: ModelRequest): Generator<S
   const { choices, usage, ...rest } = reply;
   if (!Array.isArray(choices)) return yield { data: reply, step: 'end' };
   const withUsage = streamUsage && usage !== undefined;
-  const toChunk = (changed: JsonObject[], step: StreamEvent['step']): StreamEvent => ({
-    data: { ...rest, object: 'chat.completion.chunk', choices: changed, ...(withUsage && { usage: null }) },
-    step,
-  });
   for (const choice of choices.filter(isObject)) {
     const { index = 0, message, finish_reason = null } = choice;
-    const toDeltaChunk = (
-      delta: JsonObject,
-      step: StreamEvent['step'],
-      reason: JsonObject[string] = null,
-    ): StreamEvent => toChunk([{ index, delta, logprobs: null, finish_reason: reason }], step);
+    const toChunk = (delta: JsonObject, reason: JsonValue = null): JsonObject => ({
+      ...rest,
+      object: 'chat.completion.chunk',
+      choices: [{ index, delta, logprobs: null, finish_reason: reason }],
+      ...(withUsage && { usage: null }),
+    });
     const content = textAt(message, 'content') === undefined ? null : '';
-    yield toDeltaChunk({ role: 'assistant', content, refusal: null }, 'start');
-    for (const delta of splitIntoDeltas(message, request)) yield toDeltaChunk(delta, 'delta');
-    yield toDeltaChunk({}, 'end', finish_reason);
+    yield { data: toChunk({ role: 'assistant', content, refusal: null }), step: 'start' };
+    for (const name of ['reasoning_content', 'content', 'refusal']) {
+      const pieces = splitForStream(textAt(message, name) ?? '', request);
+      for (const data of encodePieces(pieces, (piece) => JSON.stringify(toChunk({ [name]: piece })))) {
+        yield { data, step: 'delta' };
+      }
+    }
+    for (const delta of listOtherDeltas(message)) yield { data: toChunk(delta), step: 'delta' };
+    yield { data: toChunk({}, finish_reason), step: 'end' };
   }
   if (withUsage) yield { data: { ...rest, object: 'chat.completion.chunk', choices: [], usage }, step: 'end' };
   yield { data: '[DONE]', step: 'done' };
 }
 
-function splitIntoDeltas(message: JsonObject[string] | undefined, request: ModelRequest): JsonObject[] {
-  const words = (name: string): JsonObject[] =>
-    splitForStream(textAt(message, name) ?? '', request).map((text) => ({ [name]: text }));
+/** The deltas of what is not text. */
+function listOtherDeltas(message: JsonValue | undefined): JsonObject[] {
   const images = valueAt(message, 'images');
   const calls = listAt(message, 'tool_calls').filter(isObject).flatMap(callDeltas);
   return [
-    ...words('reasoning_content'),
-    ...words('content'),
-    ...words('refusal'),
     ...functionDeltas(objectAt(message, 'function_call')).map((call) => ({ function_call: call })),
     ...calls.map((call) => ({ tool_calls: [call] })),
     ...(images === undefined ? [] : [{ images }]),

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.ts';
-import { type ModelAnswer, type Draft, draftText, splitJson, splitForStream } from '../models/task.ts';
+import { type ModelAnswer, type Draft, draftText, encodePieces, splitJson, splitForStream } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, describeBadValue } from '../fields/rule.ts';
@@ -103,11 +103,7 @@ function contentBlocks(draft: Draft, { showThinking }: ModelRequest, id: string)
 export const messagesStream: OperationStream = {
   contentType: () => 'text/event-stream; charset=utf-8',
   events: messageEvents,
-  encode({ data }) {
-    if (typeof data === 'string') return data;
-    const json = data['type'] === 'ping' ? '{"type": "ping"}' : JSON.stringify(data);
-    return `event: ${textAt(data, 'type') ?? 'message'}\ndata: ${json}\n\n`;
-  },
+  encode: ({ data }) => (typeof data === 'string' ? data : frameEvent(data)),
   failure: { data: messagesError(new Problem(529, 'Overloaded')), step: 'end' },
   broken: {
     data: 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{oops\n\n',
@@ -122,6 +118,11 @@ export const messagesStream: OperationStream = {
     return [event({ type: 'content_block_delta', index: data['index'] ?? 0, delta })];
   },
 };
+
+function frameEvent(data: JsonObject): string {
+  const json = data['type'] === 'ping' ? '{"type": "ping"}' : JSON.stringify(data);
+  return `event: ${textAt(data, 'type') ?? 'message'}\ndata: ${json}\n\n`;
+}
 
 const unfinished: JsonObject = { stop_reason: null, stop_sequence: null, stop_details: null };
 
@@ -139,7 +140,7 @@ function* messageEvents(message: JsonObject, request: ModelRequest): Generator<S
   for (const [index, block] of blocks.entries()) {
     yield event({ type: 'content_block_start', index, content_block: emptyBlock(block) });
     if (index === 0) yield event({ type: 'ping' });
-    for (const delta of splitIntoDeltas(block, request)) yield event({ type: 'content_block_delta', index, delta });
+    for (const data of encodeDeltas(block, index, request)) yield { data, step: 'delta' };
     yield event({ type: 'content_block_stop', index });
   }
   const { cache_creation: _creation, service_tier: _tier, inference_geo: _place, ...counts } = usage;
@@ -171,17 +172,21 @@ function emptyBlock(block: JsonObject): JsonObject {
   }
 }
 
-function splitIntoDeltas(block: JsonObject, request: ModelRequest): JsonObject[] {
+function encodeDeltas(block: JsonObject, index: number, request: ModelRequest): string[] {
+  const encode = (type: string, field: string, pieces: readonly string[]): string[] =>
+    encodePieces(pieces, (piece) =>
+      frameEvent({ type: 'content_block_delta', index, delta: { type, [field]: piece } }),
+    );
   switch (block['type']) {
     case 'text':
-      return splitForStream(textAt(block, 'text') ?? '', request).map((text) => ({ type: 'text_delta', text }));
+      return encode('text_delta', 'text', splitForStream(textAt(block, 'text') ?? '', request));
     case 'thinking':
       return [
-        ...splitForStream(textAt(block, 'thinking') ?? '').map((thinking) => ({ type: 'thinking_delta', thinking })),
-        { type: 'signature_delta', signature: block['signature'] ?? '' },
+        ...encode('thinking_delta', 'thinking', splitForStream(textAt(block, 'thinking') ?? '')),
+        ...encode('signature_delta', 'signature', [textAt(block, 'signature') ?? '']),
       ];
     case 'tool_use':
-      return inputPieces(block['input'] ?? {}).map((piece) => ({ type: 'input_json_delta', partial_json: piece }));
+      return encode('input_json_delta', 'partial_json', inputPieces(block['input'] ?? {}));
     default:
       return [];
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Size } from '../../images/pixels/bitmap.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Problem } from '../problem.ts';
@@ -124,4 +125,13 @@ export function splitForStream(
 ): readonly string[] {
   if (pieces?.join('') === text) return pieces;
   return text.match(/\s*(?:\S+\s*){1,3}/g) ?? (text === '' ? [] : [text]);
+}
+
+const mark = randomUUID();
+
+/** The events of the pieces of a text. They differ in the piece alone, a string of their JSON: what they share is encoded once. */
+export function encodePieces(pieces: readonly string[], encode: (piece: string) => string): string[] {
+  if (pieces.length === 0) return [];
+  const [before, after] = encode(mark).split(`"${mark}"`);
+  return pieces.map((piece) => `${before}${JSON.stringify(piece)}${after}`);
 }

@@ -1,7 +1,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { completionsError, created } from '../completions/reply.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
-import { type ModelAnswer, type Draft, draftText, type MadeImage, splitForStream, splitJson } from '../models/task.ts';
+import {
+  type ModelAnswer,
+  type Draft,
+  draftText,
+  encodePieces,
+  type MadeImage,
+  splitForStream,
+  splitJson,
+} from '../models/task.ts';
 import { Problem } from '../problem.ts';
 import type { ModelRequest, OperationStream, StreamEvent } from '../types.ts';
 
@@ -139,52 +147,58 @@ function imageItem({ mimeType, data, size }: MadeImage, id: string): JsonObject 
   };
 }
 
+const unnumbered = '"sequence_number":null';
+
 /** Events with their names, each with its number. */
 export const responsesStream: OperationStream = {
   contentType: () => 'text/event-stream; charset=utf-8',
   events: responseEvents,
   encode({ data }, index) {
-    if (typeof data === 'string') return data;
-    // Its number comes after its type, which is the first field of each.
-    const json = JSON.stringify(data).replace(',', `,"sequence_number":${index},`);
-    return `event: ${String(data['type'])}\ndata: ${json}\n\n`;
+    const text = typeof data === 'string' ? data : frameEvent(data);
+    return text.replace(unnumbered, `"sequence_number":${index}`);
   },
-  failure: event({
-    type: 'error',
-    ...completionsError(new Problem(503, 'The model is overloaded. Please try again later.')),
-  }),
+  failure: event('error', completionsError(new Problem(503, 'The model is overloaded. Please try again later.'))),
   broken: {
     data: 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":{oops\n\n',
     step: 'delta',
   },
   unknownAfter({ data }) {
     if (typeof data === 'string') return [];
-    const note = { note: 'skip me' };
-    if (data['type'] === 'response.created') return [event({ type: 'response.offline_note', ...note })];
+    if (data['type'] === 'response.created') return [event('response.offline_note', { note: 'skip me' })];
     if (data['type'] !== 'response.content_part.added') return [];
     const { item_id = '', output_index = 0 } = data;
-    return [event({ type: 'response.offline_text.delta', item_id, output_index, delta: 'skip me' })];
+    return [event('response.offline_text.delta', { item_id, output_index, delta: 'skip me' })];
   },
 };
 
 /** A whole response as the events of its stream, in the order of the format: clients need each of them. */
 export function* responseEvents(response: JsonObject, request: Pick<ModelRequest, 'pieces'>): Generator<StreamEvent> {
   const begun = { ...response, status: 'in_progress', output: [], error: null, incomplete_details: null, usage: null };
-  yield event({ type: 'response.created', response: begun });
-  yield event({ type: 'response.in_progress', response: begun });
+  yield event('response.created', { response: begun });
+  yield event('response.in_progress', { response: begun });
   for (const [output_index, item] of listAt(response, 'output').filter(isObject).entries()) {
-    yield event({ type: 'response.output_item.added', output_index, item: emptyItem(item) });
-    const place = { item_id: item['id'] ?? '', output_index };
-    for (const data of itemEvents(item, request)) yield event(Object.assign(data, place));
-    yield event({ type: 'response.output_item.done', output_index, item });
+    yield event('response.output_item.added', { output_index, item: emptyItem(item) });
+    yield* itemEvents(item, { item_id: item['id'] ?? '', output_index }, request);
+    yield event('response.output_item.done', { output_index, item });
   }
-  yield event({ type: `response.${textAt(response, 'status')}`, response });
+  yield event(`response.${textAt(response, 'status')}`, { response });
 }
 
-function event(data: JsonObject): StreamEvent {
-  const type = String(data['type']);
+/** Its number is not known before it is sent. */
+function event(type: string, data: JsonObject): StreamEvent {
   const isEnd = /\.done$|^(?:response\.(?:completed|incomplete|failed)|error)$/.test(type);
-  return { data, step: type.endsWith('.delta') ? 'delta' : isEnd ? 'end' : 'start' };
+  const step = type.endsWith('.delta') ? 'delta' : isEnd ? 'end' : 'start';
+  return { data: { type, sequence_number: null, ...data }, step };
+}
+
+function frameEvent(data: JsonObject): string {
+  return `event: ${String(data['type'])}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** The deltas of a text, which is in one field of them. */
+function deltaEvents(type: string, pieces: readonly string[], toData: (delta: string) => JsonObject): StreamEvent[] {
+  const texts = encodePieces(pieces, (delta) => frameEvent({ type, sequence_number: null, ...toData(delta) }));
+  return texts.map((data) => ({ data, step: 'delta' }));
 }
 
 function emptyItem(item: JsonObject): JsonObject {
@@ -206,60 +220,60 @@ function emptyItem(item: JsonObject): JsonObject {
   }
 }
 
+/** The item that an event belongs to. */
+type Place = Readonly<Record<'item_id' | 'output_index', JsonValue>>;
+
 /** What comes between the beginning and the end of an item. */
-function itemEvents(item: JsonObject, request: Pick<ModelRequest, 'pieces'>): JsonObject[] {
+function itemEvents(item: JsonObject, place: Place, request: Pick<ModelRequest, 'pieces'>): StreamEvent[] {
   switch (item['type']) {
     case 'message':
       return listAt(item, 'content')
         .filter(isObject)
-        .flatMap((part, index) => contentPartEvents(part, index, request));
+        .flatMap((part, index) => contentPartEvents(part, index, place, request));
     case 'reasoning':
-      return listAt(item, 'summary').filter(isObject).flatMap(summaryEvents);
+      return listAt(item, 'summary')
+        .filter(isObject)
+        .flatMap((part, index) => summaryEvents(part, index, place));
     case 'function_call': {
       const json = textAt(item, 'arguments') ?? '';
-      const deltas = splitJson(json).map((delta) => ({ type: 'response.function_call_arguments.delta', delta }));
-      return [...deltas, { type: 'response.function_call_arguments.done', name: item['name'] ?? '', arguments: json }];
+      const type = 'response.function_call_arguments';
+      return [
+        ...deltaEvents(`${type}.delta`, splitJson(json), (delta) => ({ delta, ...place })),
+        event(`${type}.done`, { name: item['name'] ?? '', arguments: json, ...place }),
+      ];
     }
     default:
-      return ['in_progress', 'generating', 'completed'].map((step) => ({
-        type: `response.${String(item['type'])}.${step}`,
-      }));
+      return ['in_progress', 'generating', 'completed'].map((step) =>
+        event(`response.${String(item['type'])}.${step}`, { ...place }),
+      );
   }
 }
 
 function contentPartEvents(
   part: JsonObject,
   content_index: number,
+  place: Place,
   request: Pick<ModelRequest, 'pieces'>,
-): JsonObject[] {
+): StreamEvent[] {
   const field = part['type'] === 'refusal' ? 'refusal' : 'text';
   const type = `response.${String(part['type'])}`;
   const text = textAt(part, field) ?? '';
-  const more: JsonObject = field === 'text' ? { logprobs: [] } : {};
+  const rest: JsonObject = field === 'text' ? { logprobs: [], ...place } : place;
   return [
-    { type: 'response.content_part.added', content_index, part: { ...part, [field]: '' } },
-    ...splitForStream(text, request).map((delta): JsonObject => ({
-      type: `${type}.delta`,
-      content_index,
-      delta,
-      ...more,
-    })),
-    { type: `${type}.done`, content_index, [field]: text, ...more },
-    { type: 'response.content_part.done', content_index, part },
+    event('response.content_part.added', { content_index, part: { ...part, [field]: '' }, ...place }),
+    ...deltaEvents(`${type}.delta`, splitForStream(text, request), (delta) => ({ content_index, delta, ...rest })),
+    event(`${type}.done`, { content_index, [field]: text, ...rest }),
+    event('response.content_part.done', { content_index, part, ...place }),
   ];
 }
 
-function summaryEvents(part: JsonObject, summary_index: number): JsonObject[] {
+function summaryEvents(part: JsonObject, summary_index: number, place: Place): StreamEvent[] {
   const text = textAt(part, 'text') ?? '';
-  const named = (name: string, more: Record<string, JsonValue>): JsonObject => ({
-    type: `response.reasoning_summary_${name}`,
-    summary_index,
-    ...more,
-  });
+  const type = 'response.reasoning_summary';
   return [
-    named('part.added', { part: { ...part, text: '' } }),
-    ...splitForStream(text).map((delta) => named('text.delta', { delta })),
-    named('text.done', { text }),
-    named('part.done', { part }),
+    event(`${type}_part.added`, { summary_index, part: { ...part, text: '' }, ...place }),
+    ...deltaEvents(`${type}_text.delta`, splitForStream(text), (delta) => ({ summary_index, delta, ...place })),
+    event(`${type}_text.done`, { summary_index, text, ...place }),
+    event(`${type}_part.done`, { summary_index, part, ...place }),
   ];
 }

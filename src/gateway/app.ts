@@ -78,9 +78,10 @@ export function createApp(options: AppOptions = {}): App {
 /** One exchange. It never throws: a failing handler must not stop the server. */
 async function serveRequest(request: IncomingMessage, response: ServerResponse, settings: AppSettings): Promise<void> {
   const started = settings.elapsed();
-  const [rawPath = '', ...afterPath] = (request.url ?? '').split('?');
-  const path = withVersion(rawPath);
-  const query = new URLSearchParams(afterPath.join('?'));
+  const { url = '' } = request;
+  const end = url.indexOf('?');
+  const path = withVersion(end === -1 ? url : url.slice(0, end));
+  const query = new URLSearchParams(end === -1 ? '' : url.slice(end + 1));
   const format = chooseErrorFormat(path, request.headers, settings);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
   const caller = watchCaller(response);
@@ -92,8 +93,11 @@ async function serveRequest(request: IncomingMessage, response: ServerResponse, 
   };
   const incoming = { request, response, path, query, format, left: caller.left };
   const reply = await respond(incoming, settings).catch(toErrorReply);
-  if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
-  reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins ?? []) };
+  reply.headers = {
+    ...(format.idHeader && { [format.idHeader]: requestId }),
+    ...reply.headers,
+    ...corsHeaders(request, settings.origins ?? []),
+  };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     toErrorReply(error);
     response.destroy();
@@ -134,9 +138,9 @@ interface Incoming extends Pick<GatewayRequest, 'path' | 'query' | 'format' | 'l
 }
 
 /** Checks host, route, key, version header, content type and declared length, in this order. Throws Problem. */
-async function respond({ request, response, ...known }: Incoming, settings: AppSettings): Promise<GatewayReply> {
+async function respond(incoming: Incoming, settings: AppSettings): Promise<GatewayReply> {
+  const { request, response, path, query, format, left } = incoming;
   const { headers, method = '' } = request;
-  const { path, query, format, left } = known;
   const { key, maxBody, budget, rules } = settings;
   guard(request, settings, settings.optionNames);
   if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
@@ -152,8 +156,11 @@ async function respond({ request, response, ...known }: Incoming, settings: AppS
   // A file goes to the disk, or to the upstream: the receiver limits its size.
   if (!route?.batch) checkBodyLength(length, maxBody);
   return settings.handler({
-    ...known,
     ...caller,
+    path,
+    query,
+    format,
+    left,
     route,
     method,
     model,

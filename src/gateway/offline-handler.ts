@@ -70,7 +70,8 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       attempt: (stream) => ({ count: countAttempt(id), format: format.name, stream, delay: faultDelay, left }),
     };
     const reply = await handle(request, body, context);
-    return { ...reply, note: [...notes, ...listIgnored(ignored)].join('; ') || undefined };
+    reply.note = [...notes, ...listIgnored(ignored)].join('; ') || undefined;
+    return reply;
   };
   const batches = createBatches({
     delay: options.batchDelay ?? defaultBatchDelay,
@@ -107,7 +108,7 @@ function createIdCounter(): (id: string) => number {
 }
 
 function createRequestId({ path }: GatewayRequest, bytes: Buffer | string): string {
-  return createHash('sha256').update(path).update('\n').update(bytes).digest('hex').slice(0, 24);
+  return createHash('sha256').update(`${path}\n`).update(bytes).digest('hex').slice(0, 24);
 }
 
 /** The number of fields that the log names. */

@@ -44,8 +44,8 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
     } else {
       reply = { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
     }
-    const named = { ...reply, model: read.task.model };
-    return attempt && fault?.reply ? fault.reply(named, attempt) : named;
+    reply.model = read.task.model;
+    return attempt && fault?.reply ? fault.reply(reply, attempt) : reply;
   };
 }
 
@@ -119,13 +119,13 @@ async function makeAnswer(
   { variant, id }: RequestContext,
 ): Promise<ModelAnswer> {
   const { task, candidates } = read;
-  let drafts: readonly Draft[];
+  let drafts: Draft[] = [];
   if (draft === undefined && (drawn || draws)) {
     // The drawing code is loaded only when there is something to draw: it would slow every text down.
     const { drawDrafts } = await import('./images/generate.ts');
     drafts = await drawDrafts(read, variant);
   } else {
-    drafts = Array.from({ length: candidates }, (_, index) => draft ?? draftAnswer(task, index));
+    for (let index = 0; index < candidates; index++) drafts.push(draft ?? draftAnswer(task, index));
   }
   const sum = (kind: 'thinking' | 'answer'): number => drafts.reduce((total, { usage }) => total + usage[kind], 0);
   const tokens = { input: countInput(task), thinking: sum('thinking'), answer: sum('answer') };
@@ -144,8 +144,9 @@ function streamReply(
   stream: OperationStream,
   { request, pace, pauses }: { request: GatewayRequest; pace: number; pauses: readonly number[] },
 ): GatewayReply {
-  const head = { status: 200, headers: { 'content-type': stream.contentType(request) } };
-  if (pace === 0 && !pauses.some((ms) => ms > 0)) return { ...head, body: chunkEvents(events, stream, request) };
+  const headers = { 'content-type': stream.contentType(request) };
+  if (pace === 0 && !pauses.some((ms) => ms > 0))
+    return { status: 200, headers, body: chunkEvents(events, stream, request) };
   let deltas = 0;
   const pieces = [...events].map((event, index) => {
     // The content format says the end with its last delta.
@@ -157,7 +158,7 @@ function streamReply(
   pieces.push({ text: stream.end?.(request) ?? '', waitMs: 0 });
   // A paced body cannot be measured before it is sent, so its length is passed along.
   const length = pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  return { ...head, body: delayPieces(pieces, request.left.signal), length };
+  return { status: 200, headers, body: delayPieces(pieces, request.left.signal), length };
 }
 
 /** A chunk for each delta, with the events before it, as services send them. */

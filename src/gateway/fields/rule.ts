@@ -124,10 +124,13 @@ export function list(rule: Rule, { min = 0, max = Infinity }: Bounds = {}): Rule
     const { length } = items;
     if (length < min) throw new Violation(path, { kind: 'length', side: 'below', limit: min, length });
     if (length > max) throw new Violation(path, { kind: 'length', side: 'above', limit: max, length });
-    return items.flatMap((item, index) => {
+    const result: JsonValue[] = [];
+    for (const [index, item] of items.entries()) {
       const at = [...path, index];
-      return typeof item === 'string' ? unlessUnknown(rule, item, at, mode) : [rule(item, at, mode)];
-    });
+      const kept = typeof item === 'string' ? unlessUnknown(rule, item, at, mode) : rule(item, at, mode);
+      if (kept !== undefined) result.push(kept);
+    }
+    return result;
   };
 }
 
@@ -160,7 +163,7 @@ export function object(spec: Fields, beyond: Fields = {}): ObjectRule {
       if (inner === null) continue;
       const rule = fields[field] ?? anything;
       const at = [...path, field];
-      const [kept] = required.includes(field) ? [rule(inner, at, mode)] : unlessUnknown(rule, inner, at, mode);
+      const kept = required.includes(field) ? rule(inner, at, mode) : unlessUnknown(rule, inner, at, mode);
       if (kept !== undefined) result[field] = kept;
     }
     const missing = required.find((name) => !Object.hasOwn(result, name));
@@ -174,14 +177,14 @@ function plainName(name: string): string {
 }
 
 /** The checked value; none if it, or a field that it requires, has a value that a lenient check leaves out. */
-function unlessUnknown(rule: Rule, value: JsonValue, path: Path, mode: ValidationMode): JsonValue[] {
+function unlessUnknown(rule: Rule, value: JsonValue, path: Path, mode: ValidationMode): JsonValue | undefined {
   try {
-    return [rule(value, path, mode)];
+    return rule(value, path, mode);
   } catch (error) {
     const isUnknown = error instanceof Violation && error.breach.kind === 'choice';
     if (!isUnknown || mode.level !== 'lenient') throw error;
     mode.leftOut(error.path);
-    return [];
+    return undefined;
   }
 }
 

@@ -19,17 +19,19 @@ export interface Allowed {
  */
 export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Allowed, names: OptionNames): void {
   const { localPort = 0 } = request.socket;
-  const own = loopbackHosts.flatMap((host) => (localPort === 80 ? [`${host}:80`, host] : [`${host}:${localPort}`]));
+  const isOwn = (authority: string): boolean =>
+    loopbackHosts.some((name) => authority === `${name}:${localPort}` || (localPort === 80 && authority === name));
   const named = headerValues(request, 'host');
   const host = named[0]?.toLowerCase() ?? '';
   const isAllowed = hosts.includes(host) || hosts.includes(host.replace(/:\d*$/, ''));
-  if (named.length !== 1 || !(isAllowed || own.includes(host))) {
-    throw new Problem(403, `the Host header must name this gateway: ${own[0] ?? ''}, or what ${names.hosts} allows`);
+  if (named.length !== 1 || !(isAllowed || isOwn(host))) {
+    const own = `${loopbackHosts[0]}:${localPort}`;
+    throw new Problem(403, `the Host header must name this gateway: ${own}, or what ${names.hosts} allows`);
   }
   if (!(request.url ?? '').startsWith('/')) throw new Problem(403, 'the request target must be a path');
   // A proxy in front of an allowed host can terminate TLS for it.
   const isOwnPage = (origin: string): boolean =>
-    own.some((authority) => origin === `http://${authority}`) ||
+    (origin.startsWith('http://') && isOwn(origin.slice('http://'.length))) ||
     (isAllowed && (origin === `http://${host}` || origin === `https://${host}`));
   const shown = headerValues(request, 'origin').map((origin) => origin.toLowerCase());
   if (shown.some((origin) => !isOwnPage(origin) && !origins.includes(origin))) {
@@ -42,7 +44,7 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
   }
 }
 
-const loopbackHosts = ['127.0.0.1', 'localhost', '[::1]'];
+const loopbackHosts = ['127.0.0.1', 'localhost', '[::1]'] as const;
 
 /** All values of a header, also where Node keeps the first only. */
 function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
@@ -125,15 +127,15 @@ function shownKeys(
   query: URLSearchParams,
   { apiKey }: ServedHeaderNames,
 ): { form: KeyForm; key: string }[] {
-  const shown: [form: KeyForm, key: string | null | undefined][] = [
-    ['vendor-key', headerText(headers, vendorKeyHeader)],
-    ['vendor-key', headerText(headers, apiKey)],
-    ['vendor-key', headerText(headers, publicKeyHeader)],
-    ['bearer', bearerToken(headers.authorization)],
-    ['x-api-key', headerText(headers, 'x-api-key')],
-    ['query', query.get('key')],
-  ];
-  return shown.flatMap(([form, key]) => (key ? [{ form, key }] : []));
+  const shown: { form: KeyForm; key: string }[] = [];
+  const add = (form: KeyForm, key: string | null | undefined): void => {
+    if (key) shown.push({ form, key });
+  };
+  for (const name of [vendorKeyHeader, apiKey, publicKeyHeader]) add('vendor-key', headerText(headers, name));
+  add('bearer', bearerToken(headers.authorization));
+  add('x-api-key', headerText(headers, 'x-api-key'));
+  add('query', query.get('key'));
+  return shown;
 }
 
 /** The headers of the key that the specification names for a format. */

@@ -21,16 +21,17 @@ export async function sendReply(
 ): Promise<number> {
   if (reply.head === false) return (endAbruptly(response, reply), 0);
   const { body } = reply;
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : undefined;
   const headers: Record<string, string | number> = {
     ...fixedHeaders,
-    ...(typeof body === 'string' && { 'content-length': Buffer.byteLength(body) }),
+    ...(length !== undefined && { 'content-length': length }),
     ...reply.headers,
   };
   response.writeHead(reply.status, headers);
-  if (typeof body === 'string' && body.length < longBody && request.complete && reply.ending === undefined) {
+  if (length !== undefined && length < longBody && request.complete && reply.ending === undefined) {
     // Head, body and end leave in one write.
     response.end(body);
-    return Buffer.byteLength(body);
+    return length;
   }
   const written = await writeReplyBody(response, body, Number(headers['content-length']));
   // How it ends can be known only now.

@@ -86,6 +86,7 @@ const open = new Set([
   'advice.ts',
   'clock.ts',
   'closest.ts',
+  'csv.ts',
   'errors.ts',
   'json-position.ts',
   'json.ts',

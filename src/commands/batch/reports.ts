@@ -7,6 +7,7 @@ import {
   type Variation,
 } from '../../batch/index.ts';
 import { isoTime } from '../../clock.ts';
+import { createLineWriter } from '../../csv.ts';
 import { toPromptfooTest } from './compare.ts';
 
 /** What a report says about the batch as a whole. */
@@ -27,35 +28,14 @@ export interface ReportWriter {
   foot(): string;
 }
 
-/** A negative number, which is not a formula. */
-const negative = /^-\d+(\.\d+)?$/;
-/** Spreadsheets may pass over what is blank or invisible in front of a formula. */
-const formula = /^[\t\r]|^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
-
-/** Where semicolons part cells, what follows one begins a cell of its own, in the middle of a text. */
-const inner = /(?<=;[\t\r]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
-
-/**
- * CSV as RFC 4180 has it, or the same with tabs. What a spreadsheet would run as a formula begins with `'`. Written by hand: a package
- * takes as long for a row as all that comes before.
- */
+/** The table as CSV, or the same with tabs. */
 export function tableReport({ columns }: ReportFacts, delimiter: ',' | '\t'): ReportWriter {
-  const [special, end] = delimiter === ',' ? [/["\r\n,]/, '\r\n'] : [/["\r\n\t]/, '\n'];
-  const field = (cell: string | number | undefined = ''): string => {
-    if (typeof cell === 'number') return String(cell);
-    const text = formula.test(cell) && !negative.test(cell) ? `'${harmless(cell)}` : harmless(cell);
-    return special.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const line = (cells: readonly (string | number | undefined)[]): string => cells.map(field).join(delimiter) + end;
+  const line = createLineWriter(delimiter, delimiter === ',' ? '\r\n' : '\n');
   return {
     head: line(columns.map(({ name }) => name)),
     row: (row) => line(columns.map(({ cell }) => cell(row))),
     foot: () => '',
   };
-}
-
-function harmless(text: string): string {
-  return text.includes(';') ? text.replaceAll(inner, "'") : text;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { stringify } from 'csv-stringify/sync';
+import { createLineWriter } from '../../csv.ts';
 import { addAmounts, areWithin, subtractAmounts } from '../../cost/cost.ts';
 import {
   type CostRow,
@@ -168,8 +168,9 @@ function formatCostRow({ name, currency, requests, unknown, amount, told, savedR
 
 function formatCsv(rows: readonly CostRow[], by: Grouping): string {
   const fields = ['requests', 'unknown', 'amount', 'currency', 'savedRequests', 'saved', 'told'] as const;
-  const table = rows.map((row) => [row.name, ...fields.map((field) => String(row[field]))]);
-  return stringify([[by, ...fields], ...table], { escape_formulas: true });
+  const line = createLineWriter(',', '\n');
+  const lines = rows.map((row) => line([row.name, ...fields.map((field) => row[field])]));
+  return [line([by, ...fields]), ...lines].join('');
 }
 
 async function writeRows(rows: readonly string[][], { io }: Context): Promise<void> {

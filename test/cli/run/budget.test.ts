@@ -46,6 +46,16 @@ test('text reserves what it can cost, and its exact cost takes that place', asyn
   expect(shown.stdout).toBe('team=docs  1 request  0.000023 USD\ntotal      1 request  0.000023 USD\n');
 });
 
+test('a report of costs in CSV holds nothing that a spreadsheet would run as a formula', async ({ server, cli }) => {
+  const { cwd, flags } = place('1.00');
+  server.reply({ body: textReply('a') });
+  await cli(['text', 'hi', ...limit, ...flags, '--tag', 'team=docs;=1+1'], { cwd });
+  const report = ['costs', 'report', '--budget', './team.jsonl', '--csv'];
+  const head = 'requests,unknown,amount,currency,savedRequests,saved,told\n';
+  const counts = '1,0,0.000023,USD,0,0,0\n';
+  expect((await cli([...report, '--by', 'tag'], { cwd })).stdout).toBe(`tag,${head}team=docs;'=1+1,${counts}`);
+});
+
 test('the ledger has the lane that answered, however the service writes it', async ({ server, cli }) => {
   const { cwd, flags, lines } = place('1.00');
   const reply = textReply('a') as { usageMetadata: object };

@@ -56,16 +56,6 @@ const withoutFormChecks = {
   load: (id) => (id === '\0no-ajv' ? 'export default function () {}' : undefined),
 };
 
-// Nor is zod, which comes with that SDK, asked for a JSON Schema of its messages.
-const withoutSchemasOfMessages = {
-  name: 'without-schemas-of-messages',
-  transform(code, id) {
-    if (!/[\\/]zod[\\/]v4[\\/]core[\\/](?:to-json-schema|json-schema-processors)\.js$/.test(id)) return undefined;
-    const names = Array.from(code.matchAll(/^export (?:const|function) (\w+)/gm), ([, name]) => name);
-    return `export const ${names.join(' = undefined, ')} = undefined;`;
-  },
-};
-
 // Of 90 spinners, ora shows ours and the one of terminals without Unicode.
 const withTwoSpinners = {
   name: 'with-two-spinners',
@@ -127,14 +117,7 @@ const { output } = await build({
     testing: 'src/testing/index.ts',
   },
   platform: 'node',
-  plugins: [
-    withoutHttp2,
-    withoutFormChecks,
-    withoutSchemasOfMessages,
-    withTwoSpinners,
-    withExtensions,
-    withSharedClasses,
-  ],
+  plugins: [withoutHttp2, withoutFormChecks, withTwoSpinners, withExtensions, withSharedClasses],
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {

@@ -48,6 +48,14 @@ const withoutHttp2 = {
       : undefined,
 };
 
+// commander loads what starts programs, for commands that are files of their own: we have none, and each start would wait a millisecond.
+const withoutSubprograms = {
+  name: 'without-subprograms',
+  resolveId: (id, importer) =>
+    id === 'node:child_process' && /[\\/]commander[\\/]/.test(importer ?? '') ? '\0no-subprograms' : undefined,
+  load: (id) => (id === '\0no-subprograms' ? 'module.exports = {};' : undefined),
+};
+
 // The SDK of MCP loads ajv to check what users type into forms of a client, which our server never asks for.
 const withoutFormChecks = {
   name: 'without-form-checks',
@@ -117,7 +125,7 @@ const { output } = await build({
     testing: 'src/testing/index.ts',
   },
   platform: 'node',
-  plugins: [withoutHttp2, withoutFormChecks, withTwoSpinners, withExtensions, withSharedClasses],
+  plugins: [withoutHttp2, withoutSubprograms, withoutFormChecks, withTwoSpinners, withExtensions, withSharedClasses],
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded, and none of zod, which comes with every language.
   treeshake: {

@@ -18,9 +18,14 @@ export interface TemplateValues {
 }
 
 const namePattern = String.raw`[\p{L}_][\p{L}\p{M}\p{Nd}_.-]*(?: [\p{L}\p{M}\p{Nd}_.-]+)*`;
-const wholeName = new RegExp(`^${namePattern}$`, 'u');
+
+/** Made for the first text with braces: its classes of letters take a millisecond, for which each start would wait. */
+let variablePattern: RegExp | undefined;
+
 /** It does not match `${{ … }}`, `{{{x}}}`, `{{#if}}` or `{{ a | b }}`, which belong to other template languages. */
-const variablePattern = new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${namePattern})[ \t]*\}\}(?!\})`, 'gu');
+function getVariablePattern(): RegExp {
+  return (variablePattern ??= new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${namePattern})[ \t]*\}\}(?!\})`, 'gu'));
+}
 
 /** A name in Unicode's form NFC, so that both encodings of an accent match. */
 export function normalizeVariableName(word: string): string {
@@ -35,7 +40,7 @@ export function toTemplateText(value: JsonValue): string {
 
 /** Whether a text has a template variable. */
 export function hasTemplateVariable(text: string): boolean {
-  return text.includes('{{') && text.search(variablePattern) >= 0;
+  return text.includes('{{') && text.search(getVariablePattern()) >= 0;
 }
 
 /**
@@ -46,7 +51,7 @@ export function fillText(text: string, place: string, templateValues: TemplateVa
   if (templateValues === undefined || !text.includes('{{')) return text;
   const missing = new Set<string>();
   let where = place;
-  const filled = text.replaceAll(variablePattern, (whole, written: string, at: number) => {
+  const filled = text.replaceAll(getVariablePattern(), (whole, written: string, at: number) => {
     const name = normalizeVariableName(written);
     const value = templateValues.values.get(name);
     if (value !== undefined) {
@@ -113,7 +118,7 @@ export async function readTemplateValues(
   for (const [name, value] of Object.entries(vars === undefined ? {} : await readVars(vars, context)))
     values.set(normalizeVariableName(name), toTemplateText(value));
   for (const { name, value, file } of single) {
-    if (!wholeName.test(name))
+    if (!new RegExp(`^${namePattern}$`, 'u').test(name))
       throw usageError(
         `--var: a blank cannot be named ${quoteWord(name)}`,
         'a name begins with a letter or _, and has letters, digits, _, -, . and single spaces',

@@ -16,7 +16,7 @@ export function pathFirst({ value }: Facts): string | false {
 }
 
 /** What shows a budget, wherever it is: `value` is as one types it for another amount. */
-export function seeSpent({ value }: Pick<Facts, 'value'>): string {
+export function seeSpentHint({ value }: Pick<Facts, 'value'>): string {
   const [place = ''] = String(value).split(':<amount>');
   return `to see what is spent: gateway-cli costs --budget ${shellWord(place)}`;
 }

@@ -13,7 +13,7 @@ import {
   passwordPlace,
   pathFirst,
   billedAgain,
-  seeSpent,
+  seeSpentHint,
   withoutField,
   withoutProxy,
 } from './advice-words.ts';
@@ -135,7 +135,7 @@ const advice = {
   'quota-spent': { cli: spent, library: spent },
 
   budget: {
-    cli: ({ value }) => `${seeSpent({ value })}; to allow more: --budget ${shellWord(String(value))}`,
+    cli: ({ value }) => `${seeSpentHint({ value })}; to allow more: --budget ${shellWord(String(value))}`,
   },
 
   // Time and retries.

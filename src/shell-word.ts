@@ -20,7 +20,7 @@ function escapeForShell(character: string): string {
 }
 
 /** The hint for a file that cannot be read: how to see its rights, or what is in the folder if it is missing or a folder itself. */
-export function lookAt(path: string, code: string | undefined): string {
+export function lookAtHint(path: string, code: string | undefined): string {
   if (code === 'EISDIR') return `name a file in it: ls ${shellWord(path)}`;
   return code === 'ENOENT'
     ? `see what is there: ls ${shellWord(dirname(path))}`

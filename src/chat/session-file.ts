@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { getErrorCode, GatewayError, usageError, settingError } from '../errors.ts';
-import { readReason, writeReason } from '../files/file-reason.ts';
+import { describeReadError, describeWriteError } from '../files/file-reason.ts';
 import { readFileLines } from '../files/lines.ts';
 import { openToAppend } from '../files/synced-file.ts';
 import { copyRange, notWritten, syncFolder, writeAtomically, writeFully } from '../files/temp-file.ts';
@@ -121,7 +121,7 @@ async function scanSession(
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     throw usageError(
-      `the session ${JSON.stringify(path)} cannot be read: ${readReason(error)}`,
+      `the session ${JSON.stringify(path)} cannot be read: ${describeReadError(error)}`,
       `look at it: ls -ld ${shellWord(path)}`,
       error,
     );
@@ -273,7 +273,7 @@ export async function storable(value: BodyValue): Promise<JsonValue> {
 async function lockSession(path: string): Promise<Lock> {
   const file = `${path}.lock`;
   const lock = await takeLock(file, { wasNotRenewed: true }).catch((error: unknown) => {
-    throw settingError(`the session ${JSON.stringify(path)} cannot be written: ${writeReason(error)}`, {
+    throw settingError(`the session ${JSON.stringify(path)} cannot be written: ${describeWriteError(error)}`, {
       reason: 'session-place',
       cause: error,
     });

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { settingError, usageError } from '../errors.ts';
-import { writeReason } from '../files/file-reason.ts';
+import { describeWriteError } from '../files/file-reason.ts';
 import { listFolder } from '../files/list-folder.ts';
 import { makeFolder } from '../files/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
@@ -31,7 +31,7 @@ export async function makeSessionsFolder(): Promise<string> {
   try {
     await makeFolder(folder, 0o700);
   } catch (error) {
-    throw settingError(`the folder ${JSON.stringify(folder)} cannot be made: ${writeReason(error)}`, {
+    throw settingError(`the folder ${JSON.stringify(folder)} cannot be made: ${describeWriteError(error)}`, {
       reason: 'session-folder',
       cause: error,
     });

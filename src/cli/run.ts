@@ -76,7 +76,7 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: EndS
   if ((run.root.json || run.outcome.report?.selected?.field) && !run.outcome.isPrinted) {
     const durationMs = io.elapsed() - started;
     const unprinted = await catchError(() => printDocument(run, error, durationMs));
-    if (unprinted) error ??= await documentLost(toGatewayError(unprinted.value), run);
+    if (unprinted) error ??= await saveLostDocument(toGatewayError(unprinted.value), run);
   }
   if (error) await catchError(() => printError(error as GatewayError, run));
   return { exitCode: error?.exitCode ?? run.outcome.exitCode ?? outcomes.ok.code, error };
@@ -180,7 +180,7 @@ async function saveLost(
 }
 
 /** The document could not be written to stdout, or it lacks the value of `--field`: saves the answer. */
-async function documentLost(failure: GatewayError, run: RunState): Promise<GatewayError> {
+async function saveLostDocument(failure: GatewayError, run: RunState): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
   const { saveForRecovery } = await import('./run/recovery.ts');
   const report = getReport(run);

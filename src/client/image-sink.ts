@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { usageError } from '../errors.ts';
-import { writeReason } from '../files/file-reason.ts';
+import { describeWriteError } from '../files/file-reason.ts';
 import { isFolder } from '../files/temp-file.ts';
 import { candidateNames, planOutput } from '../images/naming.ts';
 import { checkOutput, publishImage } from '../images/publish.ts';
@@ -38,7 +38,7 @@ export async function folderSink(folder: string): Promise<ImageSink<FilePicture>
     date: '',
   });
   await checkOutput(plan, { cwd: path, force: false }).catch((error: unknown) => {
-    throw usageError(`the folder cannot be used: ${writeReason(error)}`, undefined, error);
+    throw usageError(`the folder cannot be used: ${describeWriteError(error)}`, undefined, error);
   });
   let index = 0;
   return createImageSink(createFileStore({ folder: path, spare: tmpdir() }), async ({ blob }, image) => {

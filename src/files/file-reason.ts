@@ -57,17 +57,17 @@ const running: Readonly<Record<string, string>> = {
 };
 
 /** Why a program could not be run, in words. */
-export function runReason(error: unknown): string {
+export function describeRunError(error: unknown): string {
   return reasonIn(running, error);
 }
 
 /** Why something could not be read, in words. */
-export function readReason(error: unknown): string {
+export function describeReadError(error: unknown): string {
   return reasonIn(reading, error);
 }
 
 /** Why something could not be written or created, in words. */
-export function writeReason(error: unknown): string {
+export function describeWriteError(error: unknown): string {
   return reasonIn(writing, error);
 }
 

@@ -2,7 +2,7 @@ import { constants, fstatSync, ftruncateSync, openSync, writeSync } from 'node:f
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { GatewayError } from '../errors.ts';
-import { writeReason } from './file-reason.ts';
+import { describeWriteError } from './file-reason.ts';
 import { copyRange, type Range, syncFolder } from './temp-file.ts';
 
 /**
@@ -191,7 +191,7 @@ const appending = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | no
 /** A file of a batch that cannot be written: the batch stops. */
 export function cannotWrite(path: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  return new GatewayError('not-written', `cannot write ${path}: ${writeReason(error)}`, {
+  return new GatewayError('not-written', `cannot write ${path}: ${describeWriteError(error)}`, {
     hint: 'make room, then run the same command again: it continues where it stopped',
     cause: error,
     sent: 'unknown',

@@ -3,7 +3,7 @@ import { closeSync, type Stats } from 'node:fs';
 import { type FileHandle, link, lstat, mkdir, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { getErrorCode, GatewayError } from '../errors.ts';
-import { writeReason } from './file-reason.ts';
+import { describeWriteError } from './file-reason.ts';
 
 /** 90 random bits in hex, from the fastest source that Node has. */
 export function randomNonce(): string {
@@ -245,7 +245,7 @@ export function ignoreMissing(error: unknown): undefined {
 /** A paid result that could not be written (exit 12). */
 export function notWritten(path: string, error: unknown, hint?: string): GatewayError {
   if (error instanceof GatewayError) return hint === undefined ? error : error.withDefaults({ hint });
-  return new GatewayError('not-written', `cannot write ${JSON.stringify(path)}: ${writeReason(error)}`, {
+  return new GatewayError('not-written', `cannot write ${JSON.stringify(path)}: ${describeWriteError(error)}`, {
     cause: error,
     hint,
     sent: 'yes',

@@ -3,9 +3,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { untilAborted } from '../clock.ts';
 import { getErrorCode, GatewayError, usageError } from '../errors.ts';
-import { readReason, writeReason } from '../files/file-reason.ts';
+import { describeReadError, describeWriteError } from '../files/file-reason.ts';
 import { openOnce } from '../files/open-once.ts';
-import { lookAt } from '../shell-word.ts';
+import { lookAtHint } from '../shell-word.ts';
 import { imageFacts } from './image-type.ts';
 import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
 
@@ -106,7 +106,7 @@ async function copyToTemp(
 ): Promise<string> {
   const file = await createTempFile(tmpdir()).catch((error: unknown) => {
     throw usageError(
-      `cannot keep ${label} in ${JSON.stringify(tmpdir())}: ${writeReason(error)}`,
+      `cannot keep ${label} in ${JSON.stringify(tmpdir())}: ${describeWriteError(error)}`,
       'set TMPDIR to a folder that can be written',
       error,
     );
@@ -158,9 +158,9 @@ function asUnreadable(label: string, error: unknown, path?: string): unknown {
   const code = getErrorCode(error);
   if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
   const hint =
-    path !== undefined ? lookAt(path, code) : code === 'ENOSPC' ? 'set TMPDIR to a folder with room' : undefined;
+    path !== undefined ? lookAtHint(path, code) : code === 'ENOSPC' ? 'set TMPDIR to a folder with room' : undefined;
   return usageError(
-    `${label}: ${code === 'ENOSPC' ? 'the disk for temporary files is full' : readReason(error)}`,
+    `${label}: ${code === 'ENOSPC' ? 'the disk for temporary files is full' : describeReadError(error)}`,
     hint,
     error,
   );

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, resolve } from 'node:path';
 import { getErrorCode, GatewayError, settingError, usageError } from '../errors.ts';
-import { writeReason } from '../files/file-reason.ts';
+import { describeWriteError } from '../files/file-reason.ts';
 import {
   writeNewFile,
   newFileMode,
@@ -100,7 +100,7 @@ async function checkFolder(plan: Folder, folder: string, { dryRun }: OutputCheck
   try {
     await newFileMode(folder, quickNonce);
   } catch (error) {
-    throw settingError(`cannot write into ${JSON.stringify(plan.folder || '.')}: ${writeReason(error)}`, {
+    throw settingError(`cannot write into ${JSON.stringify(plan.folder || '.')}: ${describeWriteError(error)}`, {
       reason: 'output-folder',
       cause: error,
     });
@@ -122,7 +122,11 @@ async function makeOutputFolder({ folder, mayCreateFolder }: Folder, path: strin
     await mkdir(path);
   } catch (error) {
     if (getErrorCode(error) !== 'EEXIST')
-      throw usageError(`cannot make the folder ${JSON.stringify(folder)}: ${writeReason(error)}`, undefined, error);
+      throw usageError(
+        `cannot make the folder ${JSON.stringify(folder)}: ${describeWriteError(error)}`,
+        undefined,
+        error,
+      );
   }
 }
 
@@ -157,7 +161,7 @@ function findStats(path: string): Promise<Stats | undefined> {
 
 function ignoreMissingPath(error: unknown): undefined {
   if (getErrorCode(error) === 'ENOENT') return undefined;
-  throw settingError(writeReason(error), { reason: 'output', cause: error });
+  throw settingError(describeWriteError(error), { reason: 'output', cause: error });
 }
 
 /** How an image is published. */

@@ -92,7 +92,7 @@ function page(words: readonly string[], summary: string, lines: readonly string[
     `${roffText(name)} \\- ${roffText(summary)}`,
     ...lines,
     section('See also'),
-    seeAlso(words),
+    formatSeeAlso(words),
   ];
   return [`${name}.1`, `${text.join('\n')}\n`];
 }
@@ -123,7 +123,7 @@ function flagText(flags: string): string {
 }
 
 /** The program, the command and the topic that the first word names, and the common topics; without the page itself. */
-function seeAlso(words: readonly string[]): string {
+function formatSeeAlso(words: readonly string[]): string {
   const [first = ''] = words;
   const references = [[], ...(first in tree ? [[first]] : [])].map(reference);
   const named = topics.filter((topic) => topic === first || commonTopics.has(topic)).map(topicReference);

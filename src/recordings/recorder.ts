@@ -1,7 +1,7 @@
 import { chmod, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getErrorCode, GatewayError, usageError } from '../errors.ts';
-import { writeReason } from '../files/file-reason.ts';
+import { describeWriteError } from '../files/file-reason.ts';
 import { clearDeadParts, partNonce } from '../files/process-mark.ts';
 import {
   createTempFile,
@@ -95,7 +95,7 @@ async function openRecordingFolder(folder: string): Promise<string[]> {
     await clearDeadParts(folder, names);
     return names;
   } catch (error) {
-    const reason = getErrorCode(error) === 'EEXIST' ? 'it is not a folder' : writeReason(error);
+    const reason = getErrorCode(error) === 'EEXIST' ? 'it is not a folder' : describeWriteError(error);
     throw usageError(`'${folder}': ${reason}`, 'name a folder that can be written', error);
   }
 }

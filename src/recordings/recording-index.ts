@@ -3,7 +3,7 @@ import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getErrorCode, settingError } from '../errors.ts';
-import { readReason } from '../files/file-reason.ts';
+import { describeReadError } from '../files/file-reason.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import {
   parseHead,
@@ -199,7 +199,7 @@ async function listSome(folder: string): Promise<ListedFile[]> {
 async function listRecordingFiles(folder: string): Promise<ListedFile[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     const words: Record<string, string> = { ENOENT: 'there is no such folder', ENOTDIR: 'it is not a folder' };
-    const reason = words[getErrorCode(error) ?? ''] ?? readReason(error);
+    const reason = words[getErrorCode(error) ?? ''] ?? describeReadError(error);
     throw settingError(`'${folder}': ${reason}`, { reason: 'no-recordings', cause: error });
   });
   const files: ListedFile[] = [];

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import system from 'node:process';
 import { getErrorCode, GatewayError, usageError } from '../errors.ts';
-import { readReason } from '../files/file-reason.ts';
+import { describeReadError } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
 import { byDefault, type Environment, given, sourced } from './sources.ts';
 import {
@@ -84,7 +84,7 @@ function decodeConfig(bytes: Uint8Array, path: string): string {
 
 function unreadableConfig(path: string, error: unknown): GatewayError {
   return usageError(
-    `${path}: cannot be read: ${readReason(error)}`,
+    `${path}: cannot be read: ${describeReadError(error)}`,
     getErrorCode(error) === 'ENOTDIR'
       ? 'set HOME to your folder, or name another file: GATEWAY_CONFIG=<file>'
       : 'check the rights of the file, or name another: GATEWAY_CONFIG=<file>',

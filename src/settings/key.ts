@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { GatewayError } from '../errors.ts';
-import { readReason, runReason } from '../files/file-reason.ts';
+import { describeReadError, describeRunError } from '../files/file-reason.ts';
 import { hasOwnHost, type ServiceName, isOwnHost, services } from '../vendors/services.ts';
 import { isLoopback } from '../transport/request.ts';
 import { formatDuration } from './values.ts';
@@ -47,7 +47,11 @@ async function readKeyFile(path: string, from: string, effects: KeyEffects): Pro
     return await effects.readFile(path);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    throw keyError(`the key file cannot be read (${from}): ${readReason(error)}`, 'check its path and rights', error);
+    throw keyError(
+      `the key file cannot be read (${from}): ${describeReadError(error)}`,
+      'check its path and rights',
+      error,
+    );
   }
 }
 
@@ -76,7 +80,7 @@ export async function runKeyCommand(
       const { code } = error as { code?: unknown };
       // Without an exit code or signal, it was not started or printed too much.
       const end = typeof code === 'number' ? `exit code ${code}` : error.signal && `ended by ${error.signal}`;
-      if (!end) return reject(keyError(`${failed}: ${runReason(error)}`, hint, error));
+      if (!end) return reject(keyError(`${failed}: ${describeRunError(error)}`, hint, error));
       const redact = createRedactor([stdout, ...stdout.split(/\s/), ...words].map((secret) => new Secret(secret)));
       const [line = ''] = redact(stderr)
         .trimStart()
@@ -105,7 +109,8 @@ function keyError(message: string, hint: string, cause?: unknown): GatewayError 
 
 /** What decides where the key comes from, in addition to flags and variables. */
 export interface KeyPlace {
-  picked: PickedProfile | undefined;
+  /** The chosen profile, if it is of the service that is asked. */
+  serviceProfile: PickedProfile | undefined;
   service: SourcedValue<ServiceName>;
   baseUrl: SourcedValue<string> | undefined;
 }
@@ -185,11 +190,11 @@ export function hasKey(picked: PickedProfile | undefined): picked is PickedProfi
   return (apiKey ?? apiKeyFile ?? apiKeyCommand) !== undefined;
 }
 
-function profileKey({ env, config }: SettingsInput, { picked, baseUrl }: KeyPlace): KeySource | undefined {
-  if (!hasKey(picked)) return undefined;
-  const { apiKey, apiKeyFile, apiKeyCommand } = picked.profile;
-  if (!ownsOrigin(picked, baseUrl)) return withheld(picked, baseUrl);
-  const place = { from: picked.label, origin: { kind: 'profile' } } as const;
+function profileKey({ env, config }: SettingsInput, { serviceProfile, baseUrl }: KeyPlace): KeySource | undefined {
+  if (!hasKey(serviceProfile)) return undefined;
+  const { apiKey, apiKeyFile, apiKeyCommand } = serviceProfile.profile;
+  if (!ownsOrigin(serviceProfile, baseUrl)) return withheld(serviceProfile, baseUrl);
+  const place = { from: serviceProfile.label, origin: { kind: 'profile' } } as const;
   if (apiKey !== undefined) return asValue({ value: apiKey, ...place });
   if (apiKeyFile !== undefined) return inFile({ value: inConfigFolder(apiKeyFile, config.path, env), ...place });
   const argv = typeof apiKeyCommand === 'string' ? apiKeyCommand.trim().split(/[ \t]+/) : (apiKeyCommand ?? []);

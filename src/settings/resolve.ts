@@ -60,28 +60,28 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const { flags, config, use } = input;
   const offline = isOffline(input);
   const place = choosePlace(input, offline);
-  const { chosen, picked, service, baseUrl } = place;
+  const { chosenProfile, serviceProfile, service, baseUrl } = place;
   const format = pickFormat(input, place);
-  const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
-  const { model, warnings } = pickModel(input, picked, { offline, service: service.value });
-  const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
-  const fallback = given('fallback', input) ?? inProfile('fallback', picked);
+  const originProfile = ownsOrigin(serviceProfile, baseUrl) ? serviceProfile : undefined;
+  const { model, warnings } = pickModel(input, serviceProfile, { offline, service: service.value });
+  const plain = pickPlain(input, { any: chosenProfile, service: serviceProfile, origin: originProfile });
+  const fallback = given('fallback', input) ?? inProfile('fallback', serviceProfile);
   return {
     ...plain,
     budget: pickBudget(plain.budget, offline),
     use,
-    profile: picked?.name,
+    profile: serviceProfile?.name,
     service,
     format,
     baseUrl,
     model,
-    fallback: fallback && resolveAlias(fallback, picked),
-    aliases: listAliases(picked),
+    fallback: fallback && resolveAlias(fallback, serviceProfile),
+    aliases: listAliases(serviceProfile),
     key: offline ? offlineKey : pickKey(input, place),
-    auth: pickAuth(input, picked, { service, format }),
-    headerNames: pickHeaderNames(input, picked, service),
-    headers: pickHeaders(flags.header ?? [], owned),
-    prices: pickPrices(input, chosen),
+    auth: pickAuth(input, serviceProfile, { service, format }),
+    headerNames: pickHeaderNames(input, serviceProfile, service),
+    headers: pickHeaders(flags.header ?? [], originProfile),
+    prices: pickPrices(input, chosenProfile),
     typedFlags: () => typedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
   };
@@ -91,22 +91,28 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
  * Which profile, which service and which address: a named service, else the one whose host the address has, the profile's, the only
  * one whose key a variable holds, or a gateway. Throws usage.
  */
-function choosePlace(input: SettingsInput, offline: boolean): KeyPlace & { chosen: PickedProfile | undefined } {
+function choosePlace(input: SettingsInput, offline: boolean): KeyPlace & { chosenProfile: PickedProfile | undefined } {
   const named = offline ? undefined : given('service', input);
-  const chosen = pickProfile(input);
-  if (offline) return { chosen, picked: chosen, service: byDefault('gateway'), baseUrl: undefined };
+  const chosenProfile = pickProfile(input);
+  if (offline)
+    return { chosenProfile, serviceProfile: chosenProfile, service: byDefault('gateway'), baseUrl: undefined };
   // Its URL, key, headers, models and forms belong to its service; the rest of it counts for any service.
-  const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
-  const baseUrl = given('baseUrl', input) ?? inProfile('baseUrl', picked);
+  const serviceProfile = chosenProfile && isForAnotherService(chosenProfile, named) ? undefined : chosenProfile;
+  const baseUrl = given('baseUrl', input) ?? inProfile('baseUrl', serviceProfile);
   const host = baseUrl && findServiceByUrl(baseUrl.value);
   if (named && host) refuseOtherHost(named, host, baseUrl);
   const service =
     named ??
     sourced(host, `the host of the base URL (${baseUrl?.from})`, 'host') ??
-    fromProfile(picked, (profile) => profile.service) ??
+    fromProfile(serviceProfile, (profile) => profile.service) ??
     (baseUrl ? undefined : findServiceByKey(input)) ??
     byDefault('gateway');
-  return { chosen, picked, service, baseUrl: baseUrl ?? findServiceUrl(input, service.value, picked) };
+  return {
+    chosenProfile,
+    serviceProfile,
+    service,
+    baseUrl: baseUrl ?? findServiceUrl(input, service.value, serviceProfile),
+  };
 }
 
 /** Throws usage if a vendor was named and the base URL is another vendor's; a gateway can have any host. */
@@ -125,11 +131,11 @@ function refuseOtherHost(named: SourcedValue<ServiceName>, host: ServiceName, ba
 function findServiceUrl(
   { env }: SettingsInput,
   service: ServiceName,
-  picked: PickedProfile | undefined,
+  serviceProfile: PickedProfile | undefined,
 ): SourcedValue<string> | undefined {
   // An address that each account has for itself is nowhere else.
   const isAlone = services[service].template !== undefined;
-  const byVariable = hasKey(picked) && !isAlone ? undefined : vendorAddress(env, service);
+  const byVariable = hasKey(serviceProfile) && !isAlone ? undefined : vendorAddress(env, service);
   return byVariable ?? sourced(services[service].baseUrl, `service ${service}`, 'service');
 }
 
@@ -147,10 +153,10 @@ function pickPlain(
   profiles: Record<'any' | 'service' | 'origin', PickedProfile | undefined>,
 ): PlainSettings {
   const pick = (name: SettingName): SourcedValue<unknown> | undefined => {
-    const { only, uses = [input.use], default: byItself }: SettingDefinition = settings[name];
+    const { only, uses = [input.use], default: ownDefault }: SettingDefinition = settings[name];
     const found = given(name, input);
     if (found !== undefined || !uses.includes(input.use)) return found;
-    return inProfile(name, profiles[only ?? 'any']) ?? (byItself === undefined ? undefined : byDefault(byItself));
+    return inProfile(name, profiles[only ?? 'any']) ?? (ownDefault === undefined ? undefined : byDefault(ownDefault));
   };
   const names = settingNames.filter((name) => !(settings[name] as SettingDefinition).rule);
   const picked = Object.fromEntries(names.map((name) => [name, pick(name)])) as unknown as PlainSettings;
@@ -187,7 +193,7 @@ function isOffline(input: SettingsInput): boolean {
 /** Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
 function pickModel(
   input: SettingsInput,
-  picked: PickedProfile | undefined,
+  serviceProfile: PickedProfile | undefined,
   { offline, service }: { offline: boolean; service: ServiceName },
 ): { model: SourcedValue<string> | undefined; warnings: string[] } {
   const { modelOf, local } = useDefaults[input.use];
@@ -195,8 +201,8 @@ function pickModel(
   const from = typed?.origin.kind === 'flag' ? input.flags.modelFrom : undefined;
   const named =
     (typed && from !== undefined ? { ...typed, from } : typed) ??
-    fromProfile(picked, ({ models }) => models?.[input.use] ?? models?.[modelOf]);
-  const model = named && resolveAlias(named, picked);
+    fromProfile(serviceProfile, ({ models }) => models?.[input.use] ?? models?.[modelOf]);
+  const model = named && resolveAlias(named, serviceProfile);
   if (!offline)
     return {
       model: model ?? sourced(services[service].models[input.use], `service ${service}`, 'service'),
@@ -208,28 +214,32 @@ function pickModel(
 }
 
 /** The models of a profile that are not those of a use, by their names. */
-function listAliases(picked: PickedProfile | undefined): Readonly<Record<string, string>> {
-  const models = Object.entries(picked?.profile.models ?? {});
+function listAliases(serviceProfile: PickedProfile | undefined): Readonly<Record<string, string>> {
+  const models = Object.entries(serviceProfile?.profile.models ?? {});
   return Object.fromEntries(models.filter(([name]) => !useNames.some((use) => use === name)));
 }
 
 /** A model by the name that the profile has for it. */
-function resolveAlias(named: SourcedValue<string>, picked: PickedProfile | undefined): SourcedValue<string> {
-  const aliases = listAliases(picked);
+function resolveAlias(named: SourcedValue<string>, serviceProfile: PickedProfile | undefined): SourcedValue<string> {
+  const aliases = listAliases(serviceProfile);
   if (!Object.hasOwn(aliases, named.value)) return named;
   return {
     ...named,
     value: aliases[named.value] ?? '',
-    from: `${named.from}, models.${named.value} of ${picked?.label}`,
+    from: `${named.from}, models.${named.value} of ${serviceProfile?.label}`,
   };
 }
 
 /** The format of a use: as given, else the profile's, else that of the service. Throws usage. */
 function pickFormat(
   input: SettingsInput,
-  { picked, service, baseUrl }: { picked: PickedProfile | undefined } & Pick<PartialSettings, 'service' | 'baseUrl'>,
+  {
+    serviceProfile,
+    service,
+    baseUrl,
+  }: { serviceProfile: PickedProfile | undefined } & Pick<PartialSettings, 'service' | 'baseUrl'>,
 ): SourcedValue<FormatName> {
-  const format = given('format', input) ?? inProfile('format', picked);
+  const format = given('format', input) ?? inProfile('format', serviceProfile);
   if (format !== undefined) return format;
   const { name, formats } = services[service.value];
   const own = chooseFormat(name, input.use, baseUrl?.value) ?? Object.values(formats)[0] ?? 'content';
@@ -240,21 +250,21 @@ function pickFormat(
 /** The form of authentication: as given, else the profile's for this use, else that of the service. Throws usage. */
 function pickAuth(
   input: SettingsInput,
-  picked: PickedProfile | undefined,
+  serviceProfile: PickedProfile | undefined,
   { service: { value: service }, format }: Pick<PartialSettings, 'service' | 'format'>,
 ): SourcedValue<AuthForm> {
   const row = chooseAuthUse(format.value, input.use);
-  const form = given('auth', input) ?? fromProfile(picked, ({ auth }) => auth?.[row]);
+  const form = given('auth', input) ?? fromProfile(serviceProfile, ({ auth }) => auth?.[row]);
   const { auth } = services[service];
   if (form !== undefined && (form.value !== 'auto' || auth === 'auto')) return form;
   return auth === 'auto' ? byDefault(auth) : { value: auth, from: `service ${service}`, origin: { kind: 'service' } };
 }
 
 /** The prices of all places together; of a model that several have, the strongest counts. */
-function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | undefined): Settings['prices'] {
+function pickPrices({ flags, config }: SettingsInput, profile: PickedProfile | undefined): Settings['prices'] {
   const places = [
     sourced(config.config.prices, `config ${config.path}`, 'config'),
-    fromProfile(picked, ({ prices }) => prices),
+    fromProfile(profile, ({ prices }) => prices),
     fromFlags('prices', flags),
   ];
   const prices = places.flatMap((place) =>
@@ -266,13 +276,13 @@ function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | un
 /** The real names of vendor-a's key header and vendor-b's version header, each from the strongest place that has it. Throws usage. */
 function pickHeaderNames(
   { flags, env, use }: SettingsInput,
-  picked: PickedProfile | undefined,
+  serviceProfile: PickedProfile | undefined,
   { value: service }: SourcedValue<ServiceName>,
 ): PartialSettings['headerNames'] {
   const places = [
     mapValue(fromFlags('headerNames', flags), parseHeaderNames),
     mapValue(fromVariables('headerNames', { env, use }), parseHeaderNames),
-    fromProfile(picked, ({ headerNames }) => headerNames),
+    fromProfile(serviceProfile, ({ headerNames }) => headerNames),
     sourced(service === 'gateway' ? undefined : services[service].headerNames, `service ${service}`, 'service'),
   ];
   const pickHeaderName = (key: keyof HeaderNames): SourcedValue<string> | undefined =>

@@ -8,7 +8,7 @@ import type { EditorOptions, LineEditor } from './line-editor.ts';
 import { runPager } from './pager.ts';
 import type { WriteStream } from 'node:tty';
 import { getErrorCode, GatewayError, settingError } from '../errors.ts';
-import { writeReason, readReason } from '../files/file-reason.ts';
+import { describeWriteError, describeReadError } from '../files/file-reason.ts';
 
 /** The Io of a real process. Node's own streams are created only when they are used: each takes some ms. */
 export function createProcessIo(process: NodeJS.Process): Io {
@@ -190,7 +190,7 @@ function streamWriter(stream: () => WriteStream): Write {
 function writeFailure(error: unknown): GatewayError {
   const code = getErrorCode(error) ?? '';
   if (readerGone.has(code)) return new GatewayError('closed', 'stdout was closed by its reader', { cause: error });
-  return new GatewayError('not-written', `stdout cannot be written: ${writeReason(error)}`, {
+  return new GatewayError('not-written', `stdout cannot be written: ${describeWriteError(error)}`, {
     reason: 'stdout-full',
     cause: error,
   });
@@ -227,7 +227,10 @@ function iterate(stream: Readable | undefined): AsyncIterator<Uint8Array> {
       try {
         return (await chunks?.next()) ?? done;
       } catch (error) {
-        throw settingError(`stdin cannot be read: ${readReason(error)}`, { reason: 'stdin-unreadable', cause: error });
+        throw settingError(`stdin cannot be read: ${describeReadError(error)}`, {
+          reason: 'stdin-unreadable',
+          cause: error,
+        });
       }
     },
     async return() {

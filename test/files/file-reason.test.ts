@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { usageError } from '../../src/errors.ts';
-import { readReason, writeReason } from '../../src/files/file-reason.ts';
+import { describeReadError, describeWriteError } from '../../src/files/file-reason.ts';
 
 function thrownBy(act: () => unknown): unknown {
   try {
@@ -19,27 +19,27 @@ test.each([
   ['a name that is too long', `/${'x'.repeat(300)}`, 'the name is too long'],
   ['a name with a NUL', 'a\0b', 'the name contains a NUL character'],
 ])('%s that cannot be read has a reason in words', (_, path, words) => {
-  expect(readReason(thrownBy(() => readFileSync(path)))).toBe(words);
+  expect(describeReadError(thrownBy(() => readFileSync(path)))).toBe(words);
 });
 
 test.each([
   ['a missing folder', '/no/such/file', 'the folder does not exist'],
   ['a full disk', '/dev/full', 'the disk is full'],
 ])('%s that cannot be written has a reason in words', (_, path, words) => {
-  expect(writeReason(thrownBy(() => writeFileSync(path, 'x')))).toBe(words);
+  expect(describeWriteError(thrownBy(() => writeFileSync(path, 'x')))).toBe(words);
 });
 
 test('an error without a known reason is described by the code of the system', () => {
   const error = Object.assign(new Error("EWORLD: odd words, read '/x'"), { code: 'EWORLD' });
-  expect(readReason(error)).toBe('the system reports an error (EWORLD)');
-  expect(readReason(new Error('not so'))).toBe('not so');
+  expect(describeReadError(error)).toBe('the system reports an error (EWORLD)');
+  expect(describeReadError(new Error('not so'))).toBe('not so');
 });
 
 test('an error of Node without a code is described by its name', () => {
-  expect(readReason(thrownBy(() => JSON.parse('{,')))).toBe('an unexpected error (SyntaxError)');
+  expect(describeReadError(thrownBy(() => JSON.parse('{,')))).toBe('an unexpected error (SyntaxError)');
 });
 
 test('a GatewayError keeps its message, whatever its cause', () => {
   const cause = thrownBy(() => readFileSync('/no/such/file'));
-  expect(writeReason(usageError('the folder is locked', undefined, cause))).toBe('the folder is locked');
+  expect(describeWriteError(usageError('the folder is locked', undefined, cause))).toBe('the folder is locked');
 });

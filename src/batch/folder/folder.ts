@@ -4,7 +4,7 @@ import { type FolderLock, lockFolder } from './lock.ts';
 import { cannotWrite, asideFile } from '../../files/synced-file.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { describeWriteError } from '../../files/file-reason.ts';
 import { ignoreMissing, writeAtomically, makeFolder, isPartName } from '../../files/temp-file.ts';
 import type { LockTimes } from '../../files/lock.ts';
 import type { Adopting } from './adopt.ts';
@@ -89,7 +89,7 @@ async function lockOutdir(path: string, host: BatchHost, times?: LockTimes): Pro
 async function makeBatchFolder(path: string): Promise<void> {
   await makeFolder(path).catch((error: unknown) => {
     if (isFull(error)) throw cannotWrite(path, error).withDetails(unsent);
-    throw usageError(`-o: cannot make ${path}: ${writeReason(error)}`, 'name another folder', error);
+    throw usageError(`-o: cannot make ${path}: ${describeWriteError(error)}`, 'name another folder', error);
   });
 }
 

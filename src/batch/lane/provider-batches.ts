@@ -46,7 +46,7 @@ export interface ProviderBatch {
   plan: ProviderBatchPlan;
   /** The rows of its jobs. */
   rows: number[];
-  /** While it is planned, those of their requests; from `creating` to `created`, those that the jobs had before. */
+  /** By place in `rows`: until `creating`, those of its requests; from there to `created`, those before, which `dropped` brings back. */
   digests: string[];
   /** What each of its jobs can cost, if its model has a price. */
   bounds: (Bound | undefined)[];

@@ -2,10 +2,10 @@ import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { readReason } from '../../files/file-reason.ts';
+import { describeReadError } from '../../files/file-reason.ts';
 import type { KnownFiles } from '../../files/known-files.ts';
 import { openOnce } from '../../files/open-once.ts';
-import { lookAt, shellWord } from '../../shell-word.ts';
+import { lookAtHint, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
 import { parseJson, quoteWord } from '../flags/flag.ts';
@@ -58,7 +58,7 @@ export function unreadableFile(flag: string, path: string, error: unknown): Erro
   }
   // The system's error has the resolved path.
   const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
-  return usageError(`${flag} ${quoteWord(path)}: ${readReason(error)}`, lookAt(real, code), error);
+  return usageError(`${flag} ${quoteWord(path)}: ${describeReadError(error)}`, lookAtHint(real, code), error);
 }
 
 /** Whether a path is a URL. */

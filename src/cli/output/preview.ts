@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { readReason } from '../../files/file-reason.ts';
+import { describeReadError } from '../../files/file-reason.ts';
 import { halfBlocks, hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../images/preview.ts';
 import type { Bitmap } from '../../images/pixels/bitmap.ts';
 import type { Context, WrittenImage } from '../context.ts';
@@ -30,7 +30,7 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
     const blocks = { ...room, trueColor: hasTrueColor(io.env) };
     await ui.show(form === 'kitty' ? kittyPixels(pixels, room) : halfBlocks(pixels, blocks));
   } catch (error) {
-    await ui.notice(`no preview: ${readReason(error)}`);
+    await ui.notice(`no preview: ${describeReadError(error)}`);
   }
 }
 

@@ -82,7 +82,7 @@ function curlCommand(request: HttpRequest, variables: ReadonlyMap<string, string
   const curl = ['curl -sS', shellQuote(request.url.href), ...headers].join(' \\\n  ');
   const { segments, bytes } = request.body;
   if (segments.length === 1 && bytes <= largestArgument) return `${curl} \\\n  --data-raw ${quotedText(segments[0])}\n`;
-  return `{ ${segments.map(printSegment).join('; ')}; } |\n${curl} \\\n  --data-binary @-\n`;
+  return `{ ${segments.map(segmentCommand).join('; ')}; } |\n${curl} \\\n  --data-binary @-\n`;
 }
 
 type BodySegment = HttpRequest['body']['segments'][number];
@@ -91,7 +91,7 @@ function quotedText(segment: BodySegment | undefined): string {
   return shellQuote(segment instanceof Uint8Array ? new TextDecoder().decode(segment) : '');
 }
 
-function printSegment(segment: BodySegment): string {
+function segmentCommand(segment: BodySegment): string {
   if (!isUpload(segment)) return `printf %s ${quotedText(segment)}`;
   if (segment.url !== undefined) {
     // A form has the bytes as they are.

@@ -6,7 +6,7 @@ import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../
 import type { LedgerEntry } from '../../cost/ledger-lines.ts';
 import { getCurrency, normalizeTier, unusualTier } from '../../cost/price.ts';
 import { GatewayError, getErrorMessage, usageError } from '../../errors.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { describeWriteError } from '../../files/file-reason.ts';
 import { prepareSharedFile } from '../../files/lock.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../vendors/services.ts';
@@ -68,7 +68,7 @@ async function prepareFile({ ledger, path, setting }: OpenBudget): Promise<void>
     await prepareSharedFile(path);
     prepared.add(ledger);
   } catch (error) {
-    throw unwritable(setting, writeReason(error), error);
+    throw unwritable(setting, describeWriteError(error), error);
   }
 }
 

@@ -27,7 +27,7 @@ export function priceWarning({ prices, model: sourced }: Pick<Settings, 'prices'
   const { input, output, image } = price;
   if (input === undefined && output === undefined && image !== undefined) return undefined;
   const lack = input === undefined ? 'input' : 'output';
-  return `the price of the model ${model} has no ${lack}, so its cost is unknown; ${howToPrice(model).replace('\n', ', ')}`;
+  return `the price of the model ${model} has no ${lack}, so its cost is unknown; ${pricingHint(model).replace('\n', ', ')}`;
 }
 
 /** `--max-cost` of a command that sends one request after the other. */
@@ -80,10 +80,10 @@ export function requirePrice(prices: Pricing['prices'], model: string, flag = '-
   const price = findPrice(prices, model);
   if (price !== undefined && isWholePrice(price)) return price;
   const lacks = price === undefined ? 'has no price' : 'has no price for input, or none for output';
-  throw usageError(`${flag}: the model ${model} ${lacks}`, howToPrice(model));
+  throw usageError(`${flag}: the model ${model} ${lacks}`, pricingHint(model));
 }
 
-function howToPrice(model: string): string {
+function pricingHint(model: string): string {
   const name = model.replace(/^models\//, '');
   const price = '{"input":"<amount>","output":"<amount>"}';
   const flag = `--prices ${shellWord(`{${JSON.stringify(name)}:${price}}`)}`;

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { type Deadline, listLinkedImages, mostImages, type Result } from '../../client/index.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { describeReadError } from '../../files/file-reason.ts';
 import { readFirstBytes, readInputImage } from '../../images/input.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { Context, InputContext } from '../context.ts';
@@ -48,7 +48,7 @@ export function openLinkedFetcher(
           candidate.text = withoutLink(candidate.text, link);
         } catch (error) {
           if (options.deadline.signal.aborted) return;
-          await warn(`a linked picture was not fetched: ${readReason(error)}`);
+          await warn(`a linked picture was not fetched: ${describeReadError(error)}`);
         }
       }
     }

@@ -5,7 +5,7 @@ import { chooseDefault, servesUse } from '../../vendors/model-rules.ts';
 import { services } from '../../vendors/services.ts';
 import type { Context } from '../context.ts';
 import { openClient } from './client.ts';
-import { setForGood } from './model-notices.ts';
+import { setForGoodHint } from './model-notices.ts';
 import type { TypedSettings } from './settings.ts';
 
 /** The name under which the choice is kept. */
@@ -52,7 +52,7 @@ export async function findListedModel(
   const model = chooseDefault({ service: service.value, use }, models, io.now());
   if (model === undefined) return undefined;
   const which = loaded.has(model) ? 'which is in memory' : 'the newest of its list';
-  await ui.note(`${title} answers with ${model}, ${which}; ${setForGood(model, settings, context)}`);
+  await ui.note(`${title} answers with ${model}, ${which}; ${setForGoodHint(model, settings, context)}`);
   await keepModelChoice(settings, unnamed, model, io.now()).catch(() => undefined);
   return { value: model, from, origin: { kind: 'service' } };
 }

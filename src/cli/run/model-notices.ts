@@ -64,7 +64,7 @@ export async function withKeptChoice(
 }
 
 /** What a model is made the default with. */
-export function setForGood(
+export function setForGoodHint(
   model: string,
   { use }: Pick<PartialSettings, 'use'>,
   { root }: Pick<Context, 'root'>,
@@ -82,7 +82,7 @@ async function tellModel(notice: ModelNotice, settings: PartialSettings, { io, u
           `${to} is asked in place of ${from} (${settings.fallback?.from ?? '--fallback'}): ${error.message}`,
         );
       const { title } = services[settings.service.value];
-      const forGood = setForGood(to, settings, { root });
+      const forGood = setForGoodHint(to, settings, { root });
       const why = because === 'gone' ? `does not have ${from} any more` : `refuses ${from} (${error.message})`;
       return ui.warn(`${title} ${why}, so ${to} is asked; ${forGood}`);
     }

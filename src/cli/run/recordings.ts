@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { createEmptyStore } from '../../images/store.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { describeWriteError } from '../../files/file-reason.ts';
 import { readReply } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { findFormatByPath } from '../../formats/format.ts';
@@ -55,7 +55,7 @@ export async function openRecording(
     folder: resolve(io.cwd, record),
     mask: createMasker(credentials.map(({ secret }) => secret)),
     now: io.now,
-    onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
+    onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${describeWriteError(error)}`),
   };
   const opening = isCache(flags)
     ? openCache({ ...options, maxAgeMs: maxAge, isComplete: isCompleteReply })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { listBlobs } from '../../client/index.ts';
 import { endSignals, toGatewayError, GatewayError } from '../../errors.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { describeWriteError } from '../../files/file-reason.ts';
 import {
   keepTempFiles,
   readRecoveryHead,
@@ -42,7 +42,7 @@ export async function saveForRecovery(failure: GatewayError, input: RecoveryInpu
   const isAnswered = result !== undefined && attempts > 0;
   if (kept === undefined && unsaved.body === undefined && unsaved.images.length === 0 && !isAnswered) return failure;
   const hint = await saveToRecovery(input, failure).catch(
-    (error: unknown) => `the reply could not be kept: ${writeReason(error)}`,
+    (error: unknown) => `the reply could not be kept: ${describeWriteError(error)}`,
   );
   const hints = [hint, chooseHint(failure)].filter((line) => line !== undefined);
   return failure.withDetails({ hint: hints.join('\n'), sent: 'yes', retryable: false, unread: undefined });
@@ -120,7 +120,7 @@ async function saveToRecovery(input: RecoveryInput, failure: GatewayError): Prom
   } catch (error) {
     const files = await keepTempFiles(reply, id);
     if (files.length === 0) throw error;
-    return `no recovery file could be written (${writeReason(error)}); the bytes are in: ${files.join(' ')}`;
+    return `no recovery file could be written (${describeWriteError(error)}); the bytes are in: ${files.join(' ')}`;
   }
 }
 

@@ -12,7 +12,7 @@ import {
   totalTokens,
   writeSummary,
 } from '../../batch/index.ts';
-import { seeSpent } from '../../advice-words.ts';
+import { seeSpentHint } from '../../advice-words.ts';
 import type { CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import { errorDocument } from '../../cli/output/document.ts';
 import { GatewayError, outcomes, toGatewayError } from '../../errors.ts';
@@ -140,7 +140,7 @@ async function judgeCounts(
   const next = nextStep(counts, limit);
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
   const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
-  const hints = [await keptHint(counts, state.beganAt), nextHint, budget && seeSpent(budget)];
+  const hints = [await keptHint(counts, state.beganAt), nextHint, budget && seeSpentHint(budget)];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
   return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts, countKept(state))}`, {

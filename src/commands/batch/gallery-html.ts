@@ -144,7 +144,7 @@ export const galleryFoot = `</main><script>${script}</script></body></html>\n`;
 function figure({ way, path, mimeType, width, height, bytes, hidden }: CardImage): string {
   const size = width && height ? `${width}×${height}` : 'size unknown';
   const caption = `${size} · ${mimeType} · ${Math.ceil(bytes / 1000)} kB`;
-  const link = escapeHtml(linkTo(path, way));
+  const link = escapeHtml(toRelativeLink(path, way));
   // With both sides known the card has its height before the image is there.
   const sides = width && height ? ` width="${width}" height="${height}"` : '';
   const shown =
@@ -155,7 +155,7 @@ function figure({ way, path, mimeType, width, height, bytes, hidden }: CardImage
 }
 
 /** A relative link that stays one: no scheme, no host, nothing above the folder to which the way leads. */
-function linkTo(path: string, way = ''): string {
+function toRelativeLink(path: string, way = ''): string {
   const inside = path.split(/[\\/]/).filter((segment) => segment !== '.' && segment !== '..');
   const segments = [...way.split(/[\\/]/), ...inside].filter((segment) => segment !== '');
   return `./${segments.map((segment) => encodeURIComponent(Buffer.from(segment).toString())).join('/')}`;

@@ -47,7 +47,7 @@ import { checkFile } from '../../images/publish.ts';
 import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
 import { findTypeByName } from '../../images/image-type.ts';
 import { readInputImage } from '../../images/input.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { describeReadError } from '../../files/file-reason.ts';
 import { describeTooLarge } from '../../cli/output/preview.ts';
 
 /**
@@ -304,7 +304,8 @@ async function whyHidden(image: CardImage, folder: string): Promise<string | und
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
   const gone = await stat(join(folder, path)).then(
     ({ size }) => (size > maxBytes ? 'the file is too large to be shown' : undefined),
-    (error: unknown) => (getErrorCode(error) === 'ENOENT' ? 'the file does not exist any more' : readReason(error)),
+    (error: unknown) =>
+      getErrorCode(error) === 'ENOENT' ? 'the file does not exist any more' : describeReadError(error),
   );
   return gone ?? describeTooLarge({ width, height });
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { type KnownBatch, readKnownBatch } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { describeReadError } from '../../files/file-reason.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import { shellWord } from '../../shell-word.ts';
 
@@ -36,7 +36,7 @@ export async function readBatchFolder(outdir: string, { io, ui }: Context): Prom
   try {
     const known = await readKnownBatch(folder).catch((error: unknown) => {
       if (error instanceof GatewayError) throw error;
-      const why = getErrorCode(error) === 'ENOTDIR' ? ' is not a folder' : `: ${readReason(error)}`;
+      const why = getErrorCode(error) === 'ENOTDIR' ? ' is not a folder' : `: ${describeReadError(error)}`;
       throw usageError(`${outdir}${why}`, hint, error);
     });
     if (known === undefined)
@@ -52,6 +52,6 @@ async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
     return (await stat(path)).isDirectory() ? 'folder' : 'file';
   } catch (error) {
     if (getErrorCode(error) === 'ENOENT') return 'none';
-    throw usageError(`-o ${path}: ${readReason(error)}`, 'name another folder', error);
+    throw usageError(`-o ${path}: ${describeReadError(error)}`, 'name another folder', error);
   }
 }

@@ -2,7 +2,7 @@ import { appendFile, readFile, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { prepareSharedFile } from '../../files/lock.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { describeWriteError } from '../../files/file-reason.ts';
 import { notWritten } from '../../files/temp-file.ts';
 import { isBudgetPath } from '../../settings/values.ts';
 import { stateFolder } from '../../settings/config-file.ts';
@@ -14,7 +14,7 @@ export async function prepareRateGroup(group: string, cwd: string): Promise<stri
     await prepareSharedFile(path);
   } catch (error) {
     const hint = 'name a file in a folder that can be written: --rate-group ./team.json';
-    throw usageError(`--rate-group ${group} cannot be kept: ${writeReason(error)}`, hint, error);
+    throw usageError(`--rate-group ${group} cannot be kept: ${describeWriteError(error)}`, hint, error);
   }
   // A crash can leave it empty, or full of zeros.
   const text = (await readText(path)).replaceAll('\0', '');

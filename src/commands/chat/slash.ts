@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { exportMarkdown, lastSystem } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { describeWriteError } from '../../files/file-reason.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { twoColumns, wrapText } from '../../cli/help/help.ts';
 import { readAttachments, openInputImages } from '../../cli/input/attachments.ts';
@@ -205,7 +205,11 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
   try {
     await writeFile(path, exportMarkdown('Conversation', messages), { flag: 'wx' });
   } catch (error) {
-    throw usageError(`${JSON.stringify(typed)} cannot be written: ${writeReason(error)}`, 'choose another name', error);
+    throw usageError(
+      `${JSON.stringify(typed)} cannot be written: ${describeWriteError(error)}`,
+      'choose another name',
+      error,
+    );
   }
   await context.ui.note(`written: ${path}`);
 }

@@ -6,7 +6,7 @@ import type { BodyValue } from '../../body.ts';
 import { type Client, deadlineOnce } from '../../client/index.ts';
 import { localTime } from '../../clock.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { describeWriteError } from '../../files/file-reason.ts';
 import type { Settings } from '../../settings/types.ts';
 import { formatError, createStyle, wrapForStderr } from '../../terminal/output.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
@@ -195,7 +195,7 @@ async function freshSession(context: AnswerContext): Promise<SavedSession> {
     const file = await lockedSession(await sessionPath(label, context.io.cwd), context);
     return { file, label, isFresh: true };
   } catch (error) {
-    await context.ui.warn(`this conversation is not kept: ${writeReason(error)}`);
+    await context.ui.warn(`this conversation is not kept: ${describeWriteError(error)}`);
     return { file: undefined, label: '' };
   }
 }

@@ -4,7 +4,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { type ToolOutcome, toolResultBlock } from '../../chat/message.ts';
 import type { Result, ToolCall } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
-import { runReason } from '../../files/file-reason.ts';
+import { describeRunError } from '../../files/file-reason.ts';
 import { getTurnBlocks, type Turn } from '../../formats/plain-request.ts';
 import { isObject } from '../../json.ts';
 import { serviceNames } from '../../vendors/services.ts';
@@ -193,7 +193,9 @@ async function runCommand(
       signal.removeEventListener('abort', abortCommand);
       resolve(outcome);
     };
-    child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
+    child.on('error', (error) =>
+      finish({ content: `the command cannot run: ${describeRunError(error)}`, isError: true }),
+    );
     // If no file descriptor was left, the child has no pipes.
     if (child.pid === undefined) return;
     signal.addEventListener('abort', abortCommand, { once: true });

@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
-import { writeReason } from '../../files/file-reason.ts';
+import { describeWriteError } from '../../files/file-reason.ts';
 import { describeOwner, type Lock, takeLock } from '../../files/lock.ts';
 import { makeFolder, writeAtomically } from '../../files/temp-file.ts';
 import { configPath, nameFor, readConfig, requireProfileName } from '../../settings/config-file.ts';
@@ -83,7 +83,7 @@ export async function changeConfig(
     }
   } catch (error) {
     if (error instanceof GatewayError || getErrorCode(error) === undefined) throw error;
-    const message = `${path}: cannot be written: ${writeReason(error)}`;
+    const message = `${path}: cannot be written: ${describeWriteError(error)}`;
     throw usageError(message, 'name another file: GATEWAY_CONFIG=<file>', error);
   }
 }

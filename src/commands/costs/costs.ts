@@ -11,7 +11,7 @@ import {
   summarizeLedger,
 } from '../../cost/ledger-sums.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { describeReadError } from '../../files/file-reason.ts';
 import { listFolder } from '../../files/list-folder.ts';
 import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -76,7 +76,11 @@ async function listBudgets(named: readonly string[] | undefined, { io }: Context
     const path = isBudgetPath(place) ? resolve(io.cwd, place) : join(folder, `${place}.jsonl`);
     const summary = await summarizeLedger(path, io.now()).catch((error: unknown) => {
       if (error instanceof GatewayError) throw error;
-      throw usageError(`the budget ${place} cannot be read: ${readReason(error)}`, `ls -l ${shellWord(path)}`, error);
+      throw usageError(
+        `the budget ${place} cannot be read: ${describeReadError(error)}`,
+        `ls -l ${shellWord(path)}`,
+        error,
+      );
     });
     if (summary !== undefined) found.push({ name: place, path, ...summary });
     else if (named !== undefined) throw usageError(`there is no budget ${place}`, 'to see all: gateway-cli costs');

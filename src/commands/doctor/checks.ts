@@ -3,7 +3,7 @@ import { chooseHint } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { describeReadError } from '../../files/file-reason.ts';
 import { listUses, services } from '../../vendors/services.ts';
 import { missingError } from '../../settings/missing.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
@@ -71,7 +71,8 @@ export async function* runRows<Subject>(
 
 /** The failed check for an error. */
 export function failedCheck(name: string, error: unknown): Check {
-  if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: readReason(error) };
+  if (!(error instanceof GatewayError))
+    return { name, state: 'failed', class: 'internal', text: describeReadError(error) };
   // Elsewhere the hint of this reason is to run doctor.
   const fix = chooseHint(error, error.details.reason === 'auth-unknown' ? 'library' : 'cli');
   return { name, state: 'failed', class: error.class, text: error.message, fix };

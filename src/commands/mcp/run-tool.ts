@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
 import { chooseHint } from '../../advice.ts';
 import { GatewayError } from '../../errors.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { describeReadError } from '../../files/file-reason.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { programWords } from '../../cli/shipped.ts';
 import { type RootFolder, type McpTool, type ToolArguments, toCommandWords } from './tools.ts';
@@ -66,7 +66,7 @@ async function makePreviews(files: readonly WrittenFile[], run: ProgramRun): Pro
 }
 
 function throwNotStarted(error: unknown): never {
-  throw new GatewayError('not-sent', `the command cannot be started: ${readReason(error)}`, { cause: error });
+  throw new GatewayError('not-sent', `the command cannot be started: ${describeReadError(error)}`, { cause: error });
 }
 
 /** What the program prints, and the end of its stderr. Throws the reason of the signal. */

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { quoteWord } from '../../cli/flags/flag.ts';
 import { getErrorCode, usageError } from '../../errors.ts';
 import { effortNames } from '../../vendors/effort.ts';
-import { readReason, writeReason } from '../../files/file-reason.ts';
+import { describeReadError, describeWriteError } from '../../files/file-reason.ts';
 
 /** A tool of the server, and how its arguments become words of a command. */
 export interface McpTool {
@@ -244,7 +244,7 @@ export async function openRoot(folder: string): Promise<RootFolder> {
 async function makeToolFolder(folder: string, typed: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw usageError(
-      `the folder of ${quoteWord(typed)} cannot be made: ${writeReason(error)}`,
+      `the folder of ${quoteWord(typed)} cannot be made: ${describeWriteError(error)}`,
       'choose another path',
       error,
     );
@@ -258,7 +258,7 @@ async function realNearest(path: string): Promise<string> {
   } catch (error) {
     const isLink = (await lstat(path).catch(() => undefined)) !== undefined;
     if (getErrorCode(error) !== 'ENOENT' || isLink)
-      throw usageError(`${quoteWord(path)} cannot be used: ${readReason(error)}`);
+      throw usageError(`${quoteWord(path)} cannot be used: ${describeReadError(error)}`);
     return join(await realNearest(dirname(path)), basename(path));
   }
 }

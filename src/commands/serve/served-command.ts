@@ -9,7 +9,7 @@ import {
   modelVariableNames,
   recordedModelsByUse,
 } from '../../recordings/models.ts';
-import { runReason, writeReason } from '../../files/file-reason.ts';
+import { describeRunError, describeWriteError } from '../../files/file-reason.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import { misleadingVariables } from '../../gateway/service.ts';
 import { type Use, useNames } from '../../vendors/services.ts';
@@ -51,7 +51,7 @@ export async function keepVariables(record: string, served: Variables, { io }: C
   try {
     await saveVariables(resolve(io.cwd, record), variables);
   } catch (error) {
-    throw usageError(`--record '${record}': ${writeReason(error)}`, 'name a folder that can be written', error);
+    throw usageError(`--record '${record}': ${describeWriteError(error)}`, 'name a folder that can be written', error);
   }
 }
 
@@ -131,6 +131,6 @@ function passSignal(reason: unknown, { child, leads }: { child: ChildProcess; le
 }
 
 function cannotRun(program: string, error: Error): Error {
-  const reason = runReason(error);
+  const reason = describeRunError(error);
   return usageError(`cannot run '${program}': ${reason}`, 'for example: gateway-cli serve -- npm test', error);
 }

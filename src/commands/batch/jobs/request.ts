@@ -20,7 +20,7 @@ import { notInBatches } from '../../../vendors/image-types.ts';
 import { serviceNames, services } from '../../../vendors/services.ts';
 import { getErrorCode, usageError } from '../../../errors.ts';
 import { createKnownFiles, type KnownFiles } from '../../../files/known-files.ts';
-import { readReason } from '../../../files/file-reason.ts';
+import { describeReadError } from '../../../files/file-reason.ts';
 import type { JsonValue } from '../../../json.ts';
 import type { Settings, Use } from '../../../settings/types.ts';
 import { byDefault } from '../../../settings/sources.ts';
@@ -366,7 +366,11 @@ function adviseVars(name: string): string {
 function readable(error: unknown): unknown {
   const code = getErrorCode(error) ?? '';
   return /^E[A-Z]+$/.test(code) && !('class' in (error as object))
-    ? usageError(`an input file cannot be read: ${readReason(error)}`, 'check the files that the job names', error)
+    ? usageError(
+        `an input file cannot be read: ${describeReadError(error)}`,
+        'check the files that the job names',
+        error,
+      )
     : error;
 }
 

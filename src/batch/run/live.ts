@@ -120,8 +120,8 @@ async function sendJob(job: ReadyJob, { onReady, ...call }: SendCall, sending: S
 
 function startFlight({ settings }: PreparedJob, { batch: { host }, flights, startDeadline }: Sending): Flight {
   const deadline = startDeadline(settings.timeoutMs.value);
-  const facts = { attempts: 1, isRecorded: false, mayBeBilled: false, inFlight: false };
-  const flight: Flight = { deadline, startedAt: host.elapsed(), ...facts };
+  const startedAt = host.elapsed();
+  const flight = { deadline, startedAt, attempts: 1, isRecorded: false, mayBeBilled: false, inFlight: false };
   flights.add(flight);
   if (host.signal.aborted) deadline.abort(host.signal.reason);
   return flight;
@@ -169,8 +169,11 @@ async function sendAndRead(
         if (attempts === 0) flight.isRecorded = true;
       },
       policy: retries,
-      gate: { ...paceRetries(gate, pace, batch.lock), ...(isFlex && { allowRetry: () => true }) },
-      onSent: () => void Object.assign(flight, { mayBeBilled: true, inFlight: true }),
+      gate: paceRetries(isFlex ? { ...gate, allowRetry: () => true } : gate, pace, batch.lock),
+      onSent() {
+        flight.mayBeBilled = true;
+        flight.inFlight = true;
+      },
       onRetry({ error }) {
         flight.inFlight = false;
         // An attempt that cost nothing does not change that an earlier one may have been billed.
@@ -213,15 +216,20 @@ export async function settleJob(
   const isSpent = error !== undefined && isQuotaSpent(error);
   if (isSpent && error.details.reason !== 'retry-time' && attempts === 1) return { state: 'unsent', quotaSpent: error };
   const document = output.document(reply, error);
+  const { requestedModel, model, tier } = getModels(answer);
   return {
     state: chooseJobState(error, reply),
     document,
     // What a cache answers counts in no sum.
-    ...(isRecorded ? { billed: 'no' } : { usage: answer?.result.usage, cost }),
-    ...getModels(answer),
+    billed: isRecorded ? 'no' : undefined,
+    usage: isRecorded ? undefined : answer?.result.usage,
+    cost,
+    requestedModel,
+    model,
+    tier,
     error: error && { class: error.class, message: host.redaction.redact(error.message), billed: error.billed },
     incomplete: error === undefined && answer?.result.complete === false ? true : undefined,
-    ...(isSpent && { longWait: error }),
+    longWait: isSpent ? error : undefined,
     saveReply: answer && ((unwritten) => output.keepResult(unwritten, reply, document)),
   };
 }

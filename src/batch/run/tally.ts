@@ -25,10 +25,11 @@ export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
     count({ job: { id }, bound }: JournalEntry, outcome: JobOutcome) {
       // It is what it was.
       if (outcome.state === 'unsent') return;
-      applyEnd(state.index.find(id), outcome.state, { id, ...outcome }, state);
-      countCost({ ...outcome, type: outcome.state }, state, bound);
+      const { state: type, usage, cost, billed, error, incomplete } = outcome;
+      applyEnd(state.index.find(id), type, { id, usage, error, incomplete }, state);
+      countCost({ type, cost, billed, error }, state, bound);
       counts.ended++;
-      if (outcome.state !== 'done') counts.failed++;
+      if (type !== 'done') counts.failed++;
     },
   };
 }

@@ -54,7 +54,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     error: error && errorDocument(unbilled(error, report), report, redaction),
   });
   // Image paths are not redacted: they must work even if a name resembles the key.
-  return { ...document, images: report.images, ...(report.files && { files: report.files }) };
+  return Object.assign(document, { images: report.images }, report.files && { files: report.files });
 }
 
 /** The document of a command that has its own, with what every document says about the run. */

@@ -7,9 +7,8 @@ import { environmentFor, manyJobs, test } from '../with-batch.ts';
 const mebibyte = 1024 * 1024;
 
 describe('the line of a result', () => {
+  const of = { id: 'a', request: '00000000000000aa' };
   const document = {
-    id: 'a',
-    request: '00000000000000aa',
     ok: true,
     images: [{ path: 'images/a.png' }],
     warnings: ['w'],
@@ -17,21 +16,21 @@ describe('the line of a result', () => {
   const long = { ...document, text: 'x'.repeat(mebibyte) };
 
   test('is its JSON where a reader takes it', async () => {
-    expect(await resultLine({ ...document, text: 'short' }, undefined)).toBe(
-      JSON.stringify({ ...document, text: 'short' }),
+    expect(await resultLine(of, { ...document, text: 'short' }, undefined)).toBe(
+      JSON.stringify({ ...of, ...document, text: 'short' }),
     );
   });
 
   test('leaves long values out where the reply is kept, and says where', async () => {
-    const line = await resultLine(long, async (failure) => ({ failure, path: '/kept here.json' }), mebibyte);
+    const line = await resultLine(of, long, async (failure) => ({ failure, path: '/kept here.json' }), mebibyte);
     const told = "the result is too long for a line: write it out with gateway-cli recover '/kept here.json'";
-    expect(JSON.parse(line)).toEqual({ ...document, warnings: ['w', told] });
+    expect(JSON.parse(line)).toEqual({ ...of, ...document, warnings: ['w', told] });
   });
 
   test('is not written where the reply could not be kept', async () => {
     const told = new Error('the disk is full');
-    await expect(resultLine(long, async () => ({ failure: told }), mebibyte)).rejects.toBe(told);
-    await expect(resultLine(long, undefined, mebibyte)).rejects.toThrow('too long for a line');
+    await expect(resultLine(of, long, async () => ({ failure: told }), mebibyte)).rejects.toBe(told);
+    await expect(resultLine(of, long, undefined, mebibyte)).rejects.toThrow('too long for a line');
   });
 });
 

@@ -72,9 +72,10 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   const making: Making = { job, options, asked, report, images: undefined };
   const store = createLateStore(async () => {
     const { createFileStore } = await import('../../../images/store.ts');
-    return createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
+    const files = createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
+    options.atEnd(() => files.discard());
+    return files;
   });
-  options.atEnd(() => store.discard());
   return {
     store,
     mostImages: flags.maxImages ?? mostImages,

@@ -157,7 +157,7 @@ async function prepareJob(job: Job, batchOrigin: string, building: JobBuilding):
     if (urls.length > 0) requireNetwork(urls, settings, flags);
     const built = await buildJob(job.names ? fillReferences(job) : job, { inputs, settings, building });
     if (settings.lane.value === 'batch') requireBatchable(built, settings);
-    const requestDigest = await digestRequest(identify(job, built, settings, batchOrigin), {
+    const { digest, hasUrls, characters } = await digestRequest(identify(job, built, settings, batchOrigin), {
       onBytes: onHashed,
       known,
     });
@@ -167,7 +167,9 @@ async function prepareJob(job: Job, batchOrigin: string, building: JobBuilding):
     const hasPrices = Object.keys(settings.prices).length > 0;
     const { atEnd } = inputs.context;
     return {
-      ...requestDigest,
+      digest,
+      hasUrls,
+      characters,
       basis: isOfFiles ? undefined : digestBasis(job, settings, batchOrigin, building),
       settings,
       request: toPreparedRequest(built, job, flags),

@@ -15,9 +15,15 @@ import {
 import { createTextFilter, mayBeginFile } from './text-files.ts';
 
 /** Makes one result of the events of one reply, and says what each means to a reader. */
-export function createAccumulator(options: Pick<ArrivingReply, 'model' | 'maxCandidates' | 'store'>) {
+export function createAccumulator({
+  model,
+  maxCandidates,
+  store,
+}: Pick<ArrivingReply, 'model' | 'maxCandidates' | 'store'>) {
   const arriving: ArrivingReply = {
-    ...options,
+    model,
+    maxCandidates,
+    store,
     candidates: new Map(),
     surplus: new Set(),
     waiting: [],
@@ -124,15 +130,11 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
       return addCall(event, arriving);
     case 'blob':
       return keepBlob(event, candidateAt(event.candidate, arriving), arriving);
-    case 'candidate': {
-      const candidate = candidateAt(event.candidate, arriving);
-      candidate.said = { ...candidate.said, ...pickKnown(event) };
-      return;
-    }
+    case 'candidate':
+      return noteKnown(candidateAt(event.candidate, arriving).said, event);
     case 'usage':
-      // First, for the order of the counts.
-      arriving.usage = { ...event.usage, ...arriving.usage, ...pickKnown(event.usage) };
-      return;
+      // A new object, for the order of the counts: that of the last event.
+      return noteKnown((arriving.usage = { ...event.usage, ...arriving.usage }), event.usage);
     case 'cost':
       arriving.toldCost = event.amount;
       return;
@@ -153,16 +155,14 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
   }
 }
 
-/** The fields that are known: the others leave what is known already. */
-function pickKnown<T extends object>(event: T): Partial<T> {
-  const known: Partial<T> = {};
+/** Notes the fields that an event has: the others leave what is known already. */
+function noteKnown<T extends object>(known: Partial<T>, event: T): void {
   for (const name in event) if (event[name] !== undefined) known[name] = event[name];
-  return known;
 }
 
 function beginReply(event: EventByType<'start'>, arriving: ArrivingReply): StreamDelta[] {
   const isFirst = arriving.start === undefined;
-  arriving.start = { ...arriving.start, ...pickKnown(event) };
+  noteKnown((arriving.start ??= {}), event);
   if (event.role !== undefined) candidateAt(undefined, arriving);
   return isFirst ? [{ type: 'start', id: event.id, model: event.model }] : [];
 }

@@ -100,16 +100,19 @@ export interface Block {
 
 /** Begins a block. Null is absent in it (deviation 9), and a later turn that repeated it would be refused. */
 export function openBlock(raw: JsonObject, position: number | undefined): Block {
-  const start = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null));
+  const hasNull = Object.values(raw).includes(null);
+  const start = hasNull ? Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null)) : raw;
   const kind = textField(start, 'type') ?? '';
   const isText = kind === 'text' || kind === 'thinking' || kind === 'code';
   const citations = start['citations'];
+  const { data, mimeType } = readBlob(start);
   return {
     kind,
     isText,
     start,
     position,
-    ...readBlob(start),
+    data,
+    mimeType,
     text: (isText && kind !== 'code' && textField(start, kind)) || '',
     citations: Array.isArray(citations) ? [...citations] : [],
   };
@@ -126,7 +129,12 @@ function readBlob(start: JsonObject): Pick<Block, 'data' | 'mimeType'> {
 /** The block as far as it came, in the words of a turn. Tool input that was cut stays the string it was (formats 4). */
 function toRawBlock({ kind, start, text, signature, citations, isWhole }: Block): JsonObject {
   const signed = signature === undefined ? {} : { signature };
-  if (kind === 'text') return { ...start, text, ...(citations.length > 0 && { citations }), ...signed };
+  if (kind === 'text') {
+    const raw: JsonObject = { ...start };
+    raw['text'] = text;
+    if (citations.length > 0) raw['citations'] = citations;
+    return Object.assign(raw, signed);
+  }
   if (kind === 'thinking') return { ...start, thinking: text, ...signed };
   if (kind === 'code') return { type: 'text', text };
   const input =
@@ -183,7 +191,7 @@ export function finishResult(arriving: ArrivingReply): Answer {
     result.complete = false;
   }
   const unfinished = findUnfinished(result, arriving);
-  return { result, error: result.complete ? findCutCall(candidates) : undefined, ...(unfinished && { unfinished }) };
+  return { result, error: result.complete ? findCutCall(candidates) : undefined, unfinished };
 }
 
 /** What another request goes on with: after the service's own word for it, or after a token with which all that came was saved. */
@@ -210,14 +218,12 @@ function toResult(candidates: readonly ArrivingCandidate[], model: string): Resu
   for (const candidate of candidates) {
     const { index, said, blobs, blocks, filesInText } = candidate;
     const markdown = toMarkdown(blocks);
-    result.candidates.push({
-      index,
-      text: joinBlockTexts(blocks, 'text'),
-      ...(markdown !== undefined && { markdown }),
-      finishReason: said.reason,
-      finishMessage: said.message,
-      safetyRatings: said.ratings,
-    });
+    const shown: Result['candidates'][number] = { index, text: joinBlockTexts(blocks, 'text') };
+    if (markdown !== undefined) shown.markdown = markdown;
+    shown.finishReason = said.reason;
+    shown.finishMessage = said.message;
+    shown.safetyRatings = said.ratings;
+    result.candidates.push(shown);
     const found = [...blobs, ...filesInText];
     const files = found.filter((blob) => !isImageBlob(blob));
     result.images.push(...found.filter(isImageBlob));

@@ -95,11 +95,10 @@ export function addressRequest(
   const url = joinUrl(base, path);
   const query = [baseUrl.search.slice(1), apiRequest.query ?? ''].filter((part) => part !== '').join('&');
   if (query !== '') url.search = query;
-  const headers = {
-    ...(body && { 'content-type': body.contentType ?? 'application/json' }),
-    accept: apiRequest.accept ?? 'application/json',
-    'user-agent': `gateway-cli/${version}`,
-  };
+  const headers: Record<string, string> = {};
+  if (body) headers['content-type'] = body.contentType ?? 'application/json';
+  headers['accept'] = apiRequest.accept ?? 'application/json';
+  headers['user-agent'] = `gateway-cli/${version}`;
   return {
     method: body ? 'POST' : 'GET',
     url,

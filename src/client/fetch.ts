@@ -40,7 +40,9 @@ function addKeyHeader(endpoint: Endpoint, next: Fetch): Fetch {
     known ??= forgetIfItFails(readKeyOnce(), () => (known = undefined));
     const key = await known;
     const { name, prefix } = request.keyHeader;
-    return next({ ...request, headers: { ...request.headers, [name]: prefix + checkHeaderKey(key) } }, call);
+    const headers = { ...request.headers };
+    headers[name] = prefix + checkHeaderKey(key);
+    return next({ ...request, headers }, call);
   };
 }
 

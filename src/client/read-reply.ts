@@ -141,7 +141,7 @@ export async function* readDeltas(
     const isShownNow = !reader.isStreamed && result.text !== '';
     if (isShownNow) yield [{ type: 'text', text: result.text, block: 0 }];
     if (unfinished && !reader.isStreamed) unfinished.shown = Number(isShownNow);
-    return { result, error: error && withRequest(error, reply), ...(unfinished && { unfinished }) };
+    return { result, error: error && withRequest(error, reply), unfinished };
   } catch (error) {
     throw withRequest(error, reply);
   }
@@ -181,7 +181,7 @@ function finishReading(
   const error = cut ?? store.failure() ?? late ?? cutCall;
   // With an error a reply is not complete, whatever it said about itself.
   if (error !== undefined) result.complete = false;
-  return { result, error, ...(unfinished && { unfinished }) };
+  return { result, error, unfinished };
 }
 
 /** A stream of lines as one of events, the last of which may be cut. */

@@ -128,5 +128,5 @@ export interface Answer {
   result: Result;
   error: GatewayError | undefined;
   /** What another request goes on with, if the service ended the answer in the middle, and how many blocks readers were shown. */
-  unfinished?: Unfinished & { shown: number };
+  unfinished?: (Unfinished & { shown: number }) | undefined;
 }

@@ -121,7 +121,8 @@ async function* performOne(
     const isRecorded = reply.recordedAt !== undefined;
     if (insteadOf) read.result.insteadOf = insteadOf;
     if (!isRecorded) await client.models.tellEnd(read.result);
-    const answer = { ...read, attempts, isRecorded };
+    const { result, error, unfinished } = read;
+    const answer = { result, error, unfinished, attempts, isRecorded };
     end = { answer };
     return answer;
   } catch (error) {
@@ -245,7 +246,7 @@ export async function sendRequest(
   const { reply, attempts } = await sendWithRetries(request, {
     fetch,
     signal: deadline.signal,
-    policy: { ...toRetryPolicy(options), ...own.policy },
+    policy: toRetryPolicy(options, own.policy),
     gate: own.gate,
     reserve: payment && ((signal) => payment.reserve(signal)),
     onSent: own.onSent,
@@ -268,12 +269,16 @@ export async function sendRequest(
   return { attempts, reply: { status, headers, body, recordedAt, request: name, format } };
 }
 
-function toRetryPolicy({ retries, retryMaxWaitMs, retrySafeOnly, busyRetries }: Sending['options']): RetryPolicy {
+function toRetryPolicy(
+  { retries, retryMaxWaitMs, retrySafeOnly = false, busyRetries }: Sending['options'],
+  own: Partial<RetryPolicy> = {},
+): RetryPolicy {
   return {
-    retries: retries ?? defaultRetryPolicy.retries,
-    maxWaitMs: retryMaxWaitMs ?? defaultRetryPolicy.maxWaitMs,
-    safeOnly: retrySafeOnly === true,
-    busyRetries,
+    retries: own.retries ?? retries ?? defaultRetryPolicy.retries,
+    maxWaitMs: own.maxWaitMs ?? retryMaxWaitMs ?? defaultRetryPolicy.maxWaitMs,
+    safeOnly: own.safeOnly ?? retrySafeOnly,
+    undoneOnly: own.undoneOnly,
+    busyRetries: own.busyRetries ?? busyRetries,
   };
 }
 

@@ -47,7 +47,8 @@ function toDispatchContent({
   headers,
   body,
 }: HttpRequest): Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'> {
-  const sent: Record<string, string> = { ...headers, 'accept-encoding': 'identity' };
+  const sent = { ...headers };
+  sent['accept-encoding'] = 'identity';
   if (body.bytes === 0 && ['GET', 'HEAD', 'DELETE', 'OPTIONS'].includes(method))
     return { method, headers: sent, body: null };
   sent['content-length'] = String(body.bytes);

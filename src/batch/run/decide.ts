@@ -40,9 +40,10 @@ export function decideOn(
   const { index } = state;
   const known = index.stateOf(row);
   const same = index.digestOf(row) === digest && !isStale;
-  const marks = { incomplete: index.has(row, 'incomplete'), atService: index.has(row, 'atService') };
-  const decision = decide({ state: known, same, isRedone, ...marks }, policy);
-  if (decision === 'skip' && marks.atService && !same) plan.editedAtService.add(row);
+  const atService = index.has(row, 'atService');
+  const incomplete = index.has(row, 'incomplete');
+  const decision = decide({ state: known, incomplete, same, atService, isRedone }, policy);
+  if (decision === 'skip' && atService && !same) plan.editedAtService.add(row);
   if (decision !== 'run') return decision;
   if (isHeld || (policy.limit !== undefined && plan.toSend >= policy.limit)) {
     if (known === 'new') plan.left++;

@@ -92,7 +92,11 @@ export function createJobSender(options: SenderOptions): JobSender {
   };
 }
 
-async function sendJob(job: ReadyJob, { onReady, ...call }: SendCall, sending: Sending): Promise<JobOutcome> {
+async function sendJob(
+  job: ReadyJob,
+  { payment, onReady, beforeHop }: SendCall,
+  sending: Sending,
+): Promise<JobOutcome> {
   const { prepared, digest } = job;
   // Its time starts when its inputs are fetched, or when it is sent.
   let flight = prepared.fetchInputs && startFlight(prepared, sending);
@@ -103,17 +107,19 @@ async function sendJob(job: ReadyJob, { onReady, ...call }: SendCall, sending: S
     await onReady();
     flight ??= startFlight(prepared, sending);
     const { deadline } = flight;
-    const came =
-      'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.request, { flight, ...call, sending });
-    const { startedAt, attempts, isRecorded, mayBeBilled } = flight;
-    const reply = { digest, attempts, isRecorded, mayBeBilled, ...came };
+    const { answer, failure }: Pick<JobReply, 'answer' | 'failure'> =
+      'failure' in inputs
+        ? inputs
+        : await sendAndRead(prepared, inputs.request, { flight, payment, beforeHop, sending });
+    const { startedAt: since, attempts, isRecorded, mayBeBilled } = flight;
+    const reply = { digest, answer, failure, attempts, isRecorded, mayBeBilled };
     // A signal that comes now ends nothing: what was paid for is written first.
-    const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
-    return await settleJob(job, reply, { ...bounds, since: startedAt, host: sending.batch.host });
+    const endOf = () => getTimeoutError(deadline);
+    return await settleJob(job, reply, { endOf, signal: deadline.signal, since, host: sending.batch.host });
   } finally {
     if (flight) sending.flights.delete(flight);
     flight?.deadline.end();
-    await call.payment?.cancel();
+    await payment?.cancel();
     await prepared.close();
   }
 }
@@ -262,7 +268,7 @@ function getModels(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | 
   const tier = serviceTier && unusualTier(serviceTier);
   const requestedModel = insteadOf?.model ?? model;
   const isOther = other !== undefined || insteadOf !== undefined;
-  return { ...(isOther && { requestedModel, model: other ?? model }), tier };
+  return isOther ? { requestedModel, model: other ?? model, tier } : { tier };
 }
 
 /** Sent and never answered, or cut by a signal: it may have been billed, so it is not sent again unless the user asks. */

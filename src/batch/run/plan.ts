@@ -348,7 +348,7 @@ function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>,
   gateways.set(key, gateway);
   if (post === undefined) return;
   gateway.post ??= post;
-  gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };
+  if (!(post.use in gateway.forms)) gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };
 }
 
 /** Throws GatewayError batch-locked when a folder's journal belongs to another gateway or another shard. */

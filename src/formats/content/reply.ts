@@ -217,15 +217,16 @@ function blobEvent(
 function readUsage(metadata: JsonObject): Usage {
   const toolInputTokens = numberField(metadata, 'toolUsePromptTokenCount');
   const imageOutputTokens = imageTokens(metadata);
-  return {
+  const usage: Usage = {
     inputTokens: numberField(metadata, 'promptTokenCount'),
     outputTokens: numberField(metadata, 'candidatesTokenCount'),
     thinkingTokens: numberField(metadata, 'thoughtsTokenCount'),
     cachedInputTokens: numberField(metadata, 'cachedContentTokenCount'),
-    ...(toolInputTokens !== undefined && { toolInputTokens }),
-    ...(imageOutputTokens !== undefined && { imageOutputTokens }),
-    totalTokens: numberField(metadata, 'totalTokenCount'),
   };
+  if (toolInputTokens !== undefined) usage.toolInputTokens = toolInputTokens;
+  if (imageOutputTokens !== undefined) usage.imageOutputTokens = imageOutputTokens;
+  usage.totalTokens = numberField(metadata, 'totalTokenCount');
+  return usage;
 }
 
 function imageTokens(metadata: JsonObject): number | undefined {

@@ -68,7 +68,8 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   const { built, settings, warnings, folder, flags, context } = options;
   const { vars } = job.values;
   const asked = { model: built.model, prompt: built.prompt, vars: isObject(vars) ? vars : undefined };
-  const report: Report = { ...emptyReport(job.command), job: job.id, warnings };
+  const report = emptyReport(job.command, warnings);
+  report.job = job.id;
   const making: Making = { job, options, asked, report, images: undefined };
   const store = createLateStore(async () => {
     const { createFileStore } = await import('../../../images/store.ts');
@@ -92,11 +93,9 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
       reportReply(reply, making);
       const { durationMs, answer } = reply;
       const { model, prompt, vars: asGiven } = making.asked;
-      return Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
-        ...(answer === undefined && { requestedModel: model, model }),
-        name: job.name,
-        ...context.ui.clean({ vars: asGiven, prompt }),
-      });
+      const document = resultDocument(report, { error, durationMs, redaction: context.ui });
+      if (answer === undefined) Object.assign(document, { requestedModel: model, model });
+      return Object.assign(document, { name: job.name }, context.ui.clean({ vars: asGiven, prompt }));
     },
     keepResult: (failure, reply, document) => keepResult(failure, reply, document, making),
     leaveEdits(model) {
@@ -140,7 +139,9 @@ async function acceptAnswer(
 }
 
 function reportReply({ answer, attempts, isRecorded }: JobReply, { report }: Making): void {
-  Object.assign(report, { result: answer?.result, attempts, ...(isRecorded && { fromCache: true }) });
+  report.result = answer?.result;
+  report.attempts = attempts;
+  if (isRecorded) report.fromCache = true;
 }
 
 function createRecovery(reply: JobReply, making: Making, document?: object): RecoveryInput {

@@ -318,8 +318,8 @@ function toPreparedRequest(
     model,
     candidates,
     // A limit holds for models whose price is known: no other one takes the place of a default.
-    ...(defaultFor && maxCost === undefined && { defaultFor }),
-    ...(fallback !== undefined && { fallback }),
+    defaultFor: maxCost === undefined ? defaultFor : undefined,
+    fallback,
   };
 }
 
@@ -336,11 +336,14 @@ function getRetries({ request }: BuiltRequest, { retryMaxTime }: BatchFlags): Pr
  */
 function withoutLane({ request, quirks, post: { body, format } }: BuiltRequest): Body {
   const { tierField } = formatFacts[format];
-  const { store, ...others } = body;
-  const rest = format === 'content' && quirks.keeps && store === false ? others : body;
+  const rest = format === 'content' && quirks.keeps && body['store'] === false ? without(body, 'store') : body;
   if (request.tier === undefined || tierField === undefined || rest[tierField] !== request.tier) return rest;
-  const { [tierField]: _, ...plain } = rest;
-  return plain;
+  return without(rest, tierField);
+}
+
+function without(body: Body, field: string): Body {
+  const { [field]: _, ...rest } = body;
+  return rest;
 }
 
 /** What a job can cost, recorded even without a limit: a later run may have one. */

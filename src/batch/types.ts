@@ -212,7 +212,7 @@ export interface JobOutput {
   /** Publishes the files of the answer, and holds it against what is wanted of it. Throws GatewayError; what came is kept for the document. */
   accept(answer: Answer, bounds: { endOf: CheckEnd; signal: AbortSignal }): Promise<void>;
   /** Whether files of the reply could not be written. */
-  readonly hasLost: boolean;
+  hasLost(): boolean;
   /** Keeps what came of a reply that could not be written in a recovery file. Returns the failure, whose hint names the file. */
   keep(failure: unknown, reply: JobReply): Promise<GatewayError>;
   /** The document that --json prints of one command. */

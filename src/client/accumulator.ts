@@ -36,13 +36,9 @@ export function createAccumulator({
   };
   return {
     /** No part of a reply has arrived. */
-    get isEmpty() {
-      return arriving.isEmpty;
-    },
+    isEmpty: () => arriving.isEmpty,
     /** Candidates that began. */
-    get candidates() {
-      return arriving.candidates.size;
-    },
+    countCandidates: () => arriving.candidates.size,
     /** Takes events as they come. Throws GatewayError bad-reply for more than any answer holds; what came before is kept. */
     add(events: readonly ReplyEvent[]): StreamDelta[] {
       const deltas: StreamDelta[] = [];

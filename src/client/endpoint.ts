@@ -123,11 +123,13 @@ export function endpointHeaders(
   endpoint: Pick<Endpoint, 'apiKey' | 'auth' | 'headerNames'>,
   use: AuthUse,
 ): Record<string, string> {
-  const version: Record<string, string> =
-    use === 'messages' ? { [endpoint.headerNames.version.toLowerCase()]: messagesVersion } : {};
-  if (endpoint.apiKey === undefined) return version;
-  const { name, prefix } = getKeyHeader(endpoint, use);
-  return { [name]: prefix, ...version };
+  const headers: Record<string, string> = {};
+  if (endpoint.apiKey !== undefined) {
+    const { name, prefix } = getKeyHeader(endpoint, use);
+    headers[name] = prefix;
+  }
+  if (use === 'messages') headers[endpoint.headerNames.version.toLowerCase()] = messagesVersion;
+  return headers;
 }
 
 /** Where the key of a request goes. */

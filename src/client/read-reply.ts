@@ -225,7 +225,8 @@ async function* readStream(
   const waits = { open: undefined, ...(options.patience ?? format.patience) };
   let heard = 0;
   // A candidate that was asked for may begin when another one has ended.
-  const patience = () => (accumulator.candidates < (options.candidates ?? 1) ? undefined : waits[decoder.progress]);
+  const patience = () =>
+    accumulator.countCandidates() < (options.candidates ?? 1) ? undefined : waits[decoder.progress];
   const patient = readWhilePatient(chunks, () => ({ ms: patience(), heard }));
   const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
   const { shortcut } = format;
@@ -293,14 +294,14 @@ function whyCut(
   broken: GatewayError | undefined,
 ): GatewayError | undefined {
   if (failure !== undefined && failure.class !== 'incomplete') {
-    if (accumulator.isEmpty) throw failure;
+    if (accumulator.isEmpty()) throw failure;
     // Where pieces came, the address is right.
     return failure.details.reason === 'address' ? badReply('an event of the stream is not JSON') : failure;
   }
   if (decoder.progress !== 'open') return undefined;
   const cut = broken ?? failure;
   if (cut !== undefined) return cut;
-  if (accumulator.isEmpty) throw badReply('the stream held no reply');
+  if (accumulator.isEmpty()) throw badReply('the stream held no reply');
   return new GatewayError('incomplete', format.missingEnd, { sent: 'yes', retryable: false });
 }
 

@@ -150,8 +150,11 @@ export async function sendPaid(
 ): Promise<Answered> {
   paid.request = await client.models.before(paid.request, options.deadline);
   paid.payment ??= client.payments?.open(paid.request);
-  const sent = client.send(paid.request.post, toSendOptions(options, paid.payment));
-  return sent.catch((error: unknown) => sendToOther(error, paid, client, options));
+  try {
+    return await client.send(paid.request.post, toSendOptions(options, paid.payment));
+  } catch (error) {
+    return sendToOther(error, paid, client, options);
+  }
 }
 
 /** What its sending needs of the options of a request: they are many, and copied once. */

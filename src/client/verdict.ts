@@ -51,7 +51,7 @@ function judge(result: Result, wanted: Wanted, reasons: Reasons): GatewayError |
   const [unfinished] = reasons.unfinished;
   if (unfinished !== undefined) return notFinished(unfinished, result);
   if (isEmpty(result)) return lacksError(`the answer is empty${describeOthers(result)}`, result, wanted, reasons);
-  const cut = findCutCall(result, reasons);
+  const cut = findCallAtLimit(result, reasons);
   if (cut !== undefined) return cut;
   const [came, wantedImages] = [result.images.length, wanted.images];
   if (came < wantedImages)
@@ -68,7 +68,7 @@ export function endedWell(result: Result): boolean {
 }
 
 /** A call that is the last thing before a limit: nobody can tell whether its arguments are all there. */
-function findCutCall(result: Result, { cut: [limit] }: Reasons): GatewayError | undefined {
+function findCallAtLimit(result: Result, { cut: [limit] }: Reasons): GatewayError | undefined {
   const last = result.content?.at(-1);
   if (limit === undefined || last?.['type'] !== 'tool_use') return undefined;
   return incomplete(`the call of ${quoted(String(last['name'] ?? ''))} was cut by the token limit (${limit})`, {

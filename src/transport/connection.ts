@@ -53,11 +53,14 @@ export function openHttpConnection(options: ConnectionOptions & { guard?: HostGu
       if (beforeSend) await beforeSend();
       opened ??= openPool();
       const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs };
-      return await startExchange(await opened, request, hooks).catch(async (error: unknown) => {
+      const pool = await opened;
+      try {
+        return await startExchange(pool, request, hooks);
+      } catch (error) {
         if (!(error instanceof GatewayError) || error.details.reason !== 'untrusted') throw error;
         const { hasMoreAuthorities } = await import('./trust.ts');
         throw hasMoreAuthorities(options) ? error.withDefaults({ value: 'system' }) : error;
-      });
+      }
     },
     async close() {
       // The fetch threw for settings that cannot be used; then there is nothing to close.

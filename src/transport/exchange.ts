@@ -17,13 +17,17 @@ export async function startExchange(
 ): Promise<HttpReply> {
   const { url } = request;
   options.signal.throwIfAborted();
-  const connection = pool.acquire(url.origin);
+  const { origin } = url;
+  const connection = pool.acquire(origin);
+  const { method, headers, body } = toDispatchContent(request);
   const reply = await new Promise<HttpReply>((resolve, reject) => {
     connection.client.dispatch(
       {
-        origin: url.origin,
+        origin,
         path: url.pathname + url.search,
-        ...toDispatchContent(request),
+        method,
+        headers,
+        body,
         // The time is limited here: undici's timers are coarse and ignore the command's deadline.
         headersTimeout: 0,
         bodyTimeout: 0,
@@ -46,7 +50,7 @@ function toDispatchContent({
   method = 'POST',
   headers,
   body,
-}: HttpRequest): Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'> {
+}: HttpRequest): Required<Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'>> {
   const sent = { ...headers };
   sent['accept-encoding'] = 'identity';
   if (body.bytes === 0 && ['GET', 'HEAD', 'DELETE', 'OPTIONS'].includes(method))

@@ -251,7 +251,7 @@ async function readJobFailure(
   if (!isOfJob && isBug(thrown)) throw thrown;
   if (!isOfJob && failure.class === 'not-written') throw await output.keep(failure, reply);
   let error = failure;
-  if (isOfJob || failure.details.unread !== undefined || output.hasLost) {
+  if (isOfJob || failure.details.unread !== undefined || output.hasLost()) {
     error = await output.keep(thrown, reply);
     await host.on({ type: 'reply-kept', error });
   }

@@ -85,9 +85,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     },
     count: (answer) => countAnswerCost(answer, report, settings),
     accept: (answer, bounds) => acceptAnswer(answer, bounds, making),
-    get hasLost() {
-      return report.unsaved.images.length > 0;
-    },
+    hasLost: () => report.unsaved.images.length > 0,
     keep: (failure, reply) => keepReply(failure, reply, making),
     document(reply, error) {
       reportReply(reply, making);

@@ -91,7 +91,8 @@ export function addressRequest(
   if (typeof apiKey === 'string') checkHeaderKey(apiKey);
   const body = createRequestBody(apiRequest);
   const { prefix, path } = placeRequest(endpoint, apiRequest);
-  const base = new URL(prefix, baseUrl.origin);
+  const isBase = baseUrl.search === '' && baseUrl.pathname === (prefix || '/');
+  const base = isBase ? baseUrl : new URL(prefix, baseUrl.origin);
   const url = joinUrl(base, path);
   const query = [baseUrl.search.slice(1), apiRequest.query ?? ''].filter((part) => part !== '').join('&');
   if (query !== '') url.search = query;

@@ -104,8 +104,12 @@ export function findColumns() {
   let empty = plainColumns.filter(({ name }) => !always.has(name));
   /** A variable is named id, and its value is not the id of the job. */
   let hasOtherId = false;
+  const countFound = (): number =>
+    names.vars.size + names.answer.size + names.usage.size + names.cost.size + filled.size + Number(hasOtherId);
   return {
-    see(row: ReportRow): void {
+    /** Returns whether a column came with the row. */
+    see(row: ReportRow): boolean {
+      const before = countFound();
       const { id, vars, answer, usage, cost } = row;
       const own = getColumnValue(vars, 'id');
       hasOtherId ||= own !== undefined && String(toCell(own)) !== id;
@@ -115,6 +119,7 @@ export function findColumns() {
       addNames(names.cost, cost);
       for (const { name, cell } of empty) if ((cell(row) ?? '') !== '') filled.add(name);
       if (empty.length + filled.size > plainColumns.length) empty = empty.filter(({ name }) => !filled.has(name));
+      return countFound() > before;
     },
     columns(): Column[] {
       const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));

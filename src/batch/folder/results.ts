@@ -4,7 +4,7 @@ import { addUnknown } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
 import { type Certainty, endSignals } from '../../errors.ts';
 import { cannotWrite, copyAside } from '../../files/synced-file.ts';
-import { copyRange, type Range, writeAtomically } from '../../files/temp-file.ts';
+import { copyRange, createRangeReader, type Range, writeAtomically } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { applyEnd, type JobIndex, type BatchState, countCost, isOpen, mayHaveCost } from './state.ts';
@@ -37,7 +37,7 @@ export interface ResultPlaces {
 
 /**
  * Finds the last result of each job. With `places`, which are of no use after that, what was added to the file since these were found. `see` gets
- * each result of a job as it was sent last.
+ * each result of a job as it was sent last, and `seeOther` the jobs of other results: each takes the place of one before it.
  */
 export async function locateResults(
   folder: string,
@@ -45,7 +45,12 @@ export async function locateResults(
   {
     places,
     see,
-  }: { places?: ResultPlaces | undefined; see?: (row: number, result: ResultLine, offset: number) => void } = {},
+    seeOther,
+  }: {
+    places?: ResultPlaces | undefined;
+    see?: (row: number, result: ResultLine, offset: number) => void;
+    seeOther?: (row: number) => void;
+  } = {},
 ): Promise<ResultPlaces> {
   const found = { end: 0, unreadable: 0, unknownJobs: 0, unassignedRanges: [], ...places, torn: false };
   const isFull = places?.offsets.length === index.size;
@@ -78,6 +83,7 @@ export async function locateResults(
       offsets[row] = line.offset;
       bytes[row] = line.bytes;
       if (see && index.hasDigest(row, result.request)) see(row, result, line.offset);
+      else seeOther?.(row);
     }
   return { ...found, offsets, bytes };
 }
@@ -96,32 +102,19 @@ export interface ResultReader {
   close(): Promise<void>;
 }
 
-const blockBytes = 512 * 1024;
-
-/** Bytes before the requested result that are read with it: jobs do not end in the order in which they began. */
-const backBytes = 64 * 1024;
-
 export async function openResults(folder: string, index: JobIndex, places: ResultPlaces): Promise<ResultReader> {
   const handle = await openIfThere(join(folder, batchFiles.results));
-  let block = { from: 0, bytes: Buffer.alloc(0) };
-  function parseAt(row: number, offset: number, bytes: number): JsonObject | undefined {
-    const result = parseResult(block.bytes.toString('utf8', offset - block.from, offset - block.from + bytes));
+  const readRange = createRangeReader(handle);
+  function parseOf(row: number, bytes: Buffer): JsonObject | undefined {
+    const result = parseResult(bytes.toString());
     return result && index.hasDigest(row, result.request) ? result.document : undefined;
-  }
-  async function readAt(row: number, offset: number, bytes: number): Promise<JsonObject | undefined> {
-    const from = Math.max(0, offset - backBytes);
-    const buffer = Buffer.allocUnsafe(Math.max(blockBytes, offset - from + bytes));
-    const { bytesRead = 0 } = (await handle?.read(buffer, 0, buffer.length, from)) ?? {};
-    block = { from, bytes: buffer.subarray(0, bytesRead) };
-    return parseAt(row, offset, bytes);
   }
   return {
     read(row) {
       const offset = places.offsets[row] ?? -1;
-      const bytes = places.bytes[row] ?? 0;
       if (offset < 0) return undefined;
-      const isThere = offset >= block.from && offset + bytes <= block.from + block.bytes.length;
-      return isThere ? parseAt(row, offset, bytes) : readAt(row, offset, bytes);
+      const found = readRange({ offset, bytes: places.bytes[row] ?? 0 });
+      return found instanceof Promise ? found.then((bytes) => parseOf(row, bytes)) : parseOf(row, found);
     },
     close: async () => handle?.close().catch(() => undefined),
   };

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import {
   batchFiles,
   type BatchState,
+  type Column,
   formatCount,
   findColumns,
   isInShard,
@@ -49,9 +50,10 @@ import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, prefixUsageError, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from './flags.ts';
-import { writeNewFile } from '../../files/temp-file.ts';
+import { type Range, writeNewFile } from '../../files/temp-file.ts';
 import { isWorkbook } from './jobs/data-rows.ts';
 import { openRows } from './jobs/row-jobs.ts';
+import { openRowTexts, type RowTexts } from './row-texts.ts';
 import { openJobs, requireJobs } from './jobs/source.ts';
 
 type ExportFlags = FlagValues<typeof exportFlags>;
@@ -104,19 +106,25 @@ async function runExport(
   const variations = listVariations(vary);
   const isJoined = vary !== undefined && flags.by === undefined && format !== 'junit' && format !== 'promptfoo';
   const jobs = await openNamedJobs(folders, flags, { context, variations, isJoined });
-  const found = await findRows(folders, jobs, { all: flags.all, variations: isJoined ? variations : undefined });
+  const named = flags.jobs ?? flags.data;
+  const canKeep = output !== '-' && named === undefined && !isJoined && (flags.by ?? 'job') === 'job';
+  const sizes = folders.map(({ state }) => state.index.size);
+  const openTextOf = canKeep ? rowWriters[format] : undefined;
+  const texts = openTextOf && (await openRowTexts(dirname(resolve(context.io.cwd, output)), sizes));
+  context.atEnd(async () => texts?.close());
+  const joining = { all: flags.all, variations: isJoined ? variations : undefined };
+  const found = await findRows(folders, jobs, { ...joining, keeping: texts && { texts, openTextOf } });
   const summed =
     flags.by === undefined || flags.by === 'job' ? undefined : await sumBy(flags.by, found.read(), variations);
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
   await warnUnread(rows, context);
   const lost = missingResultStep(rows.lost);
   if (lost !== undefined) await context.ui.warn(lost);
-  const named = flags.jobs ?? flags.data;
   const leftOut = named === undefined ? await countMissingJobs(rows, folders, context) : 0;
   const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
   const writer = openReport(format, facts, { variations, isSummed: summed !== undefined });
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
-  const text = reportText({ ...writer, head }, rows.read(), { format, context });
+  const text = reportText({ ...writer, head }, texts ? found.readKept(texts) : rows.read(), { format, context });
   progress.stop();
   if (output === '-') {
     for await (const piece of text) await writeEscaped(context.io.stdout, piece);
@@ -266,19 +274,28 @@ const longestCell = 32_767;
 /** Pieces that are worth a write, in characters. */
 const pieceLength = 64 * 1024;
 
+/** What the row of a job is in a report, by its columns; of the formats where it is the same wherever it stands. */
+const rowWriters: Partial<Record<ExportFormat, (columns: readonly Column[]) => ReportWriter['row']>> = {
+  csv: (columns) => tableReport({ columns }, ',').row,
+  tsv: (columns) => tableReport({ columns }, '\t').row,
+  jsonl: () => jsonLine,
+};
+
 async function* reportText(
   { head, row: textOf, foot }: ReportWriter,
-  rows: AsyncIterable<ReportRow>,
+  rows: AsyncIterable<ReportRow | string>,
   { format, context: { signal, ui } }: { format: ExportFormat; context: Context },
 ): AsyncGenerator<string, void> {
   const isTable = format === 'csv' || format === 'tsv';
   let gathered = head;
   for await (const row of rows) {
     signal.throwIfAborted();
-    const { length } = row.text ?? '';
-    if (isTable && length > longestCell)
-      await ui.detail(`${row.id}: its text has ${length} characters; Excel takes ${longestCell} of a cell`);
-    gathered += textOf(row);
+    if (typeof row !== 'string') {
+      const { length } = row.text ?? '';
+      if (isTable && length > longestCell)
+        await ui.detail(`${row.id}: its text has ${length} characters; Excel takes ${longestCell} of a cell`);
+    }
+    gathered += typeof row === 'string' ? row : textOf(row);
     if (gathered.length < pieceLength) continue;
     yield gathered;
     gathered = '';
@@ -290,7 +307,9 @@ async function* reportText(
 type Jobs = () => AsyncGenerator<ReportRow, void>;
 
 /** The rows of a folder, and what is known about all of them. */
-type ExportRows = Omit<Awaited<ReturnType<typeof findRows>>, 'read'> & { read(): AsyncIterable<ReportRow> };
+type ExportRows = Omit<Awaited<ReturnType<typeof findRows>>, 'read' | 'readKept'> & {
+  read(): AsyncIterable<ReportRow>;
+};
 
 interface Joining {
   all: boolean | undefined;
@@ -298,25 +317,49 @@ interface Joining {
   variations: readonly Variation[] | undefined;
 }
 
+/** Keeps the texts of rows while their columns are found. */
+interface Keeping {
+  texts: RowTexts;
+  openTextOf: (columns: readonly Column[]) => ReportWriter['row'];
+}
+
 /** Looks through the results and journals of folders, and the jobs of their file. */
-async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all, variations }: Joining) {
+async function findRows(
+  folders: readonly BatchFolder[],
+  jobs: Jobs,
+  { all, variations, keeping }: Joining & { keeping: Keeping | undefined },
+) {
   const found = findColumns();
   const counts: Record<RowState, number> = { done: 0, failed: 0, unknown: 0, pending: 0 };
   const places: ResultPlaces[] = [];
-  for (const { folder, state } of folders) {
+  // Absent where a column came since.
+  let textOf: ReportWriter['row'] | undefined;
+  const see = (row: ReportRow): void => {
+    if (found.see(row)) textOf = undefined;
+  };
+  for (const [at, { folder, state }] of folders.entries()) {
     const { index } = state;
     const isLeftOut = (row: number): boolean => !all && index.has(row, 'removed');
-    const seeResult = (row: number, result: { id: string; document: JsonObject }): void => {
-      const seen = toReportRow(result.id, 'done', result.document);
-      if (!isLeftOut(row))
-        found.see(
-          variations ? joinVariations(splitId(result.id, variations), { one: omitVaried(seen, variations) }) : seen,
-        );
-    };
-    places.push(await locateResults(folder, index, { see: seeResult }));
     for (let row = 0; row < index.size; row++) if (!isLeftOut(row)) counts[rowState(index.stateOf(row))]++;
-    if (!variations && counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state.failures));
+    if (!variations && counts.unknown + counts.failed > 0) see(unansweredRow('', 'unknown', state.failures));
+    const forget = (row: number): void => keeping?.texts.forget(at, row);
+    const seeResult = (row: number, { id, document }: { id: string; document: JsonObject }): void => {
+      if (isLeftOut(row)) return;
+      const seen = toFolderRow({ id, row, document }, at, folders);
+      see(variations ? joinVariations(splitId(id, variations), { one: omitVaried(seen, variations) }) : seen);
+      if (keeping === undefined) return;
+      if (textOf === undefined) {
+        textOf = keeping.openTextOf(found.columns());
+        keeping.texts.forgetAll();
+      }
+      if (index.isRenamed(row)) seen.id = index.idOf(row);
+      // A text that is too long is told when its turn comes.
+      if ((seen.text ?? '').length > longestCell) forget(row);
+      else keeping.texts.keep(at, row, textOf(seen));
+    };
+    places.push(await locateResults(folder, index, { see: seeResult, seeOther: forget }));
   }
+  if (textOf === undefined) keeping?.texts.forgetAll();
   for await (const pending of jobs()) {
     if (listJobIds(pending.id, variations).some((id) => findJob(id, folders))) continue;
     counts.pending++;
@@ -326,7 +369,20 @@ async function findRows(folders: readonly BatchFolder[], jobs: Jobs, { all, vari
   const lost = folders.flatMap(({ state }, at) => idsWithoutResult(state.index, places[at] as ResultPlaces));
   // They are read one by one: results may be long.
   const columns = [...found.columns(), ...listVariationColumns(variations ?? [])];
-  return { columns, counts, unread, lost, read: () => readRows(folders, { places, jobs, all, variations }) };
+  const reading = { places, jobs, all, variations };
+  return {
+    columns,
+    counts,
+    unread,
+    lost,
+    read: () => readRows(folders, reading),
+    readKept: (texts: RowTexts) => readRows(folders, { ...reading, texts }),
+  };
+}
+
+interface RowReading extends Joining {
+  places: readonly ResultPlaces[];
+  jobs: Jobs;
 }
 
 const splitId = (id: string, variations: readonly Variation[]): string => parseVariedId(id, variations)?.id ?? id;
@@ -337,22 +393,23 @@ function listJobIds(id: string, variations: readonly Variation[] | undefined): s
 }
 
 /** In the order of the job file if it is known, with the jobs that were not sent; jobs that it does not name come last. */
+function readRows(folders: readonly BatchFolder[], reading: RowReading): AsyncGenerator<ReportRow, void>;
+function readRows(
+  folders: readonly BatchFolder[],
+  reading: RowReading & { texts: RowTexts },
+): AsyncGenerator<ReportRow | string, void>;
 async function* readRows(
   folders: readonly BatchFolder[],
-  { places, jobs, all = false, variations }: Joining & { places: readonly ResultPlaces[]; jobs: Jobs },
-): AsyncGenerator<ReportRow, void> {
+  { places, jobs, all = false, variations, texts }: RowReading & { texts?: RowTexts },
+): AsyncGenerator<ReportRow | string, void> {
   const readers: ResultReader[] = [];
   const isRead = folders.map(({ state }) => new Uint8Array(state.index.size));
   const readResultRow = async (id: string, { at, row }: { at: number; row: number }): Promise<ReportRow> => {
     (isRead[at] as Uint8Array)[row] = 1;
-    const one = folders[at] as BatchFolder;
-    const { index, failures } = one.state;
-    const state = rowState(index.stateOf(row));
+    const { index, failures } = (folders[at] as BatchFolder).state;
     const document = await readers[at]?.read(row);
-    if (!document) return unansweredRow(id, state, failures);
-    const found = toReportRow(id, state, document);
-    found.images = found.images.map((path) => pathInFolder(path, one, folders));
-    return found;
+    if (!document) return unansweredRow(id, rowState(index.stateOf(row)), failures);
+    return toFolderRow({ id, row, document }, at, folders);
   };
   async function readReportRow(id: string): Promise<ReportRow | undefined> {
     const found: [string, ReportRow][] = [];
@@ -370,15 +427,38 @@ async function* readRows(
       const row = await readReportRow(pending.id);
       yield row?.command === undefined ? { ...pending, ...row } : row;
     }
+    // Texts that follow each other in their file are read together.
+    let kept: Range = { offset: 0, bytes: 0 };
     for (const { at, row } of listFolderRows(folders, { all })) {
       if (isRead[at]?.[row] !== 0) continue;
+      const range = texts?.find(at, row);
+      if (range && kept.bytes > 0 && kept.bytes < pieceLength && range.offset === kept.offset + kept.bytes) {
+        kept.bytes += range.bytes;
+        continue;
+      }
+      if (texts && kept.bytes > 0) yield await texts.read(kept);
+      kept = range ?? { offset: 0, bytes: 0 };
+      if (range) continue;
       const id = (folders[at] as BatchFolder).state.index.idOf(row);
       const joined = variations && (await readReportRow(splitId(id, variations)));
       yield joined ?? (await readResultRow(id, { at, row }));
     }
+    if (texts && kept.bytes > 0) yield await texts.read(kept);
   } finally {
     for (const reader of readers) await reader.close();
   }
+}
+
+/** The row of a result of a folder. */
+function toFolderRow(
+  { id, row, document }: { id: string; row: number; document: JsonObject },
+  at: number,
+  folders: readonly BatchFolder[],
+): ReportRow {
+  const one = folders[at] as BatchFolder;
+  const found = toReportRow(id, rowState(one.state.index.stateOf(row)), document);
+  found.images = found.images.map((path) => pathInFolder(path, one, folders));
+  return found;
 }
 
 function unansweredRow(id: string, state: RowState, failures: BatchState['failures']): ReportRow {

@@ -29,7 +29,7 @@ export interface ReportWriter {
 }
 
 /** The table as CSV, or the same with tabs. */
-export function tableReport({ columns }: ReportFacts, delimiter: ',' | '\t'): ReportWriter {
+export function tableReport({ columns }: Pick<ReportFacts, 'columns'>, delimiter: ',' | '\t'): ReportWriter {
   const line = createLineWriter(delimiter, delimiter === ',' ? '\r\n' : '\n');
   return {
     head: line(columns.map(({ name }) => name)),

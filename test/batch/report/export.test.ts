@@ -255,6 +255,27 @@ test('-o takes its format from the name, and replaces nothing by itself', async 
   expect(existsSync(join(folder.cwd, 'r.tsv'))).toBe(true);
 });
 
+test('a table in a file is that of a pipe, whatever the order of the results, and when a late one brings a column', async ({
+  folder,
+  batch,
+}) => {
+  folder.jobs(...manyJobs(5));
+  await batch();
+  replaceResults(folder, [{ text: 'é\r\n' }, { answer: { late: 1 } }, { text: 'x'.repeat(40_000) }]);
+  const [first = '', second = '', third = '', fourth = '', fifth = ''] = folder.read('out/results.jsonl').split('\n');
+  const ofOtherRequest = fourth.replace(/"request":"[^"]+"/, `"request":"${'0'.repeat(16)}"`);
+  const lines = [fifth, third, first.replace('é', 'old'), first, fourth, ofOtherRequest, second];
+  folder.write('out/results.jsonl', `${lines.join('\n')}\n`);
+  for (const format of ['csv', 'tsv', 'jsonl']) {
+    const piped = await batch(['export', 'out', '--format', format]);
+    expect(await batch(['export', 'out', '-o', `r.${format}`])).toMatchObject({ code: 0 });
+    expect(folder.read(`r.${format}`)).toBe(piped.stdout);
+    expect(folder.read(`r.${format}`)).toContain(format === 'jsonl' ? '"late":1' : 'answer.late');
+  }
+  const told = await batch(['export', 'out', '-o', 'r.csv', '--force', '--verbose']);
+  expect(told.stderr).toContain('its text has 40000 characters');
+});
+
 test('reports what cannot be read in the results', async ({ folder, batch }) => {
   folder.jobs(...manyJobs(1));
   await batch();

@@ -20,8 +20,7 @@ plain('csv has no formula behind a semicolon, at which some spreadsheets part ce
   const finder = findColumns();
   const one = toReportRow('a', 'done', { text: 'x;=HYPERLINK("http://x");\t@y; - and -' });
   finder.see(one);
-  const facts = { counts: { done: 1, failed: 0, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
-  const line = tableReport({ ...facts, name: 'out', columns: finder.columns() }, ',').row(one);
+  const line = tableReport({ columns: finder.columns() }, ',').row(one);
   expect(line).toContain(`x;'=HYPERLINK(""http://x"");\t'@y; - and -`);
 });
 

@@ -1,17 +1,35 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'rolldown';
-import { scratchFolder } from './scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
+const bundles = new Map<string, Promise<string>>();
 
-/** Bundles a module of this repository as CommonJS, so that a process of its own can load it; resolves with the file in `folder`. */
-export async function bundle(entry: string, folder = scratchFolder()): Promise<string> {
-  const file = join(folder, 'bundle.cjs');
+/** Bundles a module of this repository as CommonJS, so that a process of its own can load it: once for all files that ask for it. */
+export function bundle(entry: string): Promise<string> {
+  const known = bundles.get(entry) ?? makeBundle(entry);
+  bundles.set(entry, known);
+  return known;
+}
+
+async function makeBundle(entry: string): Promise<string> {
+  // It stays when a test file is over, unlike scratch folders: until all of them are.
+  const dir = mkdtempSync(join(tmpdir(), 'bundle-'));
   await build({
     input: join(root, entry),
     platform: 'node',
     logLevel: 'warn',
-    output: { file, format: 'cjs', codeSplitting: false, externalLiveBindings: false, comments: false },
+    checks: { ineffectiveDynamicImport: false },
+    // In several files: the process loads what it comes to, as the built program does.
+    output: {
+      dir,
+      entryFileNames: 'bundle.cjs',
+      chunkFileNames: '[name]-[hash].cjs',
+      format: 'cjs',
+      externalLiveBindings: false,
+      comments: false,
+    },
   });
-  return file;
+  return join(dir, 'bundle.cjs');
 }

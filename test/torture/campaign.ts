@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, vi } from 'vitest';
@@ -61,8 +60,6 @@ export function countIn(column: 'calls' | 'states', name: string): number {
   const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`));
   return Number(row?.split('|')[column === 'calls' ? 2 : 3]);
 }
-
-let shim: Promise<string> | undefined;
 
 /** The calls of an undisturbed run, each with every way to fail. */
 export async function listFailures(task: Task): Promise<Failure[]> {
@@ -187,9 +184,7 @@ function inTurn<Result>(env: Record<string, string>, work: () => Result | Promis
 }
 
 async function inPlace<Result>(task: Task, work: (place: OpenPlace) => Promise<Result>): Promise<Result> {
-  // Another test file of the same process may use it after this one has ended.
-  shim ??= bundle('test/torture/shim.ts', mkdtempSync(join(tmpdir(), 'shim-')));
-  const preload = await shim;
+  const preload = await bundle('test/torture/shim.ts');
   const folder = await inTurn({}, scratchFolder);
   const [cwd, temp] = ['work', 'temp'].map((name) => join(folder, name)) as [string, string];
   for (const path of [cwd, temp]) mkdirSync(path);

@@ -9,7 +9,7 @@ async function show(
   {
     columns = 40,
     rows = 24,
-    see = () => undefined,
+    see,
     resize = () => undefined,
   }: {
     columns?: number;
@@ -23,7 +23,7 @@ async function show(
   const markdown = startMarkdown(stdout, false);
   for (const [at, piece] of pieces.entries()) {
     await markdown.write(piece);
-    see(screen.wholeLines(), at);
+    see?.(screen.wholeLines(), at);
     const size = resize(at);
     if (size === undefined) continue;
     [stdout.columns, stdout.rows] = size;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { expect } from 'vitest';
-import { bareEnv, bin, shell } from '../helpers/spawn.ts';
+import { bareEnv, bin } from '../helpers/spawn.ts';
 import { createEvent } from './event.ts';
 import { environmentFor, manyJobs, test } from './with-batch.ts';
 
@@ -32,7 +32,7 @@ test('a reply that comes after stdout was closed is saved for recovery', async (
   expect(readdirSync(join(folder.cwd, 'state/gateway-cli/recovered'))).toHaveLength(1);
 });
 
-test('killed at any time, a worker with a folder pays for no job twice', async ({ server, folder }) => {
+test('killed at any time, a worker with a folder pays for no job twice', async ({ server, folder, batch }) => {
   const env = bareEnv(folder.cwd, environmentFor(server));
   const jobs = manyJobs(60) as { id: string }[];
   for (const kill of [7, 19, 40]) {
@@ -45,8 +45,7 @@ test('killed at any time, a worker with a folder pays for no job twice', async (
     child.kill('SIGKILL');
     await once(child, 'close');
   }
-  folder.jobs(...jobs);
-  const { stdout } = await shell('"$BIN" batch - --stream -o out < jobs.jsonl', { cwd: folder.cwd, env });
+  const { stdout } = await batch(['-', '--stream', '-o', 'out'], { stdin: jobs.map(({ id }) => line(id)).join('') });
   expect([...server.counts].filter(([, times]) => times !== 1)).toEqual([]);
   expect(stdout.trimEnd().split('\n')).toHaveLength(jobs.length);
   // What was recorded as sent when it was killed may have gone out.

@@ -79,7 +79,7 @@ const cases: [string, Answer[]][] = [
   ['$CLI chat x --debug', [{ chunks: [stream.slice(0, 300), cut] }]],
   ['$CLI text x --debug -v --retries 0 --base-url http://127.0.0.1:1', []],
   ['$CLI text x --debug -v --base-url http://nope.invalid', []],
-  ['$CLI text x --debug -v -m "" ; $CLI text --debug; $CLI text x --nope=y; $CLI nope', []],
+  ['$CLI text x --debug -v --model=; $CLI text --debug; $CLI text x --nope=y; $CLI nope', []],
   ['$CLI config list; $CLI config list --json; $CLI config get apiKey; $CLI doctor --offline; $CLI doctor --json', []],
   ['$CLI config set apiKey - <<< "$GATEWAY_API_KEY" ; rm -rf "$HOME/.config"; $CLI config list', []],
   [
@@ -97,7 +97,7 @@ const cases: [string, Answer[]][] = [
 ];
 
 /** A script of plain commands runs in this process, but for the full run. */
-const plainCommands = /^\$CLI [\w ./:-]+(?:; \$CLI [\w ./:-]+)*$/;
+const plainCommands = /^\$CLI [\w ./:=-]+(?:; \$CLI [\w ./:=-]+)*$/;
 const taken = sample(cases, ([script], at) => plainCommands.test(script) || at % 2 === 0);
 
 describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions, User-Agent, URL', () => {
@@ -124,7 +124,7 @@ describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions
   test('credentials unknown to the program are hidden by the names of their headers', async () => {
     const server = await serve();
     server.reply({ headers: { 'set-cookie': 'session=unknown-secret', 'x-goog-api-key': 'other-secret' }, ...text });
-    const { stderr } = await bash('$CLI text x -v', server);
+    const { stderr } = await ask('text x -v', server);
     expect(stderr).toMatch(/< set-cookie: \(redacted\)/);
     expect(stderr).not.toMatch(/unknown-secret|other-secret/);
   });

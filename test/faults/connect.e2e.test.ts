@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { cut } from '../helpers/scripted-server.ts';
 import { textReply } from '../helpers/with-server.ts';
-import { bash, serve } from './program.ts';
+import { ask, bash, serve } from './program.ts';
 
 const pem = (name: string) => readFileSync(join(import.meta.dirname, '../fixtures/tls', name), 'utf8');
 const nowhere = { url: 'http://127.0.0.1:1' };
@@ -26,7 +26,7 @@ test.each([
   ['refused', 'http://127.0.0.1:1', 'ECONNREFUSED'],
   ['refused by this machine', 'http://[::1]:1', 'start the server on this machine, or check the port in the base URL'],
 ])('%s: exit 7, not sent, not billed', async (_name, url, what) => {
-  const ran = await bash(`$CLI text x --json --retries 0 --base-url ${url}`, nowhere);
+  const ran = await ask(`text x --json --retries 0 --base-url ${url}`, nowhere);
   expect(ran.code).toBe(7);
   expect(ran.stderr).toMatch(/^gateway-cli: not-sent: cannot connect to [^\n]+\n(?: {2}[^\n]+\n)*$/);
   expect(ran.stderr).toContain(what);
@@ -67,7 +67,7 @@ test('a proxy that answers 407 is exit 7, and its password stays hidden', async 
   const proxy = await serve();
   proxy.raw('HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', cut);
   const env = { https_proxy: proxy.url.replace('://', '://user:hunter22@') };
-  const ran = await bash('$CLI text x -v --json --base-url https://gateway.example.invalid', nowhere, { env });
+  const ran = await ask('text x -v --json --base-url https://gateway.example.invalid', nowhere, { env });
   expect(ran.code).toBe(7);
   expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'no', billed: 'no' } });
   expect(ran.stderr).toContain('407');
@@ -76,8 +76,8 @@ test('a proxy that answers 407 is exit 7, and its password stays hidden', async 
 
 test('a proxy that refuses the connection is exit 7, and its password stays hidden', async () => {
   const env = { https_proxy: 'http://user:hunter22@127.0.0.1:1' };
-  const argv = '$CLI text x -v --json --retries 0 --base-url https://gateway.example.invalid';
-  const ran = await bash(argv, nowhere, { env });
+  const line = 'text x -v --json --retries 0 --base-url https://gateway.example.invalid';
+  const ran = await ask(line, nowhere, { env });
   expect(ran.code).toBe(7);
   expect(document(ran.stdout).error).toMatchObject({ sent: 'no', billed: 'no' });
   expect(ran.stderr).toContain(
@@ -104,8 +104,8 @@ test('retries what a proxy could not send because CONNECT failed', async () => {
   proxy.raw('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n', cut);
   proxy.raw('HTTP/1.1 200 Connected\r\n\r\n');
   proxy.reply(ok);
-  const argv = '$CLI text x --json --base-url http://gateway.example.invalid --allow-http';
-  const ran = await bash(argv, nowhere, { env: { http_proxy: proxy.url } });
+  const line = 'text x --json --base-url http://gateway.example.invalid --allow-http';
+  const ran = await ask(line, nowhere, { env: { http_proxy: proxy.url } });
   expect([ran.code, document(ran.stdout).attempts]).toEqual([0, 2]);
 });
 
@@ -132,7 +132,7 @@ test('the deadline ends a connect that hangs, and nothing was sent', async () =>
   await once(silent, 'listening');
   onTestFinished(() => void silent.close());
   const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-  const ran = await bash(`$CLI text x --json --timeout 1500ms --base-url ${url}`, nowhere);
+  const ran = await ask(`text x --json --timeout 1500ms --base-url ${url}`, nowhere);
   expect(ran.code).toBe(7);
   expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'no', billed: 'no', retryable: true } });
   expect(ran.stderr).toContain('not sent within 1.5 s');

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sample } from '../helpers/full.ts';
-import { bash, becomes, folder, namesIn, start } from './program.ts';
+import { ask, bash, becomes, folder, namesIn, start } from './program.ts';
 
 const posix = process.platform !== 'win32';
 const nowhere = { url: 'http://127.0.0.1:1' };
@@ -75,7 +75,7 @@ describe.skipIf(!existsSync('/dev/zero'))('a device that never ends', () => {
   });
 
   test('is refused as a text past a size', async () => {
-    const ran = await bash('$CLI text --prompt-file /dev/zero', nowhere);
+    const ran = await ask('text --prompt-file /dev/zero', nowhere);
     expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("'/dev/zero' holds more than 64 MiB")]);
   });
 });

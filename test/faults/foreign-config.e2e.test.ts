@@ -2,7 +2,7 @@ import { chmodSync, chownSync, existsSync, statSync, symlinkSync, writeFileSync 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { textReply } from '../helpers/with-server.ts';
-import { bash, folder, serve } from './program.ts';
+import { ask, bash, folder, serve } from './program.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -19,14 +19,15 @@ async function place() {
     server,
     path,
     ran: () => existsSync(join(cwd, 'ran')),
-    ask: (words = 'text x') => bash(`$CLI ${words}`, server, { cwd, env }),
+    asked: (line = 'text x') => ask(line, server, { cwd, env }),
+    typed: (line: string) => bash(`$CLI ${line}`, server, { cwd, env }),
   };
 }
 
 test.each([0o666, 0o620, 0o602])('config mode %o never runs apiKeyCommand', async (mode) => {
-  const { server, path, ran, ask } = await place();
+  const { server, path, ran, asked } = await place();
   chmodSync(path, mode);
-  const { code, stderr } = await ask();
+  const { code, stderr } = await asked();
   expect([code, ran(), server.connections]).toEqual([3, false, 0]);
   const shown = mode.toString(8);
   expect(stderr).toContain(
@@ -35,10 +36,10 @@ test.each([0o666, 0o620, 0o602])('config mode %o never runs apiKeyCommand', asyn
 });
 
 test.runIf(isRoot)('a config of another owner never runs apiKeyCommand', async () => {
-  const { server, path, ran, ask } = await place();
+  const { server, path, ran, typed } = await place();
   chownSync(path, 1234, 0);
   for (const words of ['text x', 'serve --upstream default', 'image gen x']) {
-    const { code, stdout, stderr } = await ask(words);
+    const { code, stdout, stderr } = await typed(words);
     expect([words, code, ran(), server.connections]).toEqual([words, 3, false, 0]);
     expect(stdout + stderr).toContain(`${path} belongs to another user (uid 1234)`);
   }
@@ -46,10 +47,10 @@ test.runIf(isRoot)('a config of another owner never runs apiKeyCommand', async (
 
 test('what only its owner can write runs its apiKeyCommand', async () => {
   for (const mode of [0o600, 0o644, 0o400]) {
-    const { server, path, ran, ask } = await place();
+    const { server, path, ran, asked } = await place();
     chmodSync(path, mode);
     server.reply({ body: textReply('Hello') });
-    expect([(await ask()).code, ran()]).toEqual([0, true]);
+    expect([(await asked()).code, ran()]).toEqual([0, true]);
   }
 });
 
@@ -59,19 +60,19 @@ test('a link to a config that others can write runs nothing', async () => {
   const cwd = folder();
   symlinkSync(path, join(cwd, 'c.json'));
   const env = { GATEWAY_CONFIG: 'c.json', GATEWAY_API_KEY: '', GATEWAY_BASE_URL: '' };
-  expect([(await bash('$CLI text x', server, { cwd, env })).code, ran()]).toEqual([3, false]);
+  expect([(await ask('text x', server, { cwd, env })).code, ran()]).toEqual([3, false]);
 });
 
 test('a change by config makes no command of others one of the user', async () => {
-  const { path, ran, ask } = await place();
+  const { path, ran, asked } = await place();
   chmodSync(path, 0o666);
-  const refused = await ask('config set models.text m');
+  const refused = await asked('config set models.text m');
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain(
     `apiKeyCommand of profile default would be run from now on, and others can write ${path}`,
   );
-  expect((await ask('config unset apiKeyCommand')).code).toBe(0);
-  expect((await ask('config set models.text m')).code).toBe(0);
+  expect((await asked('config unset apiKeyCommand')).code).toBe(0);
+  expect((await asked('config set models.text m')).code).toBe(0);
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(ran()).toBe(false);
 });

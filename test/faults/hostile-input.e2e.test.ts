@@ -1,42 +1,57 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readFailedReply } from '../../src/formats/failure.ts';
 import { DataUrlSplitter } from '../../src/client/text-files.ts';
 import { Secret, createRedactor } from '../../src/settings/redact.ts';
 import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
-import { isFull, sample } from '../helpers/full.ts';
+import { isFull } from '../helpers/full.ts';
 import { run } from '../helpers/run.ts';
-import { ask, bash, serve } from './program.ts';
+import { ask, folder, serve } from './program.ts';
 
 const nowhere = { url: 'http://127.0.0.1:1' };
 const ok = { body: textReply('Hello') };
 
 describe('prototype pollution', () => {
   const poison = '{"__proto__":{"polluted":"yes","allowHttp":true},"constructor":{"prototype":{"polluted":"yes"}}}';
-  const watch = `import fs from 'node:fs'; process.on('exit', () => fs.writeFileSync('polluted', String(({}).polluted)));`;
-  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(watch)}` };
+  const recovery =
+    '{"schema":"gateway-cli/recovery@1","__proto__":{"polluted":1},"document":["{\\"__proto__\\":{\\"polluted\\":1}}"]}';
 
-  const inputs: [name: string, code: number, script: string][] = [
-    ['a config', 2, `echo '{"profiles":${poison}}' > c.json; GATEWAY_CONFIG=c.json $CLI text x`],
-    ['a profile', 2, `echo '{"profiles":{"default":${poison}}}' > c.json; GATEWAY_CONFIG=c.json $CLI text x`],
-    ['--body', 0, `$CLI text x --dry-run --body <(echo '${poison}')`],
-    ['--set', 2, `$CLI text x --dry-run --set __proto__.polluted=yes --set constructor.prototype.polluted=yes`],
-    ['--set below JSON', 2, `$CLI text x --dry-run --set 'a=${poison}' --set a.__proto__.polluted=yes`],
+  /** What every object has since then, which is taken away again: other tests share the process. */
+  function takePollution(): unknown {
+    const { polluted } = Object.prototype as { polluted?: unknown };
+    for (const name of ['polluted', 'allowHttp']) Reflect.deleteProperty(Object.prototype, name);
+    return polluted;
+  }
+
+  test.each([
+    ['a config', 2, ['text', 'x'], `{"profiles":${poison}}`],
+    ['a profile', 2, ['text', 'x'], `{"profiles":{"default":${poison}}}`],
+    ['--body', 0, ['text', 'x', '--dry-run', '--body', 'file.json'], poison],
     [
-      'a recovery file',
-      0,
-      `echo '{"schema":"gateway-cli/recovery@1","__proto__":{"polluted":1},"document":["{\\"__proto__\\":{\\"polluted\\":1}}"]}' > r.json; $CLI recover r.json --json`,
+      '--set',
+      2,
+      ['text', 'x', '--dry-run', '--set', '__proto__.polluted=yes', '--set', 'constructor.prototype.polluted=yes'],
+      '{}',
     ],
-  ];
-  // Each needs a process of its own.
-  const taken = sample(inputs, (_, at) => at % 2 === 1);
-  test.each(taken)('input cannot change prototypes by %s', async (_name, code, script) => {
-    const ran = await bash(`${script}; code=$?; cat polluted >&2; exit $code`, nowhere, { env });
-    expect([ran.code, ran.stderr.endsWith('undefined')]).toEqual([code, true]);
+    [
+      '--set below JSON',
+      2,
+      ['text', 'x', '--dry-run', '--set', `a=${poison}`, '--set', 'a.__proto__.polluted=yes'],
+      '{}',
+    ],
+    ['a recovery file', 0, ['recover', 'file.json', '--json'], recovery],
+  ])('input cannot change prototypes by %s', async (name, code, argv, file) => {
+    const cwd = folder();
+    writeFileSync(join(cwd, 'file.json'), file, { mode: 0o600 });
+    const env = /^a (?:config|profile)$/.test(name) ? { GATEWAY_CONFIG: 'file.json' } : {};
+    const ran = await ask(argv, nowhere, { cwd, env });
+    expect([ran.code, takePollution()]).toEqual([code, undefined]);
   });
 
   test('--set of JSON sends no key of a prototype', async () => {
-    const ran = await bash(`$CLI text x --dry-run --json --set 'a=${poison}' --set a.b=1`, nowhere);
+    const ran = await ask(['text', 'x', '--dry-run', '--json', '--set', `a=${poison}`, '--set', 'a.b=1'], nowhere);
     expect((JSON.parse(ran.stdout) as { body: { a: object } }).body.a).toEqual({ b: 1 });
   });
 
@@ -57,8 +72,8 @@ describe('prototype pollution', () => {
       `{"__proto__":{"polluted":1},"usageMetadata":${poison},`,
     );
     server.reply({ body });
-    const ran = await bash('$CLI text x --json; cat polluted >&2', server, { env });
-    expect(ran).toMatchObject({ stderr: 'undefined' });
+    expect(await ask('text x --json', server)).toMatchObject({ stderr: '' });
+    expect(takePollution()).toBe(undefined);
   });
 });
 
@@ -139,7 +154,8 @@ test('a picture named by a hostile model and prompt stays in its folder', async 
       data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
     }),
   });
-  const ran = await bash(`$CLI image gen '../../../etc/passwd' -m 'team/m:1' -o '{slug}-{model}.{ext}'`, server);
+  const words = ['image', 'gen', '../../../etc/passwd', '-m', 'team/m:1', '-o', '{slug}-{model}.{ext}'];
+  const ran = await ask(words, server);
   expect(ran.code).toBe(0);
   expect(ran.stdout).not.toMatch(/^\.|\//);
 });

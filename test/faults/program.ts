@@ -39,10 +39,15 @@ export function bash(
   return shell(script, { cwd: more.cwd ?? folder(), env });
 }
 
-/** Runs a command line, of plain words, in this process: for what is the same without a process of its own. */
-export function ask(line: string, server: { url: string }, more: { env?: Record<string, string>; cwd?: string } = {}) {
+/** Runs a command in this process, words or a line of plain ones: for what is the same without a process of its own. */
+export function ask(
+  words: string | readonly string[],
+  server: { url: string },
+  more: { env?: Record<string, string>; cwd?: string } = {},
+) {
   const cwd = more.cwd ?? folder();
-  return run(line.split(' '), { cwd, env: { ...pointAt(server.url), HOME: cwd, ...more.env } });
+  const argv = typeof words === 'string' ? words.split(' ') : words;
+  return run(argv, { cwd, env: { ...pointAt(server.url), HOME: cwd, ...more.env } });
 }
 
 export interface Started {

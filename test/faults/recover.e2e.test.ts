@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
-import { bash, canMount, folder, namesIn, serve, smallDisk } from './program.ts';
+import { ask, bash, canMount, folder, namesIn, serve, smallDisk } from './program.ts';
 import { isFull, sample } from '../helpers/full.ts';
 import type { ScriptedReply } from '../helpers/scripted-server.ts';
 import { run } from '../helpers/run.ts';
@@ -53,7 +53,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     const disk = smallDisk('256k');
     writeFileSync(join(disk, 'cat.png'), 'precious');
     server.reply({ body: imageReply(picture) });
-    const ran = await bash(`$CLI image gen x -f -o ${disk}/cat.png --json`, server);
+    const ran = await ask(`image gen x -f -o ${disk}/cat.png --json`, server);
     expect(ran.code).toBe(12);
     expect(JSON.parse(ran.stdout)).toMatchObject({
       ok: false,
@@ -69,7 +69,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     const server = await serve();
     const disk = smallDisk('1300k');
     server.always({ body: imageReply(picture) });
-    const ran = await bash(`$CLI image gen x -n 12 -o ${disk}/`, server, { cwd: folder() });
+    const ran = await ask(`image gen x -n 12 -o ${disk}/`, server);
     expect(ran.code).toBe(12);
     const written = ran.stdout.trim().split('\n');
     const file = recoverCommand(ran.stderr);
@@ -85,8 +85,9 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     const server = await serve();
     const disk = smallDisk('256k');
     server.always({ body: imageReply(picture) });
-    const job = `echo '{"id":"a","command":"image gen","prompt":"x"}' > jobs.jsonl`;
-    const ran = await bash(`${job}; $CLI batch jobs.jsonl -o ${disk}/out`, server);
+    const cwd = folder();
+    writeFileSync(join(cwd, 'jobs.jsonl'), '{"id":"a","command":"image gen","prompt":"x"}\n');
+    const ran = await ask(`batch jobs.jsonl -o ${disk}/out`, server, { cwd });
     expect(ran.code).toBe(12);
     const again = await run(['recover', recoverCommand(ran.stderr), '-o', 'cat.png'], { cwd: ran.cwd });
     expect(again).toMatchObject({ code: 0, stdout: 'cat.png\n' });
@@ -96,11 +97,11 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
 
   test('keeps the reply among the temporary files where the state folder is full too', async () => {
     const server = await serve();
-    const [disk, state, temp] = [smallDisk('256k'), smallDisk('64k'), folder()];
+    const [cwd, disk, state, temp] = [folder(), smallDisk('256k'), smallDisk('64k'), folder()];
     server.reply({ body: imageReply(picture) });
-    const ran = await bash(`$CLI image gen x -o ${disk}/cat.png`, server, {
-      env: { XDG_STATE_HOME: state, TMPDIR: temp },
-    });
+    vi.stubEnv('XDG_STATE_HOME', state);
+    vi.stubEnv('TMPDIR', temp);
+    const ran = await ask(`image gen x -o ${disk}/cat.png`, server, { cwd });
     expect(ran.code).toBe(12);
     expect(recoverCommand(ran.stderr).startsWith(`${temp}/gateway-cli-`)).toBe(true);
     expect(namesIn(join(state, 'gateway-cli/recovered'))).toEqual([]);
@@ -109,11 +110,11 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
 
   test('leaves and names the first copy where nothing takes a second one', async () => {
     const server = await serve();
-    const [disk, state, temp] = [smallDisk('256k'), smallDisk('64k'), smallDisk('1m')];
+    const [cwd, disk, state, temp] = [folder(), smallDisk('256k'), smallDisk('64k'), smallDisk('1m')];
     server.reply({ body: imageReply(picture) });
-    const ran = await bash(`$CLI image gen x -o ${disk}/cat.png`, server, {
-      env: { XDG_STATE_HOME: state, TMPDIR: temp },
-    });
+    vi.stubEnv('XDG_STATE_HOME', state);
+    vi.stubEnv('TMPDIR', temp);
+    const ran = await ask(`image gen x -o ${disk}/cat.png`, server, { cwd });
     expect(ran.code).toBe(12);
     const left = /the bytes are in: (\S+)/.exec(ran.stderr)?.[1] ?? '';
     expect(sha(readFileSync(left))).toBe(sha(png));
@@ -206,7 +207,7 @@ test('a name that is taken while the request runs is exit 12, and the picture is
     writeFileSync(join(cwd, 'cat.png'), 'somebody else');
     return { body: imageReply(picture) };
   });
-  const ran = await bash('$CLI image gen x -o cat.png', server, { cwd });
+  const ran = await ask('image gen x -o cat.png', server, { cwd });
   expect(ran).toMatchObject({ code: 12, stdout: '' });
   expect(readFileSync(join(cwd, 'cat.png'), 'utf8')).toBe('somebody else');
   const file = recoverCommand(ran.stderr);

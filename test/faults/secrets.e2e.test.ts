@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sample } from '../helpers/full.ts';
 import { canaryKey, textReply } from '../helpers/with-server.ts';
 import { ask, bash, folder, serve, start } from './program.ts';
 
@@ -9,23 +8,18 @@ const nowhere = { url: 'http://127.0.0.1:1' };
 const ok = { body: textReply('Hello') };
 
 describe('a key in the arguments', () => {
-  const named = [
-    '--api-key KEY',
-    '--api-key=KEY',
-    '--nope=KEY',
-    '-KEY',
-    "--header 'Authorization: Bearer KEY'",
-    "--header 'x-api-key: KEY'",
-  ];
-
-  test.each(sample(named, (flags) => !/^--api-key |Authorization/.test(flags)))(
-    '%s is exit 2 and not repeated',
-    async (flags) => {
-      const ran = await bash(`$CLI text x --json ${flags.replaceAll('KEY', canaryKey)}`, nowhere);
-      expect(ran.code).toBe(2);
-      expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
-    },
-  );
+  test.each([
+    [['--api-key', 'KEY']],
+    [['--api-key=KEY']],
+    [['--nope=KEY']],
+    [['-KEY']],
+    [['--header', 'Authorization: Bearer KEY']],
+    [['--header', 'x-api-key: KEY']],
+  ])('%j is exit 2 and not repeated', async (flags) => {
+    const ran = await ask(['text', 'x', '--json', ...flags.map((word) => word.replace('KEY', canaryKey))], nowhere);
+    expect(ran.code).toBe(2);
+    expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
+  });
 
   test('config set takes no key from there', async () => {
     const cwd = folder();
@@ -61,32 +55,29 @@ function readQuietly(path: string): string {
   }
 }
 
-const unfit: [name: string, key: string][] = [
-  ['a line break', 'abc\\ndef-secret-tail'],
-  ['a NUL', 'abc\\0def-secret-tail'],
-  ['U+2028', 'abc\\xe2\\x80\\xa8def-secret-tail'],
-  ['a blank', 'abc def-secret-tail'],
-];
+/** Asks with the key of a file that holds this text. */
+function askWithFile(key: string, line: string, server: { url: string }) {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'key'), key);
+  return ask(`${line} --api-key-file key`, server, { cwd, env: { GATEWAY_API_KEY: '' } });
+}
 
-test.each(sample(unfit, (_, at) => at % 2 === 0))(
-  'key with newline or bad characters: %s is exit 3, and the value is not shown',
-  async (_name, key) => {
-    const ran = await bash(
-      `printf '${key}' > key; GATEWAY_API_KEY= $CLI text x --json --debug --api-key-file key`,
-      nowhere,
-    );
-    expect(ran.code).toBe(3);
-    expect(ran.stderr).toContain('the key has an invalid character at position 4 (flag --api-key-file)');
-    expect(ran.stdout + ran.stderr).not.toMatch(/abc|secret-tail/);
-  },
-);
+test.each([
+  ['a line break', 'abc\ndef-secret-tail'],
+  ['a NUL', 'abc\0def-secret-tail'],
+  ['U+2028', 'abc\u2028def-secret-tail'],
+  ['a blank', 'abc def-secret-tail'],
+])('key with newline or bad characters: %s is exit 3, and the value is not shown', async (_name, key) => {
+  const ran = await askWithFile(key, 'text x --json --debug', nowhere);
+  expect(ran.code).toBe(3);
+  expect(ran.stderr).toContain('the key has an invalid character at position 4 (flag --api-key-file)');
+  expect(ran.stdout + ran.stderr).not.toMatch(/abc|secret-tail/);
+});
 
 test('trims a key that ends with a newline', async () => {
   const server = await serve();
   server.reply(ok);
-  expect(
-    (await bash(`printf '${canaryKey}\\r\\n' > key; GATEWAY_API_KEY= $CLI text x --api-key-file key`, server)).code,
-  ).toBe(0);
+  expect((await askWithFile(`${canaryKey}\r\n`, 'text x', server)).code).toBe(0);
   expect(server.requests[0]?.headers['x-vendor-a-api-key']).toBe(canaryKey);
 });
 
@@ -148,17 +139,17 @@ test('the key of a profile goes only to its own origin, also with --base-url', a
   const ran = await ask(`text x --base-url ${other.url}`, mine, { cwd, env });
   expect([ran.code, other.connections]).toEqual([3, 0]);
   other.reply(ok);
-  expect((await bash(`GATEWAY_API_KEY=another $CLI text x --base-url ${other.url}`, mine, { cwd, env })).code).toBe(0);
+  const another = { ...env, GATEWAY_API_KEY: 'another' };
+  expect((await ask(`text x --base-url ${other.url}`, mine, { cwd, env: another })).code).toBe(0);
   expect(JSON.stringify(other.requests[0]?.rawHeaders)).not.toMatch(/hidden-header|canary/);
 });
 
-test.each(sample(['0644', '0640', '0604'], (mode) => mode !== '0644'))(
-  'warns of a config with mode %s',
-  async (mode) => {
-    const server = await serve();
-    server.reply(ok);
-    const script = `echo '{"profiles":{"default":{"apiKey":"${canaryKey}"}}}' > c.json; chmod ${mode} c.json; GATEWAY_CONFIG=c.json $CLI text x`;
-    const ran = await bash(script, server);
-    expect(ran.stderr).toMatch(/warning: .*c\.json.*chmod 600/s);
-  },
-);
+test.each(['0644', '0640', '0604'])('warns of a config with mode %s', async (mode) => {
+  const server = await serve();
+  server.reply(ok);
+  const cwd = folder();
+  writeFileSync(join(cwd, 'c.json'), JSON.stringify({ profiles: { default: { apiKey: canaryKey } } }));
+  chmodSync(join(cwd, 'c.json'), mode);
+  const ran = await ask('text x', server, { cwd, env: { GATEWAY_CONFIG: 'c.json' } });
+  expect(ran.stderr).toMatch(/warning: .*c\.json.*chmod 600/s);
+});

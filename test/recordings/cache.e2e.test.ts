@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder, namesIn, serve, start } from '../faults/program.ts';
+import { ask, folder, namesIn, serve, start } from '../faults/program.ts';
 import { textReply } from '../helpers/with-server.ts';
 
 const cache = ['--record', 'kept', '--replay', 'kept'];
@@ -26,7 +26,7 @@ test('a process that is killed while it records leaves no recording that answers
   await once(child, 'close');
   server.reply({ body: whole });
   for (let i = 0; i < 2; i++) {
-    expect(await start(['text', 'hi', ...cache], server, { cwd }).ended).toMatchObject({ code: 0, stdout: 'whole\n' });
+    expect(await ask(['text', 'hi', ...cache], server, { cwd })).toMatchObject({ code: 0, stdout: 'whole\n' });
   }
   expect(server.requests).toHaveLength(2);
 });
@@ -38,11 +38,12 @@ test('two processes at once lose no recording of each other', { timeout: 120_000
   jobFile(cwd, 'low.jsonl', 0, 30);
   jobFile(cwd, 'high.jsonl', 15, 45);
   jobFile(cwd, 'all.jsonl', 0, 45);
-  const batch = (name: string) => start(['batch', `${name}.jsonl`, '-o', name, ...cache], server, { cwd }).ended;
-  for (const { code } of await Promise.all([batch('low'), batch('high')])) expect(code).toBe(0);
+  const batch = (name: string) => ['batch', `${name}.jsonl`, '-o', name, ...cache];
+  const both = ['low', 'high'].map((name) => start(batch(name), server, { cwd }).ended);
+  for (const { code } of await Promise.all(both)) expect(code).toBe(0);
   const asked = server.requests.length;
   expect(readdirSync(join(cwd, 'kept')).filter((name) => name.endsWith('.jsonl'))).toHaveLength(asked);
-  expect((await batch('all')).code).toBe(0);
+  expect((await ask(batch('all'), server, { cwd })).code).toBe(0);
   expect(server.requests).toHaveLength(asked);
   expect(readFileSync(join(cwd, 'all/results.jsonl'), 'utf8').match(/"attempts":0/g)).toHaveLength(45);
 });

@@ -38,10 +38,10 @@ export function missingError(
   const isOfImages = use === 'image' || use === 'edit';
   const variable = listVariables('model', use).at(-1);
   const ofText = listVariables('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
-  const isOwn = settings?.service.value === 'gateway' && !lacksUrl;
-  const vendor = isOwn && vendorWay(input);
+  const isOwnGateway = settings?.service.value === 'gateway' && !lacksUrl;
+  const vendor = isOwnGateway && vendorWay(input);
   const hint = [
-    isOwn && settings.baseUrl && localWay(settings.baseUrl.value, use),
+    isOwnGateway && settings.baseUrl && localWay(settings.baseUrl.value, use),
     vendor && `if a vendor's service answers there, name it: ${vendor}`,
     lacksModel && isOfImages && ofText && `${ofText} is for text; images have a model of their own`,
     ...(lacksUrl
@@ -73,7 +73,7 @@ function addressWays(input: SettingsInput, model = ''): string[] {
   const known = listVendors(input.use).map((name) => services[name]);
   const variables = known.flatMap(({ keyVariables: [first] }) => first ?? []);
   const keyed = `set the key of a service: ${variables.slice(0, -1).join(', ')} or ${variables.at(-1)}`;
-  if (profilesLeft(input)) return [profileWay(input), `or ${keyed}`, own];
+  if (hasUnusedProfiles(input)) return [profileWay(input), `or ${keyed}`, own];
   const keyless = known.filter(({ isKeyless }) => isKeyless);
   const free = keyless.map(({ name, title }) => `or use ${title}, which needs none: --service ${name}`);
   return [keyed, ...free, `${own}, or ${profileWay(input)}`];
@@ -113,11 +113,13 @@ export function localWay(baseUrl: string, use: Use): string | undefined {
 function profileWay(input: SettingsInput): string {
   const { exists, path, config } = input.config;
   if (!exists) return 'a profile (gateway-cli config init)';
-  return profilesLeft(input) ? `choose a profile (--profile): ${listProfileNames(config)}` : `a profile in ${path}`;
+  return hasUnusedProfiles(input)
+    ? `choose a profile (--profile): ${listProfileNames(config)}`
+    : `a profile in ${path}`;
 }
 
 /** Whether there are profiles, and none is in use. */
-function profilesLeft(input: SettingsInput): boolean {
+function hasUnusedProfiles(input: SettingsInput): boolean {
   return pickProfile(input) === undefined && Object.keys(input.config.config.profiles).length > 0;
 }
 

@@ -29,19 +29,19 @@ export function rowName({ key, uses }: SettingRow): string {
  * Throws GatewayError usage for wrong values.
  */
 export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
-  const of = resolveEveryUse(place);
+  const byUse = resolveEveryUse(place);
   return groups.flatMap((names) => {
     const [first] = names as [SettingName];
     if (isForAllUses(first))
-      return merged(Object.values(of), (partial) => names.flatMap((name) => showSetting(name, '', partial)));
+      return merged(Object.values(byUse), (partial) => names.flatMap((name) => showSetting(name, '', partial)));
     const row: SettingDefinition = settings[first];
     const fields: Readonly<Record<string, Pick<SettingDefinition, 'uses' | 'formats'>>> = row.fields ?? { '': row };
-    const own = first === 'model' ? merged(Object.values(of), listAliasRows) : [];
+    const own = first === 'model' ? merged(Object.values(byUse), listAliasRows) : [];
     const rows = Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
       merged(
         // The form of authentication is that of the format of each use.
         uses
-          .map((use) => of[use])
+          .map((use) => byUse[use])
           .filter((one) => formats.includes(one.format.value) || (which === 'all' && first !== 'auth')),
         (partial) => showSetting(first, field, partial).filter((shown) => which === 'all' || isUsed(shown, partial)),
       ),
@@ -81,7 +81,7 @@ function isForAllUses(name: SettingName): boolean {
   return fields === undefined && uses === undefined;
 }
 
-/** Settings for all uses that are neighbours in the table are merged together, so that the rows of one profile are. Objects are not. */
+/** Neighbours in the table that count for every use are shown together: with several profiles, the rows of each stay together. */
 const groups = settingNames.reduce<SettingName[][]>((groups, name) => {
   const last = groups.at(-1);
   if (last && [...last, name].every((one) => isForAllUses(one) && !['headers', 'prices'].includes(one)))

@@ -21,7 +21,7 @@ import type { TextPlaces } from '../../cli/input/prompt.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
-import { collectLineErrors, duplicate, type JobSource, type LineErrors } from './jobs/source.ts';
+import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
 import { openRedo } from './redo.ts';
 import { maxNamed } from './summary.ts';
 
@@ -84,7 +84,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
     onFault: (error) => (lineErrors ??= collectLineErrors(source)).add(error),
     async onDuplicate(job) {
       if (lineErrors?.isFull) return lineErrors.countAnother();
-      throw await duplicate(job, source);
+      throw await duplicateError(job, source);
     },
     isRedone: redo?.names,
     onPlanned: (planned) => addPlanned(planned, facts),

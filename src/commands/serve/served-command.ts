@@ -20,7 +20,7 @@ type Variables = Record<string, string>;
 
 /** The variables under which commands look for their models; those of chat and edit only where they have their own. */
 export function modelVariables({ text, chat, image, edit }: ModelsByUse): Variables {
-  return present({
+  return withoutUnset({
     GATEWAY_MODEL: text,
     GATEWAY_CHAT_MODEL: chat === text ? undefined : chat,
     GATEWAY_IMAGE_MODEL: image,
@@ -65,10 +65,10 @@ export async function replayedVariables(replay: string, { io }: Context): Promis
 }
 
 function modelsIn(env: Context['io']['env']): Variables {
-  return present(Object.fromEntries(modelVariableNames.map((name) => [name, env[name]])));
+  return withoutUnset(Object.fromEntries(modelVariableNames.map((name) => [name, env[name]])));
 }
 
-function present(variables: Record<string, string | undefined>): Variables {
+function withoutUnset(variables: Record<string, string | undefined>): Variables {
   return Object.fromEntries(Object.entries(variables).filter((entry): entry is [string, string] => !!entry[1]));
 }
 

@@ -19,14 +19,14 @@ const { model } = connectionFlags;
 const { noVars: _, ...bodyKeys } = bodyFlags;
 const { attach, responseMime, schema } = textFlags;
 const { aspect, background, count, outputFormat, quality, size } = imageFlags;
-const look = { aspect, size, quality, background, outputFormat };
-const pictures = { ...look, count, ...contentFlags, ...bodyKeys, model, profile };
+const imageShape = { aspect, size, quality, background, outputFormat };
+const imageKeys = { ...imageShape, count, ...contentFlags, ...bodyKeys, model, profile };
 
 /** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
 export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
   text: { attach, responseMime, schema, ...contentFlags, ...bodyKeys, model, profile },
-  'image gen': pictures,
-  'image edit': { ...editFlags, ...pictures },
+  'image gen': imageKeys,
+  'image edit': { ...editFlags, ...imageKeys },
   chat: {
     image: chatFlags.image,
     attach: chatFlags.attach,

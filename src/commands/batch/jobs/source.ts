@@ -284,7 +284,7 @@ export function collectLineErrors({ name: file, adviseVariable }: JobSource): Li
 }
 
 /** The error for an id that an earlier line has. */
-export async function duplicate({ id, line }: Job, source: JobSource): Promise<Error> {
+export async function duplicateError({ id, line }: Job, source: JobSource): Promise<Error> {
   for await (const job of source.jobs(() => undefined)) {
     if (job.id !== id) continue;
     const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id);

@@ -173,7 +173,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     const { row } = was;
     index.setState(row, was.state);
     index.setDigest(row, was.digest);
-    if (was.state === 'done') index.setTurn(row, earlier.get(row)?.turn);
+    if (was.state === 'done') index.setSequence(row, earlier.get(row)?.sequence);
     if (was.error) failures.set(id, was.error);
     return;
   }
@@ -192,7 +192,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     const before = { state: index.stateOf(row), digest: index.digestOf(row), error: failures.get(id) };
     open.sent.push({ id, row, ...before, sent: digest, bound: record.bound, at: record.at });
     index.setState(row, type);
-    index.setTurn(row);
+    index.setSequence(row);
     failures.delete(id);
   } else {
     const bound = was?.bound ?? record.bound;
@@ -209,7 +209,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   if (answer === undefined) return;
   index.setState(row, 'done');
   index.setDigest(row, answer.digest);
-  index.setTurn(row, answer.turn);
+  index.setSequence(row, answer.sequence);
   failures.delete(id);
 }
 

@@ -47,8 +47,8 @@ export class JobIndex {
   #digests = new Uint32Array(2048);
   #bases = new Uint32Array(2048);
   #places = new Uint32Array(1024);
-  #turns = new Uint32Array(1024);
-  #turn = 0;
+  #sequences = new Uint32Array(1024);
+  #sequence = 0;
   #before: RememberedRows | undefined;
 
   /** Number of ids; rows are smaller than this. */
@@ -123,7 +123,7 @@ export class JobIndex {
       this.#digests = grown(this.#digests, new Uint32Array(row * 4));
       this.#bases = grown(this.#bases, new Uint32Array(row * 4));
       this.#places = grown(this.#places, new Uint32Array(row * 2));
-      this.#turns = grown(this.#turns, new Uint32Array(row * 2));
+      this.#sequences = grown(this.#sequences, new Uint32Array(row * 2));
     }
     return row;
   }
@@ -186,13 +186,13 @@ export class JobIndex {
   }
 
   /** Which of all that was sent and answered came last for a job: a number that grows; 0 if nothing did. */
-  turnOf(row: number): number {
-    return this.#turns[row] ?? 0;
+  sequenceOf(row: number): number {
+    return this.#sequences[row] ?? 0;
   }
 
-  /** Something was sent or answered for a job now; or what was came to nothing, and `turn` is as before. */
-  setTurn(row: number, turn = ++this.#turn): void {
-    this.#turns[row] = turn;
+  /** Something was sent or answered for a job now; or what was came to nothing, and `sequence` is as before. */
+  setSequence(row: number, sequence = ++this.#sequence): void {
+    this.#sequences[row] = sequence;
   }
 
   setPlace(row: number, place: number): void {
@@ -278,8 +278,8 @@ export interface BatchState {
   held: Map<string, string>;
   /** When they were sent last, ms since 1970, by id. */
   sentAt: Map<string, number>;
-  /** Answers of jobs that are sent again: each stays until another one is there. By row, what they answer and their turns. */
-  earlier: Map<number, { digest: string; turn: number }>;
+  /** Answers of jobs that are sent again: each stays until another one is there. By row, what they answer, and when they came among all. */
+  earlier: Map<number, { digest: string; sequence: number }>;
   /** Provider batches that the service may hold, by their marks. */
   providerBatches: Map<string, ProviderBatch>;
   /** The newest error of jobs that failed or are unknown, by id; `maxFailures` of them. */
@@ -319,7 +319,7 @@ export function renameJob({ id, to }: { id: string; to: string }, state: BatchSt
 /** A job that has an answer is about to be sent again. */
 export function keepEarlier(row: number, { index, earlier }: Pick<BatchState, 'index' | 'earlier'>): void {
   if (row >= 0 && index.stateOf(row) === 'done')
-    earlier.set(row, { digest: index.digestOf(row), turn: index.turnOf(row) });
+    earlier.set(row, { digest: index.digestOf(row), sequence: index.sequenceOf(row) });
 }
 
 /** Marks the jobs that are not in their file any more. Their failures are not told. */
@@ -348,7 +348,7 @@ export function applyEnd(
   batch: Pick<BatchState, 'index' | 'usage' | 'failures'>,
 ): void {
   batch.index.setState(row, state);
-  batch.index.setTurn(row);
+  batch.index.setSequence(row);
   batch.index.mark(row, 'incomplete', incomplete === true);
   addUsage(batch.usage, usage);
   if (state === 'done') batch.failures.delete(id);

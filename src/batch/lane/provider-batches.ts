@@ -98,7 +98,7 @@ export function addToProviderBatch(
   if (known === undefined) return;
   const row = index.add(id);
   if (line !== undefined) index.setPlace(row, line);
-  index.setTurn(row);
+  index.setSequence(row);
   known.rows.push(row);
   known.digests.push(digest);
   known.bounds.push(bound);

@@ -89,7 +89,7 @@ async function findOlderResult(job: Job, row: number, planning: Planning): Promi
   if (row < 0 || (index.stateOf(row) === 'new' && !index.has(row, 'atService'))) return false;
   for (const parent of job.names ? await jobs.links().parentsOf(job) : []) {
     const at = index.find(parent.id);
-    const isOlder = isMadeAgain(parent, at, planning) || index.turnOf(at) > index.turnOf(row);
+    const isOlder = isMadeAgain(parent, at, planning) || index.sequenceOf(at) > index.sequenceOf(row);
     if (isOlder || (await usesOlderResult(parent, at, planning))) return true;
   }
   return false;
@@ -129,7 +129,7 @@ export function areChangesChosen({ changed, plan, redone, stale, state: { index 
       for (const parent of parents) if (redone.has(index.find(parent))) chosen.add(parent);
   const isAsBefore = (id: string, parent: string): boolean => {
     const at = index.find(parent);
-    return !index.has(at, 'toSend') && index.turnOf(at) <= index.turnOf(index.find(id));
+    return !index.has(at, 'toSend') && index.sequenceOf(at) <= index.sequenceOf(index.find(id));
   };
   const areAll = (id: string): boolean =>
     plan.parents.get(id)?.every((parent) => chosen.has(parent) || stale.has(parent) || isAsBefore(id, parent)) === true;

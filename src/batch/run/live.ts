@@ -27,7 +27,7 @@ export interface JobSender {
    * Sends the request of a job, reads the reply and publishes its files. `onReady` is awaited right before: from then on it may go
    * out. A failure of the job is in the outcome; what it throws (a full disk, a bug) ends the batch.
    */
-  send(job: ReadyJob, call: SendCall): Promise<JobOutcome>;
+  send(job: ReadyJob, call: JobCall): Promise<JobOutcome>;
   /** Ends the requests in flight. The signal of the run ends only what is not in flight. */
   abort(reason: unknown): void;
   /** Jobs whose reply is waited for. */
@@ -35,7 +35,7 @@ export interface JobSender {
 }
 
 /** What a job is sent with. */
-interface SendCall {
+interface JobCall {
   payment: Payment | undefined;
   onReady: () => Promise<void>;
   /** Called before a request that goes on with the answer. What it throws ends the answer there. */
@@ -62,7 +62,7 @@ interface Flight {
 }
 
 /** What sends jobs, and those that it sends. */
-interface Sending extends SenderOptions {
+interface OpenSender extends SenderOptions {
   flights: Set<Flight>;
   startDeadline: (ms: number) => Deadline;
 }
@@ -71,7 +71,7 @@ export function createJobSender(options: SenderOptions): JobSender {
   const { batch, clientOf } = options;
   const { signal } = batch.host;
   const flights = new Set<Flight>();
-  const sending: Sending = { ...options, flights, startDeadline: createDeadlines() };
+  const sending: OpenSender = { ...options, flights, startDeadline: createDeadlines() };
   // One listener for all jobs: none has to listen for itself.
   const endWaiting = (): void => {
     for (const { inFlight, deadline } of flights) if (!inFlight) deadline.abort(signal.reason);
@@ -94,8 +94,8 @@ export function createJobSender(options: SenderOptions): JobSender {
 
 async function sendJob(
   job: ReadyJob,
-  { payment, onReady, beforeHop }: SendCall,
-  sending: Sending,
+  { payment, onReady, beforeHop }: JobCall,
+  sending: OpenSender,
 ): Promise<JobOutcome> {
   const { prepared, digest } = job;
   // Its time starts when its inputs are fetched, or when it is sent.
@@ -124,7 +124,7 @@ async function sendJob(
   }
 }
 
-function startFlight({ settings }: PreparedJob, { batch: { host }, flights, startDeadline }: Sending): Flight {
+function startFlight({ settings }: PreparedJob, { batch: { host }, flights, startDeadline }: OpenSender): Flight {
   const deadline = startDeadline(settings.timeoutMs.value);
   const startedAt = host.elapsed();
   const flight = { deadline, startedAt, attempts: 1, isRecorded: false, mayBeBilled: false, inFlight: false };
@@ -149,7 +149,7 @@ export async function tryFetchInputs(
 async function sendAndRead(
   prepared: PreparedJob,
   request: PreparedRequest,
-  { flight, payment, beforeHop, sending }: Omit<SendCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
+  { flight, payment, beforeHop, sending }: Omit<JobCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
 ): Promise<{ answer: Performed } | { failure: unknown }> {
   const { batch, gate, pace } = sending;
   const { signal } = batch.host;

@@ -240,9 +240,9 @@ describe('the journal', () => {
       record('unsent', 'a'),
     ]);
     const [a, b] = [index.find('a'), index.find('b')];
-    expect(index.turnOf(a)).toBeLessThan(index.turnOf(b));
+    expect(index.sequenceOf(a)).toBeLessThan(index.sequenceOf(b));
     const failed = [record('failed', 'a'), record('sent', 'a'), record('sent', 'b'), record('unsent', 'a')];
-    expect((await read([run, ...failed])).index.turnOf(0)).toBe(2);
+    expect((await read([run, ...failed])).index.sequenceOf(0)).toBe(2);
   });
 
   test.each([
@@ -262,7 +262,7 @@ describe('the journal', () => {
       const { index, failures, earlier } = await read([run, ...records]);
       const [a, b] = [index.find('a'), index.find('b')];
       expect([index.stateOf(a), index.digestOf(a), failures.get('a')?.class]).toEqual(expected);
-      expect(index.turnOf(a) < index.turnOf(b)).toBe(stays === true);
+      expect(index.sequenceOf(a) < index.sequenceOf(b)).toBe(stays === true);
       expect(earlier.size).toBe(0);
     },
   );
@@ -276,7 +276,7 @@ describe('the journal', () => {
       record('sent', 'b', again),
     ];
     const { index, earlier } = await read([run, ...records]);
-    expect([...earlier]).toEqual([[index.find('b'), { digest: '00000000000000aa', turn: 2 }]]);
+    expect([...earlier]).toEqual([[index.find('b'), { digest: '00000000000000aa', sequence: 2 }]]);
   });
 
   test('a job has the place of its line, else that in which it was sent first', async () => {

@@ -134,8 +134,8 @@ export function findColumns() {
         ...listColumns(...trailingNames, 'error.class', 'error.message'),
       ];
       const taken = new Set([...leading, ...fixed].map(({ name }) => name));
-      if (!hasOtherId) names.vars.delete('id');
-      const own = [...names.vars].map((name) =>
+      const vars = [...names.vars].filter((name) => name !== 'id' || hasOtherId);
+      const own = vars.map((name) =>
         column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => getColumnValue(vars, name)),
       );
       // If no table filled them, the jobs are distinguished by their prompts.

@@ -261,7 +261,8 @@ test('a table in a file is that of a pipe, whatever the order of the results, an
 }) => {
   folder.jobs(...manyJobs(5));
   await batch();
-  replaceResults(folder, [{ text: 'é\r\n' }, { answer: { late: 1 } }, { text: 'x'.repeat(40_000) }]);
+  const [ownId, otherId] = [{ vars: { id: 'p5', a: 1 } }, { vars: { b: 1, id: 'x' } }];
+  replaceResults(folder, [{ text: 'é\r\n' }, { answer: { late: 1 } }, { text: 'x'.repeat(40_000) }, otherId, ownId]);
   const [first = '', second = '', third = '', fourth = '', fifth = ''] = folder.read('out/results.jsonl').split('\n');
   const ofOtherRequest = fourth.replace(/"request":"[^"]+"/, `"request":"${'0'.repeat(16)}"`);
   const lines = [fifth, third, first.replace('é', 'old'), first, fourth, ofOtherRequest, second];

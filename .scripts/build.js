@@ -35,7 +35,7 @@ const groups = [
   { name: 'gateway', test: own('gateway/.*') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
   { name: 'chat', test: own('commands/chat/chat') },
-  { name: 'late', test: own('(?:cli/(?!output/code)|transport/).*') },
+  { name: 'late', test: own('(?:cli/(?!output/code|help/packed)|transport/).*') },
   { name: 'rare', test: own('.*'), minShareCount: 3 },
 ];
 

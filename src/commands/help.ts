@@ -5,15 +5,16 @@ import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts';
-import { commandsNamed, toCommandFacts } from '../cli/help/facts.ts';
+import { commandsNamed, listedNames } from '../cli/help/facts.ts';
 import { findCommand, formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
+import { unpackFacts } from '../cli/help/packed.ts';
 import { listShipped, readShipped } from '../cli/shipped.ts';
 
 /** The JSON Schemas of topics, which `--json` includes. */
 const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
 
 /** `help <topic>`. The name of a command was turned into its flag: `help text` is `text --help`. */
-export function helpCommand(command: Command, openProgram: (words: readonly string[]) => Promise<Command>): Action {
+export function helpCommand(command: Command): Action {
   command.argument('<topic>', 'one of those below').usage('<command or topic>');
   setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen']);
   setNotes(command, ['Topics:', Object.entries(topicSummaries)]);
@@ -22,10 +23,7 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
   });
   return async ({ io, root }, [name = ''], flags) => {
     const { recipe } = flags as { recipe?: string };
-    if (!topics.includes(name)) {
-      const commands = (await openProgram([])).commands.map((found) => found.name());
-      throw unknownTopic(name, [...topics, ...commands]);
-    }
+    if (!topics.includes(name)) throw unknownTopic(name);
     if (recipe !== undefined) return io.stdout.write(await readRecipe(name, recipe));
     const text = await readShipped(`src/help/${name}.md`);
     if (root.json) {
@@ -36,7 +34,7 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const { isTTY, columns: width } = io.stdout;
     const colored = wantsColor({ env: io.env, isTTY, color: root.color });
     // The help of a command with the same name comes first: `help batch` includes `batch --help`.
-    const named = findCommand(toCommandFacts(await openProgram([name])), name);
+    const named = findCommand(unpackFacts(await readShipped('dist/commands.json')), name);
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     // A terminal gets the page laid out; a pipe, for `grep` and for programs, whole sentences and rows in one line.
     if (!isTTY && !colored) return io.stdout.write(usage + text);
@@ -45,9 +43,9 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
   };
 }
 
-function unknownTopic(name: string, known: readonly string[]): GatewayError {
+function unknownTopic(name: string): GatewayError {
   const grouped = commandsNamed(name);
-  const near = grouped.length > 0 ? grouped : [closest(name, known)];
+  const near = grouped.length > 0 ? grouped : [closest(name, [...topics, ...listedNames])];
   const meant = near.map((found) => `gateway-cli help ${found}`).join(', or ');
   const hint =
     near[0] === undefined

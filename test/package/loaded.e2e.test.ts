@@ -33,7 +33,11 @@ interface Loaded {
 }
 
 /** Which files of dist a run loads; `program` is what Node runs. */
-async function loadedBy(words: string, server: ScriptedServer, program = '$BIN'): Promise<Loaded> {
+async function loadedBy(
+  words: string,
+  server: ScriptedServer,
+  { program = '$BIN', more = {} }: { program?: string; more?: Record<string, string> } = {},
+): Promise<Loaded> {
   const hook = join(scratchFolder(), 'hook.cjs');
   writeFileSync(
     hook,
@@ -44,6 +48,7 @@ async function loadedBy(words: string, server: ScriptedServer, program = '$BIN')
     GATEWAY_API_KEY: 'k-123456',
     GATEWAY_MODEL: 'm',
     GATEWAY_IMAGE_MODEL: 'm',
+    ...more,
   };
   const ran = await shell(`node -r ${hook} ${program} ${words}`, { env });
   expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
@@ -69,6 +74,7 @@ test.each([
   expect(names.toSorted()).toEqual([...always, ...own].toSorted());
   expect(modules).toContain('net');
   expect(modules).not.toContain('http2');
+  expect(modules).not.toContain('child_process');
   expect(modules.includes('crypto')).toBe(own.includes('library'));
 });
 
@@ -81,6 +87,13 @@ test.each(['help exit-codes', 'help batch', 'image gen --help', '__complete zsh 
     expect({ files, names }).toEqual({ files: 1, names: [] });
   },
 );
+
+test('a topic that is laid out loads what lays it out, and not the command that has its name', async () => {
+  const server = await startScriptedServer();
+  const { names } = await loadedBy('help batch', server, { more: { FORCE_COLOR: '1' } });
+  await server.close();
+  expect(names.toSorted()).toEqual(['client', 'columns', 'help', 'rolldown-runtime', 'text']);
+});
 
 test('a TAB for a model loads the program and what completes, and nothing that sends', async () => {
   const server = await startScriptedServer();
@@ -99,7 +112,7 @@ test.each(['batch --help --verbose', 'sessions list'])('%s loads no gateway', as
 
 test('the library loads nothing of the commands', async () => {
   const server = await startScriptedServer();
-  const library = await loadedBy('', server, `-e 'require("${root}/dist/index.js")'`);
+  const library = await loadedBy('', server, { program: `-e 'require("${root}/dist/index.js")'` });
   await server.close();
   expect(library.names.toSorted()).toEqual(['client', 'library', 'rolldown-runtime']);
 });

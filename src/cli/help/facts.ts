@@ -54,6 +54,9 @@ function fullName(command: Command): string {
   return names.join(' ');
 }
 
+/** The names of commands and groups that help shows. */
+export const listedNames: readonly string[] = Object.keys(tree).filter((name) => !tree[name]?.hidden);
+
 /** The commands of groups that have this name: `batch gallery` for `gallery`. */
 export function commandsNamed(name: string): string[] {
   const groups = Object.entries(tree).filter(([, { commands = {} }]) => Object.hasOwn(commands, name));

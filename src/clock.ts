@@ -5,8 +5,7 @@ export const longestTimerMs = 2 ** 31 - 1;
 
 /** A monotonic clock, in ms. Node loads `performance` at its first use, which costs a millisecond. */
 export function monotonic(): number {
-  const [seconds, nanoseconds] = hrtime();
-  return seconds * 1000 + nanoseconds / 1e6;
+  return Number(hrtime.bigint()) / 1e6;
 }
 
 /** A time (ms since 1970) in ISO 8601, UTC; undefined if it is outside of the calendar. */

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn, type StdioOptions } from 'node:
 import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { run } from '../helpers/run.ts';
 import { removeFolder } from '../helpers/scratch.ts';
@@ -98,10 +98,10 @@ interface StartOptions {
   stdio?: StdioOptions;
 }
 
-/** Waits until something is so, or until the program has ended. */
+/** Waits until something is so, or until the program has ended; it looks a thousand times a second, and leaves it the processor. */
 export async function becomes(isSo: () => boolean, ended: Promise<unknown>): Promise<void> {
   const turn = Symbol('turn');
-  while (!isSo()) if ((await Promise.race([ended, setImmediate(turn)])) !== turn) return;
+  while (!isSo()) if ((await Promise.race([ended, setTimeout(1, turn)])) !== turn) return;
 }
 
 /** Names in a folder, hidden ones too. */

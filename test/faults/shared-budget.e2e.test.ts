@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { isFull } from '../helpers/full.ts';
-import { runIn, runSharing } from './shared-budget.ts';
+import { run } from '../helpers/run.ts';
+import { runSharing } from './shared-budget.ts';
 
 interface Row {
   requests: number;
@@ -26,10 +27,11 @@ test(
     const sent = received.reduce((sum, count) => sum + count, 0);
     expect(sent).toBeLessThanOrEqual(most);
 
-    const shown = JSON.parse((await runIn(cwd, ['costs', '--json'])).stdout) as { budgets: object[] };
+    vi.stubEnv('XDG_STATE_HOME', cwd);
+    const shown = JSON.parse((await run(['costs', '--json'], { cwd })).stdout) as { budgets: object[] };
     expect(shown.budgets).toMatchObject([{ name: 'team', limit, spent: String(most / 100), inFlight: '0', left: '0' }]);
     for (const by of isFull ? ['tag', 'model', 'service', 'day', 'lane'] : ['tag']) {
-      const { stdout } = await runIn(cwd, ['costs', 'report', '--by', by, '--since', '1d', '--json']);
+      const { stdout } = await run(['costs', 'report', '--by', by, '--since', '1d', '--json'], { cwd });
       const { rows, totals } = JSON.parse(stdout) as { rows: Row[]; totals: [Row] };
       expect(totals).toMatchObject([{ requests: most, amount: String(most / 100) }]);
       expect(rows.reduce((sum, { requests }) => sum + requests, 0)).toBe(most);

@@ -1,26 +1,39 @@
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { shell } from '../../helpers/spawn.ts';
+import { run } from '../../helpers/run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
 
-/** A budget whose lock another host took at a time. */
-const lockFrom = (time: string): string =>
-  `echo '{"host":"elsewhere","pid":7,"nonce":"n"}' > team.jsonl.lock && touch -d '${time}' team.jsonl.lock`;
-const text = `$BIN text hi --offline --max-tokens 9 --budget ./team.jsonl:1 --prices '{"*":{"input":"1","output":"10"}}'`;
+/** Asks with a budget whose lock another host took so many seconds from now. */
+function ask(seconds: number, ...more: string[]) {
+  const cwd = scratchFolder();
+  const lock = join(cwd, 'team.jsonl.lock');
+  writeFileSync(lock, '{"host":"elsewhere","pid":7,"nonce":"n"}\n');
+  const time = Date.now() / 1000 + seconds;
+  utimesSync(lock, time, time);
+  const prices = '{"*":{"input":"1","output":"10"}}';
+  const flags = ['--max-tokens', '9', '--budget', './team.jsonl:1', '--prices', prices, ...more];
+  return run(['text', 'hi', '--offline', ...flags], { cwd });
+}
+
+const year = 365 * 24 * 60 * 60;
 
 test.each([
-  ['from the future', '+1 year'],
-  ['renewed just now', 'now'],
-])('a lock of another host, %s, does not keep a command beyond its time limit', async (_, time) => {
-  const { code, stdout } = await shell(`${lockFrom(time)}; timeout 20 ${text} --timeout 1; echo $?`);
-  expect([code, stdout]).toEqual([0, expect.not.stringContaining('124')]);
-});
+  ['from the future', year],
+  ['renewed just now', 0],
+])(
+  'a lock of another host, %s, does not keep a command beyond its time limit',
+  { timeout: 20_000 },
+  async (_, seconds) => {
+    expect((await ask(seconds, '--timeout', '1')).code).toBe(7);
+  },
+);
 
 test.each([
-  ['from the future', '+1 year'],
-  ['whose owner gave no sign of life for almost a minute', '-57 seconds'],
-])('a lock of another host, %s, is taken over', async (_, time) => {
-  const { stdout } = await shell(
-    `${lockFrom(time)}; timeout 40 ${text} > /dev/null; echo $?; ls team.jsonl.lock* 2>&1 | wc -w`,
-  );
-  expect(stdout).toMatch(/^0\n/);
-  expect(stdout).not.toContain('124');
+  ['from the future', year],
+  ['whose owner gave no sign of life for almost a minute', -57],
+])('a lock of another host, %s, is taken over', { timeout: 40_000 }, async (_, seconds) => {
+  const { code, cwd } = await ask(seconds);
+  expect(code).toBe(0);
+  expect(readdirSync(cwd).filter((name) => name.startsWith('team.jsonl.lock'))).toEqual([]);
 });

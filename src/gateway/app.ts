@@ -93,11 +93,8 @@ async function serveRequest(request: IncomingMessage, response: ServerResponse, 
   };
   const incoming = { request, response, path, query, format, left: caller.left };
   const reply = await respond(incoming, settings).catch(toErrorReply);
-  reply.headers = {
-    ...(format.idHeader && { [format.idHeader]: requestId }),
-    ...reply.headers,
-    ...corsHeaders(request, settings.origins ?? []),
-  };
+  if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
+  if (settings.origins) reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins) };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     toErrorReply(error);
     response.destroy();
@@ -156,7 +153,6 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
   // A file goes to the disk, or to the upstream: the receiver limits its size.
   if (!route?.batch) checkBodyLength(length, maxBody);
   return settings.handler({
-    ...caller,
     path,
     query,
     format,
@@ -168,6 +164,7 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
     body: request,
     length,
     readBody: () => readRequestBody({ request, response }, { limit: maxBody, budget, left }),
+    ...caller,
   });
 }
 

@@ -58,7 +58,6 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
     const ignored: Path[] = [];
     const notes: string[] = [];
     const context: RequestContext = {
-      ...own,
       mode: { level, leftOut: (path) => void ignored.push(path) },
       fallback: level === 'lenient' || rules !== undefined,
       rules,
@@ -68,6 +67,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       pace,
       variant: varied ? countAttempt(`picture ${id}`) : 0,
       attempt: (stream) => ({ count: countAttempt(id), format: format.name, stream, delay: faultDelay, left }),
+      ...own,
     };
     const reply = await handle(request, body, context);
     reply.note = [...notes, ...listIgnored(ignored)].join('; ') || undefined;

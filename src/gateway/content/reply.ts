@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../json.ts';
-import { type ModelAnswer, type AnswerPart, type Draft, splitForStream } from '../models/task.ts';
-import { listAt, objectAt, textAt } from '../fields/read.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { type ModelAnswer, type AnswerPart, type Draft, encodePieces, splitForStream } from '../models/task.ts';
+import { listAt, textAt } from '../fields/read.ts';
 import type { StreamEvent, OperationStream, GatewayRequest, ModelRequest, Path } from '../types.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, pathText, describeBadValue } from '../fields/rule.ts';
@@ -158,32 +158,36 @@ function isSse({ query }: GatewayRequest): boolean {
  */
 function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {
   const { candidates, usageMetadata, ...rest } = reply;
-  const list = Array.isArray(candidates) ? candidates : [];
-  const pieces = list.filter(isObject).flatMap((candidate) => candidatePieces(candidate, request));
-  if (pieces.length === 0) return yield { data: reply, step: 'end' };
-  for (const [index, piece] of pieces.entries()) {
-    const last = index === pieces.length - 1;
-    const data = { candidates: [piece], ...(last && usageMetadata !== undefined && { usageMetadata }), ...rest };
-    yield { data, step: last ? 'end' : 'delta', waits: index > 0 };
+  const list = (Array.isArray(candidates) ? candidates : []).filter(isObject);
+  if (list.length === 0) return yield { data: reply, step: 'end' };
+  let waits = false;
+  for (const [index, candidate] of list.entries()) {
+    const { content, finishReason, safetyRatings, ...place } = candidate;
+    const parts = splitParts(listAt(content, 'parts').filter(isObject), request);
+    const last = parts.pop();
+    const toPiece = (part: JsonValue): JsonObject => ({ content: { parts: [part], role: 'model' } });
+    const encode = (part: JsonValue): string =>
+      JSON.stringify({ candidates: [{ ...toPiece(part), ...place }], ...rest });
+    for (const data of encodePieces(parts, encode)) {
+      yield { data, step: 'delta', waits };
+      waits = true;
+    }
+    const piece = {
+      ...(last ? toPiece(last) : content !== undefined && { content }),
+      ...(finishReason !== undefined && { finishReason }),
+      ...(safetyRatings !== undefined && { safetyRatings }),
+      ...place,
+    };
+    const isLast = index === list.length - 1;
+    const data = { candidates: [piece], ...(isLast && usageMetadata !== undefined && { usageMetadata }), ...rest };
+    yield { data, step: isLast ? 'end' : 'delta', waits };
+    waits = true;
   }
 }
 
-function candidatePieces(candidate: JsonObject, request: ModelRequest): JsonObject[] {
-  const parts = listAt(objectAt(candidate, 'content'), 'parts')
-    .filter(isObject)
-    .flatMap((part) => {
-      const text = textAt(part, 'text');
-      return text ? splitForStream(text, request).map((word) => ({ ...part, text: word })) : [part];
-    });
-  const { content, finishReason, safetyRatings, ...rest } = candidate;
-  const end = {
-    ...(finishReason !== undefined && { finishReason }),
-    ...(safetyRatings !== undefined && { safetyRatings }),
-  };
-  if (parts.length === 0) return [{ ...(content !== undefined && { content }), ...end, ...rest }];
-  return parts.map((part, index) => ({
-    content: { parts: [part], role: 'model' },
-    ...(index === parts.length - 1 && end),
-    ...rest,
-  }));
+function splitParts(parts: readonly JsonObject[], request: ModelRequest): JsonObject[] {
+  return parts.flatMap((part) => {
+    const text = textAt(part, 'text');
+    return text ? splitForStream(text, request).map((word) => ({ ...part, text: word })) : [part];
+  });
 }

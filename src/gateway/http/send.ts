@@ -23,7 +23,10 @@ export async function sendReply(
   const { body } = reply;
   const length = typeof body === 'string' ? Buffer.byteLength(body) : undefined;
   const headers: Record<string, string | number> = {
-    ...fixedHeaders,
+    // Nothing that comes from here may be taken for a page, or kept.
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; sandbox",
+    'x-content-type-options': 'nosniff',
     ...(length !== undefined && { 'content-length': length }),
     ...reply.headers,
   };
@@ -44,13 +47,6 @@ export async function sendReply(
   response.end();
   return written;
 }
-
-/** Nothing that comes from here may be taken for a page, or kept. */
-const fixedHeaders = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; sandbox",
-  'x-content-type-options': 'nosniff',
-};
 
 /** Replies whose every byte, by their `content-length`, the system took, though their body has not ended yet. */
 const taken = new WeakSet<ServerResponse>();

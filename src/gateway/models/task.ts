@@ -129,8 +129,11 @@ export function splitForStream(
 
 const mark = randomUUID();
 
-/** The events of the pieces of a text. They differ in the piece alone, a string of their JSON: what they share is encoded once. */
-export function encodePieces(pieces: readonly string[], encode: (piece: string) => string): string[] {
+/** The events of the pieces of an answer. They differ in the piece alone, a value in their JSON: what they share is encoded once. */
+export function encodePieces<T extends JsonValue>(
+  pieces: readonly T[],
+  encode: (piece: T | string) => string,
+): string[] {
   if (pieces.length === 0) return [];
   const [before, after] = encode(mark).split(`"${mark}"`);
   return pieces.map((piece) => `${before}${JSON.stringify(piece)}${after}`);

@@ -13,7 +13,7 @@ export function draftAnswer(task: TextTask, variant = 0): Draft {
   const tool = left > 0 ? chooseTool(task) : undefined;
   const { text, tokens, ...answer } = tool ? callTool(tool, left, seed) : writeText(task, left, seed);
   const parts = text === '' ? [] : [{ text }];
-  return { ...answer, thinking, parts, usage: { thinking: spent, answer: tokens } };
+  return { thinking, parts, usage: { thinking: spent, answer: tokens }, ...answer };
 }
 
 interface Written extends Pick<Draft, 'call' | 'ended' | 'stopSequence'> {
@@ -42,10 +42,10 @@ function writeText(task: TextTask, left: number, seed: string): Written {
   const stop = firstStop(whole, task.stop);
   const stopped = stop === undefined ? whole : whole.slice(0, stop.at);
   const text = cutToTokens(stopped, Math.max(0, left));
-  const written = { text, tokens: estimateTokens(text) };
-  if (text.length < stopped.length) return { ...written, ended: 'max-tokens' };
-  if (stop) return { ...written, ended: 'stop-sequence', stopSequence: stop.sequence };
-  return { ...written, ended: 'end' };
+  const tokens = estimateTokens(text);
+  if (text.length < stopped.length) return { text, tokens, ended: 'max-tokens' };
+  if (stop) return { text, tokens, ended: 'stop-sequence', stopSequence: stop.sequence };
+  return { text, tokens, ended: 'end' };
 }
 
 function writeAnswer(task: TextTask, seed: string): string {

@@ -165,7 +165,6 @@ function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<Strea
     const { content, finishReason, safetyRatings, ...place } = candidate;
     const parts = splitParts(listAt(content, 'parts').filter(isObject), request);
     const last = parts.pop();
-    const toPiece = (part: JsonValue): JsonObject => ({ content: { parts: [part], role: 'model' } });
     const encode = (part: JsonValue): string =>
       JSON.stringify({ candidates: [{ ...toPiece(part), ...place }], ...rest });
     for (const data of encodePieces(parts, encode)) {
@@ -183,6 +182,10 @@ function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<Strea
     yield { data, step: isLast ? 'end' : 'delta', waits };
     waits = true;
   }
+}
+
+function toPiece(part: JsonValue): JsonObject {
+  return { content: { parts: [part], role: 'model' } };
 }
 
 function splitParts(parts: readonly JsonObject[], request: ModelRequest): JsonObject[] {

@@ -14,7 +14,7 @@ import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 
 /** What was typed, and the command in which commander found the mistake. */
-interface TypedLine {
+interface MistypedLine {
   argv: readonly string[];
   command: Command | undefined;
   asked?: AskedService | undefined;
@@ -30,7 +30,7 @@ async function askedBy(command: Command | undefined, io: Io): Promise<AskedServi
  * The error for a mistake that commander found. Its message never repeats the value of an unknown flag, nor the rest of a short
  * one: it may be a key.
  */
-export async function explainMistake(error: CommanderError, typed: TypedLine, io: Io): Promise<GatewayError> {
+export async function explainMistake(error: CommanderError, typed: MistypedLine, io: Io): Promise<GatewayError> {
   const dashed = explainOtherDash(typed);
   if (dashed) return dashed;
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
@@ -63,12 +63,12 @@ export async function explainMistake(error: CommanderError, typed: TypedLine, io
 }
 
 /** Whether the command was not typed: it is the default of its group. */
-function isDefaultCommand({ argv, command }: TypedLine): boolean {
+function isDefaultCommand({ argv, command }: MistypedLine): boolean {
   return command !== undefined && command.name() !== typedNames(findCommandWords(argv)).at(-1);
 }
 
 /** A flag of the command whose `-` became another dash in a text editor: `—stream`. A word after `--` is not a flag. */
-export function explainOtherDash({ argv, command }: TypedLine): GatewayError | undefined {
+export function explainOtherDash({ argv, command }: MistypedLine): GatewayError | undefined {
   const end = argv.indexOf('--');
   const words = argv.slice(0, end < 0 ? undefined : end).filter((word) => command?.args.includes(word));
   for (const word of words) {
@@ -81,7 +81,7 @@ export function explainOtherDash({ argv, command }: TypedLine): GatewayError | u
   return undefined;
 }
 
-function explainFlag(word: string, suggestion: string | undefined, typed: TypedLine): GatewayError {
+function explainFlag(word: string, suggestion: string | undefined, typed: MistypedLine): GatewayError {
   const { argv, command } = typed;
   const flag = word.startsWith('--') ? (word.split(/[= ]/)[0] ?? '') : word.slice(0, 2);
   if (flag === '--api-key') return keyInArgv();
@@ -103,14 +103,14 @@ function explainFlag(word: string, suggestion: string | undefined, typed: TypedL
 }
 
 /** `--json=1` */
-function explainSwitch(word: string, { command }: TypedLine): GatewayError | undefined {
+function explainSwitch(word: string, { command }: MistypedLine): GatewayError | undefined {
   const [, name = ''] = /^(--[a-z_-]+)=/i.exec(word) ?? [];
   const known = command?.options.find(({ long }) => long === name);
   const isSwitch = name === '--help' || (known && !known.required && !known.optional);
   return isSwitch ? settingError(`${name} takes no value`, { reason: 'switch-value', value: name }) : undefined;
 }
 
-function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: TypedLine): GatewayError {
+function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: MistypedLine): GatewayError {
   const message = `unknown flag ${flag}`;
   const missing = missingFlag(flag, typed);
   if (missing !== undefined) return settingError(message, { reason: missing });
@@ -133,7 +133,7 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
 }
 
 /** Why a command lacks a flag that others have. */
-function missingFlag(flag: string, { command }: TypedLine): Reason | undefined {
+function missingFlag(flag: string, { command }: MistypedLine): Reason | undefined {
   const name = command === undefined ? '' : getCommandName(command);
   const isInput = ['-i', '--image', '--attach', '--mask'].includes(flag);
   if (name === 'image gen' && isInput) return 'gen-image';
@@ -155,28 +155,28 @@ function meantFlags(flag: string): string[] {
   return meantBy(flag.replaceAll(/[-_]/g, '')).filter((name) => name.startsWith('--'));
 }
 
-function takesPrompt({ command }: TypedLine): boolean {
+function takesPrompt({ command }: MistypedLine): boolean {
   return command?.options.some(({ long }) => long === '--prompt') === true;
 }
 
 /** Shows only the beginning of the word: the rest may be a key. */
-function dashHint(word: string, typed: TypedLine): string {
+function dashHint(word: string, typed: MistypedLine): string {
   const whole = typed.argv.find((typedWord) => /^-[^-]/.test(typedWord) && typedWord.includes(word.slice(1))) ?? word;
   return hintFor('dash-word', { value: `${typedCommand(typed)} -- '${whole.slice(0, 2)}…'` });
 }
 
-function helpHint(typed: TypedLine): string {
+function helpHint(typed: MistypedLine): string {
   return hintFor('help', { value: typedCommand(typed) });
 }
 
 /** The values of the flag in `option '--print-config <client>' argument missing`, if it has a few. */
-function valueHint(message: string, typed: TypedLine): string {
+function valueHint(message: string, typed: MistypedLine): string {
   const { argChoices = [] } = typed.command?.options.find(({ flags }) => message.includes(`'${flags}'`)) ?? {};
   return argChoices.length > 0 ? `it takes ${argChoices.join(', ')}\n${helpHint(typed)}` : helpHint(typed);
 }
 
 /** `gateway-cli config get`, without the name of a default command. */
-function typedCommand({ argv }: TypedLine): string {
+function typedCommand({ argv }: MistypedLine): string {
   return ['gateway-cli', ...typedNames(findCommandWords(argv))].join(' ');
 }
 
@@ -226,7 +226,7 @@ const promptCommands: Readonly<Record<string, string>> = { '': 'text', image: 'i
 const longestPrompt = 60;
 
 /** Suggests the command that was meant, or the one that takes the words as a prompt. */
-function explainUnknownCommand({ argv }: TypedLine, nearest: string | undefined): GatewayError {
+function explainUnknownCommand({ argv }: MistypedLine, nearest: string | undefined): GatewayError {
   const words = findCommandWords(argv);
   const group = typedNames(words);
   const [word = '', ...rest] = words.slice(group.length);

@@ -27,14 +27,14 @@ export async function manPages(): Promise<Map<string, string>> {
 
 /** What help and completion know of the program and of each command that is not hidden, with all flags. */
 export async function describeProgram(words: readonly string[] = []): Promise<CommandFacts> {
-  const facts = await readCommand(words);
+  const facts = await readCommandFacts(words);
   const shown = facts.commands.filter(({ hidden }) => !hidden);
   const commands = shown.map(({ name }) => describeProgram(name.split(' ').slice(1)));
   return { ...facts, commands: await Promise.all(commands) };
 }
 
 /** A command with its flags. */
-async function readCommand(words: readonly string[]): Promise<CommandFacts> {
+async function readCommandFacts(words: readonly string[]): Promise<CommandFacts> {
   return words.reduce((at, word) => findCommand(at, word) ?? at, toCommandFacts(await openSilent(words)));
 }
 
@@ -50,7 +50,7 @@ function listCommandPaths(commands: Tree): string[][] {
 
 /** What `--help --verbose` prints, as a page. */
 async function commandPage(words: readonly string[]): Promise<[file: string, text: string]> {
-  const command = await readCommand(words);
+  const command = await readCommandFacts(words);
   const shown = orDefault(command);
   const about = command.summary.replace(/\.$/, '');
   const examples = shown.examples.flatMap((line) => exampleText(line, exampleWidth).map((part) => part.slice(2)));

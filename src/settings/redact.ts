@@ -75,7 +75,7 @@ export function createRedaction(secrets: readonly Secret[]): Redaction {
   return {
     redact: createRedactor(secrets),
     // Hardly any has one: most are only looked at.
-    clean: (value) => (spellings.length === 0 || isClean(value, hide) ? value : redactStrings(value, hide)),
+    clean: (value) => (spellings.length === 0 || hasNoSecret(value, hide) ? value : redactStrings(value, hide)),
   };
 }
 
@@ -123,11 +123,11 @@ export function isUnmistakable(value: string): boolean {
 }
 
 /** Whether nothing in a value is redacted; the names of an object are looked at together. */
-function isClean(value: unknown, redact: Redactor): boolean {
+function hasNoSecret(value: unknown, redact: Redactor): boolean {
   if (typeof value === 'string') return redact(value) === value;
   if (typeof value !== 'object' || value === null) return true;
   const names = Array.isArray(value) ? '' : Object.keys(value).join('\n');
-  return redact(names) === names && Object.values(value).every((item) => isClean(item, redact));
+  return redact(names) === names && Object.values(value).every((item) => hasNoSecret(item, redact));
 }
 
 /** The value with every string in it redacted, the names of its members too; names that become equal get a number. */

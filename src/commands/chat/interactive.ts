@@ -14,7 +14,7 @@ import { openClient, createDryClient } from '../../cli/run/client.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { ChatFlags, Resumed } from './session.ts';
-import { completeLine, takeEntry } from './slash.ts';
+import { completeSlash, takeEntry } from './slash.ts';
 import { logFailure, type Talk } from './talk.ts';
 
 /** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
@@ -31,7 +31,7 @@ export async function runInteractive(
   context.atEnd(() => client.close());
   context.report.meter = await openMeter(settings, ui);
   const history = await openHistory(flags.save !== false);
-  const editor = await io.openEditor({ history: history.entries, complete: (line) => completeLine(line, io.cwd) });
+  const editor = await io.openEditor({ history: history.entries, complete: (line) => completeSlash(line, io.cwd) });
   context.atEnd(async () => editor.close());
   const talk: Talk = {
     context,

@@ -218,7 +218,7 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
 const harmless = /^[^\p{Cc}\p{Bidi_Control}]+$/u;
 
 /** Completes a line of the interactive mode: commands, and the file names after `/image`, `/attach` and `/save`. */
-export async function completeLine(line: string, cwd: string): ReturnType<EditorOptions['complete']> {
+export async function completeSlash(line: string, cwd: string): ReturnType<EditorOptions['complete']> {
   const file = /^\/(?:image|attach|save)\s+(.*)$/.exec(line);
   if (file) return completePath(file[1] ?? '', cwd);
   if (!/^\/\S*$/.test(line)) return { hits: [], part: line };

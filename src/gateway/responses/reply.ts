@@ -221,10 +221,10 @@ function emptyItem(item: JsonObject): JsonObject {
 }
 
 /** The item that an event belongs to. */
-type Place = Readonly<Record<'item_id' | 'output_index', JsonValue>>;
+type ItemPlace = Readonly<Record<'item_id' | 'output_index', JsonValue>>;
 
 /** What comes between the beginning and the end of an item. */
-function itemEvents(item: JsonObject, place: Place, request: Pick<ModelRequest, 'pieces'>): StreamEvent[] {
+function itemEvents(item: JsonObject, place: ItemPlace, request: Pick<ModelRequest, 'pieces'>): StreamEvent[] {
   switch (item['type']) {
     case 'message':
       return listAt(item, 'content')
@@ -252,7 +252,7 @@ function itemEvents(item: JsonObject, place: Place, request: Pick<ModelRequest, 
 function contentPartEvents(
   part: JsonObject,
   content_index: number,
-  place: Place,
+  place: ItemPlace,
   request: Pick<ModelRequest, 'pieces'>,
 ): StreamEvent[] {
   const field = part['type'] === 'refusal' ? 'refusal' : 'text';
@@ -267,7 +267,7 @@ function contentPartEvents(
   ];
 }
 
-function summaryEvents(part: JsonObject, summary_index: number, place: Place): StreamEvent[] {
+function summaryEvents(part: JsonObject, summary_index: number, place: ItemPlace): StreamEvent[] {
   const text = textAt(part, 'text') ?? '';
   const type = 'response.reasoning_summary';
   return [

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { completeLine } from '../../../src/commands/chat/slash.ts';
+import { completeSlash } from '../../../src/commands/chat/slash.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
 import { person } from './person.ts';
@@ -38,13 +38,13 @@ test.for<[line: string, hits: string[], part: string]>([
   ['/image none/', [], 'none/'],
   ['hello /im', [], 'hello /im'],
 ])('Tab completes %j', async ([line, hits, part]) => {
-  expect(await completeLine(line, cwd)).toEqual({ hits, part });
+  expect(await completeSlash(line, cwd)).toEqual({ hits, part });
 });
 
 test('a path below ~ is a path in the home folder', async () => {
   vi.stubEnv('HOME', cwd);
   const hits = ['~/photos/a b.png'];
-  expect(await completeLine('/image ~/photos/', '/elsewhere')).toEqual({ hits, part: '~/photos/' });
+  expect(await completeSlash('/image ~/photos/', '/elsewhere')).toEqual({ hits, part: '~/photos/' });
 });
 
 test.for([20, 24, 40, 80])('/help names every command, whole words in %i columns', async (columns, { cli }) => {

@@ -173,7 +173,7 @@ export const responsesStream: OperationStream = {
 
 /** A whole response as the events of its stream, in the order of the format: clients need each of them. */
 export function* responseEvents(response: JsonObject, request: Pick<ModelRequest, 'pieces'>): Generator<StreamEvent> {
-  const begun = { ...response, status: 'in_progress', output: [], error: null, incomplete_details: null, usage: null };
+  const begun = toUnfinished(response, 'in_progress');
   yield event('response.created', { response: begun });
   yield event('response.in_progress', { response: begun });
   for (const [output_index, item] of listAt(response, 'output').filter(isObject).entries()) {
@@ -182,6 +182,11 @@ export function* responseEvents(response: JsonObject, request: Pick<ModelRequest
     yield event('response.output_item.done', { output_index, item });
   }
   yield event(`response.${textAt(response, 'status')}`, { response });
+}
+
+/** The response before it has an answer. */
+export function toUnfinished(response: JsonObject, status: string): JsonObject {
+  return { ...response, status, output: [], completed_at: null, error: null, incomplete_details: null, usage: null };
 }
 
 /** Its number is not known before it is sent. */

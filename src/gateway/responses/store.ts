@@ -4,7 +4,7 @@ import { valueAt, textAt } from '../fields/read.ts';
 import { jsonReply, selectPage } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayReply, GatewayRequest, ModelRequest } from '../types.ts';
-import { responseEvents, responsesStream } from './reply.ts';
+import { responseEvents, responsesStream, toUnfinished } from './reply.ts';
 
 /** The number of responses that are kept, and their size in characters; the oldest are dropped. */
 const most = { responses: 1000, characters: 64 * 2 ** 20 };
@@ -61,11 +61,7 @@ export function keepResponse(
   if (response['store'] !== true || response['id'] === undefined) return response;
   const isPending = response['background'] === true && !stream;
   store.add(response, items, isPending);
-  return isPending ? unfinished(response, 'queued') : response;
-}
-
-function unfinished(response: JsonObject, status: string): JsonObject {
-  return { ...response, status, output: [], completed_at: null, error: null, incomplete_details: null, usage: null };
+  return isPending ? toUnfinished(response, 'queued') : response;
 }
 
 /** An action on a response that is kept. Its request's `model` is the id in the path. Throws Problem. */
@@ -92,7 +88,7 @@ export const keptResponsePaths: Readonly<Record<string, ResponseActions>> = {
     POST(request, store) {
       const kept = findKept(request, store);
       if (kept.response['background'] !== true) throw new Problem(400, 'Cannot cancel a synchronous response.');
-      if (kept.isPending) kept.response = unfinished(kept.response, 'cancelled');
+      if (kept.isPending) kept.response = toUnfinished(kept.response, 'cancelled');
       kept.isPending = false;
       return jsonReply(kept.response);
     },

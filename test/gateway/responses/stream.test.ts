@@ -58,6 +58,8 @@ describe('a streamed response', () => {
     const { json } = await gateway.post(path, responseTo('one\n\ndata: [DONE]\n\ntwo'));
     const last = events.at(-1);
     expect(last?.['type']).toBe('response.completed');
+    expect(dig(events[0], 'response', 'completed_at')).toBeNull();
+    expect(dig(last, 'response', 'completed_at')).toEqual(expect.any(Number));
     const deltas = events.map(({ delta }) => delta ?? '').join('');
     expect(deltas).toBe(dig(json, 'output', 0, 'content', 0, 'text'));
     expect(dig(last, 'response', 'output', 0, 'content')).toEqual(dig(json, 'output', 0, 'content'));

@@ -181,10 +181,11 @@ export interface RequestLimits {
   images?: number | undefined;
 }
 
-const loaded: Partial<Record<FormatName, Promise<Format>>> = {};
+const loaded: Partial<Record<FormatName, Format>> = {};
 
-export function loadFormat(name: FormatName): Promise<Format> {
-  return (loaded[name] ??= formatFacts[name].load());
+/** The next call loads again what could not be loaded. */
+export async function loadFormat(name: FormatName): Promise<Format> {
+  return (loaded[name] ??= await formatFacts[name].load());
 }
 
 /** The size of an image in a format that takes only its longer side. Throws GatewayError usage for `WxH`. */

@@ -154,6 +154,24 @@ test.each(['--help', '--version'])('%s prints the same where its file is not the
   expect(bare).toMatchObject({ code: 0, stdout: whole.stdout, stderr: '' });
 });
 
+test('the library loads a format again that it could not load before: a limit of open files is reached for a moment', async () => {
+  const script = `
+    const { Module } = require('node:module');
+    const load = Module._load;
+    const failures = [new Error('EMFILE')];
+    Module._load = (name, ...more) => {
+      if (name.includes('/format-') && failures.length > 0) throw failures.pop();
+      return load(name, ...more);
+    };
+    const { createClient } = require('${root}/dist/index.js');
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', format: 'messages' });
+    const path = () => client.prepare({ model: 'm', prompt: 'hi' }).then(({ post }) => post.path, ({ message }) => message);
+    path().then(async (first) => console.log(first, await path()));`;
+  expect(await shell(`node -e "$SCRIPT"`, { env: { SCRIPT: script } })).toMatchObject({
+    stdout: 'EMFILE /v1/messages\n',
+  });
+});
+
 test('a topic is Markdown in a pipe, and laid out where colours are asked for or a terminal shows it', async () => {
   const page = readFileSync(join(root, 'src/help/exit-codes.md'), 'utf8');
   const [pipe, slow, coloured] = await Promise.all([

@@ -4,7 +4,7 @@ const negative = /^-\d+(\.\d+)?$/;
 const formula = /^[\t\r]|^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
 
 /** Where semicolons part cells, what follows one begins a cell of its own, in the middle of a text. */
-const inner = /(?<=;[\t\r]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
+const inner = /;[\t\r]*(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 
 /**
  * Writes lines of CSV as RFC 4180 has it, or the same with tabs. What a spreadsheet would run as a formula begins with `'`. By hand: a
@@ -24,5 +24,5 @@ export function createLineWriter(
 }
 
 function harmless(text: string): string {
-  return text.includes(';') ? text.replaceAll(inner, "'") : text;
+  return text.includes(';') ? text.replaceAll(inner, "$&'") : text;
 }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createLineWriter } from '../../src/csv.ts';
 import { readFailedReply } from '../../src/formats/failure.ts';
 import { DataUrlSplitter } from '../../src/client/text-files.ts';
 import { Secret, createRedactor } from '../../src/settings/redact.ts';
@@ -94,6 +95,7 @@ describe('ReDoS: hostile text costs no more than its length', () => {
     ['data URLs in text', (text) => splitterOf(text).finish()],
     ['an error body', bodyOf],
     ['an error body in JSON', (text) => bodyOf(JSON.stringify({ error: { message: text } }))],
+    ['a cell of a table', (text) => createLineWriter(',', '\n')([text])],
   ];
   const hostile: [string, (length: number) => string][] = [
     ['blanks', (length) => ' '.repeat(length)],
@@ -103,6 +105,7 @@ describe('ReDoS: hostile text costs no more than its length', () => {
     ['open pictures', (length) => '![a](data:image/png;base64,'.repeat(length / 27)],
     ['brackets', (length) => '!['.repeat(length / 2)],
     ['controls', (length) => '\u001b\r'.repeat(length / 2)],
+    ['tabs behind a semicolon', (length) => `;${'\t'.repeat(length)}`],
   ];
   const cases = targets.flatMap(([name, act]) => hostile.map(([what, make]) => [name, what, act, make] as const));
 

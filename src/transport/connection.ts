@@ -139,7 +139,7 @@ export interface ConnectionPool {
   destroy(): Promise<void>;
 }
 
-/** A connection between two exchanges. */
+/** A connection between two exchanges: each time another one, so that the timer of a rest that was cut short ends no later one. */
 interface Rest {
   connection: PooledConnection;
 }

@@ -196,7 +196,7 @@ async function encodePost(
   const { reserved } = formatFacts[format.name];
   const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
   requirePictures(post, request.use);
-  const { candidates } = request.stream ? format.limits(post.body) : { candidates: 1 };
+  const candidates = request.stream ? format.limits(post.body).candidates : 1;
   // The text of several would be mixed.
   if (candidates > 1)
     throw usageError(

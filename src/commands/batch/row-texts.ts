@@ -1,4 +1,5 @@
-import { writeSync } from 'node:fs';
+import { ftruncateSync, writeSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { createRangeReader, createTempFile, type Range, removeFile } from '../../files/temp-file.ts';
 
 /** Texts of rows, kept while results are looked through: each result is parsed once then, and not again to be written. */
@@ -19,26 +20,32 @@ const gatheredLength = 64 * 1024;
 
 /** Keeps texts in a file in a folder, by the sizes of the batches. It has no name: nothing is left of it, whatever ends the program. */
 export async function openRowTexts(folder: string, sizes: readonly number[]): Promise<RowTexts | undefined> {
-  const temp = await createTempFile(folder).catch(() => undefined);
-  if (temp === undefined) return undefined;
+  const disk = await statfs(folder).catch(() => undefined);
+  const temp = disk && (await createTempFile(folder).catch(() => undefined));
+  if (disk === undefined || temp === undefined) return undefined;
   const { path, handle } = temp;
   await removeFile(path);
   const readRange = createRangeReader(handle);
   const places = sizes.map((size) => ({ offsets: new Float64Array(size), bytes: new Uint32Array(size) }));
   let gathered = '';
   let [written, end, first] = [0, 0, 0];
+  // The report needs as much again.
+  let most = (disk.bavail * disk.bsize) / 4;
 
   function write(): void {
-    const block = Buffer.from(gathered);
+    const block = Buffer.from(end > most ? '' : gathered);
     gathered = '';
     try {
       for (let done = 0; done < block.length;)
         done += writeSync(handle.fd, block, done, block.length - done, written + done);
       written += block.length;
     } catch {
-      // What cannot be kept is read again.
-      first = Number.POSITIVE_INFINITY;
+      most = 0;
     }
+    if (end <= most) return;
+    // What cannot be kept is read again.
+    first = Number.POSITIVE_INFINITY;
+    ftruncateSync(handle.fd);
   }
 
   return {

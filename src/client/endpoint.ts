@@ -91,9 +91,7 @@ export function addressRequest(
   if (typeof apiKey === 'string') checkHeaderKey(apiKey);
   const body = createRequestBody(apiRequest);
   const { prefix, path } = placeRequest(endpoint, apiRequest);
-  const isBase = baseUrl.search === '' && baseUrl.pathname === (prefix || '/');
-  const base = isBase ? baseUrl : new URL(prefix, baseUrl.origin);
-  const url = joinUrl(base, path);
+  const url = joinUrl({ origin: baseUrl.origin, pathname: prefix }, path);
   const query = [baseUrl.search.slice(1), apiRequest.query ?? ''].filter((part) => part !== '').join('&');
   if (query !== '') url.search = query;
   const headers: Record<string, string> = {};
@@ -103,7 +101,7 @@ export function addressRequest(
   return {
     method: body ? 'POST' : 'GET',
     url,
-    base: recordedAs ?? base,
+    base: recordedAs ?? (prefix === '' ? undefined : new URL(prefix, baseUrl.origin)),
     ownHeaders,
     headers: Object.assign(headers, apiRequest.headers, ownHeaders, endpointHeaders(endpoint, apiRequest.use)),
     keyHeader: apiKey === undefined ? undefined : getKeyHeader(endpoint, apiRequest.use),

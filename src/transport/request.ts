@@ -27,7 +27,7 @@ function withoutSlashes(path: string): string {
 }
 
 /** The URL of a path below a base URL. Throws GatewayError usage if the URL would be another one (`..`, `?`, `#`). */
-export function joinUrl(base: URL, path: string): URL {
+export function joinUrl(base: Pick<URL, 'origin' | 'pathname'>, path: string): URL {
   const pathname = withoutSlashes(base.pathname) + path;
   const url = new URL(base.origin + pathname);
   // The URL class resolves dots silently, even percent-encoded ones, and takes ? and # for the end of the path.

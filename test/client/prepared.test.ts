@@ -30,6 +30,19 @@ test('a prepared request shows what is sent, but for the key, and is sent as it 
   await prepared.close();
 });
 
+test.each(['https://host.example', 'https://host.example/prefix'])(
+  'who changes the addresses of a request that was shown changes no later one of a client of %s',
+  async (baseUrl) => {
+    const client = createClient({ baseUrl, apiKey: 'secret' });
+    const { post } = await client.prepare({ model: 'm', prompt: 'hi' });
+    const shown = client.address(post);
+    const before = shown.url.href;
+    for (const url of [shown.url, shown.base]) if (url) url.host = 'other.example';
+    expect(client.address(post).url.href).toBe(before);
+    await client.close();
+  },
+);
+
 test('a reply that was kept is read as the client reads its own', async () => {
   const { server, client } = await clientOfServer();
   server.always({ body: textReply('hello') });

@@ -137,6 +137,19 @@ describe('--vary', () => {
     expect(server.bodies).toHaveLength(12);
   });
 
+  test('another value in the place of one leaves its answers, also where rows have ids of their own', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['x', 'y']);
+    const words = [...argv, '--id-column', 'name', '--vary'];
+    await batch([...words, 'model=a,b']);
+    expect(await batch([...words, 'model=c,b'])).toMatchObject({ code: 0 });
+    expect(await batch([...words, 'model=a,b,c'])).toMatchObject({ code: 0 });
+    expect(sent(server)).toEqual(['a', 'b', 'c'].flatMap((model) => [`${model} Greet x`, `${model} Greet y`]));
+  });
+
   test('what a run without it sent is not paid again where its row has moved too', async ({
     server,
     folder,

@@ -41,7 +41,7 @@ type Before = ReturnType<JobIndex['remember']>;
  * Finds out which jobs of the folder the strays are. A number says nothing once jobs before it come or go: such a job is the one
  * with the same request, wherever that was; else, if no other job is that, the one with its number, or with the number after the
  * job before it, and edited; else a new one. A job with an id of its own can be one that the folder knows by its number: the one
- * with the same request, else the one of its line. With the same request it is also the job of its row before that varied.
+ * with the same request, else that number of its line, if it varies by the same. With the same request it is also the job of its row before that varied.
  * `before`: the folder before the file was read; `isInFile` says of each of its jobs whether the file has its id.
  */
 export function findKnown(
@@ -70,6 +70,9 @@ export function findKnown(
   // What had left the file before is not edited now.
   for (const id of run?.removed ?? []) isFree[index.find(id)] = 0;
   const sameLine = groupRows(before.size, before.placeOf);
+  // A row with an id of its own that varies by another value is not edited: what its other values got stays.
+  const isNumberOf = (id: string) => (row: number) =>
+    numberedId.test(ids[row] as string) && variedBy(ids[row] as string) === variedBy(id);
   const strayById = new Map(unknown.map((stray) => [stray.id, stray]));
   const toKnownId = (id: string): string | undefined => {
     const stray = strayById.get(id);
@@ -78,7 +81,7 @@ export function findKnown(
   for (const stray of unknown) {
     if (rowOf.has(stray)) continue;
     const { id, line, isNumbered, previous } = stray;
-    if (!isNumbered) take(stray, sameLine.get(line));
+    if (!isNumbered) take(stray, sameLine.get(line)?.filter(isNumberOf(id)));
     else if (find(id) >= 0) take(stray, [find(id)]);
     if (!isNumbered || rowOf.has(stray) || previous === undefined) continue;
     const number = numberedId.exec(toKnownId(previous.id) ?? '')?.[2];

@@ -87,6 +87,19 @@ describe('--vary', () => {
     );
   });
 
+  test('--by has sums and no answers: it is refused for formats of answers and of single jobs', async ({
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['x']);
+    await batch([...argv, '--vary', 'model=a,b']);
+    for (const format of ['promptfoo', 'junit'])
+      expect(await batch(['export', 'out', '--by', 'model', '--format', format])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`--by model: ${format} has no place for sums`) as string,
+      });
+  });
+
   test('counts the answers that fit a schema', async ({ server, folder, batch }) => {
     writeRows(folder, ['x', 'y']);
     const text = (value: string) => ({ candidates: [{ content: { parts: [{ text: value }] }, finishReason: 'STOP' }] });

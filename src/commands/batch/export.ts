@@ -102,7 +102,11 @@ async function runExport(
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
   const vary = folders[0]?.state.run?.vary;
-  if (flags.by !== undefined && flags.by !== 'job') requireVaried(flags.by, vary);
+  if (flags.by !== undefined && flags.by !== 'job') {
+    requireVaried(flags.by, vary);
+    if (format === 'promptfoo' || format === 'junit')
+      throw usageError(`--by ${flags.by}: ${format} has no place for sums`, 'leave out --by, or name another format');
+  }
   const variations = listVariations(vary);
   const isJoined = vary !== undefined && flags.by === undefined && format !== 'junit' && format !== 'promptfoo';
   const jobs = await openNamedJobs(folders, flags, { context, variations, isJoined });

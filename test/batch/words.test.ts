@@ -29,7 +29,7 @@ describe('what a batch says', () => {
     await batch();
     const journal = [...folder.lines('journal.jsonl'), ...Array.from({ length: 1200 }, (_, n) => failed(n))];
     folder.writeLines('out/journal.jsonl', journal);
-    expect((await batch(['status', 'out'])).stdout).toContain('\nand 1180 more; see results.jsonl\n');
+    expect((await batch(['status', 'out'])).stdout).toContain('\nand 1180 more; see out/results.jsonl\n');
   });
 
   test.each([

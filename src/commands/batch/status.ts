@@ -35,6 +35,7 @@ import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
+import { shellWord } from '../../shell-word.ts';
 import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from './folders.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
@@ -95,7 +96,8 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   if (missing) lines.push(missing);
   const lost = missingResultStep(folders.flatMap((one) => one.missingResults));
   if (lost) lines.push(lost);
-  lines.push(...describeFailures(failures, { counts, most: maxShown, results: batchFiles.results }));
+  const results = folders.map(({ name }) => shellWord(join(name, batchFiles.results))).join(', ');
+  lines.push(...describeFailures(failures, { counts, most: maxShown, results }));
   if (!running && getExitCode(counts) !== outcomes.ok.code) {
     const kept = await keptHint(counts, joined.beganAt);
     const spent = states.map(spentLimit).find((limit) => limit !== undefined);
@@ -103,8 +105,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     const waiting = states.some(({ run }) => run?.linked) ? counts.pending : 0;
     const next = [...(kept ? [kept] : []), nextStep({ ...counts, waiting }, spent)];
     const { message, hint } = (counts.pending > 0 && ended) || {};
-    if (typeof message === 'string' && ended?.['class'] !== 'batch-failed')
-      lines.push(`the last run ended: ${message}`);
+    if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
     lines.push(...(typeof hint === 'string' ? hint.split('\n') : next));
   }
   const { stdout } = context.io;

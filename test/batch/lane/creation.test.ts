@@ -257,7 +257,7 @@ test('status says why a batch was not created, above what to do', async ({ open 
   folder.jobs(...manyJobs(1));
   expect((await batch()).code).toBe(4);
   const { stdout } = await run(['batch', 'status', 'out'], { cwd: folder.cwd, env });
-  expect(stdout).toMatch(/^1 job: 0 done, 1 not sent yet\nthe last run ended: the gateway answered 400 [^\n]*\n./);
+  expect(stdout).toMatch(/^1 job: 0 done, 1 not sent yet\nlast run: the gateway answered 400 [^\n]*\n./);
 });
 
 test.for(apiNames)(

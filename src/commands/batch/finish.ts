@@ -59,7 +59,11 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
   if (cost !== '') await context.ui.note(cost);
   if (state.earlier.size > 0) await noteEarlier(batch);
-  if (stop === 'signal') return { document, error };
+  if (stop === 'signal') {
+    // Of jobs at the service, what waits for them has told.
+    if (!isWhole && !flags.stream && !counts.submitted) await context.ui.note(nextStep(counts, undefined));
+    return { document, error };
+  }
   if (!context.root.json && !flags.stream)
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   const cut = incompleteStep(counts);

@@ -197,7 +197,7 @@ export interface Range {
 
 const blockBytes = 512 * 1024;
 
-/** Bytes before the requested part that are read with it: jobs do not end in the order in which they began. */
+/** Bytes before the requested part that are read with it: parts are not read quite in the order in which they were written. */
 const backBytes = 64 * 1024;
 
 /** Reads parts of a file in any order; those that are near each other are read together. No promise where it was read with another one. */

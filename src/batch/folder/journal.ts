@@ -121,9 +121,9 @@ interface SentJob {
   row: number;
   state: JobState;
   digest: string;
+  error: JobError | undefined;
   /** The digest of what was sent. */
   sent: string;
-  error: JobError | undefined;
   bound: Bound | undefined;
   at: number;
 }

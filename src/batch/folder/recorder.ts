@@ -203,8 +203,8 @@ function toEndRecord(
 const maxResultLineBytes = 64 * 1024 * 1024;
 
 /**
- * The text of a result's line: which job's it is, and the document. Where it is too long to be read again, the whole reply goes to a recovery file, and the line
- * says so and leaves the long values out. Throws GatewayError not-written.
+ * The line of a result: which job's it is, and its document. Where it is too long to be read again, the whole reply goes to a recovery
+ * file, and the line says so and leaves the long values out. Throws GatewayError not-written.
  */
 export function resultLine(
   of: { id: string; request: string },

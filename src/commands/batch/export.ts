@@ -278,7 +278,7 @@ const longestCell = 32_767;
 /** Pieces that are worth a write, in characters. */
 const pieceLength = 64 * 1024;
 
-/** What the row of a job is in a report, by its columns; of the formats where it is the same wherever it stands. */
+/** The formats in which the text of a row depends on its columns alone, and not on the rows before it. */
 const rowWriters: Partial<Record<ExportFormat, (columns: readonly Column[]) => ReportWriter['row']>> = {
   csv: (columns) => tableReport({ columns }, ',').row,
   tsv: (columns) => tableReport({ columns }, '\t').row,
@@ -294,12 +294,13 @@ async function* reportText(
   let gathered = head;
   for await (const row of rows) {
     signal.throwIfAborted();
-    if (typeof row !== 'string') {
+    if (typeof row === 'string') gathered += row;
+    else {
       const { length } = row.text ?? '';
       if (isTable && length > longestCell)
         await ui.detail(`${row.id}: its text has ${length} characters; Excel takes ${longestCell} of a cell`);
+      gathered += textOf(row);
     }
-    gathered += typeof row === 'string' ? row : textOf(row);
     if (gathered.length < pieceLength) continue;
     yield gathered;
     gathered = '';

@@ -99,7 +99,7 @@ function describeEvent(event: Told): HostLine[] {
     case 'given-up':
       return [['warn', `${event.what} not found at the service; its jobs may have been billed`]];
     case 'unmatched-results':
-      return describeStrange(event.unknown, event.doubled);
+      return describeUnmatched(event.unknown, event.doubled);
   }
 }
 
@@ -108,7 +108,7 @@ function inOneLine(message: string, error: GatewayError): string {
   return [message, ...(chooseHint(error)?.split('\n') ?? [])].join('; ');
 }
 
-function describeStrange(unknown: number, doubled: number): HostLine[] {
+function describeUnmatched(unknown: number, doubled: number): HostLine[] {
   const kept = `${asideFile(batchFiles.results)} keeps ${unknown + doubled === 1 ? 'it' : 'them'}`;
   const lines: HostLine[] = [];
   if (unknown > 0)

@@ -59,14 +59,9 @@ function callIds(message: Pick<SessionMessage, 'content'> | undefined): string[]
   );
 }
 
-/** The number of messages in complete turns: the last of them is an answer without tool calls. */
-export function wholeTurns(messages: readonly SessionMessage[]): number {
-  return messages.findLastIndex((message) => message.role === 'assistant' && callIds(message).length === 0) + 1;
-}
-
-/** The number of messages up to the last answer: later ones are an incomplete turn. */
-export function answeredMessages(messages: readonly SessionMessage[]): number {
-  return messages.findLastIndex((message) => message.role === 'assistant') + 1;
+/** Whether a turn is complete with a message: an answer without tool calls. */
+export function endsTurn(message: SessionMessage): boolean {
+  return message.role === 'assistant' && callIds(message).length === 0;
 }
 
 /** The index of the last turn: the last user message that has more than tool results. */

@@ -6,7 +6,7 @@ import { describeReadError, describeWriteError } from '../files/file-reason.ts';
 import { readFileLines } from '../files/lines.ts';
 import { openToAppend } from '../files/synced-file.ts';
 import { copyRange, notWritten, syncFolder, writeAtomically, writeFully } from '../files/temp-file.ts';
-import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
+import { endsTurn, lastTurnStart, parseMessage, type SessionMessage } from './message.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
 import { type BodyValue, isUpload } from '../body.ts';
@@ -19,8 +19,8 @@ interface StoredSession {
   end: number;
   /** Size of the file. */
   size: number;
-  /** Whether the last message has no line break. */
-  open: boolean;
+  /** The last message has no line break. */
+  lacksBreak: boolean;
 }
 
 /** A session that only this process writes. */
@@ -43,7 +43,7 @@ export function sessionAsideFile(path: string): string {
 }
 
 /** The warning about an incomplete turn. */
-export function cutTurn(path: string): string {
+export function describeCutTurn(path: string): string {
   return `the last turn in ${path} was cut by a crash; it is left out`;
 }
 
@@ -54,18 +54,13 @@ export function cutTurn(path: string): string {
 export async function readSession(path: string): Promise<StoredSession> {
   const messages: SessionMessage[] = [];
   const ends: number[] = [];
-  const {
-    size,
-    torn,
-    open: isOpen,
-    kept,
-  } = await scanSession(path, (message, end) => {
+  const { size, torn, lacksBreak, kept } = await scanSession(path, (message, end) => {
     messages.push(message);
     ends.push(end);
   });
   const isWhole = !torn && kept === messages.length;
   const end = isWhole ? size : (ends[kept - 1] ?? 0);
-  return { messages: messages.slice(0, kept), end, size, open: isOpen && end === size };
+  return { messages: messages.slice(0, kept), end, size, lacksBreak: lacksBreak && end === size };
 }
 
 /**
@@ -92,30 +87,30 @@ function isInsideData(block: Buffer, before: Buffer): boolean {
   return !['"', '\\', ',', ' '].some((character) => block.includes(character));
 }
 
-/** Reads a session line by line. `kept`: the number of messages in its complete turns. `open`: its last line has no line break. */
+/** Reads a session line by line. `kept`: the number of messages in its complete turns. `lacksBreak`: its last line has none. */
 async function scanSession(
   path: string,
   onMessage: (message: SessionMessage, end: number) => void,
   leavesOut?: (block: Buffer, before: Buffer) => boolean,
-): Promise<Pick<StoredSession, 'size' | 'open'> & { torn: boolean; kept: number }> {
+): Promise<Pick<StoredSession, 'size' | 'lacksBreak'> & { torn: boolean; kept: number }> {
   let [size, count, whole, answered] = [0, 0, 0, 0];
   let last: { number: number; isMessage: boolean } | undefined;
-  let isOpen = false;
+  let lacksBreak = false;
   try {
     for await (const lines of readFileLines(path, { maxBytes: Number.POSITIVE_INFINITY, leavesOut }))
       for (const { text, number, bytes, whole: hasBreak } of lines) {
         // Only the last line can be one that a crash cut.
         if (last?.isMessage === false) throw noSession(path, last.number);
         size += bytes;
-        isOpen = !hasBreak;
+        lacksBreak = !hasBreak;
         const json = text.replace(/^\uFEFF/, '').trim();
         if (json === '') continue;
         const message = parseMessage(json);
         last = { number, isMessage: message !== undefined };
         if (message === undefined) continue;
         count++;
-        if (answeredMessages([message]) > 0) answered = count;
-        if (wholeTurns([message]) > 0) whole = count;
+        if (message.role === 'assistant') answered = count;
+        if (endsTurn(message)) whole = count;
         onMessage(message, size);
       }
   } catch (error) {
@@ -129,7 +124,7 @@ async function scanSession(
   const torn = last?.isMessage === false;
   const kept = torn ? whole : answered;
   if (kept === 0 && last !== undefined) throw noSession(path, torn ? last.number : undefined);
-  return { size, open: isOpen, torn, kept };
+  return { size, lacksBreak, torn, kept };
 }
 
 /** A file without a complete turn is not a session, so it is never written. */
@@ -191,11 +186,11 @@ async function appendTurn(
     const { size } = await handle.stat();
     if (size !== stored.size) throw new Error('it was changed by another program meanwhile');
     await copySessionTail(path, stored, handle);
-    const bytes = Buffer.from((stored.open ? '\n' : '') + toSessionLines(turn));
+    const bytes = Buffer.from((stored.lacksBreak ? '\n' : '') + toSessionLines(turn));
     await writeTail(handle, { bytes, at: stored.end });
     if (stored.size === 0) await syncFolder(dirname(path));
     const end = stored.end + bytes.length;
-    return { messages: [...stored.messages, ...turn], end, size: end, open: false };
+    return { messages: [...stored.messages, ...turn], end, size: end, lacksBreak: false };
   } finally {
     await handle.close();
   }
@@ -242,7 +237,7 @@ async function rewrite(path: string, stored: StoredSession, messages: SessionMes
   }
   const bytes = Buffer.from(toSessionLines(messages));
   await writeAtomically(path, (handle) => writeFully(handle, bytes, 0));
-  return { messages, end: bytes.length, size: bytes.length, open: false };
+  return { messages, end: bytes.length, size: bytes.length, lacksBreak: false };
 }
 
 function toSessionLines(messages: readonly SessionMessage[]): string {
@@ -253,15 +248,15 @@ function toSessionLines(messages: readonly SessionMessage[]): string {
  * A part of a request for a session: images and files as the Base64 that was sent, so that a session is one file that can be
  * moved, and a later turn sends the same bytes. A request has at most 32 MB, so it fits into memory.
  */
-export async function storable(value: BodyValue): Promise<JsonValue> {
+export async function toStorable(value: BodyValue): Promise<JsonValue> {
   if (isUpload(value)) {
     const bytes = typeof value.source === 'string' ? await readFile(value.source) : Buffer.from(value.source);
     return bytes.toString('base64');
   }
-  if (Array.isArray(value)) return Promise.all(value.map(storable));
+  if (Array.isArray(value)) return Promise.all(value.map(toStorable));
   if (typeof value !== 'object' || value === null) return value;
   const fields = await Promise.all(
-    Object.entries(value).map(async ([key, item]) => [key, await storable(item)] as const),
+    Object.entries(value).map(async ([key, item]) => [key, await toStorable(item)] as const),
   );
   return Object.fromEntries(fields);
 }

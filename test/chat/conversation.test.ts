@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import {
+  endsTurn,
   exportMarkdown,
   lastTurnStart,
   openCallResults,
   type SessionMessage,
-  wholeTurns,
 } from '../../src/chat/message.ts';
-import { storable } from '../../src/chat/session-file.ts';
+import { toStorable } from '../../src/chat/session-file.ts';
 import { lastTurn } from '../../src/formats/plain-request.ts';
 import { createUpload } from '../../src/body.ts';
 
@@ -41,7 +41,7 @@ const talk: SessionMessage[] = [
 
 test('a turn starts with a prompt and is complete without open calls', () => {
   expect(lastTurnStart(talk)).toBe(2);
-  expect([6, 5, 4, 3, 2, 1, 0].map((count) => wholeTurns(talk.slice(0, count)))).toEqual([6, 2, 2, 2, 2, 0, 0]);
+  expect(talk.map(endsTurn)).toEqual([false, true, false, false, false, true]);
 });
 
 test('Markdown keeps texts unchanged and puts the rest between them', () => {
@@ -107,7 +107,7 @@ test('open calls get a result before the next prompt', () => {
 
 test('uploads are saved as the Base64 that was sent', async () => {
   const data = createUpload(Buffer.from('abc'));
-  expect(await storable([{ source: { data, n: 1 }, flags: [true, null] }])).toEqual([
+  expect(await toStorable([{ source: { data, n: 1 }, flags: [true, null] }])).toEqual([
     { source: { data: 'YWJj', n: 1 }, flags: [true, null] },
   ]);
 });

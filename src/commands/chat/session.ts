@@ -1,11 +1,11 @@
 import { lastTurnStart, type SessionMessage, getMessageText } from '../../chat/message.ts';
 import {
   sessionAsideFile,
-  cutTurn,
+  describeCutTurn,
   openSession,
   readSession,
   type SessionFile,
-  storable,
+  toStorable,
 } from '../../chat/session-file.ts';
 import { newestSession, type SessionEntry, sessionPath } from '../../chat/session-path.ts';
 import { localTime } from '../../clock.ts';
@@ -93,7 +93,7 @@ function describeReceiver({ service: { value: name }, baseUrl }: Pick<Settings, 
 export async function lockedSession(path: string, context: Context): Promise<SessionFile> {
   const file = await openSession(path);
   context.atEnd(() => file.close());
-  if (file.torn) await context.ui.warn(`${cutTurn(path)}; the next turn moves it to ${sessionAsideFile(path)}`);
+  if (file.torn) await context.ui.warn(`${describeCutTurn(path)}; the next turn moves it to ${sessionAsideFile(path)}`);
   return file;
 }
 
@@ -135,7 +135,7 @@ export async function storableTurns(
   { request, post }: BuiltRequest,
   { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {
-  const stored = (await storable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
+  const stored = (await toStorable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
   const last = stored.at(-1);
   if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
   const { model, modelVersion = model } = answer.result;

@@ -1,5 +1,5 @@
 import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
-import { storable } from '../../chat/session-file.ts';
+import { toStorable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
 import type { Turn } from '../../formats/plain-request.ts';
 import type { BodyValue } from '../../body.ts';
@@ -147,7 +147,7 @@ async function savePartialAnswer(
   if (text.trim() === '' || question === undefined)
     return ui.note('stopped; this turn is not kept. /retry asks it again');
   const at = new Date(io.now()).toISOString();
-  const message = (await storable(question as unknown as BodyValue)) as unknown as SessionMessage;
+  const message = (await toStorable(question as unknown as BodyValue)) as unknown as SessionMessage;
   const content = [{ type: 'text', text: ui.clean(text) }];
   await saveTurn(
     [

@@ -1,5 +1,11 @@
 import type { Command } from 'commander';
-import { sessionAsideFile, readSession, refuseLocked, cutTurn, summarizeSession } from '../../chat/session-file.ts';
+import {
+  sessionAsideFile,
+  readSession,
+  refuseLocked,
+  describeCutTurn,
+  summarizeSession,
+} from '../../chat/session-file.ts';
 import {
   checkSessionName,
   historyFile,
@@ -214,7 +220,7 @@ async function loadSession(
     throw usageError(`there is no session ${JSON.stringify(typed)}`, 'see: gateway-cli sessions list', error);
   });
   const { messages, end, size } = await readSession(path);
-  if (end < size) await ui.warn(cutTurn(path));
+  if (end < size) await ui.warn(describeCutTurn(path));
   return { name: basename(path, '.jsonl'), path, messages };
 }
 

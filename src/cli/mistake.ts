@@ -3,7 +3,7 @@ import { hintFor } from '../advice.ts';
 import { closest } from '../closest.ts';
 import { findFlagByField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
-import { type AskedService, settingFor } from './flags/set.ts';
+import { type AskedService, findSetFlag } from './flags/set.ts';
 import { getCommandName, typedNames, findCommandWords } from './cli.ts';
 import { getExamples } from './flags/flag.ts';
 import { commandsNamed } from './help/facts.ts';
@@ -122,8 +122,8 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (field !== undefined && typed.command && /^batch(?: run)?$/.test(getCommandName(typed.command)))
     return settingError(message, { reason: 'batch-field', value: new Option(field).attributeName() });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
-  const setting = typed.command && settingFor(flag, getCommandName(typed.command), typed.asked);
-  if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
+  const setFlag = typed.command && findSetFlag(flag, getCommandName(typed.command), typed.asked);
+  if (setFlag !== undefined) return settingError(message, { reason: 'field-without-flag', value: setFlag });
   const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
   // Commander takes --stop for near to --steps: a suggestion must be near without its dashes.
   const nearest = suggestion?.split(', ').map((name) => name.replace(/^-+/, '')) ?? [];

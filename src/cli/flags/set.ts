@@ -9,7 +9,7 @@ import type { PartialSettings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** One `--set path=value`. The step `[]` appends to a list. */
-export interface Setting {
+export interface FieldChange {
   path: readonly string[];
   value: JsonValue;
 }
@@ -18,7 +18,7 @@ const append = '[]';
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Reads `a.b.0=value`: dots separate steps (`\.` is a dot), the value is JSON if it parses, else a string. */
-export function parseSetting(word: string): Setting {
+export function parseFieldChange(word: string): FieldChange {
   const at = word.indexOf('=');
   if (at <= 0)
     throw usageError(`--set takes path=value, not ${quoteWord(word)}`, 'for example: --set generationConfig.seed=7');
@@ -48,9 +48,9 @@ function bracketError(path: readonly string[], step: string): Error {
   );
 }
 
-/** Applies settings to a body, in order: objects are merged, other values replaced. */
-export function applySettings(body: Body, settings: readonly Setting[], refused: readonly string[]): Body {
-  return settings.reduce((before, { path, value }) => {
+/** Changes fields of a body, in order: objects are merged, other values replaced. */
+export function applyFieldChanges(body: Body, changes: readonly FieldChange[], refused: readonly string[]): Body {
+  return changes.reduce((before, { path, value }) => {
     const first = path[0] ?? '';
     if (refused.includes(first)) {
       // The other refused fields ask for a stream; their names depend on the format.
@@ -172,33 +172,33 @@ export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl
  * The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`: that of the format in use,
  * where it is known; else, or where it lacks the field, each with who has it.
  */
-export function settingFor(flag: string, command: string, asked?: AskedService): string | undefined {
+export function findSetFlag(flag: string, command: string, asked?: AskedService): string | undefined {
   if (!/^(text|chat|image)/.test(command)) return undefined;
   const isImage = command.startsWith('image');
   if (asked !== undefined) {
     const { service, format, baseUrl } = asked;
     const { imagesOperation } = getQuirks(service.value, format.value, baseUrl?.value);
-    const own = settingIn(format.value, flag, isImage && imagesOperation === 'openai');
+    const own = findSetFlagIn(format.value, flag, isImage && imagesOperation === 'openai');
     if (own !== undefined) return own;
   }
-  const formatsBySetting = new Map<string, FormatName[]>();
+  const formatsByFlag = new Map<string, FormatName[]>();
   for (const format of formatNames) {
-    const setting = settingIn(format, flag, isImage);
-    if (setting === undefined) continue;
-    formatsBySetting.set(setting, [...(formatsBySetting.get(setting) ?? []), format]);
+    const setFlag = findSetFlagIn(format, flag, isImage);
+    if (setFlag === undefined) continue;
+    formatsByFlag.set(setFlag, [...(formatsByFlag.get(setFlag) ?? []), format]);
   }
-  if (formatsBySetting.size === 0) return undefined;
+  if (formatsByFlag.size === 0) return undefined;
   const isOfService = asked?.format.origin.kind === 'service';
-  const list = [...formatsBySetting].map(([setting, formats]) => {
-    if (!isOfService) return `${setting} (format ${formats.join(', ')})`;
-    const isOfImages = formats.every((format) => settingIn(format, flag, false) === undefined);
+  const list = [...formatsByFlag].map(([setFlag, formats]) => {
+    if (!isOfService) return `${setFlag} (format ${formats.join(', ')})`;
+    const isOfImages = formats.every((format) => findSetFlagIn(format, flag, false) === undefined);
     const having = listVendors(asked.use).filter((name) => {
       const { formats: own, quirks } = services[name];
       return (
         formats.some((format) => format === own[asked.use]) && (!isOfImages || quirks.imagesOperation === 'openai')
       );
     });
-    return `${setting} (--service ${having.join(', ')})`;
+    return `${setFlag} (--service ${having.join(', ')})`;
   });
   if (asked === undefined) return list.join('; ');
   const { title } = isOfService ? services[asked.service.value] : formatFacts[asked.format.value];
@@ -206,7 +206,7 @@ export function settingFor(flag: string, command: string, asked?: AskedService):
 }
 
 /** `isOfImages`: with the fields of OpenAI's images operation. */
-function settingIn(format: FormatName, flag: string, isOfImages: boolean): string | undefined {
+function findSetFlagIn(format: FormatName, flag: string, isOfImages: boolean): string | undefined {
   const typed = normalizeFlagName(flag);
   const own = fieldsWithoutFlag[format];
   const rows = format === 'completions' && isOfImages ? [...own, ...imageFields] : own;

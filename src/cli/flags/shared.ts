@@ -13,7 +13,7 @@ import {
   variable,
   whole,
 } from './flag.ts';
-import { parseFieldPath, parseSetting } from './set.ts';
+import { parseFieldPath, parseFieldChange } from './set.ts';
 import { parseAge, parseDuration } from '../../settings/values.ts';
 import { toAttribute, getLongFlag } from '../../settings/sources.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from '../../settings/table.ts';
@@ -231,7 +231,7 @@ export const bodyFlags = {
   set: {
     flags: '--set <path=value>',
     text: 'set a field: a.b=1, tags[]=x',
-    parse: parseSetting,
+    parse: parseFieldChange,
     repeat: true,
   },
   body: {

@@ -21,7 +21,7 @@ import { type Effort, findEffortField } from '../../vendors/effort.ts';
 import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
-import { applySettings, type Setting } from '../flags/set.ts';
+import { applyFieldChanges, type FieldChange } from '../flags/set.ts';
 import type { Attached, FetchedFiles, Inputs } from '../input/attachments.ts';
 import {
   type TemplateValues,
@@ -75,7 +75,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
   sidecar?: boolean | undefined;
   /** `--stream`, or false by `--no-stream`. */
   stream?: boolean;
-  set?: Setting[];
+  set?: FieldChange[];
   body?: FileOrJson;
   places?: TextPlaces;
 }
@@ -194,7 +194,7 @@ async function encodePost(
     : encodeRequest(request, format, quirksIn(format.name));
   if (encoded.note !== undefined) await context.ui.warn(encoded.note);
   const { reserved } = formatFacts[format.name];
-  const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
+  const post = flags.set ? { ...encoded, body: applyFieldChanges(encoded.body, flags.set, reserved) } : encoded;
   requirePictures(post, request.use);
   const candidates = request.stream ? format.limits(post.body).candidates : 1;
   // The text of several would be mixed.
@@ -275,7 +275,7 @@ function chooseTokenLimit({ maxTokens: set }: Building['settings'], body?: Reque
 /** The effort of the flag or the settings, unless the body or `--set` says it. Throws GatewayError usage for two that were typed. */
 function findWantedEffort({ effort }: Building['settings'], flags: RequestFlags, body: Body = {}): Effort | undefined {
   const isTyped = flags.effort !== undefined || effort?.origin.kind === 'flag';
-  const set = findEffortField(applySettings({}, flags.set ?? [], []));
+  const set = findEffortField(applyFieldChanges({}, flags.set ?? [], []));
   if (isTyped && set !== undefined)
     throw usageError(`--effort and --set ${set} both say how much the model thinks`, 'keep one of them');
   const isOpen = set === undefined && (isTyped || findEffortField(body) === undefined);

@@ -3,7 +3,7 @@ import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
 import { decimal, notEmpty, parseJson, quoteWord, whole } from '../flags/flag.ts';
-import { settingFor } from '../flags/set.ts';
+import { findSetFlag } from '../flags/set.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import type { RequestFlags } from './build-request.ts';
 
@@ -250,8 +250,8 @@ function parameterFlags(given: JsonObject, use: FileUse): PromptYamlFlags {
 
 function unsupported(key: string, { place, command }: FileUse): Error {
   const near = closest(key, Object.keys(parameters));
-  const setting = settingFor(key, command);
-  const removal = `take it out of the file${setting === undefined ? '' : `, and type ${setting}`}`;
+  const setFlag = findSetFlag(key, command);
+  const removal = `take it out of the file${setFlag === undefined ? '' : `, and type ${setFlag}`}`;
   const hint = near === undefined || near === key ? removal : `did you mean: ${near}`;
   return usageError(`${place}: gateway-cli ${command} has no model parameter ${quoteWord(key)}`, hint);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applySettings, fieldPathText, parseFieldPath, parseSetting } from '../../../src/cli/flags/set.ts';
+import { applyFieldChanges, fieldPathText, parseFieldPath, parseFieldChange } from '../../../src/cli/flags/set.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createUpload } from '../../../src/body.ts';
 
@@ -13,11 +13,11 @@ test.each([
   ['a=', ['a'], ''],
   ['a="1"', ['a'], '1'],
 ])('reads --set %s', (word, path, value) => {
-  expect(parseSetting(word)).toEqual({ path, value });
+  expect(parseFieldChange(word)).toEqual({ path, value });
 });
 
 test.each([['novalue'], ['=x'], ['a..b=1'], ['__proto__.x=1'], ['a.constructor.b=1']])('refuses --set %s', (word) => {
-  expect(() => parseSetting(word)).toThrow(GatewayError);
+  expect(() => parseFieldChange(word)).toThrow(GatewayError);
 });
 
 test.each([
@@ -26,7 +26,7 @@ test.each([
   ['a["b"]=x', 'a.b=…'],
   ['a[0].list[]=x', "'a.0.list.[]'=…"],
 ])('refuses --set %s and says %s', (word, hint) => {
-  expect(() => parseSetting(word)).toThrow(
+  expect(() => parseFieldChange(word)).toThrow(
     expect.objectContaining({ details: expect.objectContaining({ hint: expect.stringContaining(`--set ${hint}`) }) }),
   );
 });
@@ -43,19 +43,19 @@ test.each([
   ['takes a number for a name where there is no list', {}, 'a.0=1', { a: { 0: 1 } }],
   ['keeps its hands off the prototype', {}, 'a={"__proto__":{"x":1}}', { a: {} }],
 ])('%s', (_, body, word, expected) => {
-  expect(applySettings(body, [parseSetting(word)], [])).toEqual(expected);
+  expect(applyFieldChanges(body, [parseFieldChange(word)], [])).toEqual(expected);
   expect(({} as Record<string, unknown>)['x']).toBeUndefined();
 });
 
 test('leaves the body it was given alone, and replaces an upload whole', () => {
   const body = { image: createUpload(new Uint8Array([1])) };
-  expect(applySettings(body, [parseSetting('image=x')], [])).toEqual({ image: 'x' });
+  expect(applyFieldChanges(body, [parseFieldChange('image=x')], [])).toEqual({ image: 'x' });
   expect(body.image.bytes).toBe(1);
 });
 
 test('refuses what a flag is for, and an index past the end', () => {
-  expect(() => applySettings({}, [parseSetting('model=x')], ['model'])).toThrow(/--set cannot change model/);
-  expect(() => applySettings({ a: [1] }, [parseSetting('a.5=x')], [])).toThrow(/past its end/);
+  expect(() => applyFieldChanges({}, [parseFieldChange('model=x')], ['model'])).toThrow(/--set cannot change model/);
+  expect(() => applyFieldChanges({ a: [1] }, [parseFieldChange('a.5=x')], [])).toThrow(/past its end/);
 });
 
 test.each([

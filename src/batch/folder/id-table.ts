@@ -3,21 +3,21 @@ const end = 0xfe;
 /** Two bytes follow: the halves of what is no ASCII character. */
 const wide = 0xff;
 
-/** In the table of places: an id was there that another one replaced. */
+/** In a slot: an id was there that another one replaced. */
 const replaced = -1;
 
 /**
  * Ids by their rows, and rows by ids. A `Map` of a million strings takes 40 MiB more, and each collection of garbage goes through
- * all of them: here they are bytes, one after another, with their places in an open hash table.
+ * all of them: here they are bytes, one after another, with their rows in an open hash table.
  */
 export class IdTable {
   #bytes = Buffer.alloc(16 * 1024);
   #used = 0;
   #starts = new Uint32Array(1024);
-  /** By hash: the row and one. */
-  #places = new Int32Array(2048);
+  /** By hash: the row plus one, as 0 is an empty slot. */
+  #slots = new Int32Array(2048);
   #size = 0;
-  /** Ids in the table of places, and those that were. */
+  /** Slots that are not empty. */
   #taken = 0;
 
   /** Number of ids; rows are smaller than this. */
@@ -28,9 +28,9 @@ export class IdTable {
   /** The row of an id; or -1. */
   find(id: string): number {
     for (let at = hashTextBytes(id); ; at++) {
-      const place = this.#places[at & (this.#places.length - 1)] as number;
-      if (place === 0) return -1;
-      if (place !== replaced && this.#isAt(place - 1, id)) return place - 1;
+      const slot = this.#slots[at & (this.#slots.length - 1)] as number;
+      if (slot === 0) return -1;
+      if (slot !== replaced && this.#isAt(slot - 1, id)) return slot - 1;
     }
   }
 
@@ -58,10 +58,10 @@ export class IdTable {
 
   /** Gives a row another id, which is not there. */
   replace(row: number, id: string): void {
-    const mask = this.#places.length - 1;
+    const mask = this.#slots.length - 1;
     let at = this.#hashRow(row) & mask;
-    while (this.#places[at] !== row + 1) at = (at + 1) & mask;
-    this.#places[at] = replaced;
+    while (this.#slots[at] !== row + 1) at = (at + 1) & mask;
+    this.#slots[at] = replaced;
     this.#write(row, id);
   }
 
@@ -69,7 +69,7 @@ export class IdTable {
   cut(size: number): void {
     if (size === this.#size) return;
     this.#size = size;
-    this.#placeAll();
+    this.#fillSlots();
   }
 
   #write(row: number, id: string): void {
@@ -85,23 +85,23 @@ export class IdTable {
       this.#bytes[this.#used++] = unit;
     }
     this.#bytes[this.#used++] = end;
-    if (++this.#taken * 2 > this.#places.length) this.#placeAll();
-    else this.#place(row, hashTextBytes(id));
+    if (++this.#taken * 2 > this.#slots.length) this.#fillSlots();
+    else this.#fillSlot(row, hashTextBytes(id));
   }
 
-  #place(row: number, hash: number): void {
-    const mask = this.#places.length - 1;
+  #fillSlot(row: number, hash: number): void {
+    const mask = this.#slots.length - 1;
     let at = hash & mask;
-    while (this.#places[at] !== 0) at = (at + 1) & mask;
-    this.#places[at] = row + 1;
+    while (this.#slots[at] !== 0) at = (at + 1) & mask;
+    this.#slots[at] = row + 1;
   }
 
-  #placeAll(): void {
+  #fillSlots(): void {
     this.#taken = this.#size;
-    const isFull = this.#taken * 2 > this.#places.length;
-    if (isFull) this.#places = new Int32Array(this.#places.length * 2);
-    else this.#places.fill(0);
-    for (let row = 0; row < this.#size; row++) this.#place(row, this.#hashRow(row));
+    const isFull = this.#taken * 2 > this.#slots.length;
+    if (isFull) this.#slots = new Int32Array(this.#slots.length * 2);
+    else this.#slots.fill(0);
+    for (let row = 0; row < this.#size; row++) this.#fillSlot(row, this.#hashRow(row));
   }
 
   #hashRow(row: number): number {

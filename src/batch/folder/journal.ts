@@ -131,7 +131,7 @@ interface SentJob {
 function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
   state.lastAt = record.at;
   open.earlierMs = state.durationMs;
-  for (const id of state.run?.removed ?? []) state.index.mark(state.index.find(id), 'removed', false);
+  for (const id of state.run?.removed ?? []) state.index.setFlag(state.index.find(id), 'removed', false);
   markRemoved(state, record.removed ?? []);
   state.run = record;
   state.beganAt ??= record.at;
@@ -200,7 +200,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     countCost(record, state, bound);
     countPaid(record, state, bound);
   }
-  index.mark(row, 'atService', false);
+  index.setFlag(row, 'atService', false);
   if (digest !== was?.sent) index.setDigest(row, digest);
   if (type === 'sent') return;
   index.setBasis(row, record.basis);

@@ -176,7 +176,7 @@ function lacksImage({ images }: JsonObject, imageNames: ReadonlySet<string>): bo
 function applyLostEnd(row: number, end: JobRecord, state: BatchState): void {
   const { index } = state;
   const wasAtService = index.has(row, 'atService');
-  index.mark(row, 'atService', false);
+  index.setFlag(row, 'atService', false);
   applyEnd(row, end.type as 'done', end, state);
   index.setBasis(row, end.basis);
   if (wasAtService) {

@@ -13,7 +13,7 @@ import { grown, IdTable } from './id-table.ts';
  * request and its variables are built from the same as before. `newBasis`: its request is the same as before, and the journal does
  * not say what it is built from.
  */
-const marks = {
+const flagBits = {
   inFile: 8,
   toSend: 16,
   reread: 32,
@@ -24,7 +24,7 @@ const marks = {
   newBasis: 1024,
 } as const;
 
-type Mark = keyof typeof marks;
+type JobFlag = keyof typeof flagBits;
 
 const stateBits = 7;
 
@@ -136,12 +136,12 @@ export class JobIndex {
     this.#flags[row] = (this.#flagsOf(row) & ~stateBits) | jobStates.indexOf(state);
   }
 
-  has(row: number, mark: Mark): boolean {
-    return (this.#flagsOf(row) & marks[mark]) !== 0;
+  has(row: number, flag: JobFlag): boolean {
+    return (this.#flagsOf(row) & flagBits[flag]) !== 0;
   }
 
-  mark(row: number, mark: Mark, on = true): void {
-    this.#flags[row] = on ? this.#flagsOf(row) | marks[mark] : this.#flagsOf(row) & ~marks[mark];
+  setFlag(row: number, flag: JobFlag, on = true): void {
+    this.#flags[row] = on ? this.#flagsOf(row) | flagBits[flag] : this.#flagsOf(row) & ~flagBits[flag];
   }
 
   /** The digest of the job's request; all zero if it is not known. */
@@ -325,7 +325,7 @@ export function keepEarlier(row: number, { index, earlier }: Pick<BatchState, 'i
 /** Marks the jobs that are not in their file any more. Their failures are not told. */
 export function markRemoved({ index, failures }: Pick<BatchState, 'index' | 'failures'>, ids: readonly string[]): void {
   for (const id of ids) {
-    index.mark(index.find(id), 'removed');
+    index.setFlag(index.find(id), 'removed');
     failures.delete(id);
   }
 }
@@ -349,7 +349,7 @@ export function applyEnd(
 ): void {
   batch.index.setState(row, state);
   batch.index.setSequence(row);
-  batch.index.mark(row, 'incomplete', incomplete === true);
+  batch.index.setFlag(row, 'incomplete', incomplete === true);
   addUsage(batch.usage, usage);
   if (state === 'done') batch.failures.delete(id);
   else keepFailure(batch.failures, id, error ?? { class: 'unknown', message: 'no error is known' });

@@ -302,7 +302,7 @@ async function joinJob(
   const basis = prepared.digest === digest ? prepared.basis : undefined;
   const entry = { job, digest, basis, bound, part: budgetedMark(providerBatch) };
   const apiRequest = prepared.request.post;
-  if (prepared.digest === digest && isToBeSentAgain({ row, result, apiRequest }, collection)) {
+  if (prepared.digest === digest && queueAgain({ row, result, apiRequest }, collection)) {
     await prepared.close();
     return run.recordOutcome(entry, { state: 'unsent' });
   }
@@ -335,8 +335,10 @@ async function joinJob(
   pending.add(recorded);
 }
 
-/** Whether the service refused a job, which was not billed, and says how it wants it: it goes into the next batch so, once. */
-function isToBeSentAgain(
+/**
+ * Puts a job into the next batch, once, that the service refused, did not bill, and says how it wants. Returns whether it is there.
+ */
+function queueAgain(
   { row, result, apiRequest }: { row: number; result: BatchOutcome | GatewayError; apiRequest: AnyApiRequest },
   { providerBatch: { plan }, run }: Pick<Collection, 'providerBatch' | 'run'>,
 ): boolean {

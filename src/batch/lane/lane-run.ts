@@ -43,23 +43,23 @@ export async function openPlaceApi(
   { batch, clients }: Pick<LaneRun, 'batch' | 'clients'>,
 ): Promise<{ api: BatchApi; format: BatchFormat }> {
   const format = await loadBatchFormat(plan.format);
-  const connection = clients.get(plan.profile);
+  const client = clients.get(plan.profile);
   const gateway = batch.plan.gateways.get(plan.profile);
   if (gateway) requireOrigin(getRequestOrigin(gateway.settings), plan.origin);
-  if (connection === undefined) {
+  if (client === undefined) {
     const named = plan.profile === '' ? 'without a profile' : `with the profile ${plan.profile}`;
     throw new GatewayError('batch-locked', `jobs were submitted ${named}`, {
       hint: 'run the command with which they were submitted',
       sent: 'no',
     });
   }
-  return { format, api: openBatchApi(format, (apiRequest, options) => connection.send(apiRequest, options), plan.use) };
+  return { format, api: openBatchApi(format, (apiRequest, options) => client.send(apiRequest, options), plan.use) };
 }
 
 /** Throws GatewayError batch-locked if the settings lead to another service than that of a provider batch. */
-export function requireOrigin(now: string | undefined, origin: string): void {
-  if (now === origin) return;
-  throw new GatewayError('batch-locked', `the jobs went to ${origin}, not to ${now ?? 'any service that is set'}`, {
+export function requireOrigin(found: string | undefined, origin: string): void {
+  if (found === origin) return;
+  throw new GatewayError('batch-locked', `the jobs went to ${origin}, not to ${found ?? 'any service that is set'}`, {
     hint: `give the connection flags with which they were submitted, such as ${chooseFlag(origin)}`,
     sent: 'no',
   });

@@ -4,7 +4,7 @@ import { countOutcomes } from '../run/tally.ts';
 import type { Stop } from '../run/runner.ts';
 import { type LaneRun, giveUpProviderBatch } from './lane-run.ts';
 import { countPaid, listOpenProviderBatches, waitingRows } from './provider-batches.ts';
-import { settleProviderBatch } from './settle.ts';
+import { lookForBatch } from './look-for-batch.ts';
 import { submitJobs } from './submit.ts';
 import { waitForProviderBatches } from './waiting.ts';
 
@@ -26,7 +26,7 @@ export async function sendByBatches(
         await recorder.ended(entry, outcome);
         if (outcome.state !== 'unsent')
           countPaid({ ...outcome, type: outcome.state, part: entry.part }, state, entry.bound);
-        state.index.mark(state.index.find(entry.job.id), 'atService', false);
+        state.index.setFlag(state.index.find(entry.job.id), 'atService', false);
       } catch (error) {
         if (outcome.state === 'unsent') throw error;
         const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
@@ -48,7 +48,7 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
       if (stop !== 'signal') await waitForProviderBatches(run);
       const due = run.sentAgain.due.splice(0);
       if (stop !== undefined || (due.length === 0 && !hasDue(run.batch))) return stop;
-      for (const row of due) state.index.mark(row, 'toSend');
+      for (const row of due) state.index.setFlag(row, 'toSend');
       if (due.length > 0) plan.toSend = due.length;
     }
   } catch (error) {
@@ -77,7 +77,7 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
   const { index } = state;
   for (const providerBatch of listOpenProviderBatches(state)) {
     if (providerBatch.batch !== undefined) continue;
-    const found = await settleProviderBatch(providerBatch, run);
+    const found = await lookForBatch(providerBatch, run);
     if (found !== 'none' || !policy.retryUnknown) continue;
     const waiting = waitingRows(providerBatch, index);
     await giveUpProviderBatch(
@@ -86,7 +86,7 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
       run,
     );
     const again = waiting.filter((row) => index.has(row, 'inFile'));
-    for (const row of again) index.mark(row, 'toSend');
+    for (const row of again) index.setFlag(row, 'toSend');
     plan.toSend += again.length;
     plan.again += again.length;
     await host.on({ type: 'sent-again', jobs: again.length });

@@ -140,7 +140,7 @@ export function applyProviderBatch(record: ProviderBatchRecord, state: BatchStat
   if (record.step === 'creating') {
     providerBatch.at = record.at;
     swapDigests(providerBatch, index);
-    for (const row of providerBatch.rows) index.mark(row, 'atService');
+    for (const row of providerBatch.rows) index.setFlag(row, 'atService');
   }
   if (record.step === 'created') {
     [providerBatch.batch, providerBatch.lastsMs] = [record.batch, record.lastsMs];
@@ -149,7 +149,7 @@ export function applyProviderBatch(record: ProviderBatchRecord, state: BatchStat
   if (record.step === 'dropped') {
     // Its jobs get back the requests that they had before.
     swapDigests(providerBatch, index);
-    for (const row of providerBatch.rows) index.mark(row, 'atService', false);
+    for (const row of providerBatch.rows) index.setFlag(row, 'atService', false);
   }
   if (finalSteps.has(record.step)) state.providerBatches.delete(record.mark);
 }

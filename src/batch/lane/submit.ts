@@ -23,7 +23,7 @@ import {
   recordStep,
 } from './lane-run.ts';
 import { makeEntryKey, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
-import { settleProviderBatch } from './settle.ts';
+import { lookForBatch } from './look-for-batch.ts';
 
 /** A batch that is being filled, and what its jobs have in common. Their entries are in a file. */
 interface ProviderBatchDraft {
@@ -142,9 +142,9 @@ async function addJob(
   };
   const draft = drafts.get(group) ?? (await openDraft(format, { plan, path, folder: run.batch.outdir }));
   drafts.set(group, draft);
+  const corrected = run.clients.get(profile)?.correct(post) ?? post;
   // Throws GatewayError usage for a number that JSON cannot represent.
-  const asked = run.clients.get(profile)?.correct(post) ?? post;
-  const entry = segmentBody(format.entry(makeEntryKey(draft.mark, job.id), asked));
+  const entry = segmentBody(format.entry(makeEntryKey(draft.mark, job.id), corrected));
   if (draft.hasRoom(entry.bytes)) return draft.add(ready, entry);
   if (draft.jobs.length === 0) {
     const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;
@@ -268,5 +268,5 @@ async function afterFailure(error: unknown, providerBatch: ProviderBatch, run: L
   }
   host.signal.throwIfAborted();
   await host.on({ type: 'creation-unanswered' });
-  await settleProviderBatch(providerBatch, run);
+  await lookForBatch(providerBatch, run);
 }

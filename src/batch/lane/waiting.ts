@@ -3,7 +3,7 @@ import { sleepByTimer } from '../../transport/gate.ts';
 import { collectProviderBatch } from './collect.ts';
 import { callService, type LaneRun, giveUpProviderBatch, requireSameKey } from './lane-run.ts';
 import { giveUpNotice, listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
-import { settleProviderBatch, unlistedError } from './settle.ts';
+import { lookForBatch, unlistedError } from './look-for-batch.ts';
 
 const usualPollMs = 60_000;
 const firstPollMs = 5000;
@@ -27,14 +27,14 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
   await host.on({ type: 'waiting', batches: () => listOpenProviderBatches(batch.state) });
   try {
     for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
-      for (const providerBatch of watched(watch)) {
+      for (const providerBatch of listWatched(watch)) {
         signal.throwIfAborted();
         await pollProviderBatch(providerBatch, watch).catch((error: unknown) =>
           skipLocked(error, providerBatch, watch),
         );
       }
       const isOnce = policy.waits === false;
-      const left = watched(watch);
+      const left = listWatched(watch);
       const areUnlisted = left.every((providerBatch) => watch.unlisted.has(providerBatch));
       const isOver = host.elapsed() - began >= (run.hooks.unlistedMs ?? unlistedMs);
       if (isOnce || left.length === 0 || (areUnlisted && isOver)) {
@@ -64,7 +64,7 @@ interface WatchState {
   locked: Map<string, GatewayError>;
 }
 
-function watched({ run, locked }: WatchState): ProviderBatch[] {
+function listWatched({ run, locked }: WatchState): ProviderBatch[] {
   return listOpenProviderBatches(run.batch.state).filter(({ mark }) => !locked.has(mark));
 }
 
@@ -72,7 +72,7 @@ function watched({ run, locked }: WatchState): ProviderBatch[] {
 async function skipLocked(error: unknown, { mark }: ProviderBatch, watch: WatchState): Promise<void> {
   if (!(error instanceof GatewayError) || error.class !== 'batch-locked' || error.details.sent !== 'no') throw error;
   watch.locked.set(mark, error);
-  if (watched(watch).length > 0) await watch.run.batch.host.on({ type: 'poll-failed', error });
+  if (listWatched(watch).length > 0) await watch.run.batch.host.on({ type: 'poll-failed', error });
 }
 
 /** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost. */
@@ -83,7 +83,7 @@ async function pollProviderBatch(providerBatch: ProviderBatch, watch: WatchState
   const { host } = run.batch;
   let wasSeen = false;
   try {
-    if (providerBatch.batch === undefined && (await settleProviderBatch(providerBatch, run)) === 'none')
+    if (providerBatch.batch === undefined && (await lookForBatch(providerBatch, run)) === 'none')
       watch.unlisted.add(providerBatch);
     else watch.unlisted.delete(providerBatch);
     const id = providerBatch.batch;

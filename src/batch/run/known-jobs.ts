@@ -51,7 +51,7 @@ export async function judgeJob(
   const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning));
   const decision = decideOn(row, digest, planning, { isRedone, isStale, isHeld });
   if (isSame && basis !== undefined && !index.hasBasis(row, basis)) {
-    index.mark(row, 'newBasis');
+    index.setFlag(row, 'newBasis');
     plan.hasNewBasis = true;
   }
   if (isSame) index.setBasis(row, basis);

@@ -198,7 +198,7 @@ function markUnlisted(planning: Planning): void {
 /** Reads all jobs once, and decides what each is. */
 async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Planning> {
   const { index } = options.state;
-  for (let row = 0; row < index.size; row++) index.mark(row, 'removed', false);
+  for (let row = 0; row < index.size; row++) index.setFlag(row, 'removed', false);
   const planning: Planning = {
     ...options,
     plan: emptyPlan(''),
@@ -289,7 +289,7 @@ function planEntered(
     parents.length === 0 &&
     isLeftAsBuilt(row, jobs.digestBasis(job, settings, plan.origin), isRedone, planning);
   if (!isLeft) return planBuilt(entered, parents, planning);
-  state.index.mark(row, 'asBuilt');
+  state.index.setFlag(row, 'asBuilt');
   addGateway({ settings }, plan);
   if (job.isNumbered) addMove(job, known, planning);
   planning.onPlanned({ job, prepared: undefined, decision: 'skip', edited: undefined });
@@ -313,7 +313,7 @@ async function planBuilt(
   planning.onPlanned({ job, prepared, decision, edited });
   if (decision !== 'run') return prepared.close();
 
-  index.mark(row, 'toSend');
+  index.setFlag(row, 'toSend');
   // From the first job on that is not kept ready, none is: later ones would be sent before it.
   planning.room -= plan.ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
   if (planning.room < 0) return prepared.close();
@@ -336,7 +336,7 @@ function enter({ id }: Job, planning: Planning): number | undefined {
   const { index } = planning.state;
   const row = index.add(id);
   if (index.has(row, 'inFile')) return undefined;
-  index.mark(row, 'inFile');
+  index.setFlag(row, 'inFile');
   index.setPlace(row, ++planning.plan.total);
   planning.sum = addHash(planning.sum, hashId(id));
   return row;

@@ -108,7 +108,7 @@ export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>)
   let left = -plan.ready.size - waiting.size;
   for (let row = 0; row < index.size; row++) if (index.has(row, 'toSend')) left++;
   for (const { job } of plan.ready.values()) {
-    index.mark(index.find(job.id), 'toSend', false);
+    index.setFlag(index.find(job.id), 'toSend', false);
     yield job;
   }
   if (left > 0) yield* rereadJobs(left, waiting, batch);
@@ -122,7 +122,7 @@ async function* rereadJobs(
 ): AsyncGenerator<Job, void> {
   let left = jobsLeft;
   // The file can be read more than once in a run.
-  for (let row = 0; row < index.size; row++) index.mark(row, 'reread', false);
+  for (let row = 0; row < index.size; row++) index.setFlag(row, 'reread', false);
   const throwChanged = (cause: unknown): never => {
     throw changedJobError(jobs.name, cause);
   };
@@ -131,10 +131,10 @@ async function* rereadJobs(
     // The next run sends what was added since.
     if (row < 0) continue;
     if (index.has(row, 'reread')) throw changedJobError(`${jobs.name}:${job.line}`);
-    index.mark(row, 'reread');
+    index.setFlag(row, 'reread');
     if (!index.has(row, 'toSend') || waiting.has(row)) continue;
     left--;
-    index.mark(row, 'toSend', false);
+    index.setFlag(row, 'toSend', false);
     yield job;
   }
   if (left > 0) throw changedJobError(jobs.name);

@@ -114,13 +114,13 @@ function extendWait(group: Group, waitMs: number): Promise<void> {
 async function changeGroup(
   group: Group,
   signal: Pick<AbortSignal, 'throwIfAborted'>,
-  next: (state: GroupState) => GroupState,
+  change: (state: GroupState) => GroupState,
 ): Promise<void> {
   const { path } = group;
   await withLock(`${path}.lock`, signal, () => {
     // Renamed, so that readers without the lock see a whole file.
     const part = `${path}.part`;
-    writeFileSync(part, `${JSON.stringify(next(readGroup(group)))}\n`);
+    writeFileSync(part, `${JSON.stringify(change(readGroup(group)))}\n`);
     renameSync(part, path);
   }).catch((error: unknown) => {
     signal.throwIfAborted();

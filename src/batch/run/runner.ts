@@ -102,7 +102,7 @@ function stopWithError(run: RunStatus, error: unknown): void {
 async function runWorker(run: RunStatus): Promise<void> {
   const { taking, queue } = run;
   try {
-    while (mayTakeMore(run)) {
+    while (!stopAtLimit(run)) {
       const job = await queue.next(taking.signal);
       if (!job) return;
       await runJob(job, await waitForTurn(job, run), run);
@@ -112,12 +112,13 @@ async function runWorker(run: RunStatus): Promise<void> {
   }
 }
 
-function mayTakeMore(run: RunStatus): boolean {
+/** Stops the run where a limit of the policy is reached. Returns whether it is stopped, by that or something else. */
+function stopAtLimit(run: RunStatus): boolean {
   const { policy, state } = run.batch;
   const { maxFailures = Number.POSITIVE_INFINITY, maxTokens } = policy;
   if (run.tally.counts.failed >= maxFailures) stopTaking(run, 'failures', undefined);
   if (isTokenLimitReached(state.usage, maxTokens)) stopTaking(run, 'tokens', undefined);
-  return !run.taking.signal.aborted;
+  return run.taking.signal.aborted;
 }
 
 /** What holds money for a job whose turn has come. */

@@ -257,7 +257,7 @@ async function knownResult(
   const row = index.add(job.id);
   if (index.has(row, 'inFile'))
     throw usageError(`stdin:${job.line}: the id ${JSON.stringify(job.id)} is already used`, 'ids are unique');
-  index.mark(row, 'inFile');
+  index.setFlag(row, 'inFile');
   batch.plan.jobs++;
   if (index.placeOf(row) === 0) index.setPlace(row, index.size);
   const decision = decideOn(row, digest, batch);

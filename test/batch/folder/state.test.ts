@@ -10,8 +10,8 @@ test('keeps state, request, place and marks of each of many ids', () => {
     index.setState(row, states[i % 5] as 'new');
     index.setDigest(row, request(i));
     index.setPlace(row, 20_000 - i);
-    if (i % 2 === 0) index.mark(row, 'inFile');
-    if (i % 3 === 0) index.mark(row, 'toSend');
+    if (i % 2 === 0) index.setFlag(row, 'inFile');
+    if (i % 3 === 0) index.setFlag(row, 'toSend');
   }
   expect(index.size).toBe(20_000);
   const seen = [...index.ids()].map((id, i) => {
@@ -34,7 +34,7 @@ test('a request that is not known, or is not one, is all zero; a mark can be tak
     index.setDigest(row, wrong);
     expect(index.digestOf(row)).toBe('0000000000000000');
   }
-  index.mark(row, 'toSend');
-  index.mark(row, 'toSend', false);
+  index.setFlag(row, 'toSend');
+  index.setFlag(row, 'toSend', false);
   expect(index.has(row, 'toSend')).toBe(false);
 });

@@ -129,7 +129,7 @@ describe('the summary', () => {
     ] as const)
       index.setState(index.add(id), state);
     expect(countJobs(index, { jobs: 7 })).toEqual({ ...none, jobs: 7, done: 1, failed: 1, unknown: 2, pending: 3 });
-    index.mark(index.find('a'), 'inFile');
+    index.setFlag(index.find('a'), 'inFile');
     expect(countJobs(index, { jobs: 1, inFile: true })).toEqual({ ...none, jobs: 1, done: 1 });
   });
 
@@ -142,7 +142,7 @@ describe('the summary', () => {
     ] as const) {
       const row = index.add(id);
       index.setState(row, state);
-      index.mark(row, 'incomplete');
+      index.setFlag(row, 'incomplete');
     }
     expect(countJobs(index, { jobs: 3 })).toEqual({ ...none, jobs: 3, done: 1, incomplete: 1, failed: 1, unknown: 1 });
   });

@@ -20,10 +20,7 @@ type FoundBatch = BatchInfo | 'none' | 'later';
  * as it is: a service can list a batch late, so it may exist. Throws GatewayError if the service cannot be asked, or was asked with
  * another key than that of the provider batch.
  */
-export async function settleProviderBatch(
-  providerBatch: ProviderBatch,
-  run: LaneRun,
-): Promise<'found' | 'none' | 'later'> {
+export async function lookForBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<'found' | 'none' | 'later'> {
   const found = await findBatch(providerBatch, run);
   if (found === 'later') return found;
   if (found === 'none') {
@@ -53,7 +50,7 @@ const maxPages = 100;
 
 /** Looks for a provider batch by its mark. Throws GatewayError if the service cannot be asked now. */
 async function findBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<FoundBatch> {
-  const candidates: BatchInfo[] = [];
+  const listed: BatchInfo[] = [];
   let next: string | undefined;
   for (let count = 0; count < maxPages; count++) {
     const page = await readBatchPage(providerBatch.plan, run, next);
@@ -61,11 +58,11 @@ async function findBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<Fo
     const own = page.batches.find(({ mark }) => mark === providerBatch.mark);
     if (own !== undefined) return own;
     const before = page.batches.findIndex(({ id }) => id === providerBatch.plan.after);
-    candidates.push(...(before < 0 ? page.batches : page.batches.slice(0, before)));
+    listed.push(...(before < 0 ? page.batches : page.batches.slice(0, before)));
     next = before < 0 ? page.next : undefined;
     if (next === undefined) break;
   }
-  return findNameless(providerBatch, candidates, run);
+  return findNameless(providerBatch, listed, run);
 }
 
 /** How far the clock of the service can be off. */
@@ -77,7 +74,7 @@ const clockMs = 3_600_000;
  */
 async function findNameless(
   providerBatch: ProviderBatch,
-  candidates: readonly BatchInfo[],
+  listed: readonly BatchInfo[],
   run: LaneRun,
 ): Promise<FoundBatch> {
   // Without names, only batches after the last one before it were looked through.
@@ -85,7 +82,7 @@ async function findNameless(
   const since = isNamed ? providerBatch.at - clockMs : 0;
   const jobs = providerBatch.rows.length;
   const known = new Set(listOpenProviderBatches(run.batch.state).map(({ batch }) => batch));
-  const possible = candidates.filter(
+  const possible = listed.filter(
     ({ id, mark, total = jobs, createdAt = since }) =>
       mark === undefined && !known.has(id) && total === jobs && createdAt >= since,
   );

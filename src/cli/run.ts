@@ -163,17 +163,17 @@ async function saveLost(
   context: AnswerContext,
 ): Promise<void> {
   const { io, report } = context;
-  const ofBug = thrown && isBug(thrown.value);
+  const isOfBug = thrown && isBug(thrown.value);
   const isUnprinted = thrown && (report.selected?.code || report.selected?.file !== undefined);
   const isUnread = thrown?.value instanceof GatewayError && thrown.value.details.unread !== undefined;
   if (isUnread && failure === undefined) {
     const { saveUnread } = await import('./run/recovery.ts');
     throw await saveUnread(thrown.value, context);
   }
-  if (failure !== undefined || ofBug || isUnprinted) {
+  if (failure !== undefined || isOfBug || isUnprinted) {
     const { saveAfterBug, saveUnprinted, saveUnwritten } = await import('./run/recovery.ts');
     if (failure !== undefined) await saveUnwritten(failure, thrown, context);
-    if (ofBug) throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
+    if (isOfBug) throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
     if (isUnprinted) await saveUnprinted(thrown.value, context);
   }
   if (thrown) throw thrown.value;

@@ -88,13 +88,13 @@ function chooseModelsLate(options: ClientOptions, sending: Sending): ClientModel
   let loaded: Promise<ModelChoice> | undefined;
   const load = () => (loaded ??= loadModelChoice(options, sending));
   return {
-    async before(request, deadline) {
+    async choose(request, deadline) {
       const isChoice = request.defaultFor !== undefined || mayBeLine(service, request.model) || looksUp;
-      return isChoice ? (await load()).before(request, deadline) : request;
+      return isChoice ? (await load()).choose(request, deadline) : request;
     },
-    async after(error, request, deadline) {
+    async chooseOther(error, request, deadline) {
       const isChoice = request.defaultFor !== undefined || request.fallback !== undefined;
-      return isChoice ? (await load()).after(error, request, deadline) : undefined;
+      return isChoice ? (await load()).chooseOther(error, request, deadline) : undefined;
     },
     keep: async (request) => (await loaded)?.keep(request),
     async tellEnd(result) {

@@ -44,9 +44,9 @@ export type ModelNotice =
 /** What decides which model a request goes to. */
 export interface ModelChoice {
   /** The request that is sent. Throws GatewayError incomplete where its model ends too soon. */
-  before(request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest>;
+  choose(request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest>;
   /** What is sent once in place of a request that was refused and certainly not billed; undefined: nothing. */
-  after(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
+  chooseOther(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
   /** Remembers the choice for a request that was answered. */
   keep(request: PreparedRequest): Promise<void>;
 }
@@ -83,8 +83,8 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
     unkept: new Map(),
   };
   return {
-    before: (request, deadline) => chooseBefore(request, deadline, choosing),
-    after: (error, request, deadline) => chooseAfter(error, request, deadline, choosing),
+    choose: (request, deadline) => chooseAsked(request, deadline, choosing),
+    chooseOther: (error, request, deadline) => chooseOther(error, request, deadline, choosing),
     async keep({ model }) {
       const name = choosing.unkept.get(model);
       if (name === undefined) return;
@@ -94,11 +94,7 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
   };
 }
 
-async function chooseBefore(
-  request: PreparedRequest,
-  deadline: Deadline,
-  choosing: Choosing,
-): Promise<PreparedRequest> {
+async function chooseAsked(request: PreparedRequest, deadline: Deadline, choosing: Choosing): Promise<PreparedRequest> {
   const { service, replacements, choices, examined, aliveMs, looksUpModels } = choosing;
   const { model, defaultFor } = request;
   const isLine = mayBeLine(service, model);
@@ -113,7 +109,7 @@ async function chooseBefore(
   return asked;
 }
 
-async function chooseAfter(
+async function chooseOther(
   error: unknown,
   request: PreparedRequest,
   deadline: Deadline,

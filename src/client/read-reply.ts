@@ -214,7 +214,7 @@ async function readValue(
   return cut ?? failure ?? broken?.error;
 }
 
-/** Why a stream is not whole. */
+/** Reads a stream, and yields its deltas. Returns why it is not whole, if it is not. */
 async function* readStream(
   chunks: AsyncIterable<Uint8Array>,
   reader: ReplyReader,

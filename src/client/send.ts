@@ -148,7 +148,7 @@ export async function sendPaid(
   client: Pick<Client, 'send' | 'payments' | 'models'>,
   options: SendOptions & { deadline: Deadline },
 ): Promise<Answered> {
-  paid.request = await client.models.before(paid.request, options.deadline);
+  paid.request = await client.models.choose(paid.request, options.deadline);
   paid.payment ??= client.payments?.open(paid.request);
   try {
     return await client.send(paid.request.post, toSendOptions(options, paid.payment));
@@ -173,7 +173,7 @@ async function sendToOther(
   options: SendOptions & { deadline: Deadline },
 ): Promise<Answered> {
   const { deadline, onSent, onRetry } = options;
-  const other = await client.models.after(error, paid.request, deadline);
+  const other = await client.models.chooseOther(error, paid.request, deadline);
   if (other === undefined) throw error;
   const refused = error as GatewayError;
   const { attempts: before = 0 } = refused.details;

@@ -178,10 +178,10 @@ function isTimeout(signal: AbortSignal): boolean {
 /** A gateway that asks for a longer wait than allowed is a rate limit, whatever its status. */
 function finalError(
   error: GatewayError,
-  { retryAfterMs, overBudget }: RetryDecision & { retry: false },
+  { retryAfterMs, isHintTooLong }: RetryDecision & { retry: false },
   { retries }: RetryPolicy,
 ): GatewayError {
-  if (!overBudget) {
+  if (!isHintTooLong) {
     // The header of the reply counts before what else it says.
     const later = retryAfterMs === undefined ? error : error.withDetails({ retryAfterMs });
     return later.withDefaults({ value: error.details.reason === 'retries' ? retries : undefined });
@@ -215,10 +215,10 @@ export type AttemptOutcome =
   /** Sent without a reply, or a reply that was cut: never repeated. */
   | { kind: 'final' };
 
-/** Waits and retries, or gives up; `overBudget` if only the length of the gateway's hint forbids a retry. */
+/** Waits and retries, or gives up; `isHintTooLong` if only the length of the gateway's hint forbids a retry. */
 type RetryDecision =
   | { retry: true; waitMs: number }
-  | { retry: false; retryAfterMs?: number | undefined; overBudget?: true };
+  | { retry: false; retryAfterMs?: number | undefined; isHintTooLong?: true };
 
 /** Decides whether and when a failed attempt is repeated. */
 export function decideRetry(failed: {
@@ -238,7 +238,7 @@ export function decideRetry(failed: {
   if (attempt > retriesFor(outcome, policy) || !isRetryable(outcome, policy))
     return { retry: false, retryAfterMs: hint };
   const left = policy.maxWaitMs - failed.waitedMs;
-  if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, overBudget: true };
+  if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, isHintTooLong: true };
   const waitMs = retryDelay(attempt, hint, failed.random);
   if (waitMs <= left) return { retry: true, waitMs };
   return hint === undefined ? { retry: false } : { retry: true, waitMs: left };

@@ -140,7 +140,7 @@ test.each<[string, AttemptOutcome, Partial<RetryPolicy>, object]>([
     'a hint beyond the budget',
     reply(429, { 'retry-after': '61' }),
     {},
-    { retry: false, retryAfterMs: 61_000, overBudget: true },
+    { retry: false, retryAfterMs: 61_000, isHintTooLong: true },
   ],
   ['a backoff as long as the budget', reply(503), { maxWaitMs: 500 }, { retry: true, waitMs: 500 }],
   ['a backoff beyond the budget', reply(503), { maxWaitMs: 400 }, { retry: false }],
@@ -167,7 +167,7 @@ test('a retry counts the waits so far, and never waits less than asked', () => {
   expect(decide(asked, {}, { attempt: 2, waitedMs: 50_000, random: 0.9 })).toEqual({ retry: true, waitMs: 10_000 });
   expect(decide(asked, {}, { attempt: 2, waitedMs: 50_001, random: 0 })).toMatchObject({
     retry: false,
-    overBudget: true,
+    isHintTooLong: true,
   });
 });
 

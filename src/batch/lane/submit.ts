@@ -90,7 +90,7 @@ async function chooseModel(
 ): Promise<PreparedRequest> {
   const { models } = run.clients.get(gatewayKey(settings)) ?? {};
   const deadline = startDeadline(settings.timeoutMs.value, run.batch.host.signal);
-  return (models?.before(request, deadline) ?? Promise.resolve(request)).finally(() => deadline.end());
+  return (models?.choose(request, deadline) ?? Promise.resolve(request)).finally(() => deadline.end());
 }
 
 /** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */

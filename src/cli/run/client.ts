@@ -116,12 +116,13 @@ export async function openClients(
   context: Context,
   options: OpenOptions = {},
 ): Promise<{ clients: Client[]; close(): Promise<void> }> {
-  const surveys = gateways.map(({ settings }) => settings);
-  const { deadline = deadlineOnce(surveys[0]?.timeoutMs.value ?? defaultTimeoutMs, context.signal), report } = options;
-  const isPaid = surveys.some(({ budget }) => budget !== undefined);
-  const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(surveys, flags.tag, context) : [];
-  const { connection, use, own, close } = await openWay(surveys, flags, context, deadline);
-  const lessons = await Promise.all(surveys.map((settings) => openKnownLessons(settings, flags, context)));
+  const allSettings = gateways.map(({ settings }) => settings);
+  const { deadline = deadlineOnce(allSettings[0]?.timeoutMs.value ?? defaultTimeoutMs, context.signal), report } =
+    options;
+  const isPaid = allSettings.some(({ budget }) => budget !== undefined);
+  const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(allSettings, flags.tag, context) : [];
+  const { connection, use, own, close } = await openWay(allSettings, flags, context, deadline);
+  const lessons = await Promise.all(allSettings.map((settings) => openKnownLessons(settings, flags, context)));
   const corrections = new Set<string>();
   const onCorrection: ClientOptions['onCorrection'] = async ({ text, isDetail }) => {
     // One for each of many requests would say nothing new.
@@ -203,7 +204,7 @@ interface Way {
 }
 
 async function openWay(
-  surveys: readonly PartialSettings[],
+  allSettings: readonly PartialSettings[],
   flags: ConnectionFlags,
   context: Context,
   deadline: () => Deadline,
@@ -214,13 +215,13 @@ async function openWay(
     const replay = await openReplaying(replayed, context);
     return { use: [() => replay], own: [], close: async () => undefined };
   }
-  const connection = await openOwnConnections(surveys, flags, context);
-  if (surveys[0]?.offline.value) return openLocalWay(surveys[0], connection, flags, context);
+  const connection = await openOwnConnections(allSettings, flags, context);
+  if (allSettings[0]?.offline.value) return openLocalWay(allSettings[0], connection, flags, context);
   const credentials: Credential[] = [];
   const own: Way['own'] = [];
   // A cache answers without a key.
-  const keyless = isCache(flags) ? surveys.filter(({ key }) => key.kind === 'missing') : [];
-  for (const settings of surveys) {
+  const keyless = isCache(flags) ? allSettings.filter(({ key }) => key.kind === 'missing') : [];
+  for (const settings of allSettings) {
     const needsKey = settings.key.kind !== 'none' && !keyless.includes(settings);
     const key = needsKey ? await within(deadline(), readOwnKey(settings, context, deadline().signal)) : undefined;
     credentials.push(...listCredentials(settings, key));
@@ -297,14 +298,14 @@ async function openSeveralConnections(
   flags: Parameters<typeof connectionOptions>[1],
   context: Context,
 ): Promise<Connection> {
-  const ways = new Map(gateways.map((settings) => [getGatewayOrigin(settings), settings]));
+  const byOrigin = new Map(gateways.map((settings) => [getGatewayOrigin(settings), settings]));
   for (const { proxy, systemCa, baseUrl } of gateways) {
-    const way = ways.get(getGatewayOrigin({ baseUrl }));
-    if (way?.proxy?.value === proxy?.value && way?.systemCa.value === systemCa.value) continue;
+    const other = byOrigin.get(getGatewayOrigin({ baseUrl }));
+    if (other?.proxy?.value === proxy?.value && other?.systemCa.value === systemCa.value) continue;
     throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
   }
   const opened = new Map<string, Connection>();
-  for (const [origin, settings] of ways) {
+  for (const [origin, settings] of byOrigin) {
     opened.set(origin, await openConnection(await connectionOptions(settings, flags, context)));
   }
   return {

@@ -104,15 +104,6 @@ export async function runJobFile(
   const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(place, flags, context);
-  const onHashed = (bytes: number): void => checking.add({ bytes });
-  const builder = createRequestBuilder({
-    context,
-    flags,
-    source,
-    output: outdir.path,
-    onHashed,
-    readResult: async (id) => results?.read(id),
-  });
   const isTrial = flags.dryRun === true || flags.estimate === true;
   const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, host, hooks.lock) : undefined;
   const checking = trackChecking(context);
@@ -121,6 +112,14 @@ export async function runJobFile(
   const facts = emptyFacts();
   let links: JobLinks | undefined;
   let results: ParentResults | undefined;
+  const builder = createRequestBuilder({
+    context,
+    flags,
+    source,
+    output: outdir.path,
+    onHashed: (bytes) => checking.add({ bytes }),
+    readResult: async (id) => results?.read(id),
+  });
   const jobs: BatchJobs = {
     name: source.name,
     read: (onFault) => (state.knownIds ? withKnownIds(source.jobs(onFault), state.knownIds) : source.jobs(onFault)),
@@ -128,7 +127,7 @@ export async function runJobFile(
     digestBasis: builder.digestBasis,
     async prepare(job, origin) {
       await checkPrice(await builder.settingsOf(job), job, { facts, flags, state, context });
-      return builder.check(job.names ? await jobs.links().linkJob(job, origin) : job, origin);
+      return builder.prepare(job.names ? await jobs.links().linkJob(job, origin) : job, origin);
     },
     links: () => (links ??= openLinks({ ...jobs, requireUsable }, state)),
     refreshResults: () => (results ??= openParentResults(outdir.path, state, context)).refresh(),

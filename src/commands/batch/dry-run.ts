@@ -7,10 +7,11 @@ import { describeEdited, describeMoves, describeRemoved, describeStale } from '.
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
-  const { plan, facts: told, context, source } = batch;
+  const { plan, facts, context, source } = batch;
   const { jobs, total, toSend } = plan;
-  const kinds = [...told.kinds.values()];
-  const facts = {
+  const kinds = [...facts.kinds.values()];
+  const document = {
+    schema: 'gateway-cli/batch-plan@1',
     jobs,
     total,
     due: toSend,
@@ -19,11 +20,10 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
     origin: plan.origin,
     kinds,
   };
-  const document = { schema: 'gateway-cli/batch-plan@1', ...facts };
   if (batch.shard) await noteEmptyShard(batch.shard, batch);
   if (context.root.json) return { document };
   const counts = [`${formatCount(jobs, 'job')} checked`, `${toSend} to send`, ...describeUnsent(plan)].join(', ');
-  const [edited, stale] = [describeEdited(told), describeStale(plan)];
+  const [edited, stale] = [describeEdited(facts), describeStale(plan)];
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
   const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
   const lines = [

@@ -100,7 +100,7 @@ export async function openStream(
   const facts = emptyFacts();
   const prepare = async (job: Job): Promise<ReadyJob> => {
     await checkPrice(await builder.settingsOf(job), job, { facts, flags, context, state: folder.state });
-    return readyJob(job, await builder.check(job, origin));
+    return readyJob(job, await builder.prepare(job, origin));
   };
   const known = { host, policy, plan, shard: undefined, outdir: output, ...folder };
   return { ...known, flags, context, facts, startedAt, printed, prepare };

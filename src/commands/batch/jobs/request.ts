@@ -82,7 +82,7 @@ const maxSchemas = 100;
 /** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
 export interface RequestBuilder {
   /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
-  check(job: Job, origin: string): Promise<PreparedJob>;
+  prepare(job: Job, origin: string): Promise<PreparedJob>;
   settingsOf(job: Job): Settings | Promise<Settings>;
   digestBasis(job: Job, settings: Settings, origin: string): string;
 }
@@ -109,7 +109,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   return {
     settingsOf: (job) => readJobSettings(job, building),
     digestBasis: (job, settings, origin) => digestBasis(job, settings, origin, building),
-    check: (job, origin) => prepareJob(job, origin, building),
+    prepare: (job, origin) => prepareJob(job, origin, building),
   };
 }
 

@@ -18,22 +18,15 @@ function ask(seconds: number, ...more: string[]) {
 
 const year = 365 * 24 * 60 * 60;
 
-test.each([
-  ['from the future', year],
-  ['renewed just now', 0],
-])(
-  'a lock of another host, %s, does not keep a command beyond its time limit',
-  { timeout: 20_000 },
-  async (_, seconds) => {
-    expect((await ask(seconds, '--timeout', '1')).code).toBe(7);
-  },
-);
+test('a lock of another host, renewed just now, does not keep a command beyond its time limit', async () => {
+  expect((await ask(0, '--timeout', '1')).code).toBe(7);
+});
 
 test.each([
   ['from the future', year],
   ['whose owner gave no sign of life for almost a minute', -57],
 ])('a lock of another host, %s, is taken over', { timeout: 40_000 }, async (_, seconds) => {
-  const { code, cwd } = await ask(seconds);
+  const { code, cwd } = await ask(seconds, '--timeout', '30');
   expect(code).toBe(0);
   expect(readdirSync(cwd).filter((name) => name.startsWith('team.jsonl.lock'))).toEqual([]);
 });

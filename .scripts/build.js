@@ -30,6 +30,7 @@ const groups = [
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
   { name: 'columns', test: own('terminal/(?:break-lines|markdown|live-markdown|live-text|frame|wrap|table-columns)') },
   { name: 'images', test: own('cli/output/save-images') },
+  { name: 'media', test: own('images/(?:svg|wav)') },
   // Else the bitmaps of previews would be in the gateway's file, and each command would load all of that.
   { name: 'preview', test: own('(?:cli/output|images)/preview|images/pixels/bitmap') },
   { name: 'gateway', test: own('gateway/.*') },

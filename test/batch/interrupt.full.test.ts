@@ -36,7 +36,9 @@ describe.skipIf(withoutTmux)('in tmux', () => {
       await terminal.press('C-c');
       await terminal.shows('waiting for 1 request, 10 s at most; Ctrl-C again stops');
       event.happen();
-      expect(await terminal.shows('exit 130')).toMatch(/stops\n3 done, 5 not sent yet\n\s*exit 130$/);
+      expect(await terminal.shows('exit 130')).toMatch(
+        /stops\n3 done, 5 not sent yet\nrun the same command again: it continues where it stopped\n\s*exit 130$/,
+      );
     } finally {
       await terminal.close();
     }

@@ -77,10 +77,8 @@ const withTwoSpinners = {
 
 // Of the registered types, mime-types looks only at those that have an extension.
 const withExtensions = withTypes(({ source, extensions }) => ({ source, extensions }));
-// The library asks for the extension of a type alone, and takes none that `images/image-type.ts` finds odd.
-const withFirstExtensions = withTypes(({ extensions: [first] }) =>
-  /^[a-z0-9]{1,5}$/.test(first) ? { extensions: [first] } : undefined,
-);
+// The library asks for the extension of a type alone.
+const withFirstExtensions = withTypes(({ extensions: [first] }) => ({ extensions: [first] }));
 
 function withTypes(shorten) {
   return {

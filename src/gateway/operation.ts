@@ -25,7 +25,7 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
     const plain = readRequest(operation, prepared, found, { request, context });
     const scripted = context.script?.answer(plain, request);
     const fault = scripted?.fault ?? found.fault;
-    const read = { pieces: scripted?.pieces, ...plain };
+    const read = { ...plain, pieces: scripted?.pieces };
     const attempt = fault && context.attempt(read.stream);
     if (attempt) await fault?.before?.(attempt);
     const made = await makeAnswer(read, scripted ?? {}, draws(fault, operation, read, request), context);
@@ -97,7 +97,7 @@ function readRequest(
   const checked = operation.check(body, context.mode);
   const model = isOwn ? requested : operation.fallback(requested, checked);
   if (!isOwn) context.note(`${requested.slice(0, 100)} is answered by ${model}`);
-  return { asked: requested, ...operation.read(checked, model, request, context) };
+  return { ...operation.read(checked, model, request, context), asked: requested };
 }
 
 /** A fault model draws an image if its fault is one of images only, or if the request wants an image. */

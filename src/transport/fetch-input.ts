@@ -134,24 +134,24 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** An error for a local name and for an address, without brackets, that is not on the internet. */
-export function checkPublic(host: string, way: Via = 'redirect'): GatewayError | undefined {
+export function checkPublic(host: string, via: Via = 'redirect'): GatewayError | undefined {
   const isPrivate = isIP(host) === 0 ? localName.test(host) : !isPublicAddress(host);
-  return isPrivate ? privateAddress(host, way) : undefined;
+  return isPrivate ? privateAddress(host, via) : undefined;
 }
 
 /** What led to an address. */
 type Via = 'redirect' | 'link';
 
-function privateAddress(host: string, way: Via): GatewayError {
-  return usageError(`the ${way} leads to a private address: ${host}`, 'if you trust it, name that URL yourself');
+function privateAddress(host: string, via: Via): GatewayError {
+  return usageError(`the ${via} leads to a private address: ${host}`, 'if you trust it, name that URL yourself');
 }
 
 /** The look-up of the socket itself: a second look-up could give another address. */
-function createPublicLookup(way: Via): LookupFunction {
+function createPublicLookup(via: Via): LookupFunction {
   return (host, options, callback) => {
     lookUp(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, [], 0);
-      if (!found.every(({ address }) => isPublicAddress(address))) return callback(privateAddress(host, way), [], 0);
+      if (!found.every(({ address }) => isPublicAddress(address))) return callback(privateAddress(host, via), [], 0);
       const [first] = found;
       if (options.all) callback(null, found);
       else callback(null, first?.address ?? '', first?.family);

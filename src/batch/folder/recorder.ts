@@ -207,16 +207,16 @@ const maxResultLineBytes = 64 * 1024 * 1024;
  * file, and the line says so and leaves the long values out. Throws GatewayError not-written.
  */
 export function resultLine(
-  of: { id: string; request: string },
+  job: { id: string; request: string },
   document: JsonObject,
   saveReply: SaveReply | undefined,
   maxBytes = maxResultLineBytes,
 ): string | Promise<string> {
   const text = toJson(document);
   // The texts are joined: to copy thirty fields into one object takes as long as to write them.
-  const line = text && text.length <= maxBytes ? `${JSON.stringify(of).slice(0, -1)},${text.slice(1)}` : undefined;
+  const line = text && text.length <= maxBytes ? `${JSON.stringify(job).slice(0, -1)},${text.slice(1)}` : undefined;
   if (line !== undefined && (line.length * 3 <= maxBytes || Buffer.byteLength(line) <= maxBytes)) return line;
-  return saveWhole({ ...of, ...document }, saveReply, maxBytes / 64);
+  return saveWhole({ ...job, ...document }, saveReply, maxBytes / 64);
 }
 
 /** Undefined if no string of V8 could hold it. */

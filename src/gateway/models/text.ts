@@ -13,7 +13,7 @@ export function draftAnswer(task: TextTask, variant = 0): Draft {
   const tool = left > 0 ? chooseTool(task) : undefined;
   const { text, tokens, ...answer } = tool ? callTool(tool, left, seed) : writeText(task, left, seed);
   const parts = text === '' ? [] : [{ text }];
-  return { thinking, parts, usage: { thinking: spent, answer: tokens }, ...answer };
+  return { ...answer, thinking, parts, usage: { thinking: spent, answer: tokens } };
 }
 
 interface Written extends Pick<Draft, 'call' | 'ended' | 'stopSequence'> {

@@ -41,7 +41,8 @@ type Before = ReturnType<JobIndex['remember']>;
  * Finds out which jobs of the folder the strays are. A number says nothing once jobs before it come or go: such a job is the one
  * with the same request, wherever that was; else, if no other job is that, the one with its number, or with the number after the
  * job before it, and edited; else a new one. A job with an id of its own can be one that the folder knows by its number: the one
- * with the same request, else that number of its line, if it varies by the same. With the same request it is also the job of its row before that varied.
+ * with the same request, else the one that had its line, if both have the same variation. With the same request it is also the job
+ * of its row from before the rows varied.
  * `before`: the folder before the file was read; `isInFile` says of each of its jobs whether the file has its id.
  */
 export function findKnown(

@@ -5,7 +5,7 @@ import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts';
-import { commandsNamed, listedNames } from '../cli/help/facts.ts';
+import { commandsNamed, listedNames, toCommandFacts } from '../cli/help/facts.ts';
 import { findCommand, formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
 import { unpackFacts } from '../cli/help/packed.ts';
 import { listShipped, readShipped } from '../cli/shipped.ts';
@@ -14,7 +14,7 @@ import { listShipped, readShipped } from '../cli/shipped.ts';
 const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
 
 /** `help <topic>`. The name of a command was turned into its flag: `help text` is `text --help`. */
-export function helpCommand(command: Command): Action {
+export function helpCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
   command.argument('<topic>', 'one of those below').usage('<command or topic>');
   setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen']);
   setNotes(command, ['Topics:', Object.entries(topicSummaries)]);
@@ -34,7 +34,11 @@ export function helpCommand(command: Command): Action {
     const { isTTY, columns: width } = io.stdout;
     const colored = wantsColor({ env: io.env, isTTY, color: root.color });
     // The help of a command with the same name comes first: `help batch` includes `batch --help`.
-    const named = findCommand(unpackFacts(await readShipped('dist/commands.json')), name);
+    // It loads none of the command, unless a file of the package is damaged.
+    const facts = await readShipped('dist/commands.json')
+      .then(unpackFacts)
+      .catch(async () => toCommandFacts(await openTree([name])));
+    const named = findCommand(facts, name);
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     // A terminal gets the page laid out; a pipe, for `grep` and for programs, whole sentences and rows in one line.
     if (!isTTY && !colored) return io.stdout.write(usage + text);

@@ -145,11 +145,12 @@ test.each([
   expect([brief?.stdout, program?.stdout]).toEqual([long?.stdout, long?.stdout]);
 });
 
-test.each(['--help', '--version'])('%s prints the same where its file is not there', async (flag) => {
+test.each(['--help', '--version', 'help batch'])('%s prints the same where its file is cut or gone', async (words) => {
   const copy = scratchFolder();
-  for (const part of ['bin', 'dist']) cpSync(join(root, part), join(copy, part), { recursive: true });
+  for (const part of ['bin', 'dist', 'src/help']) cpSync(join(root, part), join(copy, part), { recursive: true });
   for (const name of ['help.txt', 'version.txt']) rmSync(join(copy, 'dist', name));
-  const [whole, bare] = await Promise.all([shell(`$BIN ${flag}`), shell(`${copy}/bin/gateway-cli.js ${flag}`)]);
+  writeFileSync(join(copy, 'dist/commands.json'), '{');
+  const [whole, bare] = await Promise.all([shell(`$BIN ${words}`), shell(`${copy}/bin/gateway-cli.js ${words}`)]);
   rmSync(copy, { recursive: true });
   expect(bare).toMatchObject({ code: 0, stdout: whole.stdout, stderr: '' });
 });

@@ -44,6 +44,7 @@ test.each([
   'gateway-cli help ',
   'gateway-cli help s',
   'gateway-cli help image ',
+  'gateway-cli help text --',
   'gateway-cli text --help',
   'gateway-cli text -- --m',
   'gateway-cli completion ',

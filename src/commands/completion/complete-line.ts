@@ -42,7 +42,10 @@ export function formatCompletion({ values, files }: Completion, { shell, words }
 /** What can replace the last word of a line, and what it begins with. */
 export function completeLine(program: CommandFacts, words: readonly string[]): Completion {
   const isHelp = words[0] === 'help' && words.length > 1;
-  const found = completeWord(readLine(program, words.slice(isHelp ? 1 : 0, -1)), words.at(-1) ?? '');
+  const current = words.at(-1) ?? '';
+  // The flags of the command do nothing here.
+  const before = isHelp && current.startsWith('-') ? [] : words.slice(isHelp ? 1 : 0, -1);
+  const found = completeWord(readLine(program, before), current);
   if (!isHelp || words.length > 2) return found;
   // A topic can have the name of a command.
   const names = new Set(found.values.map(([value]) => value));

@@ -28,6 +28,7 @@ async function candidates(words: readonly string[], shell = 'fish'): Promise<str
 test.each([
   ['a command', ['te'], ['text', ':none']],
   ['a command or a topic for help', ['help', 's'], ['sessions', 'serve', 'services', 'settings', ':none']],
+  ['a flag for help', ['help', 'text', '--j'], ['--json', ':none']],
   ['the command of a group', ['image', ''], ['gen', 'edit', ':none']],
   ['a flag', ['image', 'gen', '--asp'], ['--aspect', ':none']],
   ['a flag after the prompt', ['text', 'hi', '--top'], ['--top-p', '--top-k', ':none']],

@@ -65,7 +65,13 @@ export type { BatchState } from './folder/state.ts';
 export type { Recorder } from './folder/recorder.ts';
 export type { Recovery } from './folder/adopt.ts';
 export { refreshVars, withVars } from './folder/refresh-vars.ts';
-export { describeTimes, giveUpNotice, listOpenProviderBatches, waitingRows } from './lane/provider-batches.ts';
+export {
+  describeTimes,
+  giveUpNotice,
+  listOpenProviderBatches,
+  notFoundHint,
+  waitingRows,
+} from './lane/provider-batches.ts';
 export type { ProviderBatch } from './lane/provider-batches.ts';
 export { runAgainHint, requireOrigin } from './lane/lane-run.ts';
 

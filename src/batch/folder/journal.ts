@@ -30,6 +30,7 @@ import {
   addToProviderBatch,
   applyProviderBatch,
   countPaid,
+  endOffline,
   type ProviderBatchRecord,
 } from '../lane/provider-batches.ts';
 import { readFileLines } from '../../files/lines.ts';
@@ -229,6 +230,7 @@ function settleRun({ ready, sent }: OpenRun, state: BatchState): void {
     state.held.set(id, countUnknown(state, bound));
   };
   for (const job of sent.splice(0)) loseJob(job);
+  endOffline(state);
   const unsure = ready.splice(0);
   if (run?.boot === undefined || run.boot !== bootMark())
     for (const record of unsure) {

@@ -3,7 +3,7 @@ import { hasDue } from '../run/links.ts';
 import { countOutcomes } from '../run/tally.ts';
 import type { Stop } from '../run/runner.ts';
 import { type LaneRun, giveUpProviderBatch } from './lane-run.ts';
-import { countPaid, listOpenProviderBatches, waitingRows } from './provider-batches.ts';
+import { countPaid, endOffline, listOpenProviderBatches, waitingRows } from './provider-batches.ts';
 import { lookForBatch } from './look-for-batch.ts';
 import { submitJobs } from './submit.ts';
 import { waitForProviderBatches } from './waiting.ts';
@@ -55,6 +55,7 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
     if (error instanceof GatewayError && endSignals.has(error.class)) return 'signal';
     throw error;
   } finally {
+    endOffline(state);
     for (const isCreated of [true, false]) {
       const providerBatches = listOpenProviderBatches(state).filter(
         (providerBatch) => (providerBatch.batch !== undefined) === isCreated,

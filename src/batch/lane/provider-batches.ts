@@ -71,6 +71,29 @@ export function listOpenProviderBatches({ providerBatches }: Pick<BatchState, 'p
   return [...providerBatches.values()].filter(({ step }) => step === 'creating' || step === 'created');
 }
 
+/**
+ * The gateway of `--offline` ends with its process, and its batches with it. Nothing of them is billed: their jobs are as before, and
+ * what a budget holds for them is freed as for batches that were not created.
+ */
+export function endOffline(state: BatchState): void {
+  const { index, earlier } = state;
+  for (const providerBatch of listOpenProviderBatches(state)) {
+    if (!isOffline(providerBatch)) continue;
+    for (const row of waitingRows(providerBatch, index)) {
+      index.setFlag(row, 'atService', false);
+      const answer = earlier.get(row);
+      if (answer === undefined) continue;
+      index.setDigest(row, answer.digest);
+      index.setSequence(row, answer.sequence);
+    }
+    providerBatch.step = 'planned';
+  }
+}
+
+export function isOffline({ plan }: ProviderBatch): boolean {
+  return plan.origin === 'offline';
+}
+
 /** The rows of the jobs of a provider batch that have no end yet. */
 export function waitingRows({ rows }: Pick<ProviderBatch, 'rows'>, index: JobIndex): number[] {
   return rows.filter((row) => index.has(row, 'atService'));
@@ -178,4 +201,8 @@ function swapDigests(providerBatch: ProviderBatch, index: JobIndex): void {
 }
 
 /** What becomes of a batch that the service does not find. */
-export const giveUpNotice = 'a run that waits for it gives it up after 1 h, and its jobs are unknown';
+export const giveUpNotice =
+  'a run that waits for it gives it up after 1 h, with --retry-unknown after 1 min, and its jobs are unknown';
+
+/** The hint where a batch is not found. */
+export const notFoundHint = `give the key with which it was submitted; ${giveUpNotice}`;

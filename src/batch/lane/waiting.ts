@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { collectProviderBatch } from './collect.ts';
 import { callService, type LaneRun, giveUpProviderBatch, requireSameKey } from './lane-run.ts';
-import { giveUpNotice, listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
+import { isOffline, listOpenProviderBatches, notFoundHint, type ProviderBatch } from './provider-batches.ts';
 import { lookForBatch, unlistedError } from './look-for-batch.ts';
 
 const usualPollMs = 60_000;
@@ -33,8 +33,8 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
           skipLocked(error, providerBatch, watch),
         );
       }
-      const isOnce = policy.waits === false;
       const left = listWatched(watch);
+      const isOnce = policy.waits === false && !left.some(isOffline);
       const areUnlisted = left.every((providerBatch) => watch.unlisted.has(providerBatch));
       const isOver = host.elapsed() - began >= (run.hooks.unlistedMs ?? unlistedMs);
       if (isOnce || left.length === 0 || (areUnlisted && isOver)) {
@@ -75,7 +75,7 @@ async function skipLocked(error: unknown, { mark }: ProviderBatch, watch: WatchS
   if (listWatched(watch).length > 0) await watch.run.batch.host.on({ type: 'poll-failed', error });
 }
 
-/** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost. */
+/** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost, at the user's word after a minute. */
 const maxTroubleMs = 3_600_000;
 
 async function pollProviderBatch(providerBatch: ProviderBatch, watch: WatchState): Promise<void> {
@@ -117,16 +117,14 @@ async function tolerate(
   const known = troubles.get(mark) ?? {};
   const since = known[kind];
   const now = host.elapsed();
-  watch.failure ??= isMissing
-    ? error.withDetails({ hint: `give the key with which it was submitted; ${giveUpNotice}` })
-    : error;
+  watch.failure ??= isMissing ? error.withDetails({ hint: notFoundHint }) : error;
   if (since === undefined) {
     if (isMissing) await host.on({ type: 'not-found', what });
     else if (troubles.size === 0) await host.on({ type: 'poll-failed', error });
     troubles.set(mark, { ...known, [kind]: now });
     return;
   }
-  if (now - since <= maxTroubleMs) return;
+  if (now - since <= (isMissing && run.batch.policy.retryUnknown ? 60_000 : maxTroubleMs)) return;
   if (!isMissing) throw error;
   await host.on({ type: 'given-up', what });
   await giveUpProviderBatch(providerBatch, `${what} not found at the service`, run);

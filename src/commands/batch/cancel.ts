@@ -3,6 +3,7 @@ import {
   runAgainHint,
   formatCount,
   listOpenProviderBatches,
+  notFoundHint,
   type ProviderBatch,
   requireOrigin,
   waitingRows,
@@ -76,7 +77,7 @@ async function findFailure(cancelling: Promise<void>): Promise<GatewayError | un
   } catch (error) {
     const failure = withoutCost(error, runAgainHint);
     if (!(failure instanceof GatewayError) || endSignals.has(failure.class)) throw error;
-    return failure;
+    return failure.details.status === 404 ? failure.withDetails({ hint: notFoundHint }) : failure;
   }
 }
 

@@ -2,6 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { ownMark } from '../../../src/files/process-mark.ts';
+import { run } from '../../helpers/run.ts';
 import { manyJobs } from '../with-batch.ts';
 import { hurriedClock, test } from './with-lane.ts';
 
@@ -41,6 +42,22 @@ test.for([
   expect((await batch()).code).toBe(13);
   expect(server.batches).toHaveLength(1);
   expect((await batch(['--retry-unknown'])).code).toBe(0);
+});
+
+test('with --retry-unknown a batch that is not found is given up after a minute, as the first look says', async ({
+  open,
+}) => {
+  const { batch, folder, env, server } = await open('messages');
+  server.pollsToEnd = 1000;
+  folder.jobs(...manyJobs(2));
+  expect((await batch(['--no-wait'])).code).toBe(0);
+  server.fault = (kind) => (kind === 'poll' || kind === 'cancel' ? 'not-found' : undefined);
+  const cancelled = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
+  const ran = await batch(['--retry-unknown'], { clock: hurriedClock(20_000) });
+  for (const { stderr } of [cancelled, ran]) expect(stderr).toContain('with --retry-unknown after 1 min');
+  expect(ran).toMatchObject({ code: 13, stderr: expect.stringContaining('0 done, 2 unknown (may have been billed)') });
+  expect(server.requests.filter((line) => line.startsWith('poll')).length).toBeLessThan(6);
+  expect(server.batches).toHaveLength(1);
 });
 
 test('a wait ends also where a batch is not found and cannot be looked at by turns', async ({ open }) => {

@@ -2,7 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
-import { manyJobs } from '../with-batch.ts';
+import { run } from '../../helpers/run.ts';
+import { createFolder, manyJobs } from '../with-batch.ts';
 import { test } from './with-lane.ts';
 
 const interrupted = () => new GatewayError('interrupted', 'ended by SIGINT');
@@ -66,4 +67,32 @@ test('Ctrl-C while results are read is seen between two of them, and the next ru
   expect(folder.lines('results.jsonl').length).toBeLessThan(250);
   expect((await batch()).code).toBe(0);
   expect(folder.lines('results.jsonl')).toHaveLength(250);
+});
+
+test('what an offline run leaves at its own gateway ended with it: the same command sends it again, and --no-wait waits', async () => {
+  const folder = createFolder();
+  folder.jobs(...manyJobs(2));
+  const offline = (argv: string[], options = {}) => run(['batch', ...argv], { ...options, cwd: folder.cwd });
+  const same = ['jobs.jsonl', '-o', 'out', '--offline', '--lane', 'batch', '--poll', '20ms'];
+  const interrupt = (argv: string[]) => {
+    const stop = new AbortController();
+    const journal = join(folder.cwd, 'out/journal.jsonl');
+    const created = () => (existsSync(journal) ? folder.read('out/journal.jsonl').split('"step":"created"').length : 0);
+    const before = created();
+    const elapsed = (): number => {
+      if (created() > Math.max(1, before)) queueMicrotask(() => stop.abort(interrupted()));
+      return 0;
+    };
+    return offline(argv, { signal: stop.signal, clock: { elapsed, after: () => () => undefined } });
+  };
+  const first = await interrupt(same);
+  expect(first).toMatchObject({ code: 130, stderr: expect.not.stringContaining('at the service,') });
+  expect(first.stderr).toContain('0 done, 2 not sent yet\nrun the same command again: it continues where it stopped\n');
+  expect((await offline(['status', 'out'])).stdout).toMatch(/^2 jobs: 0 done, 2 not sent yet\n.*\nrun the same/);
+  expect((await offline(['cancel', 'out', '--offline'])).stderr).toContain('no jobs of out are at the service');
+  expect(await offline([...same, '--no-wait'])).toMatchObject({ code: 0 });
+  expect(folder.lines('results.jsonl')).toHaveLength(2);
+  // A job that has an answer keeps it.
+  expect((await interrupt([...same, '--redo', 'p1'])).stderr).toContain('\n2 done\n');
+  expect(await offline(same)).toMatchObject({ code: 0, stderr: expect.stringContaining('0 are sent now') });
 });

@@ -87,7 +87,7 @@ function sentAt(row: number, id: string, { index, providerBatches, sentAt: times
 
 /** The line of a whole result; undefined if it is not a result, or too long. */
 function toAdoptedLine(id: string, { batch, document }: SavedReply): string | undefined {
-  if (!batch?.isResult || !isObject(document)) return undefined;
+  if (!batch?.isResult || !isObject(document) || typeof document['ok'] !== 'boolean') return undefined;
   const line = resultLine({ id, request: batch.request }, document, undefined);
   return typeof line === 'string' ? line : void line.catch(() => undefined);
 }

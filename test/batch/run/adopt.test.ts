@@ -32,7 +32,14 @@ function loseEnd(folder: BatchFolder): Line {
 async function keep(
   folder: BatchFolder,
   result: Line,
-  saved: { job?: string; batch?: Partial<SavedBatch>; image?: true; suffix?: string; savedAt?: string } = {},
+  saved: {
+    job?: string;
+    batch?: Partial<SavedBatch>;
+    image?: true;
+    suffix?: string;
+    savedAt?: string;
+    document?: Line | null;
+  } = {},
 ): Promise<string> {
   const { id, request, ...document } = result as { id: string; request: string };
   const store = createMemoryStore();
@@ -43,7 +50,7 @@ async function keep(
       savedAt: saved.savedAt ?? savedAt,
       command: 'text',
       printsText: true,
-      document,
+      document: saved.document === undefined ? document : saved.document,
       images: saved.image ? [{ declaredType: 'image/png', candidate: 0, blob }] : [],
       job: saved.job ?? id,
       batch: { folder: join(folder.cwd, 'out'), request, isResult: !saved.image, ...saved.batch },
@@ -92,6 +99,8 @@ test.for([
 test.for([
   ['with a picture', { image: true }],
   ['of a bug', { batch: { isResult: false } }],
+  ['that has nothing in it', { document: {} }],
+  ['that is no object', { document: null }],
 ] as const)(
   'a kept reply %s stays where it is, and the failure of its job names it',
   async ([, saved], { server, folder, batch }) => {

@@ -13,7 +13,14 @@ export async function openOnce(path: string, signal?: AbortSignal): Promise<Read
   const stats = await stat(path).catch(() => undefined);
   if (stats === undefined || (stats.isFile() && stats.size > 0) || stats.isDirectory()) return undefined;
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  if (stats.isFIFO()) return new Socket({ fd, readable: true, writable: false, ...(signal && { signal }) });
+  const stream = stats.isFIFO()
+    ? new Socket({ fd, readable: true, writable: false, ...(signal && { signal }) })
+    : openDevice(fd, signal);
+  // A reader that begins later still gets the error. Without a listener, an abort before that would end the process.
+  return stream.on('error', () => undefined);
+}
+
+function openDevice(fd: number, signal: AbortSignal | undefined): Readable {
   const { isatty, ReadStream } = getBuiltinModule('node:tty');
   return isatty(fd) ? new ReadStream(fd) : createReadStream('', { fd, signal });
 }

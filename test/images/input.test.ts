@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { makeRereadable, readInputImage, spool } from '../../src/images/input.ts';
 import { namesIn, pngHead, scratchFolder } from './scratch.ts';
@@ -107,6 +107,22 @@ test.skipIf(process.platform === 'win32')('an abort ends the wait for a pipe tha
   await expect(copying).rejects.toBe(reason);
   expect(namesIn(folder)).toEqual(['fifo']);
 });
+
+test.skipIf(process.platform === 'win32').each(['fifo', '/dev/zero'])(
+  'an abort ends the copy of %s before its first byte is read, and no error is without a reader',
+  async (name) => {
+    const folder = temporaryFolder();
+    execFileSync('mkfifo', [join(folder, 'fifo')]);
+    const uncaught: unknown[] = [];
+    const keep = (error: unknown): void => void uncaught.push(error);
+    process.on('uncaughtException', keep);
+    const reason = new DOMException('the time is over', 'TimeoutError');
+    const aborted = { ...spooling(), signal: AbortSignal.abort(reason) };
+    await expect(makeRereadable(resolve(folder, name), aborted)).rejects.toBe(reason);
+    process.off('uncaughtException', keep);
+    expect([uncaught, namesIn(folder)]).toEqual([[], ['fifo']]);
+  },
+);
 
 /** Where temporary files are written until the end of the test; Windows has a variable of its own for it. */
 function temporaryFolder(folder = scratchFolder()): string {

@@ -1,7 +1,13 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Body } from '../../src/body.ts';
+import { mergePromptYaml } from '../../src/cli/request/prompt-yaml.ts';
 import { GatewayError } from '../../src/errors.ts';
+import type { JsonObject } from '../../src/json.ts';
 import { encodeRequest, formatNames, loadFormat } from '../../src/formats/format.ts';
-import type { FormatName, PlainFields } from '../../src/formats/types.ts';
+import type { FormatName, PlainFields, Quirks } from '../../src/formats/types.ts';
+import { tableRows, topicTexts } from '../helpers/readme.ts';
 
 /** A value of each plain field; the compiler demands that of a new one. `store` allows something: a format may have no word for it. */
 const values: { [Name in Exclude<keyof PlainFields, 'store'>]-?: NonNullable<PlainFields[Name]> } = {
@@ -27,25 +33,103 @@ const values: { [Name in Exclude<keyof PlainFields, 'store'>]-?: NonNullable<Pla
   cachedContent: 'cachedContents/7',
 };
 
-/** What a format makes of a field, for a text and for an image; an error where it refuses it. */
-async function encodeWith(name: FormatName, fields: PlainFields): Promise<unknown[]> {
-  const format = await loadFormat(name);
-  return (['text', 'image'] as const).map((use) => {
+const names = Object.keys(values) as (keyof typeof values)[];
+
+const given = (name: keyof typeof values): PlainFields => ({ [name]: values[name] });
+
+/** What a format makes of fields; the text of its error where it refuses them. */
+async function encode(name: FormatName, use: 'text' | 'image', fields: PlainFields, quirks: Partial<Quirks> = {}) {
+  const plain = { prompt: 'hi', model: 'm', use, stream: undefined, ...fields };
+  try {
+    const { body, keepThink } = encodeRequest(plain, await loadFormat(name), { service: 's', ...quirks });
+    return { body, keepThink };
+  } catch (error) {
+    if (error instanceof GatewayError) return error.message;
+    throw error;
+  }
+}
+
+const encodeBoth = (name: FormatName, fields: PlainFields) =>
+  Promise.all([encode(name, 'text', fields), encode(name, 'image', fields)]);
+
+test.for(formatNames.flatMap((format) => names.map((field) => [format, field] as const)))(
+  'the %s format encodes the plain field %s or refuses it, and never drops it',
+  async ([format, field]) => {
+    expect(await encodeBoth(format, given(field))).not.toEqual(await encodeBoth(format, {}));
+  },
+);
+
+/** How a picture is asked for: by chat, or by an operation in the words of a service. */
+const operations = [undefined, 'openai', 'openrouter'] as const;
+
+/** Every name in a body, at any depth. */
+function namesInBody(value: Body[string]): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesInBody);
+  return Object.entries(value instanceof Object ? value : {}).flatMap(([name, inner]) => [name, ...namesInBody(inner)]);
+}
+
+const page = readFileSync(join(import.meta.dirname, '../../src/formats/README.md'), 'utf8');
+
+test.for([
+  ['content', 2],
+  ['messages', 3],
+  ['completions', 7],
+  ['responses', 8],
+] as const)(
+  'the page of the wire names what the %s format makes of plain fields, in section %i',
+  async ([name, number]) => {
+    const section = page.split(/^## /m).find((text) => text.startsWith(`${number}. `)) ?? '';
+    const asked = names.flatMap((field) => [
+      encode(name, 'text', given(field)),
+      ...operations.map((imagesOperation) => encode(name, 'image', given(field), { imagesOperation })),
+    ]);
+    const made = (await Promise.all(asked)).flatMap((one) => (typeof one === 'string' ? [] : namesInBody(one.body)));
+    expect([...new Set(made)].filter((word) => !new RegExp(`\\b${word}\\b`).test(section))).toEqual([]);
+  },
+);
+
+test('the table of the topic images says of each flag for pictures which services take it', async () => {
+  const rows = tableRows('Flag', [topicTexts.get('images') ?? '']);
+  for (const field of names) {
+    const flag = `--${field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const [, ...cells] = rows.find(([flags = '']) => flags.includes(`\`${flag}\``)) ?? [];
+    const takes = await Promise.all(operations.map((operation) => isInBody(field, operation)));
+    // Others are of all requests, and of pictures in the chat of a model: no operation takes them.
+    const isOfPictures = takes.slice(1).includes(true) && field !== 'prompt' && field !== 'candidates';
+    expect({ field, takes: cells.map((cell) => cell !== 'no') }).toEqual({ field, takes: isOfPictures ? takes : [] });
+  }
+});
+
+/** Whether a request for a picture has something of a field in its body: of Gemini, or of a service with an operation for images. */
+async function isInBody(field: keyof typeof values, imagesOperation: Quirks['imagesOperation']): Promise<boolean> {
+  const name = imagesOperation ? 'completions' : 'content';
+  const [bare, full] = await Promise.all(
+    [{}, given(field)].map((fields) => encode(name, 'image', fields, { imagesOperation })),
+  );
+  return typeof full === 'object' && JSON.stringify(full.body) !== JSON.stringify((bare as typeof full).body);
+}
+
+/** Plain fields that a prompt file says elsewhere, or not at all: the format of GitHub Models has no word for them. */
+const notInPromptFiles = new Set<string>([
+  ...['prompt', 'system', 'responseMime'],
+  ...['effort', 'search', 'keepThink', 'candidates', 'safety', 'cachedContent'],
+  ...['aspect', 'size', 'quality', 'background', 'outputFormat'],
+]);
+
+test('a prompt file takes each plain field that has a word there, and its topic names it', () => {
+  const file = { format: 'text', turns: [], rows: [], hasEvaluators: false } as const;
+  const taken = names.filter((name) => {
     try {
-      const plain = { prompt: 'hi', model: 'm', use, stream: undefined, ...fields };
-      const { body, keepThink } = encodeRequest(plain, format, { service: 's' });
-      return { body, keepThink };
+      const parameters = given(name) as JsonObject;
+      const flags = mergePromptYaml({}, { ...file, parameters }, { place: 'x.prompt.yml', command: 'text' });
+      expect(flags).toMatchObject(given(name));
+      return true;
     } catch (error) {
-      if (error instanceof GatewayError) return error.message;
+      if (error instanceof GatewayError) return false;
       throw error;
     }
   });
-}
-
-test.for(formatNames.flatMap((format) => Object.keys(values).map((field) => [format, field] as const)))(
-  'the %s format encodes the plain field %s or refuses it, and never drops it',
-  async ([format, field]) => {
-    const given = { [field]: values[field as keyof typeof values] };
-    expect(await encodeWith(format, given)).not.toEqual(await encodeWith(format, {}));
-  },
-);
+  expect(taken).toEqual(names.filter((name) => !notInPromptFiles.has(name)));
+  const [line = ''] = /^- `modelParameters` can hold .*/m.exec(topicTexts.get('templates') ?? '') ?? [];
+  expect(taken.filter((name) => !line.includes(`\`${name}\``))).toEqual([]);
+});

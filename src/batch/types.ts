@@ -119,6 +119,8 @@ export interface RunRecord {
   linked?: true | undefined;
   /** What each row of the table is varied by. */
   vary?: Vary | undefined;
+  /** How many jobs have the answer to an earlier version of them, before it sends any again. */
+  edited?: number | undefined;
   /** Jobs of earlier runs that the file does not have any more. */
   removed?: readonly string[] | undefined;
   /** Size of results.jsonl when the run began, in bytes: its own lines are after that. */

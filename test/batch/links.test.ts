@@ -68,6 +68,9 @@ describe('a job that uses the result of another one', () => {
     folder.jobs(hero, { id: 'sea', command: 'image edit', prompt: 'sea', image: ['@hero'] });
     await batch();
     rmSync(join(folder.cwd, 'out/images/hero.png'));
+    const both = 'to make it again, and what uses it: --redo hero --accept-changes\n';
+    expect((await batch(['status', 'out'])).stdout).toContain(both);
+    expect((await batch()).stderr).toContain(both);
     const gone = await batch(['--redo', 'sea']);
     expect(gone).toMatchObject({ code: 13 });
     expect(gone.stderr).toContain(
@@ -183,7 +186,11 @@ describe('a job that uses the result of another one', () => {
     expect(refused.stderr).toContain(
       '3 jobs were sent with a result that another job replaces: last, epilogue, title\n',
     );
-    expect((await batch()).code).toBe(14);
+    expect(await batch()).toMatchObject({
+      code: 14,
+      stderr: expect.stringContaining('to keep the answers that are whole: --retry-incomplete\n'),
+    });
+    expect(await batch(['--retry-incomplete'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(3);
     await batch(['--accept-changes']);
     expect(prompts(server).slice(3)).toEqual(['End answer to Plan a trip', 'Name answer to End answer to Plan a trip']);

@@ -40,7 +40,15 @@ test('--limit says how many jobs that were to be sent again it leaves with their
   expect(edited.stderr).toContain(
     '--limit left 3 jobs with their earlier answers, to be sent again: without it, the same command',
   );
+  const told =
+    '3 answers are to earlier versions of their jobs; to send the new ones: the same command with --accept-changes\n';
+  expect((await batch(['status', 'out'])).stdout).toContain(`4 jobs: 4 done\n${told}`);
+  expect((await batch(['export', 'out'])).stderr).toContain(told);
   expect((await batch(['--accept-changes'])).stderr).not.toContain('--limit left');
+  for (const report of ['status', 'export']) {
+    const { stdout, stderr } = await batch([report, 'out']);
+    expect(stdout + stderr).not.toContain('earlier version');
+  }
 });
 
 test('--estimate tells the cost of what is left from the answers that are there', async ({ batch, folder }) => {

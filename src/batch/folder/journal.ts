@@ -93,6 +93,7 @@ export function newBatchState(): BatchState {
     held: new Map(),
     sentAt: new Map(),
     earlier: new Map(),
+    edited: 0,
     providerBatches: new Map(),
     failures: new Map(),
     lastAt: 0,
@@ -135,6 +136,7 @@ function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
   for (const id of state.run?.removed ?? []) state.index.setFlag(state.index.find(id), 'removed', false);
   markRemoved(state, record.removed ?? []);
   state.run = record;
+  state.edited = record.edited ?? 0;
   state.beganAt ??= record.at;
 }
 
@@ -205,9 +207,13 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   if (digest !== was?.sent) index.setDigest(row, digest);
   if (type === 'sent') return;
   index.setBasis(row, record.basis);
-  const answer = record.earlierStays ? earlier.get(row) : undefined;
+  const answer = earlier.get(row);
   earlier.delete(row);
   if (answer === undefined) return;
+  if (!record.earlierStays) {
+    if (answer.digest !== digest) state.edited--;
+    return;
+  }
   index.setState(row, 'done');
   index.setDigest(row, answer.digest);
   index.setSequence(row, answer.sequence);

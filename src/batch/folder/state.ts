@@ -280,6 +280,8 @@ export interface BatchState {
   sentAt: Map<string, number>;
   /** Answers of jobs that are sent again: each stays until another one is there. By row, what they answer, and when they came among all. */
   earlier: Map<number, { digest: string; sequence: number }>;
+  /** How many jobs have the answer to an earlier version of them, as the last run saw their file. */
+  edited: number;
   /** Provider batches that the service may hold, by their marks. */
   providerBatches: Map<string, ProviderBatch>;
   /** The newest error of jobs that failed or are unknown, by id; `maxFailures` of them. */

@@ -46,6 +46,7 @@ export async function judgeJob(
   }
 
   const isStale = parents.length > 0 && (await usesOlderResult(job, row, planning));
+  if (!isSame && index.stateOf(row) === 'done') plan.edited++;
   const isEdited = index.stateOf(row) !== 'new' && (isStale || !isSame);
   const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
   const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning));
@@ -61,6 +62,7 @@ export async function judgeJob(
   if (decision === 'changed') {
     if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
     changed.areFailed &&= index.stateOf(row) === 'failed';
+    changed.areDone &&= index.stateOf(row) === 'done' && !index.has(row, 'atService');
     if (isSame) {
       planning.stale.add(job.id);
       planning.keeping.add(job.id);
@@ -140,13 +142,14 @@ export function areChangesChosen({ changed, plan, redone, stale, state: { index 
 export function changedError(
   ids: readonly string[],
   count: number,
-  { areFailed = false, areStale = false, lineBreakOf }: Partial<Planning['changed']> = {},
+  { areFailed = false, areDone = false, areStale = false, lineBreakOf }: Partial<Planning['changed']> = {},
 ): GatewayError {
   const flag = areFailed ? '--retry-failed' : '--accept-changes';
   const more = count > ids.length ? ` and ${count - ids.length} more` : '';
   const what = count === 1 ? '1 job was' : `${count} jobs were`;
   const how = lineBreakOf ? `, by the line break at the end of ${lineBreakOf} alone` : '';
   const back = lineBreakOf ? 'to send nothing again: put the line break back as it was\n' : '';
+  const keep = areDone ? '\nto keep the answers that are whole: --retry-incomplete' : '';
   const again = areStale ? 'to make those again too, after what they use' : 'to send just those again';
   return new GatewayError(
     'batch-locked',
@@ -154,7 +157,7 @@ export function changedError(
       ? `${what} sent with a result that another job replaces: ${ids.join(', ')}${more}`
       : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}`,
     {
-      hint: `${back}${again}: ${flag}; to keep both: another folder with -o`,
+      hint: `${back}${again}: ${flag}; to keep both: another folder with -o${keep}`,
       sent: 'no',
     },
   );

@@ -25,6 +25,8 @@ export interface BatchPlan {
   left: number;
   /** Jobs that were to be sent again, and that the limit leaves as they are. */
   leftAgain: number;
+  /** Jobs that have the answer to an earlier version of them. */
+  edited: number;
   /** Jobs of the journal that the file does not name any more. */
   removed: string[];
   /** Jobs of the journal that have another place in the file now, or another id; and how many have another number. */
@@ -64,7 +66,7 @@ interface BatchGateway {
 }
 
 export function emptyPlan(origin: string): BatchPlan {
-  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0, leftAgain: 0 };
+  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0, leftAgain: 0, edited: 0 };
   return {
     ...counts,
     removed: [],
@@ -116,10 +118,17 @@ export interface Planning extends PlanOptions {
   plan: BatchPlan;
   sum: Hash64;
   /**
-   * The first edited jobs that are not sent, how many there are, whether all of them failed before or used a result that is older
-   * than that of now, and the text whose last line break is all that was changed.
+   * The first edited jobs that are not sent, how many there are, whether all of them failed before, have an answer, or used a result
+   * that is older than that of now, and the text whose last line break is all that was changed.
    */
-  changed: { ids: string[]; jobs: number; areFailed: boolean; areStale: boolean; lineBreakOf: string | undefined };
+  changed: {
+    ids: string[];
+    jobs: number;
+    areFailed: boolean;
+    areDone: boolean;
+    areStale: boolean;
+    lineBreakOf: string | undefined;
+  };
   /** Jobs that used a result which is older than that of now, and nothing else of them was changed. */
   stale: Set<string>;
   /** These, and those that a limit leaves though they are to be made again, in the order of the file. */
@@ -203,7 +212,7 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     ...options,
     plan: emptyPlan(''),
     sum: { high: 0, low: 0 },
-    changed: { ids: [], jobs: 0, areFailed: true, areStale: true, lineBreakOf: undefined },
+    changed: { ids: [], jobs: 0, areFailed: true, areDone: true, areStale: true, lineBreakOf: undefined },
     stale: new Set(),
     keeping: new Set(),
     redone: new Set(),

@@ -243,7 +243,8 @@ async function arrange({ context, flags, lock, outdir, state }: EndedBatch, plac
     const now = await locateResults(outdir, state.index, { places });
     await arrangeResults(outdir, state.index, { places: now, ordered: flags.ordered });
     sorting.stop();
-    await warnArranged({ missing: idsWithoutResult(state.index, now), unknownJobs: now.unknownJobs }, context);
+    const missing = idsWithoutResult(state.index, now);
+    await warnArranged({ missing, unknownJobs: now.unknownJobs, states: [state] }, context);
   } finally {
     sorting.stop();
   }

@@ -42,7 +42,7 @@ import {
   listFolderRows,
   chooseReportName,
 } from './folders.ts';
-import { missingResultStep, warnUnread } from './summary.ts';
+import { editedStep, missingResultStep, warnUnread } from './summary.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
@@ -122,10 +122,13 @@ async function runExport(
     flags.by === undefined || flags.by === 'job' ? undefined : await sumBy(flags.by, found.read(), variations);
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
   await warnUnread(rows, context);
-  const lost = missingResultStep(rows.lost);
+  const states = folders.map(({ state }) => state);
+  const edited = editedStep(states);
+  if (edited !== undefined) await context.ui.note(edited);
+  const lost = missingResultStep(rows.lost, states);
   if (lost !== undefined) await context.ui.warn(lost);
   const leftOut = named === undefined ? await countMissingJobs(rows, folders, context) : 0;
-  const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
+  const facts = { ...rows, name: chooseReportName(folders), ...joinStates(states) };
   const writer = openReport(format, facts, { variations, isSummed: summed !== undefined });
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
   const text = reportText({ ...writer, head }, texts ? found.readKept(texts) : rows.read(), { format, context });

@@ -83,9 +83,13 @@ export async function noteIdColumn({ name, nameJobs }: JobSource, { ui }: Contex
 }
 
 /** Jobs that are done, and whose images were removed since. */
-export async function noteGone(ends: LostEnds, { index }: Batch['state'], { ui }: Context): Promise<void> {
+export async function noteGone(ends: LostEnds, state: Batch['state'], { ui }: Context): Promise<void> {
+  const { index } = state;
   const isLeft = (row: number): boolean => index.has(row, 'inFile') && !index.has(row, 'toSend');
-  const step = missingImageStep(idsWithoutImage(ends, index).filter((id) => isLeft(index.find(id))));
+  const step = missingImageStep(
+    idsWithoutImage(ends, index).filter((id) => isLeft(index.find(id))),
+    [state],
+  );
   if (step !== undefined) await ui.warn(step);
 }
 

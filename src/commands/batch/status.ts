@@ -24,6 +24,7 @@ import {
   describeSpending,
   getExitCode,
   summaryDocument,
+  editedStep,
   incompleteStep,
   missingImageStep,
   missingResultStep,
@@ -90,11 +91,16 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     );
   const cost = describeSpending(joined.spending);
   if (cost !== '') lines.push(cost);
+  const edited = editedStep(states);
+  if (edited) lines.push(edited);
   const cut = incompleteStep(counts);
   if (cut) lines.push(cut);
-  const missing = missingImageStep(missingPictures);
+  const missing = missingImageStep(missingPictures, states);
   if (missing) lines.push(missing);
-  const lost = missingResultStep(folders.flatMap((one) => one.missingResults));
+  const lost = missingResultStep(
+    folders.flatMap((one) => one.missingResults),
+    states,
+  );
   if (lost) lines.push(lost);
   const results = folders.map(({ name }) => shellWord(join(name, batchFiles.results))).join(', ');
   lines.push(...describeFailures(failures, { counts, most: maxShown, results }));

@@ -120,7 +120,7 @@ export async function warnUnread({ unread, torn }: { unread: number; torn?: bool
 
 /** Results that are missing, and results of no job: this program neither loses nor adds them, so another one did. */
 export async function warnArranged(
-  { missing, unknownJobs }: { missing: readonly string[]; unknownJobs: number },
+  { missing, unknownJobs, states }: { missing: readonly string[]; unknownJobs: number; states: LinkedStates },
   { ui }: Context,
 ): Promise<void> {
   if (unknownJobs > 0) {
@@ -128,17 +128,17 @@ export async function warnArranged(
     const what = `${formatCount(unknownJobs, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
     await ui.warn(`${what}, and ${asideFile(results)} keeps ${unknownJobs === 1 ? 'it' : 'them'}`);
   }
-  const lost = missingResultStep(missing);
+  const lost = missingResultStep(missing, states);
   if (lost !== undefined) await ui.warn(lost);
 }
 
 const changed = 'it was changed from outside';
 
 /** What to type where the results of finished jobs were removed; undefined if none were. */
-export function missingResultStep(ids: readonly string[]): string | undefined {
+export function missingResultStep(ids: readonly string[], states: LinkedStates): string | undefined {
   if (ids.length === 0) return undefined;
   const have = ids.length === 1 ? 'is done, but has' : 'are done, but have';
-  return `${formatCount(ids.length, 'job')} ${have} no line in ${results}: ${changed}; ${redoStep(ids)}`;
+  return `${formatCount(ids.length, 'job')} ${have} no line in ${results}: ${changed}; ${redoStep(ids, states)}`;
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
@@ -172,19 +172,34 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
   return `${formatCount(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
 }
 
+/** What to type where answers are to earlier versions of their jobs. */
+export function editedStep(states: readonly Pick<BatchState, 'edited'>[]): string | undefined {
+  const edited = states.reduce((sum, state) => sum + Math.max(0, state.edited), 0);
+  if (edited === 0) return undefined;
+  const are =
+    edited === 1 ? 'answer is to an earlier version of its job' : 'answers are to earlier versions of their jobs';
+  return `${edited} ${are}; to send the new ones: the same command with --accept-changes`;
+}
+
 /** At most this many jobs are named that `--redo` makes again. */
 const maxRedone = 50;
 
-function redoStep(ids: readonly string[]): string {
+/** The folders of a batch, as far as it matters whether jobs use results of others. */
+type LinkedStates = readonly Pick<BatchState, 'run'>[];
+
+/** Only the job file says which jobs use a result that is made again: they are made again, too. */
+function redoStep(ids: readonly string[], states: LinkedStates): string {
+  const isLinked = states.some(({ run }) => run?.linked);
   const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
-  return `to make ${them} again${some}: --redo ${shellWord(ids.slice(0, maxRedone).join(','))}`;
+  const redo = `--redo ${shellWord(ids.slice(0, maxRedone).join(','))}`;
+  return `to make ${them} again${some}${isLinked ? `, and what uses ${them}: ${redo} --accept-changes` : `: ${redo}`}`;
 }
 
 /** What to type where images of finished jobs were removed; undefined if none were. */
-export function missingImageStep(ids: readonly string[]): string | undefined {
+export function missingImageStep(ids: readonly string[], states: LinkedStates): string | undefined {
   if (ids.length === 0) return undefined;
   const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
-  return `${what}; ${redoStep(ids)}`;
+  return `${what}; ${redoStep(ids, states)}`;
 }
 
 /** Before the user pays again for an unknown job: its reply may be in a recovery file. */

@@ -295,15 +295,19 @@ function pickHeaderNames(
 
 /** The flags' headers, and those of the profile that owns the base URL's origin; a flag replaces a profile's header. */
 function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined): SourcedValue<Header>[] {
-  const own = Object.entries(owner?.profile.headers ?? {}).map(([typed, value]): SourcedValue<Header> => {
-    const name = typed.toLowerCase();
-    const header = { name, value: isCredential(name, value) ? new Secret(value) : value };
-    return { value: header, from: owner?.label ?? '', origin: { kind: 'profile' } };
-  });
-  const given = flags.map((value): SourcedValue<Header> => ({
-    value,
+  const own = Object.entries(owner?.profile.headers ?? {}).map(([name, value]): SourcedValue<Header> => ({
+    value: hideCredential({ name: name.toLowerCase(), value }),
+    from: owner?.label ?? '',
+    origin: { kind: 'profile' },
+  }));
+  const given = flags.map((header): SourcedValue<Header> => ({
+    value: hideCredential(header),
     from: 'flag --header',
     origin: { kind: 'flag', name: '--header' },
   }));
   return [...new Map([...own, ...given].map((header) => [header.value.name, header])).values()];
+}
+
+function hideCredential({ name, value }: Header): Header {
+  return { name, value: typeof value === 'string' && isCredential(name, value) ? new Secret(value) : value };
 }

@@ -43,3 +43,10 @@ test('a header from a file is never shown, and is not searched for in texts', as
   expect(ran.stderr).toContain('> x-team: (redacted)\n> x-corp: (redacted)\n');
   expect(ran.stderr).toContain('see the docs, not (redacted)');
 });
+
+test('a key that is typed under a name that says nothing of it is hidden, as in a profile', async ({ server, cli }) => {
+  server.reply({ status: 400, body: { error: { message: 'see the docs, not 4f9a83be01c27d5566aa90' } } });
+  const ran = await cli(['text', 'hi', '-v', '--header', 'X-Team: docs', '--header', 'X-Corp: 4f9a83be01c27d5566aa90']);
+  expect(ran.stderr).toContain('> x-team: docs\n> x-corp: (redacted)\n');
+  expect(ran.stderr).toContain('see the docs, not (redacted)');
+});

@@ -253,7 +253,8 @@ test('what another model used to write an SVG counts in the cost, and the cost i
   const usage = { input_tokens: 1000, output_tokens: 100, total_tokens: 1100 };
   const svgUsage = { model: 'writer', input_tokens: 50, output_tokens: 2000, reasoning_tokens: 0, total_tokens: 2050 };
   const reply = { body: { data: [{ b64_json: svg }], output_format: 'svg', usage, svg_usage: svgUsage } };
-  for (const one of [reply, reply]) server.reply(one);
+  const odd = { body: { ...reply.body, svg_usage: [svgUsage] } };
+  for (const one of [reply, reply, odd]) server.reply(one);
   const cwd = scratchFolder();
   const asked = ['image', 'gen', 'a leaf', '--service', 'openai', '--model', 'm', '--base-url', server.url];
   const ask = (priced: string[]): ReturnType<typeof cli> =>
@@ -264,4 +265,5 @@ test('what another model used to write an SVG counts in the cost, and the cost i
   const unpriced = await ask(['m']);
   expect([unpriced.code, costOf(unpriced.stdout)]).toEqual([0, undefined]);
   expect(unpriced.stderr).toContain('the cost is unknown: the model writer, which wrote the SVG, has no price');
+  expect(costOf((await ask(['m', 'writer'])).stdout)).toBeUndefined();
 });

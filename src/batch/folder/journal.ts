@@ -270,9 +270,9 @@ export function parseRecord(text: string): JournalRecord | undefined {
 }
 
 function isMove(record: object): record is MovedRecord {
-  const { id, to = 'id', number = 0, line } = record as Record<string, unknown>;
+  const { id, to = 'id', basis = '', number = 0, line } = record as Record<string, unknown>;
   const isPlaced = Number.isSafeInteger(number) && Number.isSafeInteger(line);
-  return typeof id === 'string' && typeof to === 'string' && to !== '' && isPlaced;
+  return [id, to, basis].every((text) => typeof text === 'string') && to !== '' && isPlaced;
 }
 
 /** The error for a journal that cannot be read. To go on without a line of it could pay for a job twice. */

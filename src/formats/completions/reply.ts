@@ -1,4 +1,5 @@
 import {
+  field,
   isObject,
   type JsonObject,
   type JsonValue,
@@ -154,9 +155,11 @@ function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEve
     { type: 'usage', usage: readUsage(usage) },
     ...toldCostEvents(usage),
   ]);
-  // OpenAI has another model write an SVG (npm openai 7.57.0).
-  const svg = objectField(json, 'svgUsage');
-  return svg ? [...told, { type: 'svg-usage', model: textField(svg, 'model') ?? '', usage: readUsage(svg) }] : told;
+  // OpenAI has another model write an SVG (npm openai 7.57.0). What cannot be read makes the cost unknown.
+  const found = field(json, 'svgUsage');
+  if (found === undefined) return told;
+  const svg = isObject(found) ? found : {};
+  return [...told, { type: 'svg-usage', model: textField(svg, 'model') ?? '', usage: readUsage(svg) }];
 }
 
 /** The counts of a completion, or of an image operation, which names them differently. `outputTokens` includes thinking. */

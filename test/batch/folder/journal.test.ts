@@ -154,6 +154,7 @@ describe('the journal', () => {
     ['a number that is none', moved('a', { number: '7' })],
     ['an id that is no text', moved('a', { to: 7 })],
     ['an empty id', moved('a', { to: '' })],
+    ['a basis that is no text', moved('a', { basis: null })],
     ['the id of another job', moved('b', { to: 'a' })],
   ])('a record of %s that moved is code 14, too', async (_, record_) => {
     const reading = read([run, record('done', 'a'), record('done', 'b'), record_]);

@@ -32,10 +32,16 @@ let received: EndingSignal | undefined;
  */
 function onSignal(signal: EndingSignal): void {
   if (received === 'SIGHUP' && signal === 'SIGHUP') return;
-  if (received !== undefined) return dieBy(signal);
+  if (received !== undefined) return stopAtOnce(signal);
   received = signal;
   abort.abort(new GatewayError(classes[signal], `ended by ${signal}`));
-  setTimeout(() => dieBy(signal), ending.gracePeriod.ms).unref();
+  setTimeout(() => stopAtOnce(signal), ending.gracePeriod.ms).unref();
+}
+
+function stopAtOnce(signal: EndingSignal): void {
+  const { lastWords } = ending.gracePeriod;
+  if (lastWords) process.stderr.write(`${lastWords()}\n`);
+  dieBy(signal);
 }
 
 /** Dies by the signal itself, so that the shell sees a signal and not an exit code. */

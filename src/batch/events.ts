@@ -26,7 +26,7 @@ export type BatchEvent =
   /** No job is in flight any more. */
   | { type: 'sent-all' }
   /** A signal came: jobs in flight have some time. */
-  | { type: 'stopping'; inFlight: number; graceMs: number }
+  | { type: 'stopping'; inFlight: () => number; graceMs: number }
   /** A reply that could not be written is in a recovery file, which the hint of the error names. */
   | { type: 'reply-kept'; error: GatewayError }
   /** A job went out, and its result is not on the disk; told from the second one on, as the first ends the run. */

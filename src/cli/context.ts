@@ -142,6 +142,12 @@ export interface Report {
   kept?: string | undefined;
 }
 
+/** How long the work may take to finish after a signal, and what it says where it is ended before that. A command can change both. */
+export interface GracePeriod {
+  ms: number;
+  lastWords?: (() => string) | undefined;
+}
+
 /** What a command receives in place of the process. */
 export interface Context {
   /** Its name: `image gen`. */
@@ -149,8 +155,7 @@ export interface Context {
   readonly io: Io;
   /** Aborts on INT, TERM and HUP, and when the reader of stdout closes it. */
   readonly signal: AbortSignal;
-  /** How long the command may take to finish after a signal. */
-  readonly gracePeriod: { ms: number };
+  readonly gracePeriod: GracePeriod;
   readonly root: RootOptions;
   readonly ui: Ui;
   readonly stdin: Stdin;

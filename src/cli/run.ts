@@ -10,7 +10,7 @@ import {
   shownDocument,
   throwParsed,
 } from './cli.ts';
-import type { Action, AnswerContext, CommandOutcome, Context, Report, RootOptions } from './context.ts';
+import type { Action, AnswerContext, CommandOutcome, Context, GracePeriod, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
 import { withReplyHint } from './run/failure-hint.ts';
@@ -32,8 +32,7 @@ import type { Io } from '../terminal/io.ts';
 /** How a run can be ended from outside. */
 export interface EndSignals {
   signal: AbortSignal;
-  /** How long the work may take to finish after the signal; a command that needs more raises it. */
-  gracePeriod: { ms: number };
+  gracePeriod: GracePeriod;
   /** An unhandled rejection: a bug, whatever the run returns. */
   bug?: { value: unknown } | undefined;
 }

@@ -56,7 +56,13 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
     child.kill('SIGINT');
     await printed('waiting for 2 requests');
     child.kill('SIGINT');
-    expect((await ended).signal).toBe('SIGINT');
+    const { signal, stderr } = await ended;
+    expect([signal, stderr]).toEqual([
+      'SIGINT',
+      expect.stringContaining(
+        'stopped with 2 requests in flight, which may be billed; the same command goes on, and sends what is unknown again only with --retry-unknown\n',
+      ),
+    ]);
     // At the end of the ten seconds it would have written this.
     expect(existsSync(join(folder.cwd, 'out/summary.json'))).toBe(false);
     server.answer = () => undefined;

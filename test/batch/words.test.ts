@@ -132,6 +132,32 @@ describe('what a batch says', () => {
     expect((await running).stderr).toContain('waiting for 2 requests, 10 s at most; Ctrl-C again stops\n');
   });
 
+  test('where some jobs are unknown and some were not sent, the next step of both is named', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    server.answer = () => ({ drop: true });
+    folder.jobs(...manyJobs(2));
+    const both =
+      /run the same command again: it continues where it stopped\n *to send what is unknown again, too, which may bill it twice: --retry-unknown\n/;
+    expect((await batch(['--max-failures', '1', '--concurrency', '1'])).stderr).toMatch(both);
+    expect((await batch(['status', 'out'])).stdout).toMatch(both);
+    await batch();
+    const told = 'to send them again, which may bill what is unknown twice: the same command with --retry-unknown\n';
+    expect((await batch()).stderr).toContain(told);
+    expect((await batch(['status', 'out'])).stdout).toContain(told);
+  });
+
+  test('Ctrl-C before the first request says that nothing was sent', async ({ server, folder, batch }) => {
+    const stop = new AbortController();
+    stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+    folder.jobs(...manyJobs(5));
+    const told = 'no job was sent; the same command begins again\n';
+    expect(await batch([], { signal: stop.signal })).toMatchObject({ code: 130, stderr: told });
+    expect(server.bodies).toEqual([]);
+  });
+
   test('a count of one is singular, and every other count is plural', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(1));
     expect((await batch(['--dry-run'])).stdout).toBe(

@@ -78,7 +78,7 @@ export async function requireSameKey({ mark, plan, rows }: ProviderBatch, { batc
   if (batch.policy.retryUnknown || !isOfOtherKey) return;
   const jobs = formatCount(rows.length, 'job');
   throw new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
-    hint: 'give the key with which they were submitted, or give their batch up: --retry-unknown',
+    hint: 'give the key with which they were submitted, or give their batch up, which may bill them twice: --retry-unknown',
     sent: 'no',
   });
 }

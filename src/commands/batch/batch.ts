@@ -138,7 +138,7 @@ export async function runJobFile(
   const told = { flags, context, source, facts, startedAt };
   const planned = { ...known, ...told, outdir: outdir.path, lostEnds, plan };
   if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);
-  checking.progress.stop();
+  checking.stop();
   if (ends) await noteGone(ends, state, context);
   else if (source.unusedIdColumn !== undefined) await noteIdColumn(source, context);
   if (flags.dryRun) return showPlan(planned);

@@ -20,7 +20,7 @@ export const recovery: Recovery = {
 
 /** What a run has around it: the process, and people who are told in lines on stderr what happens. */
 export function createHost(context: Context): BatchHost {
-  const { io, signal, ui } = context;
+  const { io, signal, ui, gracePeriod, root } = context;
   const startedAt = io.elapsed();
   let sending: LiveLine | undefined;
   let waiting: WaitingLine | undefined;
@@ -37,9 +37,17 @@ export function createHost(context: Context): BatchHost {
       else if (event.type === 'polled') waiting?.see(event.mark, event.info);
       else if (event.type === 'waiting-on') await waiting?.show();
       else if (event.type === 'waited') waiting?.stop();
-      else for (const [how, text] of describeEvent(event)) await ui[how](text);
+      else {
+        if (event.type === 'stopping' && !root.quiet) gracePeriod.lastWords = () => describeStopped(event.inFlight());
+        for (const [how, text] of describeEvent(event)) await ui[how](text);
+      }
     },
   };
+}
+
+function describeStopped(inFlight: number): string {
+  const what = `stopped with ${formatCount(inFlight, 'request')} in flight, which may be billed`;
+  return `${what}; the same command goes on, and sends what is unknown again only with --retry-unknown`;
 }
 
 type HostLine = readonly ['note' | 'warn', string];
@@ -57,7 +65,7 @@ function describeEvent(event: Told): HostLine[] {
     case 'replies-added':
       return [['note', `${formatCount(event.jobs, 'kept result')} of an earlier run added to ${batchFiles.results}`]];
     case 'stopping': {
-      const what = `waiting for ${formatCount(event.inFlight, 'request')}, ${event.graceMs / 1000} s at most`;
+      const what = `waiting for ${formatCount(event.inFlight(), 'request')}, ${event.graceMs / 1000} s at most`;
       return [['note', `${what}; Ctrl-C again stops`]];
     }
     case 'reply-kept':

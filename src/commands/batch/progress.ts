@@ -99,10 +99,18 @@ export function showWaiting(parts: () => readonly ProviderBatch[], { io, root, u
 /** Shows how many jobs are checked, and what is hashed for them: a file may have gigabytes. */
 export function trackChecking(context: Context) {
   const progress = context.ui.progress('checking the jobs');
-  context.atEnd(async () => progress.stop());
+  let isOver = false;
+  context.atEnd(async () => {
+    progress.stop();
+    if (context.signal.aborted && !isOver) await context.ui.note('no job was sent; the same command begins again');
+  });
   let [jobs, bytes] = [0, 0];
   return {
     progress,
+    stop() {
+      isOver = true;
+      progress.stop();
+    },
     add(more: { jobs?: number; bytes?: number }) {
       jobs += more.jobs ?? 0;
       bytes += more.bytes ?? 0;

@@ -272,7 +272,7 @@ async function knownResult(
   const isSame = index.digestOf(row) === digest;
   const result = await results.read(row);
   if (result) return isSame ? withVars(result, job, batch.context.ui) : result;
-  const hint = 'to send it again: --retry-unknown';
+  const hint = 'to send it again, which may bill it twice: --retry-unknown';
   throw new GatewayError('no-reply', unanswered.message, { hint, ...maybeBilled });
 }
 

@@ -158,12 +158,16 @@ export function nextStep(
   if (submitted > 0) return 'to collect the results: the same command with --lane batch';
   const limit = `a greater ${spent}`;
   // What waits for failed jobs goes on when they are done.
-  if (pending > (failed + unknown > 0 ? waiting : 0))
-    return spent
+  if (pending > (failed + unknown > 0 ? waiting : 0)) {
+    const goOn = spent
       ? `to continue: the same command with ${limit}`
       : 'run the same command again: it continues where it stopped';
+    const too = '\nto send what is unknown again, too, which may bill it twice: --retry-unknown';
+    return unknown > 0 ? goOn + too : goOn;
+  }
   const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
-  return `to send them again: the same command with ${flags}${spent ? ` and ${limit}` : ''}`;
+  const twice = unknown > 0 ? ', which may bill what is unknown twice' : '';
+  return `to send them again${twice}: the same command with ${flags}${spent ? ` and ${limit}` : ''}`;
 }
 
 /** What to type where answers of finished jobs may not be whole. */

@@ -100,6 +100,12 @@ export interface Shard {
 /** Values of which each row of a table gets every combination, by the keys of jobs. */
 export type Vary = Readonly<Record<string, readonly JsonValue[]>>;
 
+/** What says later in what it was edited. */
+export interface FirstJob {
+  id: string;
+  from: Readonly<Record<string, string>>;
+}
+
 /** The first record of every run in a journal: what the folder belongs to. */
 export interface RunRecord {
   type: 'run';
@@ -119,6 +125,8 @@ export interface RunRecord {
   linked?: true | undefined;
   /** What each row of the table is varied by. */
   vary?: Vary | undefined;
+  /** What the first job of the file was made of, each by a digest. */
+  first?: FirstJob | undefined;
   /** How many jobs have the answer to an earlier version of them, before it sends any again. */
   edited?: number | undefined;
   /** Jobs of earlier runs that the file does not have any more. */

@@ -51,6 +51,26 @@ test('--limit says how many jobs that were to be sent again it leaves with their
   }
 });
 
+test('where all jobs were edited, exit code 14 says in what', async ({ batch, folder }) => {
+  folder.write('c.csv', 'city\nRome\nOslo\nBern\nWien\nParis\nPrag\nPisa\n');
+  const rows = ['--data', 'c.csv', '-o', 'out'];
+  expect((await batch([...rows, 'A slogan for {{city}}'])).code).toBe(0);
+  const [run] = folder.lines('journal.jsonl');
+  expect(JSON.stringify(run).length).toBeLessThan(500);
+  const told = (what: string) => ` and 2 more (${what})\n`;
+  for (const [argv, what] of [
+    [['-m', 'm2', 'A slogan for {{city}}'], 'the first in model'],
+    [['A poem for {{city}}'], 'the first in prompt'],
+    [['--defaults', '{"system":"Be dry","maxTokens":9}', 'A slogan for {{city}}'], 'the first in maxTokens, system'],
+  ] as const)
+    expect(await batch([...rows, ...argv])).toMatchObject({ code: 14, stderr: expect.stringContaining(told(what)) });
+  // The folder does not know more than the last run: what of that was sent before is another matter.
+  await batch([...rows, '--accept-changes', '--limit', '1', 'A poem for {{city}}']);
+  expect((await batch([...rows, 'A poem for {{city}}'])).stderr).toContain(
+    '\n  what jobs share, and edits all of them: the template, --defaults, -m, the profile, files\n',
+  );
+});
+
 test('--estimate tells the cost of what is left from the answers that are there', async ({ batch, folder }) => {
   folder.jobs(...manyJobs(10).map((job) => ({ ...job, maxTokens: 1000 })));
   expect((await batch(['--limit', '2', ...priced])).code).toBe(0);

@@ -142,12 +142,23 @@ export function areChangesChosen({ changed, plan, redone, stale, state: { index 
 export function changedError(
   ids: readonly string[],
   count: number,
-  { areFailed = false, areDone = false, areStale = false, lineBreakOf }: Partial<Planning['changed']> = {},
+  {
+    areFailed = false,
+    areDone = false,
+    areStale = false,
+    lineBreakOf,
+    parts = [],
+  }: Partial<Planning['changed']> & { parts?: string[] } = {},
 ): GatewayError {
   const flag = areFailed ? '--retry-failed' : '--accept-changes';
   const more = count > ids.length ? ` and ${count - ids.length} more` : '';
   const what = count === 1 ? '1 job was' : `${count} jobs were`;
   const how = lineBreakOf ? `, by the line break at the end of ${lineBreakOf} alone` : '';
+  const inParts = parts.length > 0 && !how ? ` (${count === 1 ? '' : 'the first '}in ${parts.join(', ')})` : '';
+  const isUnclear = count > ids.length && !how && !inParts && !areStale;
+  const kinds = isUnclear
+    ? '\nwhat jobs share, and edits all of them: the template, --defaults, -m, the profile, files'
+    : '';
   const back = lineBreakOf ? 'to send nothing again: put the line break back as it was\n' : '';
   const keep = areDone ? '\nto keep the answers that are whole: --retry-incomplete' : '';
   const again = areStale ? 'to make those again too, after what they use' : 'to send just those again';
@@ -155,9 +166,9 @@ export function changedError(
     'batch-locked',
     areStale
       ? `${what} sent with a result that another job replaces: ${ids.join(', ')}${more}`
-      : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}`,
+      : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}${inParts}`,
     {
-      hint: `${back}${again}: ${flag}; to keep both: another folder with -o${keep}`,
+      hint: `${back}${again}: ${flag}; to keep both: another folder with -o${keep}${kinds}`,
       sent: 'no',
     },
   );

@@ -1,6 +1,6 @@
-import { addHash, hashId, toHex, type Hash64, isInShard } from '../digest.ts';
+import { addHash, digestText, hashId, toHex, type Hash64, isInShard } from '../digest.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
-import type { Batch, Job, MovedRecord, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
+import type { Batch, FirstJob, Job, MovedRecord, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
 import { type JobIndex, markRemoved } from '../folder/state.ts';
@@ -25,6 +25,7 @@ export interface BatchPlan {
   left: number;
   /** Jobs that were to be sent again, and that the limit leaves as they are. */
   leftAgain: number;
+  first: FirstJob | undefined;
   /** Jobs that have the answer to an earlier version of them. */
   edited: number;
   /** Jobs of the journal that the file does not name any more. */
@@ -69,6 +70,7 @@ export function emptyPlan(origin: string): BatchPlan {
   const counts = { jobs: 0, total: 0, toSend: 0, again: 0, left: 0, leftAgain: 0, edited: 0 };
   return {
     ...counts,
+    first: undefined,
     removed: [],
     moves: [],
     moved: 0,
@@ -200,8 +202,18 @@ function markUnlisted(planning: Planning): void {
       hint: 'name another folder with -o',
       sent: 'no',
     });
-  if (changed.jobs > 0 && !areChangesChosen(planning)) throw changedError(changed.ids, changed.jobs, changed);
+  if (changed.jobs > 0 && !areChangesChosen(planning))
+    throw changedError(changed.ids, changed.jobs, { ...changed, parts: findEdited(planning) });
   plan.leftStale = [...planning.keeping];
+}
+
+/** In what the first job was edited, if the last run began with it, too. */
+function findEdited({ changed, plan: { first }, state: { run } }: Planning): string[] {
+  const [now, before] = [first?.from ?? {}, run?.first?.from ?? {}];
+  if (first === undefined || first.id !== run?.first?.id || !changed.ids.includes(first.id)) return [];
+  return Object.keys({ ...now, ...before })
+    .filter((name) => now[name] !== before[name])
+    .toSorted();
 }
 
 /** Reads all jobs once, and decides what each is. */
@@ -292,7 +304,7 @@ function planEntered(
 ): Promise<void> | undefined {
   const { jobs, plan, state } = planning;
   const { job, row, known, isRedone } = entered;
-  plan.jobs++;
+  if (plan.jobs++ === 0) plan.first = describeFirst(job, settings);
   const isLeft =
     known &&
     parents.length === 0 &&
@@ -303,6 +315,16 @@ function planEntered(
   if (job.isNumbered) addMove(job, known, planning);
   planning.onPlanned({ job, prepared: undefined, decision: 'skip', edited: undefined });
   return undefined;
+}
+
+function describeFirst({ id, values: { places: _, ...values } }: Job, settings: Settings): FirstJob {
+  const { model, format, service } = settings;
+  const all = { ...values, model: model.value, format: format.value, service: service.value };
+  const digests = Object.entries(all).map(([name, value]) => [
+    name,
+    digestText(JSON.stringify(value) ?? '').slice(0, 8),
+  ]);
+  return { id, from: Object.fromEntries(digests) };
 }
 
 /** Builds the request of a job, and decides on it. */

@@ -143,6 +143,7 @@ function runRecord({ policy, plan, shard, host }: Omit<Batch, 'jobs'>): RunRecor
     jobs: plan.jobs,
     total: plan.total,
     list: plan.list,
+    first: plan.first,
     edited: plan.edited || undefined,
     removed: plan.removed.length > 0 ? plan.removed : undefined,
     boot: bootMark(),

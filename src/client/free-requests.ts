@@ -1,5 +1,5 @@
 import { GatewayError, withoutCost } from '../errors.ts';
-import { chooseAuthUse, loadFormat, type AnyApiRequest } from '../formats/format.ts';
+import { chooseAuthUse, type Format, loadFormat, type AnyApiRequest } from '../formats/format.ts';
 import { parseReply } from '../formats/parse-reply.ts';
 import type { FormatName } from '../formats/types.ts';
 import { createMemoryStore } from '../images/store.ts';
@@ -45,10 +45,7 @@ export async function countTokens(
   { post, model }: PreparedRequest,
   options: SendOptions = {},
 ): Promise<number | undefined> {
-  const { counting } = await loadFormat(post.format);
-  if (counting === undefined) return undefined;
-  const { format, use } = post;
-  const reply = await requestIfOffered(client, { ...counting.tokens(post.body, model), format, use }, options);
+  const reply = await askIfOffered(client, post, (counting) => counting.tokens(post.body, model), options);
   return countIn(reply, ['totalTokens', 'inputTokens']);
 }
 
@@ -58,12 +55,9 @@ export async function readWindow(
   { post, model }: PreparedRequest,
   options: SendOptions = {},
 ): Promise<number | undefined> {
-  const { counting } = await loadFormat(post.format);
-  if (counting === undefined) return undefined;
-  const { format, use } = post;
+  const asking = askIfOffered(client, post, (counting) => counting.model(model), options);
   // Without the window, the estimate says less: only a key that is refused ends it.
-  const window = { ...counting.model(model), format, use };
-  const reply = await requestIfOffered(client, window, options).catch((error: unknown) => {
+  const reply = await asking.catch((error: unknown) => {
     const { status } = error instanceof GatewayError ? error.details : {};
     if (status === undefined || status === 401) throw error;
     return undefined;
@@ -71,17 +65,20 @@ export async function readWindow(
   return countIn(reply, ['inputTokenLimit', 'maxInputTokens']);
 }
 
-/** The reply; undefined if the service does not have the operation. */
-async function requestIfOffered(
+/** The reply; undefined if the format or the service does not have the operation. */
+async function askIfOffered(
   client: Sender,
-  request: AnyApiRequest,
+  { format, use }: Pick<AnyApiRequest, 'format' | 'use'>,
+  toRequest: (counting: NonNullable<Format['counting']>) => Pick<AnyApiRequest, 'path' | 'body'>,
   options: SendOptions,
 ): Promise<JsonValue | undefined> {
-  const answered = await client.send(request, options).catch((error: unknown) => {
+  const { counting } = await loadFormat(format);
+  if (counting === undefined) return undefined;
+  const answered = await client.send({ ...toRequest(counting), format, use }, options).catch((error: unknown) => {
     if (!(error instanceof GatewayError) || ![404, 405, 501].includes(error.details.status ?? 0)) throw error;
     return undefined;
   });
-  return answered && readFreeReply(answered, request.format);
+  return answered && readFreeReply(answered, format);
 }
 
 function countIn(reply: JsonValue | undefined, names: readonly string[]): number | undefined {

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import {
   decodeBase64,
   flagAt,
+  joinedTextAt,
   listAt,
   numberAt,
   objectAt,
@@ -139,7 +140,7 @@ function checkCalls(messages: readonly JsonValue[]): void {
 }
 
 function readTask(body: JsonObject, messages: readonly JsonValue[], last: number): Omit<TextTask, 'model'> {
-  const texts = messages.map((message) => joinTexts(valueAt(message, 'content')));
+  const texts = messages.map((message) => joinedTextAt(message, 'content'));
   const answered = isToolMessage(messages.at(-1));
   const textsBy = (roles: readonly string[], end = messages.length): string[] =>
     texts.filter((text, index) => text !== '' && index < end && roles.includes(textAt(messages[index], 'role') ?? ''));
@@ -166,12 +167,6 @@ function readTask(body: JsonObject, messages: readonly JsonValue[], last: number
   };
 }
 
-function joinTexts(content: JsonValue | undefined): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.flatMap((part) => textAt(part, 'text') ?? []).join('\n');
-}
-
 /** Whether a message says what a tool returned; that of a function is the older form. */
 function isToolMessage(message: JsonValue | undefined): boolean {
   return ['tool', 'function'].includes(textAt(message, 'role') ?? '');
@@ -184,7 +179,7 @@ function toolResults(messages: readonly JsonValue[]): { name: string; text: stri
   return messages.slice(begin).map((message) => {
     const call = calls.find((each) => textAt(each, 'id') === textAt(message, 'tool_call_id'));
     const name = textAt(objectAt(call, 'function'), 'name') ?? textAt(message, 'name') ?? '';
-    return { name, text: joinTexts(valueAt(message, 'content')) };
+    return { name, text: joinedTextAt(message, 'content') };
   });
 }
 

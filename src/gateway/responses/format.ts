@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { readDataUrl } from '../completions/format.ts';
 import { badParameter } from '../completions/reply.ts';
-import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import { flagAt, joinedTextAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
 import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 import type { GatewayOperation, OperationCount, Path } from '../types.ts';
 import { checkResponseBody } from './fields.ts';
@@ -102,7 +102,7 @@ function isUser(item: JsonValue): boolean {
 }
 
 function readTask(body: JsonObject, items: readonly JsonValue[]): Omit<TextTask, 'model'> {
-  const texts = items.map((item) => joinTexts(valueAt(item, 'content')));
+  const texts = items.map((item) => joinedTextAt(item, 'content'));
   const last = items.findLastIndex(isUser);
   // If the last items are results of tools, the user's message before them was already answered.
   const answered = isResult(items.at(-1));
@@ -133,16 +133,10 @@ function readTask(body: JsonObject, items: readonly JsonValue[]): Omit<TextTask,
   };
 }
 
-function joinTexts(content: JsonValue | undefined): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.flatMap((part) => textAt(part, 'text') ?? []).join('\n');
-}
-
 function toolResult(result: JsonValue, items: readonly JsonValue[]): { name: string; text: string } {
   const id = textAt(result, 'call_id');
   const call = items.find((item) => textAt(item, 'call_id') === id);
-  return { name: textAt(call, 'name') ?? '', text: joinTexts(valueAt(result, 'output')) };
+  return { name: textAt(call, 'name') ?? '', text: joinedTextAt(result, 'output') };
 }
 
 /** The functions of a tool: of a bundle those that are in it. The offline models do not call tools that run at the service. */

@@ -317,14 +317,15 @@ function planEntered(
   return undefined;
 }
 
-function describeFirst({ id, values: { places: _, ...values } }: Job, settings: Settings): FirstJob {
+function describeFirst(job: Job, settings: Settings): FirstJob {
+  const { places: _, ...values } = job.values;
   const { model, format, service } = settings;
   const all = { ...values, model: model.value, format: format.value, service: service.value };
   const digests = Object.entries(all).map(([name, value]) => [
     name,
     digestText(JSON.stringify(value) ?? '').slice(0, 8),
   ]);
-  return { id, from: Object.fromEntries(digests) };
+  return { id: job.id, from: Object.fromEntries(digests) };
 }
 
 /** Builds the request of a job, and decides on it. */

@@ -76,8 +76,7 @@ function startGrace(run: RunStatus): () => void {
   const { signal } = host;
   let timer: NodeJS.Timeout | undefined;
   const beginGrace = (): void => {
-    const inFlight = (): number => sender.inFlight;
-    if (inFlight() > 0) void host.on({ type: 'stopping', inFlight, graceMs });
+    if (sender.inFlight > 0) void host.on({ type: 'stopping', inFlight: () => sender.inFlight, graceMs });
     stopTaking(run, 'signal', signal.reason);
     timer = setTimeout(() => sender.abort(signal.reason), graceMs);
   };

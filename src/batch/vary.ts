@@ -40,6 +40,9 @@ export function parseVariedId(
   id: string,
   variations: readonly Variation[],
 ): { id: string; variation: Variation } | undefined {
-  const variation = variations.find(({ suffix }) => suffix !== '' && id.endsWith(suffix));
+  // `+model=a` is the end of `+effort=low+model=a`, too.
+  const [variation] = variations
+    .filter(({ suffix }) => suffix !== '' && id.endsWith(suffix))
+    .toSorted((a, b) => b.suffix.length - a.suffix.length);
   return variation && { id: id.slice(0, -variation.suffix.length), variation };
 }

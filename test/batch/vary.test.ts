@@ -83,7 +83,7 @@ describe('--vary', () => {
     writeRows(folder, ['x']);
     await batch([...argv, '--vary', 'model=a,b', '--vary', 'effort=low,high']);
     expect((await batch(['export', 'out', '--by', 'nonsense'])).stderr).toContain(
-      '  what varies: --by model, --by effort\n',
+      '  what varies: --by effort, --by model\n',
     );
   });
 
@@ -161,6 +161,58 @@ describe('--vary', () => {
     expect(await batch([...words, 'model=c,b'])).toMatchObject({ code: 0 });
     expect(await batch([...words, 'model=a,b,c'])).toMatchObject({ code: 0 });
     expect(sent(server)).toEqual(['a', 'b', 'c'].flatMap((model) => [`${model} Greet x`, `${model} Greet y`]));
+  });
+
+  test('--all has the answers to values that were dropped since, in the columns and groups of those values', async ({
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['x', 'y', 'z']);
+    await batch([...argv, '--model', 'a']);
+    writeRows(folder, ['x', 'y']);
+    await batch([...argv, '--vary', 'model=a,b']);
+    const dropped = await batch([...argv, '--vary', 'model=b']);
+    expect(dropped.stderr).toContain('3 jobs of the journal are no longer in rows.csv: ');
+    writeRows(folder, ['x', 'y', 'z']);
+    const report = async (...flags: string[]) => table((await batch(['export', 'out', ...flags])).stdout);
+    expect(await report()).toEqual([
+      'id,state,name,model=b',
+      'row-000001,done,x,answer to Greet x',
+      'row-000002,done,y,answer to Greet y',
+    ]);
+    expect(await report('--all')).toEqual([
+      'id,state,name,model=b,model=a,text',
+      'row-000001,done,x,answer to Greet x,answer to Greet x,',
+      'row-000002,done,y,answer to Greet y,answer to Greet y,',
+      'row-000003,done,z,,,answer to Greet z',
+    ]);
+    const sums = await report('--all', '--by', 'model');
+    expect(sums.map((line) => line.split(',').slice(0, 3).join())).toEqual([
+      'model,jobs,done',
+      'a,2,2',
+      'b,2,2',
+      ',1,1',
+    ]);
+  });
+
+  test('--all has the answers to values of two keys, and the warning says that values were dropped', async ({
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['x']);
+    await batch([...argv, '--vary', 'model=a,b', '--vary', 'effort=low,high']);
+    const dropped = await batch([...argv, '--vary', 'model=a', '--vary', 'effort=low']);
+    expect(dropped.stderr).toContain(
+      '3 jobs of the journal are of values that --vary no longer has: reports leave them out, but for --all\n',
+    );
+    const report = async (...flags: string[]) => table((await batch(['export', 'out', '--all', ...flags])).stdout);
+    expect(await report()).toEqual([
+      'id,state,name,effort=low model=a,effort=low model=b,effort=high model=a,effort=high model=b',
+      `row-000001,done,x${',answer to Greet x'.repeat(4)}`,
+    ]);
+    const sums = await report('--by', 'model');
+    expect(sums.map((line) => line.split(',').slice(0, 2).join())).toEqual(['model,jobs', 'a,2', 'b,2']);
+    expect(await report('--data', 'rows.csv')).toEqual(await report());
   });
 
   test('what a run without it sent is not paid again where its row has moved too', async ({

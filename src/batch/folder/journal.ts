@@ -87,6 +87,7 @@ export function newBatchState(): BatchState {
   return {
     index: new JobIndex(),
     run: undefined,
+    varied: new Map(),
     beganAt: undefined,
     usage: {},
     spending: { costs: [], unknown: 0, held: '0', dearest: '0' },
@@ -138,6 +139,7 @@ function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
   state.run = record;
   state.edited = record.edited ?? 0;
   state.beganAt ??= record.at;
+  if (record.vary) state.varied.set(JSON.stringify(record.vary), record.vary);
 }
 
 function applyMove({ id, to, number, line, basis }: MovedRecord, state: BatchState): void {

@@ -1,4 +1,12 @@
-import { type JobState, jobStates, type RunRecord, type JobEnd, type JobError, type JobRecord } from '../types.ts';
+import {
+  type JobState,
+  jobStates,
+  type RunRecord,
+  type JobEnd,
+  type JobError,
+  type JobRecord,
+  type Vary,
+} from '../types.ts';
 import type { ProviderBatch } from '../lane/provider-batches.ts';
 import type { Usage } from '../../formats/events.ts';
 import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
@@ -269,6 +277,8 @@ export interface BatchState {
   index: JobIndex;
   /** The record of the last run; undefined for an empty journal. */
   run: RunRecord | undefined;
+  /** All that rows of the table were ever varied by. */
+  varied: Map<string, Vary>;
   /** Wall clock of the first run, ms since 1970; undefined for an empty journal. */
   beganAt: number | undefined;
   /** The sum of all runs. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Column, parseVariedId, type ReportRow, type Variation, type Vary } from '../../batch/index.ts';
+import { type Column, parseVariedId, type ReportRow, type Variation } from '../../batch/index.ts';
 import { closest } from '../../closest.ts';
 import { addCost } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
@@ -28,7 +28,9 @@ export function joinVariations(id: string, jobs: Readonly<Record<string, ReportR
 export function omitVaried(row: ReportRow, variations: readonly Variation[]): ReportRow {
   const varied = new Set(variations.flatMap(({ values: { vars } }) => (isObject(vars) ? Object.keys(vars) : [])));
   const vars = Object.entries(row.vars ?? {}).filter(([name]) => !varied.has(name));
-  const isSamePrompt = ['vars', 'prompt', 'promptFile'].every((key) => variations[0]?.values[key] === undefined);
+  const isSamePrompt = ['vars', 'prompt', 'promptFile'].every((key) =>
+    variations.every(({ values }) => values[key] === undefined),
+  );
   return { ...row, vars: Object.fromEntries(vars), prompt: isSamePrompt ? row.prompt : undefined };
 }
 
@@ -84,7 +86,7 @@ export async function sumBy(
   const byValue = new Map<string, Sums>();
   for await (const row of jobs) {
     const value = parseVariedId(row.id, variations)?.variation.values[key];
-    const name = typeof value === 'string' ? value : JSON.stringify(value ?? '');
+    const name = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
     byValue.set(name, addRowToSums(byValue.get(name) ?? noSums, row));
   }
   const rows = Array.from(byValue, ([value, { costs, ...sums }]): ReportRow => {
@@ -125,8 +127,8 @@ function isCost(cost: unknown): cost is Cost {
 }
 
 /** Throws GatewayError usage for a key of `--by` by which nothing varies. */
-export function requireVaried(key: string, vary: Vary = {}): void {
-  const keys = Object.keys(vary);
+export function requireVaried(key: string, variations: readonly Variation[]): void {
+  const keys = [...new Set(variations.flatMap(({ values }) => Object.keys(values)))];
   if (keys.includes(key)) return;
   const message = `--by ${key}: nothing in this batch varies by it`;
   const near = closest(key, [...keys, 'job']);

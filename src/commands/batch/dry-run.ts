@@ -32,7 +32,7 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
     ...kinds.map(describeKind),
     ...[edited, stale].filter((line) => line !== undefined),
   ];
-  lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(plan, source)] : []));
+  lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(batch)] : []));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
   return { document };
 }

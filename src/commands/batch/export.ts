@@ -40,6 +40,7 @@ import {
   pathInFolder,
   readFolders,
   listFolderRows,
+  listFolderVariations,
   chooseReportName,
 } from './folders.ts';
 import { editedStep, missingResultStep, warnUnread } from './summary.ts';
@@ -102,14 +103,14 @@ async function runExport(
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
   const vary = folders[0]?.state.run?.vary;
+  const variations = listFolderVariations(folders, flags);
   if (flags.by !== undefined && flags.by !== 'job') {
-    requireVaried(flags.by, vary);
+    requireVaried(flags.by, variations);
     if (format === 'promptfoo' || format === 'junit')
       throw usageError(`--by ${flags.by}: ${format} has no place for sums`, 'leave out --by, or name another format');
   }
-  const variations = listVariations(vary);
   const isJoined = vary !== undefined && flags.by === undefined && format !== 'junit' && format !== 'promptfoo';
-  const jobs = await openNamedJobs(folders, flags, { context, variations, isJoined });
+  const jobs = await openNamedJobs(folders, flags, { context, variations: listVariations(vary), isJoined });
   const named = flags.jobs ?? flags.data;
   const canKeep = output !== '-' && named === undefined && !isJoined && (flags.by ?? 'job') === 'job';
   const sizes = folders.map(({ state }) => state.index.size);
@@ -423,7 +424,9 @@ async function* readRows(
     const found: [string, ReportRow][] = [];
     for (const [at, each] of listJobIds(id, variations).entries()) {
       const place = findJob(each, folders, { all });
-      if (place) found.push([variations?.[at]?.label ?? '', await readResultRow(each, place)]);
+      // It may have another id now, and be there by that.
+      const isShown = variations && place && isRead[place.at]?.[place.row] === 1;
+      if (place && !isShown) found.push([variations?.[at]?.label ?? '', await readResultRow(each, place)]);
     }
     if (found.length === 0) return undefined;
     return variations ? joinVariations(id, Object.fromEntries(found)) : found[0]?.[1];

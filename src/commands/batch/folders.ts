@@ -8,7 +8,10 @@ import {
   isInShard,
   type LostEnds,
   listReportRows,
+  listVariations,
+  parseVariedId,
   type RunRecord,
+  type Variation,
 } from '../../batch/index.ts';
 import { readBatchFolder } from './outdir.ts';
 import { basename, join } from 'node:path';
@@ -127,6 +130,26 @@ export function* listFolderRows(
     next[found.at] = (next[found.at] as number) + 1;
     yield found;
   }
+}
+
+/**
+ * What the rows of the folders' jobs are varied by: as the last run did, then as earlier ones did, with the last one without it, where
+ * a report has jobs of that.
+ */
+export function listFolderVariations(
+  folders: readonly Pick<BatchFolder, 'state'>[],
+  { all = false }: { all?: boolean | undefined },
+): Variation[] {
+  const now = listVariations(folders[0]?.state.run?.vary);
+  const known = folders.flatMap(({ state }) => [...state.varied.values()]).flatMap(listVariations);
+  if (known.length === 0) return now;
+  const seen = new Set<string>();
+  for (const { at, row } of listFolderRows(folders, { all })) {
+    const id = folders[at]?.state.index.idOf(row) ?? '';
+    seen.add(parseVariedId(id, known)?.variation.suffix ?? '');
+  }
+  const others = [...known, { label: 'text', suffix: '', values: {} }].filter(({ suffix }) => seen.has(suffix));
+  return [...new Map([...now, ...others].map((one) => [one.suffix, one])).values()];
 }
 
 /** The folder that knows a job, and its row there; without `all` only if the file still has the job. */

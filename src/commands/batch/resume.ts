@@ -4,8 +4,10 @@ import {
   formatCount,
   idsWithoutImage,
   listStuck,
+  listVariations,
   isTokenLimitReached,
   type LostEnds,
+  parseVariedId,
   sentBefore,
 } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
@@ -16,7 +18,8 @@ import type { BatchPlanFacts } from './plan.ts';
 import { missingImageStep, nameSome } from './summary.ts';
 
 /** What people are told of a batch that goes on, before anything of it is sent. */
-export async function noteResume({ plan, facts, context, source, flags, state }: RunningBatch): Promise<void> {
+export async function noteResume(batch: RunningBatch): Promise<void> {
+  const { plan, facts, context, source, flags, state } = batch;
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const stuck = plan.parents.size > 0 ? listStuck({ plan, state }).size : 0;
@@ -29,7 +32,7 @@ export async function noteResume({ plan, facts, context, source, flags, state }:
   const stale = describeStale(plan);
   if (stale !== undefined) await context.ui.note(stale);
   for (const line of describeMoves(plan, source)) await context.ui.note(line);
-  if (plan.removed.length > 0) await context.ui.warn(describeRemoved(plan, source));
+  if (plan.removed.length > 0) await context.ui.warn(describeRemoved(batch));
 }
 
 /** How many jobs are sent, without those that are held back, and how many of them a second time: those may be paid for twice. */
@@ -72,8 +75,21 @@ export function describeMoves({ moves, moved }: BatchPlan, { name, nameJobs }: J
   return lines;
 }
 
-export function describeRemoved({ removed }: BatchPlan, { name }: JobSource): string {
-  const what = `${formatCount(removed.length, 'job')} of the journal ${be(removed.length, 'is')} no longer in ${name}`;
+export function describeRemoved({
+  plan: { removed },
+  policy,
+  source: { name },
+  state,
+}: Pick<RunningBatch, 'plan' | 'policy' | 'source' | 'state'>): string {
+  const now = listVariations(policy.vary);
+  const before = [...now, ...[...state.varied.values()].flatMap(listVariations)];
+  const hasLeft = (id: string): boolean => {
+    const suffix = parseVariedId(id, before)?.variation.suffix;
+    return suffix !== undefined && now.every((one) => one.suffix !== suffix);
+  };
+  const isDropped = state.varied.size > 0 && removed.every(hasLeft);
+  const where = isDropped ? 'of values that --vary no longer has' : `no longer in ${name}`;
+  const what = `${formatCount(removed.length, 'job')} of the journal ${be(removed.length, 'is')} ${where}`;
   return `${what}: reports leave ${removed.length === 1 ? 'it' : 'them'} out, but for --all`;
 }
 

@@ -44,6 +44,7 @@ test('--limit says how many jobs that were to be sent again it leaves with their
     '3 answers are to earlier versions of their jobs; to send the new ones: the same command with --accept-changes\n';
   expect((await batch(['status', 'out'])).stdout).toContain(`4 jobs: 4 done\n${told}`);
   expect((await batch(['export', 'out'])).stderr).toContain(told);
+  expect(JSON.parse((await batch(['status', 'out', '--json'])).stdout)).toMatchObject({ done: 4, edited: 3 });
   expect((await batch(['--accept-changes'])).stderr).not.toContain('--limit left');
   for (const report of ['status', 'export']) {
     const { stdout, stderr } = await batch([report, 'out']);

@@ -153,7 +153,7 @@ describe('what a batch says', () => {
     const stop = new AbortController();
     stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
     folder.jobs(...manyJobs(5));
-    const told = 'no job was sent; the same command begins again\n';
+    const told = 'no job was sent: run the same command again\n';
     expect(await batch([], { signal: stop.signal })).toMatchObject({ code: 130, stderr: told });
     expect(server.bodies).toEqual([]);
   });

@@ -43,7 +43,7 @@ import {
   listFolderVariations,
   chooseReportName,
 } from './folders.ts';
-import { editedStep, missingResultStep, warnUnread } from './summary.ts';
+import { countEdited, editedStep, missingResultStep, warnUnread } from './summary.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
@@ -124,7 +124,7 @@ async function runExport(
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
   await warnUnread(rows, context);
   const states = folders.map(({ state }) => state);
-  const edited = editedStep(states);
+  const edited = editedStep(countEdited(states));
   if (edited !== undefined) await context.ui.note(edited);
   const lost = missingResultStep(rows.lost, states);
   if (lost !== undefined) await context.ui.warn(lost);

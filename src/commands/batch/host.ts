@@ -18,8 +18,8 @@ export const recovery: Recovery = {
   describe: async (path) => (await import('../../cli/run/recovery.ts')).recoverHint(path),
 };
 
-/** What a run has around it: the process, and people who are told in lines on stderr what happens. */
-export function createHost(context: Context): BatchHost {
+/** What a run has around it: the process, and people who are told in lines on stderr what happens. `hasFolder`: a later run goes on. */
+export function createHost(context: Context, hasFolder = true): BatchHost {
   const { io, signal, ui, gracePeriod, root } = context;
   const startedAt = io.elapsed();
   let sending: LiveLine | undefined;
@@ -38,15 +38,17 @@ export function createHost(context: Context): BatchHost {
       else if (event.type === 'waiting-on') await waiting?.show();
       else if (event.type === 'waited') waiting?.stop();
       else {
-        if (event.type === 'stopping' && !root.quiet) gracePeriod.lastWords = () => describeStopped(event.inFlight());
+        if (event.type === 'stopping' && !root.quiet)
+          gracePeriod.lastWords = () => describeStopped(event.inFlight(), hasFolder);
         for (const [how, text] of describeEvent(event)) await ui[how](text);
       }
     },
   };
 }
 
-function describeStopped(inFlight: number): string {
+function describeStopped(inFlight: number, hasFolder: boolean): string {
   const what = `stopped with ${formatCount(inFlight, 'request')} in flight, which may be billed`;
+  if (!hasFolder) return what;
   return `${what}; the same command goes on, and sends what is unknown again only with --retry-unknown`;
 }
 

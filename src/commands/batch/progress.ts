@@ -102,7 +102,7 @@ export function trackChecking(context: Context) {
   let isOver = false;
   context.atEnd(async () => {
     progress.stop();
-    if (context.signal.aborted && !isOver) await context.ui.note('no job was sent; the same command begins again');
+    if (context.signal.aborted && !isOver) await context.ui.note('no job was sent: run the same command again');
   });
   let [jobs, bytes] = [0, 0];
   return {

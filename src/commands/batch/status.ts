@@ -24,6 +24,7 @@ import {
   describeSpending,
   getExitCode,
   summaryDocument,
+  countEdited,
   editedStep,
   incompleteStep,
   missingImageStep,
@@ -68,6 +69,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const summary = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
   const ended = folders.find((one) => one.lastError)?.lastError;
   const missingPictures = folders.flatMap((one) => one.missingPictures);
+  const edited = countEdited(states);
   const document = {
     ...summary,
     ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
@@ -75,6 +77,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     running: running && { pid: running.pid, host: running.host },
     ...toAtService(states),
     ...(missingPictures.length > 0 && { missingPictures }),
+    ...(edited > 0 && { edited }),
   };
   if (context.root.json) return { document };
   const lines = [`${formatCount(counts.jobs, 'job')}: ${describeCounts(counts)}`];
@@ -91,8 +94,8 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     );
   const cost = describeSpending(joined.spending);
   if (cost !== '') lines.push(cost);
-  const edited = editedStep(states);
-  if (edited) lines.push(edited);
+  const old = editedStep(edited);
+  if (old) lines.push(old);
   const cut = incompleteStep(counts);
   if (cut) lines.push(cut);
   const missing = missingImageStep(missingPictures, states);

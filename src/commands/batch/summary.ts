@@ -176,9 +176,13 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
   return `${formatCount(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
 }
 
-/** What to type where answers are to earlier versions of their jobs. */
-export function editedStep(states: readonly Pick<BatchState, 'edited'>[]): string | undefined {
-  const edited = states.reduce((sum, state) => sum + Math.max(0, state.edited), 0);
+/** How many answers are to earlier versions of their jobs. */
+export function countEdited(states: readonly Pick<BatchState, 'edited'>[]): number {
+  return states.reduce((sum, { edited }) => sum + Math.max(0, edited), 0);
+}
+
+/** What to type where there are any. */
+export function editedStep(edited: number): string | undefined {
   if (edited === 0) return undefined;
   const are =
     edited === 1 ? 'answer is to an earlier version of its job' : 'answers are to earlier versions of their jobs';

@@ -141,6 +141,11 @@ export async function runJobFile(
   checking.stop();
   if (ends) await noteGone(ends, state, context);
   else if (source.unusedIdColumn !== undefined) await noteIdColumn(source, context);
+  const { emptyRows = 0 } = source;
+  if (emptyRows > 0)
+    await context.ui.note(
+      `${formatCount(emptyRows, 'row')} of ${source.name} without a value ${be(emptyRows, 'is')} left out`,
+    );
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNewOutdir(outdir.path, host, hooks.lock)) };

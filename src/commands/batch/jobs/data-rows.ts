@@ -24,6 +24,8 @@ export interface DataFile {
   name: string;
   /** The folder against which the rows' files are read. */
   folder: string;
+  /** How many rows of empty cells were left out; their numbers are those of no job. */
+  readonly emptyRows?: number;
   /** The rows in their order. A line that is not a row goes to `onFault` as GatewayError usage with its place, and is passed over. */
   rows(onFault: (error: unknown) => void): AsyncGenerator<DataRow, void>;
 }
@@ -39,13 +41,22 @@ export async function openData(
   const handle = await openLineFile(path, { label: '--data', instead }, context);
   const { cwd } = context.io;
   const name = path === '-' ? 'stdin' : path;
+  let emptyRows = 0;
   return {
     name,
+    get emptyRows() {
+      return emptyRows;
+    },
     folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
     async *rows(onFault) {
       let number = 0;
+      emptyRows = 0;
       for await (const row of readers[format]({ handle, name, onFault })) {
         number++;
+        if (row === undefined) {
+          emptyRows++;
+          continue;
+        }
         if ('error' in row) {
           onFault(row.error);
           continue;

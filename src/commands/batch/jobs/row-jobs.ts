@@ -55,6 +55,9 @@ export async function openRowJobs(
   let unusedIdColumn: string | undefined;
   return {
     name: data.name,
+    get emptyRows() {
+      return data.emptyRows;
+    },
     get unusedIdColumn() {
       return unusedIdColumn;
     },

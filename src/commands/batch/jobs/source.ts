@@ -40,6 +40,8 @@ export interface JobSource {
   readonly nameJobs: string;
   /** A column that is named id, where rows are known by their numbers; of the rows that were read so far. */
   readonly unusedIdColumn?: string | undefined;
+  /** Rows without a value, which are left out. */
+  readonly emptyRows?: number | undefined;
   /**
    * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is
    * passed over.

@@ -9,8 +9,8 @@ export interface TableRow {
   columns: JsonObject;
 }
 
-/** A row, or why the line is not one. */
-export type ReadRow = TableRow | { error: Error };
+/** A row, or why the line is not one; undefined for a row of empty cells, as spreadsheets leave them. */
+export type ReadRow = TableRow | { error: Error } | undefined;
 
 /** The rows of TSV, or of CSV with commas or the semicolons of some spreadsheets. A quoted cell can hold any character. */
 export async function* tableRows(
@@ -95,6 +95,7 @@ function toReadRow(
   record: readonly string[],
   { headings, line, number, name }: { headings: readonly string[]; line: number; number: number; name: string },
 ): ReadRow {
+  if (record.every((cell) => cell.trim() === '')) return undefined;
   if (record.length === headings.length)
     return { line, columns: Object.fromEntries(headings.map((heading, at) => [heading, record[at] ?? ''])) };
   const cells = `${record.length} ${record.length === 1 ? 'cell' : 'cells'}`;

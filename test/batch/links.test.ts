@@ -143,7 +143,9 @@ describe('a job that uses the result of another one', () => {
     folder.jobs({ ...outline, prompt: 'Plan another' }, chapter, title);
     const edited = await batch();
     expect(edited.code).toBe(14);
-    expect(edited.stderr).toContain('3 jobs were edited since an earlier run sent them: outline, chapter, title (the first in prompt)\n');
+    expect(edited.stderr).toContain(
+      '3 jobs were edited since an earlier run sent them: outline, chapter, title (the first in prompt)\n',
+    );
     expect(server.bodies).toHaveLength(3);
     expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });
     expect(prompts(server).at(-1)).toBe('Name it: answer to Write it: answer to Plan another — in 9 words');

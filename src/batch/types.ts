@@ -117,8 +117,8 @@ export interface RunRecord {
   /** Jobs of this shard, and of the whole file. */
   jobs: number;
   total: number;
-  /** A sum over the ids of the whole file, whatever their order. */
-  list: string;
+  /** Of a shard: a sum over the ids of the whole file, whatever their order, which tells the shards of one batch. */
+  list?: string | undefined;
   /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent if the system does not report it. */
   boot?: string | undefined;
   /** Some jobs use results of others. */

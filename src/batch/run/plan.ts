@@ -37,8 +37,8 @@ export interface BatchPlan {
   hasNewBasis: boolean;
   /** The ids of the jobs whose results a job uses, by its id. */
   parents: Map<string, string[]>;
-  /** A sum over all ids of the file. */
-  list: string;
+  /** Of a shard: a sum over all ids of the file. */
+  list: string | undefined;
   /** Scheme and host of the gateway of most jobs, or `offline`: that of the folder, else that of the file's first job. */
   origin: string;
   /** By `gatewayKey`. */
@@ -76,7 +76,7 @@ export function emptyPlan(origin: string): BatchPlan {
     moved: 0,
     hasNewBasis: false,
     parents: new Map(),
-    list: '',
+    list: undefined,
     origin,
     gateways: new Map(),
     ready: new Map(),
@@ -165,7 +165,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   let planning = await readJobs(options);
   if (before) planning = await readMovedAgain(planning, before);
   const { plan } = planning;
-  plan.list = toHex(planning.sum);
+  plan.list = options.shard && toHex(planning.sum);
   await options.afterAll(plan);
   if (before) markUnlisted(planning);
   return plan;
@@ -263,9 +263,12 @@ interface EnteredJob {
 /** No promise where the job is as it was. */
 function planJob(job: Job, planning: Planning): Promise<void> | undefined {
   const { index } = planning.state;
-  const line = index.placeOf(index.find(job.id));
-  const row = enter(job, planning);
-  if (row === undefined) return planning.onDuplicate(job);
+  const row = index.add(job.id);
+  if (index.has(row, 'inFile')) return planning.onDuplicate(job);
+  const line = index.placeOf(row);
+  index.setFlag(row, 'inFile');
+  index.setPlace(row, ++planning.plan.total);
+  if (planning.shard) planning.sum = addHash(planning.sum, hashId(job.id));
   const isRedone = planning.isRedone?.(job, row) === true;
   if (isRedone) planning.redone.add(row);
   const entered = { job, row, known: row < planning.known ? { row, line } : undefined, isRedone };
@@ -361,17 +364,6 @@ async function enterParents(job: Job, planning: Planning): Promise<readonly Job[
   );
   planning.room = -1;
   return parents;
-}
-
-/** Its row in the index; undefined when the file has its id already. */
-function enter({ id }: Job, planning: Planning): number | undefined {
-  const { index } = planning.state;
-  const row = index.add(id);
-  if (index.has(row, 'inFile')) return undefined;
-  index.setFlag(row, 'inFile');
-  index.setPlace(row, ++planning.plan.total);
-  planning.sum = addHash(planning.sum, hashId(id));
-  return row;
 }
 
 function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>, { gateways }: BatchPlan): void {

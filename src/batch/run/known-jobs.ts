@@ -15,8 +15,8 @@ export function isLeftAsBuilt(
   { policy, state: { index } }: Pick<Planning, 'policy' | 'state'>,
 ): boolean {
   if (!index.hasBasis(row, basis) || index.has(row, 'atService') || index.isRenamed(row)) return false;
-  const known = { state: index.stateOf(row), incomplete: index.has(row, 'incomplete'), same: true, atService: false };
-  return decide({ ...known, isRedone }, policy) === 'skip';
+  const [state, incomplete] = [index.stateOf(row), index.has(row, 'incomplete')];
+  return decide({ state, incomplete, same: true, atService: false, isRedone }, policy) === 'skip';
 }
 
 /** A job that the folder may know, by this id or another one, or that uses results of others. */

@@ -88,8 +88,7 @@ function toOption(flag: Flag): Option {
 
 /** The reader of a flag's word; undefined if the word is the value. */
 export function createParser({ flags, parse }: Flag): ((word: string) => unknown) | undefined {
-  const [name = ''] = /--[\w-]+/.exec(flags) ?? [];
-  return parse && ((word) => parse(word, name));
+  return parse && ((word) => parse(word, /--[\w-]+/.exec(flags)?.[0] ?? ''));
 }
 
 /** For flags whose value is easily forgotten: in `-o --force` and `-o -f` the value is missing. */

@@ -30,8 +30,13 @@ export function findReferences({ values }: Pick<Job, 'values'>): string[] | unde
 /** The jobs whose texts a job uses. */
 function listTextNames({ values }: Pick<Job, 'values'>): string[] {
   if (values['vars'] === false) return [];
-  const texts = textKeys.map((key) => values[key]).filter((text) => typeof text === 'string' && text.includes('{{'));
-  return (texts as string[]).flatMap((text) => [...text.matchAll(textName)].map(([, name = '']) => name));
+  const names: string[] = [];
+  for (const key of textKeys) {
+    const text = values[key];
+    if (typeof text !== 'string' || !text.includes('{{')) continue;
+    for (const [, name = ''] of text.matchAll(textName)) names.push(name);
+  }
+  return names;
 }
 
 /** Throws GatewayError usage for what looks like the text of another job and is not: it would be sent as it stands, and paid. */

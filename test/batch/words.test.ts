@@ -149,6 +149,21 @@ describe('what a batch says', () => {
     expect((await batch(['status', 'out'])).stdout).toContain(told);
   });
 
+  test('to send again what failed and was paid for may be billed again', async ({ server, folder, batch }) => {
+    server.answer = (prompt) =>
+      prompt === 'p1' ? { body: '{"candidates":[{"content":{"parts":[{"text":"ha' } : undefined;
+    folder.jobs(...manyJobs(2));
+    const told = 'to send them again, which may be billed again: the same command with --retry-failed\n';
+    expect((await batch()).stderr).toContain(told);
+    expect(folder.lines('results.jsonl')).toContainEqual(
+      expect.objectContaining({ id: 'p1', error: expect.objectContaining({ billed: 'yes' }) as object }),
+    );
+    expect((await batch(['status', 'out'])).stdout).toContain(told);
+    server.answer = () => ({ status: 400, body: {} });
+    await batch(['--retry-failed']);
+    expect((await batch(['status', 'out'])).stdout).toContain('to send them again: ');
+  });
+
   test('Ctrl-C before the first request says that nothing was sent', async ({ server, folder, batch }) => {
     const stop = new AbortController();
     stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));

@@ -61,7 +61,8 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (state.earlier.size > 0) await noteEarlier(batch);
   if (stop === 'signal') {
     // Of jobs at the service, what waits for them has told.
-    if (!isWhole && !flags.stream && !counts.submitted) await context.ui.note(nextStep(counts, undefined));
+    if (!isWhole && !flags.stream && !counts.submitted)
+      await context.ui.note(nextStep(counts, undefined, state.failures));
     return { document, error };
   }
   if (!context.root.json && !flags.stream)
@@ -141,7 +142,7 @@ async function judgeCounts(
   // A budget with a period can be paid from again.
   const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
   const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
-  const next = nextStep(counts, limit);
+  const next = nextStep(counts, limit, state.failures);
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
   const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
   const hints = [await keptHint(counts, state.beganAt), nextHint, budget && seeSpentHint(budget)];

@@ -112,7 +112,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     const spent = states.map(spentLimit).find((limit) => limit !== undefined);
     // Whether jobs wait for others, only a run knows.
     const waiting = states.some(({ run }) => run?.linked) ? counts.pending : 0;
-    const next = [...(kept ? [kept] : []), ...nextStep({ ...counts, waiting }, spent).split('\n')];
+    const next = [...(kept ? [kept] : []), ...nextStep({ ...counts, waiting }, spent, failures).split('\n')];
     const { message, hint } = (counts.pending > 0 && ended) || {};
     if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
     lines.push(...(typeof hint === 'string' ? hint.split('\n') : next));

@@ -154,6 +154,7 @@ export function spentLimit({ usage, spending, run }: BatchState): string | undef
 export function nextStep(
   { failed, unknown, pending, submitted = 0, waiting = 0 }: Counts,
   spent: string | undefined,
+  failures: SummaryFacts['failures'],
 ): string {
   if (submitted > 0) return 'to collect the results: the same command with --lane batch';
   const limit = `a greater ${spent}`;
@@ -166,7 +167,9 @@ export function nextStep(
     return unknown > 0 ? goOn + too : goOn;
   }
   const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
-  const twice = unknown > 0 ? ', which may bill what is unknown twice' : '';
+  const isPaid = failed > 0 && [...failures.values()].some(({ billed }) => billed === 'yes');
+  const unsure = unknown > 0 ? ', which may bill what is unknown twice' : '';
+  const twice = isPaid ? ', which may be billed again' : unsure;
   return `to send them again${twice}: the same command with ${flags}${spent ? ` and ${limit}` : ''}`;
 }
 

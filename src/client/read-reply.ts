@@ -201,7 +201,14 @@ async function readValue(
   cut: GatewayError | undefined,
   { decoder, accumulator }: Pick<ReplyReader, 'decoder' | 'accumulator'>,
 ): Promise<GatewayError | undefined> {
-  const events = decoder.whole(value);
+  let events: ReplyEvent[];
+  try {
+    events = decoder.whole(value);
+  } catch (error) {
+    // What would say that it is a reply may not have come.
+    if (isCut(cut) && error instanceof GatewayError && error.details.reason === 'address') return cut;
+    throw error;
+  }
   let failure: GatewayError | undefined;
   try {
     accumulator.add(events);

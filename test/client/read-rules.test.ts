@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keepGoodImages } from '../../src/client/image-store.ts';
-import { isBare, readDiverted } from '../../src/client/read-reply.ts';
+import { isBare, readDiverted, readReply } from '../../src/client/read-reply.ts';
 import { type Answer } from '../../src/client/result.ts';
 import { emptyResult } from '../../src/client/arriving-reply.ts';
 import { GatewayError } from '../../src/errors.ts';
@@ -88,6 +88,28 @@ test.each(['', ' ', '{"typ', '{"type"', '{"type":"mess'])(
     expect(await message(text, lost)).toMatchObject({ result: emptyResult('m'), error: lost, deltas: [] });
   },
 );
+
+test.each([
+  ['completions', { id: 'c', object: 'chat.completion', usage: {}, choices: [{ message: { content: 'hi' } }] }],
+  ['completions', { created: 1, background: 'opaque', data: [{ url: 'https://a.test/1.png' }] }],
+  ['messages', { id: 'm', model: 'm', usage: {}, type: 'message', role: 'assistant', content: [] }],
+  ['responses', { id: 'r', error: null, background: false, object: 'response', status: 'completed', output: [] }],
+  ['content', { traceId: 't', response: { responseId: 'r', candidates: [{ content: { parts: [{ text: 'hi' }] } }] } }],
+  ['content', [textReply('hi')]],
+] as const)('%s: a reply is cut, wherever it is cut, and not of another format: %j', async (format, reply) => {
+  const json = JSON.stringify(reply);
+  for (let at = 1; at < json.length; at++) {
+    const read = (...steps: (string | Error)[]): Promise<Answer> =>
+      readReply(replyOf(...steps), { format, model: 'm' });
+    expect((await read(json.slice(0, at), lost)).error, json.slice(0, at)).toBe(lost);
+    expect((await read(json.slice(0, at))).error, json.slice(0, at)).toMatchObject({
+      class: 'incomplete',
+      message: 'the reply ends in the middle',
+    });
+  }
+  const foreign = '{"id":"x","object":"y"}';
+  await expect(readReply(replyOf(foreign), { format, model: 'm' })).rejects.toMatchObject({ class: 'bad-reply' });
+});
 
 test('content: a stream that was not asked for ends with a reason, or is cut', async () => {
   const events = (...data: string[]): string => data.map((line) => `data: ${line}\n\n`).join('');

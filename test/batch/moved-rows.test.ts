@@ -249,6 +249,13 @@ test('a change of the last line break of the template alone is told as that', as
     "2 jobs were edited since an earlier run sent them, by the line break at the end of --template 'prompt.md' alone: row-000001, row-000002\n",
   );
   expect(changed.stderr).toContain('  to send nothing again: put the line break back as it was\n');
+  writeRows(folder, ['other', 'b']);
+  folder.write('prompt.md', `${template}\n`);
+  const some = await batch(argv);
+  expect(some.stderr).toContain(
+    "2 jobs were edited since an earlier run sent them, 1 of them by the line break at the end of --template 'prompt.md' alone: row-000001, row-000002\n",
+  );
+  expect(some.stderr).toContain('  to send just 1 again: put the line break back as it was\n');
   folder.write('prompt.md', `${template}!\n`);
   expect((await batch(argv)).stderr).not.toContain('line break');
   expect(server.bodies).toHaveLength(2);

@@ -69,11 +69,15 @@ export async function judgeJob(
     }
     changed.areStale &&= planning.stale.has(job.id);
     const earlier = { digest: index.digestOf(row), origin: plan.origin };
-    if (changed.jobs === 1 || changed.lineBreakOf !== undefined)
-      changed.lineBreakOf = await planning.findLineBreak(job, earlier);
+    const lineBreakOf = mayBeByLineBreak(changed) ? await planning.findLineBreak(job, earlier) : undefined;
+    if (lineBreakOf !== undefined) changed.byLineBreak++;
+    changed.lineBreakOf ??= lineBreakOf;
   }
   return { decision, edited: isRedone && isSame ? undefined : edited };
 }
+
+/** To find out takes two further requests: it is not done for all where the first of them were edited otherwise. */
+const mayBeByLineBreak = ({ jobs, byLineBreak }: Planning['changed']): boolean => byLineBreak > 0 || jobs <= 20;
 
 /**
  * Whether a job that was sent used a result that another one has replaced since, or that this run replaces. It is found out once for
@@ -146,6 +150,7 @@ export function changedError(
     areFailed = false,
     areDone = false,
     areStale = false,
+    byLineBreak = 0,
     lineBreakOf,
     parts = [],
   }: Partial<Planning['changed']> & { parts?: string[] } = {},
@@ -153,13 +158,15 @@ export function changedError(
   const flag = areFailed ? '--retry-failed' : '--accept-changes';
   const more = count > ids.length ? ` and ${count - ids.length} more` : '';
   const what = count === 1 ? '1 job was' : `${count} jobs were`;
-  const how = lineBreakOf ? `, by the line break at the end of ${lineBreakOf} alone` : '';
+  const some = byLineBreak < count ? `${byLineBreak} of them ` : '';
+  const how = lineBreakOf ? `, ${some}by the line break at the end of ${lineBreakOf} alone` : '';
   const inParts = parts.length > 0 && !how ? ` (${count === 1 ? '' : 'the first '}in ${parts.join(', ')})` : '';
   const isUnclear = count > ids.length && !how && !inParts && !areStale;
   const kinds = isUnclear
     ? '\nwhat jobs share, and edits all of them: the template, --defaults, -m, the profile, files'
     : '';
-  const back = lineBreakOf ? 'to send nothing again: put the line break back as it was\n' : '';
+  const saved = some ? `just ${count - byLineBreak} again` : 'nothing again';
+  const back = lineBreakOf ? `to send ${saved}: put the line break back as it was\n` : '';
   const keep = areDone ? '\nto keep the answers that are whole: --retry-incomplete' : '';
   const again = areStale ? 'to make those again too, after what they use' : 'to send just those again';
   return new GatewayError(

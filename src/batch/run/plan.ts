@@ -121,7 +121,7 @@ export interface Planning extends PlanOptions {
   sum: Hash64;
   /**
    * The first edited jobs that are not sent, how many there are, whether all of them failed before, have an answer, or used a result
-   * that is older than that of now, and the text whose last line break is all that was changed.
+   * that is older than that of now; and of how many the last line break of a text is all that was changed, and of which text.
    */
   changed: {
     ids: string[];
@@ -129,6 +129,7 @@ export interface Planning extends PlanOptions {
     areFailed: boolean;
     areDone: boolean;
     areStale: boolean;
+    byLineBreak: number;
     lineBreakOf: string | undefined;
   };
   /** Jobs that used a result which is older than that of now, and nothing else of them was changed. */
@@ -224,7 +225,15 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     ...options,
     plan: emptyPlan(''),
     sum: { high: 0, low: 0 },
-    changed: { ids: [], jobs: 0, areFailed: true, areDone: true, areStale: true, lineBreakOf: undefined },
+    changed: {
+      ids: [],
+      jobs: 0,
+      areFailed: true,
+      areDone: true,
+      areStale: true,
+      byLineBreak: 0,
+      lineBreakOf: undefined,
+    },
     stale: new Set(),
     keeping: new Set(),
     redone: new Set(),

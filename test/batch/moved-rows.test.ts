@@ -160,8 +160,12 @@ describe('rows without a column for their ids', () => {
     for (const n of [1, 2]) {
       const moved = await batch([...argv.slice(0, -3), `out-${n}`, '--shard', `${n}/2`, '--accept-changes']);
       expect(moved.code).toBe(14);
-      expect(moved.stderr).toContain('jobs of rows.csv moved since an earlier run: another shard may have sent them\n');
-      expect(moved.stderr).toContain('  put them back in their order; or new folders, with --id-column');
+      expect(moved.stderr).toContain(
+        'jobs of rows.csv moved or got other ids since an earlier run: another shard may have sent them\n',
+      );
+      expect(moved.stderr).toContain(
+        '  put them back in their order, with their ids; or new folders, with --id-column',
+      );
     }
     writeRows(folder, [...manyNames, 'last']);
     for (const n of [1, 2]) await batch([...argv.slice(0, -3), `out-${n}`, '--shard', `${n}/2`]);
@@ -177,7 +181,7 @@ describe('a folder that is given an id column', () => {
     const named = [...argv, '--id-column', 'id'];
     const renamed = await batch(named);
     expect(renamed.code).toBe(0);
-    expect(renamed.stderr).toContain('2 jobs of rows.csv with another id than before: not paid for again\n');
+    expect(renamed.stderr).toContain('2 jobs of rows.csv with another id than before: not paid for again; ');
     expect(server.counts).toEqual(new Map(['a', 'b', 'c', 'd', 'e'].map((name) => [`Greet ${name}`, 1])));
     const results = folder.lines('results.jsonl').map(({ id }) => id);
     expect(results).toEqual(expect.arrayContaining(['c-key', 'b-key', 'e-key']));
@@ -212,6 +216,190 @@ describe('a folder that is given an id column', () => {
         .map(({ id }) => id)
         .toSorted(),
     ).toEqual(['a-key', 'b-key']);
+  });
+});
+
+describe('ids of their own', () => {
+  const named = [...argv, '--id-column', 'id'];
+  const writeIds = (folder: BatchFolder, ...rows: readonly (readonly [id: string, name: string])[]): void => {
+    folder.write('prompt.md', template);
+    folder.write('rows.csv', `id,name\n${rows.map((row) => `${row.join(',')}\n`).join('')}`);
+  };
+  const answers = async (batch: (argv: string[]) => Promise<{ stdout: string }>): Promise<string[]> =>
+    (await batch(['export', 'out', '--format', 'jsonl'])).stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; text: string })
+      .map(({ id, text }) => `${id}: ${text.replace('answer to Greet ', '')}`);
+
+  test('that were edited are told, and not paid for again, whatever they looked like', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeIds(folder, ['a', 'A'], ['b', 'B'], ['c', 'C']);
+    await batch(named);
+    writeIds(folder, ['x', 'A'], ['y', 'B'], ['c', 'C']);
+    const told = '2 jobs of rows.csv with another id than before: not paid for again; to send one again: --redo x\n';
+    expect((await batch([...named, '--dry-run'])).stdout).toContain(
+      `3 jobs checked, 0 to send, 3 sent before\n${told}`,
+    );
+    const renamed = await batch(named);
+    expect(renamed).toMatchObject({ code: 0, stderr: expect.stringContaining(told) as string });
+    expect(renamed.stderr).not.toContain('no longer in');
+    expect(await answers(batch)).toEqual(['x: A', 'y: B', 'c: C']);
+    // It is told once.
+    expect((await batch(named)).stderr).not.toContain('another id');
+
+    writeIds(folder, ['1', 'A'], ['2', 'B'], ['row-000003', 'C']);
+    expect(await batch(named)).toMatchObject({ code: 0 });
+    writeIds(folder, ['a', 'A'], ['b', 'B'], ['c', 'C']);
+    expect(await batch(named)).toMatchObject({ code: 0 });
+    expect((await batch(named)).stderr).not.toContain('another id');
+    expect(await answers(batch)).toEqual(['a: A', 'b: B', 'c: C']);
+    expect(server.bodies).toHaveLength(3);
+    expect(await batch([...named, '--redo', 'a'])).toMatchObject({ code: 0 });
+    expect(server.counts.get('Greet A')).toBe(2);
+  });
+
+  test('are those of one job at a time: a later job can have one that another had', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeIds(folder, ['a', 'A'], ['b', 'B']);
+    await batch(named);
+    writeIds(folder, ['x', 'A'], ['b', 'B']);
+    await batch(named);
+    writeIds(folder, ['x', 'A'], ['a', 'B']);
+    expect(await batch(named)).toMatchObject({ code: 0 });
+    writeIds(folder, ['x', 'A'], ['a', 'B'], ['b', 'C']);
+    expect(await batch(named)).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(3);
+    expect(await answers(batch)).toEqual(['x: A', 'a: B', 'b: C']);
+    // Each has the other's id: that is an edit, and nothing is sent.
+    writeIds(folder, ['a', 'A'], ['x', 'B'], ['b', 'C']);
+    expect((await batch(named)).stderr).toContain('2 jobs were edited since an earlier run sent them: a, x\n');
+    expect(server.bodies).toHaveLength(3);
+  });
+
+  test('that were edited with their rows are new, and jobs with one request stay several', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeIds(folder, ['a', 'twin'], ['b', 'twin'], ['c', 'C']);
+    await batch(named);
+    writeIds(folder, ['d', 'twin'], ['e', 'twin'], ['f', 'twin'], ['g', 'other']);
+    const renamed = await batch(named);
+    expect(renamed.stderr).toContain('2 jobs of rows.csv with another id than before');
+    expect(renamed.stderr).toContain('1 job of the journal is no longer in rows.csv');
+    expect(Object.fromEntries(server.counts)).toEqual({ 'Greet twin': 3, 'Greet C': 1, 'Greet other': 1 });
+    expect(await answers(batch)).toEqual(['d: twin', 'e: twin', 'f: twin', 'g: other']);
+  });
+
+  test('stay with their results where a run was killed between the results and the journal', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeIds(folder, ['a', 'A'], ['b', 'B']);
+    await batch(named);
+    const [first, second] = folder.lines('results.jsonl').toSorted((a, b) => String(a.id).localeCompare(String(b.id)));
+    const journal = folder.lines('journal.jsonl');
+    // Its results are not put in order yet, and the next run had written those of b as a.
+    folder.writeLines('out/results.jsonl', [first, second, { ...first, id: 'x' }, { ...second, id: 'a' }]);
+    folder.writeLines('out/journal.jsonl', [...journal, { type: 'moved', id: 'a', to: 'x', line: 2, at: 1 }]);
+    expect(await answers(batch)).toEqual(['x: A', 'b: B']);
+    writeIds(folder, ['x', 'A'], ['a', 'B']);
+    expect(await batch(named)).toMatchObject({ code: 0 });
+    expect(await answers(batch)).toEqual(['x: A', 'a: B']);
+    expect(folder.lines('results.jsonl').map(({ id }) => id)).toEqual(['x', 'a']);
+    expect(server.bodies).toHaveLength(2);
+  });
+
+  test('of a job that is made again at the same time lead to its answer while there is no other', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeIds(folder, ['a', 'A'], ['b', 'B']);
+    await batch(named);
+    writeIds(folder, ['x', 'A'], ['b', 'B']);
+    server.answer = (_, count) => (count > 1 ? { status: 400, body: { error: { message: 'no' } } } : undefined);
+    expect(await batch([...named, '--redo', 'x'])).toMatchObject({ code: 13 });
+    writeIds(folder, ['x', 'A'], ['b', 'B'], ['a', 'C']);
+    expect(await batch(named)).toMatchObject({ code: 0 });
+    expect(await answers(batch)).toEqual(['x: A', 'b: B', 'a: C']);
+    expect(server.bodies).toHaveLength(4);
+  });
+
+  test('of a job file, of rows that vary, and of shards', async ({ server, folder, batch }) => {
+    folder.jobs({ id: 'a', prompt: 'A' }, { id: 'b', prompt: 'B' });
+    await batch(['jobs.jsonl', '-o', 'jobs']);
+    folder.jobs({ id: 'aa', prompt: 'A' }, { id: 'bb', prompt: 'B' });
+    expect(await batch(['jobs.jsonl', '-o', 'jobs'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(2);
+
+    writeIds(folder, ['a', 'A'], ['b', 'B']);
+    const varied = [...named, '--vary', 'model=m1,m2'];
+    await batch(varied);
+    writeIds(folder, ['x', 'A'], ['b', 'B']);
+    const renamed = await batch(varied);
+    expect(renamed.stderr).toContain('2 jobs of rows.csv with another id than before');
+    expect(renamed.stderr).toContain('--redo x+model=m1\n');
+    expect(server.bodies).toHaveLength(6);
+
+    const shard = [...named.slice(0, 5), '-o', 'shard', ...named.slice(-2), '--shard', '1/2'];
+    const ids = Array.from({ length: 9 }, (_, i) => [`${i}-key`, `S${i}`] as const);
+    writeIds(folder, ...ids);
+    await batch(shard);
+    const sent = server.bodies.length;
+    writeIds(folder, ...ids.map(([id, name]) => [`new-${id}`, name] as const));
+    const refused = await batch(shard);
+    expect(refused.code).toBe(14);
+    expect(refused.stderr).toContain('jobs of rows.csv moved or got other ids since an earlier run: another shard may');
+    expect(server.bodies).toHaveLength(sent);
+  });
+
+  test('leave the reports in the order of the table, and write down no more than that takes', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const moves = (): unknown[] =>
+      folder.lines('journal.jsonl').flatMap(({ type, id }) => (type === 'moved' ? id : []));
+    writeIds(folder, ['a', 'A'], ['b', 'B'], ['c', 'C'], ['d', 'D']);
+    await batch(named);
+    writeIds(folder, ['b', 'B'], ['c', 'C'], ['d', 'D']);
+    await batch(named);
+    expect(moves()).toEqual([]);
+    // It has the line that the last one had.
+    writeIds(folder, ['b', 'B'], ['c', 'C'], ['d', 'D'], ['e', 'E']);
+    await batch(named);
+    expect(await answers(batch)).toEqual(['b: B', 'c: C', 'd: D', 'e: E']);
+    writeIds(folder, ['d', 'D'], ['new', 'N'], ['c', 'C'], ['e', 'E'], ['b', 'B']);
+    await batch(named);
+    expect(await answers(batch)).toEqual(['d: D', 'new: N', 'c: C', 'e: E', 'b: B']);
+    const { length } = moves();
+    await batch(named);
+    expect(moves()).toHaveLength(length);
+    writeIds(folder, ['c', 'C'], ['e', 'E'], ['b', 'B']);
+    await batch(named);
+    expect(moves()).toHaveLength(length);
+    expect(server.bodies).toHaveLength(6);
+    expect(await batch([...named, '--redo', 'b'])).toMatchObject({ code: 0 });
+    expect(await answers(batch)).toEqual(['c: C', 'e: E', 'b: B']);
+
+    const shards = ['s-1', 's-2'];
+    const ids = Array.from({ length: 8 }, (_, i) => [`k${i}`, `S${i}`] as const);
+    for (const rows of [ids, [['new', 'N'] as const, ...ids]]) {
+      writeIds(folder, ...rows);
+      for (const [at, out] of shards.entries())
+        await batch([...named.slice(0, 5), '-o', out, ...named.slice(-2), '--shard', `${at + 1}/2`]);
+      const { stdout } = await batch(['export', ...shards]);
+      expect(stdout.match(/^(?:k\d|new)/gm)).toEqual(rows.map(([id]) => id));
+    }
   });
 });
 

@@ -79,7 +79,7 @@ function lacksProviderBatch(record: JournalRecord, { providerBatches }: BatchSta
 function takesForeignId(record: JournalRecord, { index }: BatchState): boolean {
   if (record.type !== 'moved' || record.to === undefined) return false;
   const row = index.find(record.to);
-  return row >= 0 && row !== index.find(record.id);
+  return row >= 0 && index.idOf(row) === record.to && row !== index.find(record.id);
 }
 
 /** The state of a batch without a journal. */
@@ -149,7 +149,7 @@ function applyMove({ id, to, number, line, basis }: MovedRecord, state: BatchSta
   index.setPlace(row, line);
   if (number !== undefined) state.numbers.set(row, number);
   if (basis !== undefined) index.setBasis(row, basis);
-  if (to !== undefined && index.find(to) !== row) renameJob({ id, to }, state);
+  if (to !== undefined && index.idOf(row) !== to) renameJob({ id, to }, state);
 }
 
 function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void {

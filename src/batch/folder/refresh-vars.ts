@@ -42,10 +42,12 @@ export async function refreshVars(
     for await (const job of jobs.read(() => undefined)) {
       host.signal.throwIfAborted();
       const row = index.find(job.id);
-      if (row < 0 || index.has(row, 'toSend') || index.has(row, 'asBuilt')) continue;
-      if (isOpen(row, state) || plan.leftEdited.has(row)) continue;
+      if (row < 0 || index.has(row, 'asBuilt')) continue;
+      const isLeft = index.has(row, 'toSend') || isOpen(row, state) || plan.leftEdited.has(row);
+      // Another job may get the id that its result has.
+      if (isLeft && !index.isRenamed(row)) continue;
       const document = await results.read(row);
-      if (document === undefined) continue;
+      if (document === undefined || (isLeft && document['id'] === job.id)) continue;
       const now = withVars(document, job, host.redaction);
       const isSameId = now['id'] === document['id'];
       const move = { type: 'moved', id: job.id, line: job.line, basis: index.basisOf(row) ?? '' } as const;

@@ -75,14 +75,17 @@ export async function locateResults(
         (found.unassignedRanges as Range[]).push({ offset: line.offset, bytes: line.bytes });
         continue;
       }
+      const isOfJob = index.hasDigest(row, result.request);
+      // An id that the job had before can be that of another one, which a killed run gave it.
+      const isForeign = !isOfJob && (offsets[row] as number) >= 0 && index.idOf(row) !== result.id;
       // Nothing came in place of an answer that was paid for.
-      if (result.document['earlierStays'] === true) {
+      if (isForeign || result.document['earlierStays'] === true) {
         (found.unassignedRanges as Range[]).push({ offset: line.offset, bytes: line.bytes });
         continue;
       }
       offsets[row] = line.offset;
       bytes[row] = line.bytes;
-      if (see && index.hasDigest(row, result.request)) see(row, result, line.offset);
+      if (see && isOfJob) see(row, result, line.offset);
       else seeOther?.(row);
     }
   return { ...found, offsets, bytes };

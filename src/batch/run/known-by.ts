@@ -17,7 +17,7 @@ export interface Stray {
 export interface KnownBy {
   /** The ids of the folder by the places of the jobs in the file, where they have another id there. */
   ids: Map<number, string>;
-  /** Jobs of the folder that the file gives ids of their own now. */
+  /** Jobs of the folder that have another id of their own in the file. */
   renames: { place: number; id: string; to: string; line: number }[];
 }
 
@@ -40,9 +40,9 @@ type Before = ReturnType<JobIndex['remember']>;
 /**
  * Finds out which jobs of the folder the strays are. A number says nothing once jobs before it come or go: such a job is the one
  * with the same request, wherever that was; else, if no other job is that, the one with its number, or with the number after the
- * job before it, and edited; else a new one. A job with an id of its own can be one that the folder knows by its number: the one
- * with the same request, else the one that had its line, if both have the same variation. With the same request it is also the job
- * of its row from before the rows varied.
+ * job before it, and edited; else a new one. A job with an id of its own that the folder does not know is the one with the same
+ * request, first the job of its row from before the rows varied; else the one that the folder knows by its number and that had its
+ * line, if both have the same variation.
  * `before`: the folder before the file was read; `isInFile` says of each of its jobs whether the file has its id.
  */
 export function findKnown(
@@ -59,15 +59,17 @@ export function findKnown(
   function take(stray: Stray, rows: number[] = []): void {
     while (rows.length > 0 && isFree[rows.at(-1) as number] === 0) rows.pop();
     const row = rows.at(-1);
-    const id = row === undefined ? '' : (ids[row] as string);
-    const isSame = stray.isNumbered || numberedId.test(id) || withoutVariation(id) === withoutVariation(stray.id);
-    if (row === undefined || !isSame) return;
+    if (row === undefined) return;
     isFree[row] = 0;
     rowOf.set(stray, row);
   }
 
   const sameDigest = groupRows(before.size, before.digestOf);
-  for (const stray of unknown) take(stray, sameDigest.get(stray.digest));
+  for (const stray of unknown) {
+    const row = stray.isNumbered ? -1 : find(withoutVariation(stray.id));
+    if (row >= 0 && before.digestOf(row) === stray.digest) take(stray, [row]);
+  }
+  for (const stray of unknown) if (!rowOf.has(stray)) take(stray, sameDigest.get(stray.digest));
   // What had left the file before is not edited now.
   for (const id of run?.removed ?? []) isFree[index.find(id)] = 0;
   const sameLine = groupRows(before.size, before.placeOf);

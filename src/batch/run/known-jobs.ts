@@ -1,7 +1,7 @@
 import type { Job, PreparedJob } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
 import { decide, decideOn } from './decide.ts';
-import { addMove, addStray } from './moves.ts';
+import { addStray } from './moves.ts';
 import type { Planning, PlannedJob } from './plan.ts';
 
 /** At most this many ids of edited jobs are listed. */
@@ -40,10 +40,7 @@ export async function judgeJob(
   const { digest, basis } = prepared;
   const isSame = index.digestOf(row) === digest;
   if (!known || !isSame) addStray(job, digest, planning);
-  if (known && job.isNumbered) {
-    planning.hasOther ||= !isSame;
-    addMove(job, known, planning);
-  }
+  if (known && job.isNumbered) planning.hasOther ||= !isSame;
 
   const isStale = parents.length > 0 && (await usesOlderResult(job, row, planning));
   if (!isSame && index.stateOf(row) === 'done') plan.edited++;

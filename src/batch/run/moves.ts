@@ -40,18 +40,28 @@ export function findMoves(
   return isOpen ? [] : renames.map(({ id, to, line }) => ({ type: 'moved', id, to, line }));
 }
 
-/** Counts a job whose number in the file is another one than before. Once some moved, what tells their order is written down for all. */
+/**
+ * Counts a job whose number in the file is another one than before, and keeps its line if the journal has another one: once the lines
+ * there do not tell the order of the file any more, they are written down for all.
+ */
 export function addMove(
-  { id, fileId = id, line }: Job,
-  known: { row: number; line: number },
+  { id, fileId = id, line, isNumbered }: Job,
+  known: { row: number; line: number } | undefined,
+  isSent: boolean,
   planning: Planning,
 ): void {
-  const { plan, state } = planning;
-  const number = findIdNumber(fileId);
-  const hasMoved = number !== (state.numbers.get(known.row) ?? findIdNumber(id));
+  const { last, plan, shard, state } = planning;
+  const number = isNumbered ? findIdNumber(fileId) : undefined;
+  const hasMoved = known && isNumbered && number !== (state.numbers.get(known.row) ?? findIdNumber(id));
   if (hasMoved) plan.moved++;
-  const isOrdered = state.numbers.size === 0 && state.knownIds === undefined;
-  if (hasMoved || (!isOrdered && line !== known.line)) plan.moves.push({ type: 'moved', id, number, line });
+  if (known && (hasMoved || line !== known.line)) plan.moves.push({ type: 'moved', id, number, line });
+  // What is sent gets the line that it has now.
+  const place = known && !isSent ? known.line : line;
+  const isAfter = place > last.place || (place === last.place && line === last.line);
+  // The order is that of all shards.
+  planning.isOrdered &&= !hasMoved && (shard ? place === line : isAfter);
+  last.place = place;
+  last.line = line;
 }
 
 /** Keeps a job that the folder may know by another id, if such jobs are looked for. */
@@ -64,9 +74,9 @@ export function addStray({ id, line, isNumbered = false }: Job, digest: string, 
 function movedShardError(name: string): GatewayError {
   return new GatewayError(
     'batch-locked',
-    `jobs of ${name} moved since an earlier run: another shard may have sent them`,
+    `jobs of ${name} moved or got other ids since an earlier run: another shard may have sent them`,
     {
-      hint: 'put them back in their order; or new folders, with --id-column or an "id" in each job',
+      hint: 'put them back in their order, with their ids; or new folders, with --id-column or an "id" in each job',
       sent: 'no',
     },
   );

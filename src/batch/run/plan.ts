@@ -144,6 +144,9 @@ export interface Planning extends PlanOptions {
   /** The number of some job is that of another request. */
   hasOther: boolean;
   previous: Job | undefined;
+  /** The lines in the journal are in the order of the file; of the last job, that line and the one in the file. */
+  isOrdered: boolean;
+  last: { place: number; line: number };
   /** Whether jobs that use results of others used an older one than there is, by their rows. */
   older: Map<number, Promise<boolean>>;
   /** The origins of all jobs of the file. */
@@ -184,10 +187,9 @@ async function readMovedAgain(first: Planning, before: ReturnType<JobIndex['reme
   // Strays are kept only where there can be any: the jobs that were not sent yet may be a million.
   if (mayMove(planning, before)) await readAgain([]);
   const moves = findMoves(planning, before);
-  if (moves) {
-    await readAgain();
-    planning.plan.moves.unshift(...moves);
-  }
+  if (moves) await readAgain();
+  const { isOrdered, plan } = planning;
+  plan.moves = isOrdered && !moves?.length ? [] : [...(moves ?? []), ...plan.moves];
   return planning;
 }
 
@@ -241,6 +243,8 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     strays,
     hasOther: false,
     previous: undefined,
+    isOrdered: true,
+    last: { place: 0, line: 0 },
     older: new Map(),
     origins: new Set(),
     room: maxKept.characters,
@@ -324,7 +328,7 @@ function planEntered(
   if (!isLeft) return planBuilt(entered, parents, planning);
   state.index.setFlag(row, 'asBuilt');
   addGateway({ settings }, plan);
-  if (job.isNumbered) addMove(job, known, planning);
+  addMove(job, known, false, planning);
   planning.onPlanned({ job, prepared: undefined, decision: 'skip', edited: undefined });
   return undefined;
 }
@@ -354,6 +358,7 @@ async function planBuilt(
   const { decision, edited }: Pick<PlannedJob, 'decision' | 'edited'> = isOfFolder
     ? await judgeJob({ job, row, prepared, known, parents, isRedone }, planning)
     : { decision: decideOn(row, prepared.digest, planning), edited: undefined };
+  if (state.run) addMove(job, known, decision === 'run', planning);
   planning.onPlanned({ job, prepared, decision, edited });
   if (decision !== 'run') return prepared.close();
 

@@ -12,6 +12,7 @@ import {
 } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { describeCosts } from '../../cost/price.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import type { BatchPlanFacts } from './plan.ts';
@@ -64,14 +65,16 @@ export function describeStale({ leftStale: ids }: BatchPlan): string | undefined
 
 /** Jobs that have another place or another id in the file, and are the same. */
 export function describeMoves({ moves, moved }: BatchPlan, { name, nameJobs }: JobSource): string[] {
-  const renamed = moves.filter(({ to }) => to !== undefined).length;
+  const renamed = moves.flatMap(({ to }) => to ?? []);
   const lines: string[] = [];
   if (moved > 0)
     lines.push(
       `${formatCount(moved, 'job')} moved in ${name}, known by what was sent: not paid for again; ${nameJobs}`,
     );
-  if (renamed > 0)
-    lines.push(`${formatCount(renamed, 'job')} of ${name} with another id than before: not paid for again`);
+  const [first] = renamed;
+  if (first === undefined) return lines;
+  const what = `${formatCount(renamed.length, 'job')} of ${name} with another id than before: not paid for again`;
+  lines.push(`${what}; to send ${renamed.length === 1 ? 'it' : 'one'} again: --redo ${shellWord(first)}`);
   return lines;
 }
 

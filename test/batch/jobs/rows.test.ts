@@ -1,7 +1,8 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { test } from '../with-batch.ts';
+import { run } from '../../helpers/run.ts';
+import { createFolder, test } from '../with-batch.ts';
 
 const argv = ['run', '--data', 'rows.csv', '--template', 'prompt.md', '-o', 'out', '--concurrency', '1'];
 const rows = 'key,city,n\na,Rome,5\nb,"Oslo, ""east""",7\n';
@@ -166,6 +167,44 @@ test.for([
   const ran = await batch(['run', ...flags, '-o', 'out']);
   expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   expect(ran.stderr).toContain(hint);
+});
+
+test.each([
+  [['rows.jsonl'], '"rows.jsonl"', '--data rows.jsonl --template'],
+  [['rows.txt'], '"rows.txt"', '--data rows.txt --data-format jsonl --template'],
+  [['-'], 'stdin', '--data - --data-format jsonl --template'],
+  [['rows.csv'], '"rows.csv"', '--data rows.csv --template'],
+])('%j with rows and without jobs is to be named by --data', async ([word = ''], name, hint) => {
+  const { cwd, write } = createFolder();
+  const lines = '{"town":"Rome","size":3}\n'.repeat(12);
+  for (const each of ['rows.jsonl', 'rows.txt', 'rows.csv']) write(each, lines);
+  const ran = await run(['batch', word, '-o', 'out'], { cwd, stdin: lines });
+  expect(ran).toMatchObject({ code: 2 });
+  expect(ran.stderr).toBe(
+    `gateway-cli: usage: ${name} is a table, not a file of jobs\n  its rows fill a template: gateway-cli batch ${hint} prompt.md -o out\n`,
+  );
+});
+
+test.each(['{"promt":"x","town":"Rome"}', '{"prompt":"x","town":"Rome"}', '{"prompt":"x"}\n{"town":"Rome"}'])(
+  'a job with an unknown key is no row: %s',
+  async (text) => {
+    const { cwd, write } = createFolder();
+    write('jobs.jsonl', text);
+    const env = { GATEWAY_BASE_URL: 'http://127.0.0.1:9', GATEWAY_API_KEY: 'k', GATEWAY_MODEL: 'm' };
+    const { stderr } = await run(['batch', 'jobs.jsonl', '-o', 'out'], { cwd, env });
+    expect(stderr).toMatch(/jobs\.jsonl:\d: unknown job key "(?:promt|town)" for text/);
+  },
+);
+
+test('a prompt after a job file belongs to rows', async () => {
+  const { cwd, write } = createFolder();
+  write('jobs.jsonl', '{"prompt":"x"}');
+  expect(await run(['batch', 'jobs.jsonl', '-o', 'out', 'x {{prompt}}'], { cwd })).toMatchObject({
+    code: 2,
+    stderr:
+      'gateway-cli: usage: a prompt after batch is for rows of a table: "x {{prompt}}"\n' +
+      "  for example: gateway-cli batch --data rows.csv -o out 'x {{prompt}}'; each job of a job file has its own\n",
+  });
 });
 
 test('takes semicolons for separators where the headings have more of them than commas', async ({

@@ -6,6 +6,9 @@ import {
   atLine,
   type Defaults,
   type JobRules,
+  getOwn,
+  jobFields,
+  jobKeys,
   readDefaults,
   requireUsed,
   readJobLine,
@@ -87,14 +90,33 @@ export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, c
             if (job) jobs = expandJob(job, rules.file, variations);
             if (job) commands.add(job.command);
           } catch (error) {
+            const isFirst = !hasFault && commands.size === 0;
             hasFault = true;
-            onFault(error);
+            onFault(isFirst && isTableRow(line.text, defaults) ? tableError(path) : error);
           }
           for (const job of jobs) yield job;
         }
       if (flags.defaults !== undefined && !hasFault) requireUsed(defaults, commands);
     },
   };
+}
+
+const promptKeys = ['prompt', 'promptFile', 'contents', 'messages', 'body'];
+
+/** Whether a line that is no job looks like a row of a table: it has keys of no job, and lacks what each job has. */
+function isTableRow(text: string, { values }: Defaults): boolean {
+  const keys = Object.keys(parseObject(text)).filter((key) => !jobFields.has(key));
+  const hasPrompt = [...keys, ...Object.keys(values)].some((key) => closest(key, promptKeys) !== undefined);
+  return !hasPrompt && keys.some((key) => Object.values(jobKeys).every((table) => getOwn(table, key) === undefined));
+}
+
+function tableError(path: string): GatewayError {
+  const format = /\.(?:csv|tsv|jsonl|ndjson)$/i.test(path) ? '' : ' --data-format jsonl';
+  const [name, word] = path === '-' ? ['stdin', path] : [JSON.stringify(path), shellWord(path)];
+  return usageError(
+    `${name} is a table, not a file of jobs`,
+    `its rows fill a template: gateway-cli batch --data ${word}${format} --template prompt.md -o out`,
+  );
 }
 
 /** A line of `--stream`, and what it is: a job, or an error that names its place. */
@@ -174,6 +196,12 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): JobPl
   const [jobs, ...rest] = prompt === undefined ? words : [];
   if (prompt !== undefined && flags.template !== undefined)
     throw usageError('the prompt is given twice: after batch and in --template', 'keep one of them');
+  const template = rest.length > 0 && flags.data === undefined && words.find((word) => /\s|\{\{/.test(word));
+  if (template)
+    throw usageError(
+      `a prompt after batch is for rows of a table: ${JSON.stringify(template)}`,
+      `for example: gateway-cli batch --data rows.csv -o out ${shellWord(template)}; each job of a job file has its own`,
+    );
   if (rest.length > 0)
     throw usageError(
       `a batch takes one job file, not ${rest.length + 1}`,
@@ -184,11 +212,7 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): JobPl
       `${JSON.stringify(jobs)} is a workbook, not a file of jobs`,
       `save it as CSV in your spreadsheet: gateway-cli batch --data rows.csv -o out 'a slogan for {{column}}'`,
     );
-  if (jobs !== undefined && flags.data === undefined && /\.(?:csv|tsv)$/i.test(jobs))
-    throw usageError(
-      `${JSON.stringify(jobs)} is a table, not a file of jobs`,
-      `its rows fill a template: gateway-cli batch --data ${shellWord(jobs)} --template prompt.md -o out`,
-    );
+  if (jobs !== undefined && flags.data === undefined && /\.(?:csv|tsv)$/i.test(jobs)) throw tableError(jobs);
   const rows = flags.data === undefined ? '--template' : '--data';
   const given = { jobs, '--prompts': flags.prompts, [rows]: flags.data ?? flags.template };
   const named = Object.entries(given).filter(([, path]) => path !== undefined);

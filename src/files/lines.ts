@@ -21,6 +21,7 @@ export interface Line {
   isTooLong: boolean;
 }
 
+const firstBlockBytes = 16 * 1024;
 const blockBytes = 256 * 1024;
 
 /** A longer line would not fit into memory beside the others, and its text not into a string of V8. */
@@ -46,12 +47,14 @@ export function readLines(handle: FileHandle, options: LineOptions = {}): AsyncG
 
 /** The content of an open file from an offset on; each block is valid until the next one. */
 export async function* readBlocks(handle: FileHandle, from = 0): AsyncGenerator<Buffer, void> {
-  const block = Buffer.allocUnsafe(blockBytes);
+  // Thousands of small files with a large block each would be a gigabyte of garbage.
+  let block = Buffer.allocUnsafe(firstBlockBytes);
   for (let position = from; ;) {
-    const { bytesRead } = await handle.read(block, 0, blockBytes, position);
+    const { bytesRead } = await handle.read(block, 0, block.length, position);
     if (bytesRead === 0) return;
     position += bytesRead;
     yield block.subarray(0, bytesRead);
+    if (bytesRead === firstBlockBytes) block = Buffer.allocUnsafe(blockBytes);
   }
 }
 

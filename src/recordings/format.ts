@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isObject, type JsonObject, type JsonValue, parseObject } from '../json.ts';
 
 /** How an exchange ended: complete, by an early end of the connection, by a reset, or because its reader stopped. */
@@ -79,13 +80,35 @@ export function parseRecordingLine(text: string): RecordingLine | undefined {
   return { kind: 'reply', status, headers: Object.fromEntries(entries) };
 }
 
+const blockBytes = 64 * 1024;
+
+/**
+ * The content of a file. Each block is read at once: turns through Node's threads take several times as long. The file is closed
+ * before the last one, which is often the first: a reader that goes no further leaves none open.
+ */
+function* readBlocks(path: string): Generator<Buffer> {
+  const fd = openSync(path, 'r');
+  let block: Buffer;
+  try {
+    for (let left = fstatSync(fd).size; ; left -= block.length) {
+      block = Buffer.allocUnsafe(Math.min(left, blockBytes));
+      block = block.subarray(0, readSync(fd, block));
+      if (block.length === 0 || block.length === left) break;
+      yield block;
+    }
+  } finally {
+    closeSync(fd);
+  }
+  yield block;
+}
+
 /**
  * The lines of a file, split only at line feeds: the text of a chunk can contain other separators. At most one line is in
  * memory. Throws errors of the system.
  */
 export async function* readRecordingLines(path: string): AsyncGenerator<string> {
   let pieces: Buffer[] = [];
-  for await (const block of createReadStream(path) as AsyncIterable<Buffer>) {
+  for (const block of readBlocks(path)) {
     let from = 0;
     for (let at = block.indexOf(10); at >= 0; at = block.indexOf(10, from)) {
       yield Buffer.concat([...pieces, block.subarray(from, at)]).toString('utf8');
@@ -93,24 +116,19 @@ export async function* readRecordingLines(path: string): AsyncGenerator<string> 
       from = at + 1;
     }
     if (from < block.length) pieces.push(block.subarray(from));
+    // Signals, and other requests, have their turn.
+    if (block.length === blockBytes) await nextTurn();
   }
   if (pieces.length > 0) yield Buffer.concat(pieces).toString('utf8');
 }
 
-/** The first line of a file; empty if there is none. At once: turns through Node's threads take several times as long. */
+/** The first line of a file; empty if there is none. */
 export function readFirstLine(path: string): string {
   const pieces: Buffer[] = [];
-  const fd = openSync(path, 'r');
-  try {
-    for (let end = -1; end < 0;) {
-      const block = Buffer.allocUnsafe(16 * 1024);
-      const bytes = readSync(fd, block);
-      if (bytes === 0) break;
-      end = block.subarray(0, bytes).indexOf(10);
-      pieces.push(block.subarray(0, end < 0 ? bytes : end));
-    }
-  } finally {
-    closeSync(fd);
+  for (const block of readBlocks(path)) {
+    const end = block.indexOf(10);
+    pieces.push(end < 0 ? block : block.subarray(0, end));
+    if (end >= 0) break;
   }
   return Buffer.concat(pieces).toString('utf8');
 }

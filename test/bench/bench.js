@@ -8,7 +8,7 @@ import { openLab } from './lab.js';
 import { measure } from './measure.js';
 import { majors, nodeOf } from './nodes.js';
 import { profile } from './profile.js';
-import { json, table } from './report.js';
+import { describe, json, table } from './report.js';
 import { major, rows } from './rows.js';
 import { measuresMemory } from './run-child.js';
 
@@ -72,7 +72,19 @@ async function measureRows(chosen, lab) {
     else skipped.set(name, why);
   }
   const rounds = flags.rounds === undefined ? undefined : Number(flags.rounds);
-  const medians = await measure(possible, lab, { rounds, onTurn: tellProgress });
+  /** @type {import('./measure.js').Medians} */
+  const medians = {};
+  await measure(possible, lab, {
+    rounds,
+    onTurn: tellProgress,
+    onEnded(name, ofExperiment) {
+      medians[name] = ofExperiment;
+      // A row is told as soon as it is whole: a run that is ended before the table has not been for nothing.
+      for (const row of chosen)
+        if (row.needs.includes(name) && row.needs.every((need) => need in medians))
+          process.stderr.write(describe(judge(row, medians, skipped)));
+    },
+  });
   return chosen.map((row) => judge(row, medians, skipped));
 }
 

@@ -13,6 +13,7 @@ const here = import.meta.dirname;
  * @property {boolean} [memory] measure the peak, too
  * @property {(chunk: Buffer) => void} [onChunk]
  * @property {string} [scene] what the server shall send
+ * @property {NodeJS.ProcessEnv} [variables] more of them
  *
  * @typedef {object} Lab
  * @property {string} bin the product's program
@@ -45,8 +46,9 @@ export async function openLab(bin) {
   const url = (/** @type {string} */ scene) => `http://127.0.0.1:${port}/${scene}`;
 
   /** @type {Lab['run']} */
-  function run(argv, { memory = false, onChunk, scene = 'small' } = {}) {
-    const env = { ...cleanEnvironment(home), ...productEnvironment(url(scene)), BENCH_URL: url(scene) };
+  function run(argv, { memory = false, onChunk, scene = 'small', variables } = {}) {
+    const urls = { ...productEnvironment(url(scene)), BENCH_URL: url(scene) };
+    const env = { ...cleanEnvironment(home), ...urls, ...variables };
     return runChild(argv, {
       env,
       cwd: root,

@@ -8,16 +8,19 @@
  * The rounds of each experiment are spread over the whole run: a slow minute of the machine is no row's alone.
  * @param {Record<string, Experiment>} experiments by name
  * @param {import('./lab.js').Lab} lab
- * @param {{ rounds?: number | undefined, onTurn?: (done: number, all: number) => void }} [options] rounds: of each, instead of its own number
+ * @param {object} options
+ * @param {number | undefined} options.rounds of each, instead of its own number
+ * @param {(done: number, all: number) => void} options.onTurn
+ * @param {(name: string, medians: Medians[string]) => void} options.onEnded called after the last round of each
  */
-export async function measure(experiments, lab, { rounds, onTurn } = {}) {
+export async function measure(experiments, lab, { rounds, onTurn, onEnded }) {
   /** @type {Record<string, Record<string, Sample[]>>} */
   const samples = {};
   const turns = Object.entries(experiments)
     .flatMap(([name, experiment]) => turnsOf(name, experiment, rounds))
     .toSorted((a, b) => a.at - b.at);
   for (const [index, { name, round, isWarmUp }] of turns.entries()) {
-    onTurn?.(index, turns.length);
+    onTurn(index, turns.length);
     const ofName = (samples[name] ??= {});
     for (const [side, run] of rotated(Object.entries(experiments[name]?.sides ?? {}), round)) {
       const sample = await run(lab).catch((cause) => {
@@ -25,8 +28,8 @@ export async function measure(experiments, lab, { rounds, onTurn } = {}) {
       });
       if (!isWarmUp) (ofName[side] ??= []).push(sample);
     }
+    if (turns.findLastIndex((turn) => turn.name === name) === index) onEnded(name, mediansOf(ofName));
   }
-  return Object.fromEntries(Object.entries(samples).map(([name, sides]) => [name, mediansOf(sides)]));
 }
 
 /** @param {string} name @param {Experiment} experiment @param {number | undefined} wanted rounds */

@@ -26,6 +26,11 @@ export function table(outcomes) {
   return `${text.join('\n')}\n${machine()}\n${busyNote()}`;
 }
 
+/** A line by itself. @param {Outcome} outcome */
+export function describe(outcome) {
+  return `${cells(outcome).join('  ').trimEnd()}\n`;
+}
+
 /** @param {Outcome} outcome */
 function cells({ row, verdict, figures, why }) {
   if (!figures) return [row.id, row.what, '', row.against, '', '', verdict, why ?? ''];

@@ -150,7 +150,7 @@ function atEachSize({ sizes, metric = 'wallMs', atMost, ...row }) {
       const times = (/** @type {string} */ side) => sizes.map((size) => pick(medians, size, side, metric));
       const [products, rivals] = [times('product'), times('rival')];
       const quotients = products.map((product, at) => product / (rivals[at] ?? Number.NaN));
-      const also = sizes.map((size, at) => `${size} ${quotients[at]?.toFixed(2)}`).join(', ');
+      const also = listed(sizes, quotients, 2);
       return {
         value: Math.max(...quotients),
         product: products[2] ?? Number.NaN,
@@ -240,25 +240,63 @@ const batchMemory = {
 };
 
 /**
+ * What one costs at the last of several sizes, against one at the first.
+ * @param {Pick<Row, 'id' | 'what' | 'against'> & { atMost: number, sizes: string[], metric?: Metric, side?: string }} row
+ * @returns {Row}
+ */
+function costGrowth({ sizes, metric = 'wallMs', side = 'product', atMost, ...row }) {
+  return {
+    ...row,
+    unit: 'x',
+    raw: 'ms',
+    atMost: () => atMost,
+    needs: sizes,
+    read: (medians) => {
+      const costs = sizes.map((size) => pick(medians, size, side, metric));
+      const [product = Number.NaN, rival = Number.NaN] = [costs.at(-1), costs[0]];
+      return { value: product / rival, product, rival, also: listed(sizes, costs, 1) };
+    },
+  };
+}
+
+/**
  * What a request costs where there are ten times as many recordings, and a hundred times.
- * @param {number} count @param {'found' | 'missed'} kind @returns {Row}
+ * @param {number} count @param {'found' | 'missed'} kind
  */
 function recordedGrowth(count, kind) {
-  const side = kind === 'found' ? kind : 'product';
-  return {
+  return costGrowth({
     id: `recorded-${kind}-${count}`,
     what: `a recorded request ${kind} among ${count.toLocaleString('en')}, processor time`,
     against: 'among 200',
-    unit: 'x',
-    raw: 'ms',
-    atMost: () => 1.5,
-    needs: ['recorded-200', `recorded-${count}`],
+    atMost: 1.5,
+    sizes: ['recorded-200', `recorded-${count}`],
+    side: kind === 'found' ? kind : 'product',
+  });
+}
+
+/**
+ * How far the greatest peak of several sizes is above another one at the first of them.
+ * @param {Pick<Row, 'id' | 'what' | 'against'> & { atMost: number, sizes: string[], side: string }} row
+ * @returns {Row}
+ */
+function greatestPeak({ sizes, side, atMost, ...row }) {
+  return {
+    ...row,
+    unit: 'MiB',
+    raw: 'MiB',
+    atMost: () => atMost,
+    needs: sizes,
     read: (medians) => {
-      const product = pick(medians, `recorded-${count}`, side, 'wallMs');
-      const rival = pick(medians, 'recorded-200', side, 'wallMs');
-      return { value: product / rival, product, rival };
+      const peaks = sizes.map((size) => pick(medians, size, 'product', 'peakMiB'));
+      const [product, rival] = [Math.max(...peaks), pick(medians, sizes[0] ?? '', side, 'peakMiB')];
+      return { value: product - rival, product, rival, also: listed(sizes, peaks, 0) };
     },
   };
+}
+
+/** @param {string[]} sizes @param {number[]} values @param {number} digits */
+function listed(sizes, values, digits) {
+  return sizes.map((size, at) => `${size} ${values[at]?.toFixed(digits)}`).join(', ');
 }
 
 /** Wall time by itself. @param {Pick<Row, 'id' | 'what'> & { atMost: number }} row @returns {Row} */
@@ -290,6 +328,24 @@ function packed({ value, rival, atMost, ...row }) {
     read: (medians) => ({ value: value(medians), product: value(medians), rival }),
   };
 }
+
+/** @type {Row} */
+const sessionsGrowth = {
+  id: 'sessions-list',
+  what: '`sessions list` of 5,000 of one turn, processor time',
+  against: 'ten times that of 500',
+  unit: 'x',
+  raw: 'ms',
+  atMost: () => 1,
+  needs: ['sessions-50', 'sessions-500', 'sessions-5000'],
+  read: (medians) => {
+    const costs = sessionsGrowth.needs.map((size) => pick(medians, size, 'product', 'cpuMs'));
+    const [product = Number.NaN, rival = Number.NaN] = [costs[2], 10 * (costs[1] ?? Number.NaN)];
+    return { value: product / rival, product, rival, also: listed(sessionsGrowth.needs, costs, 0) };
+  },
+};
+
+const calls = ['called-50', 'called-200', 'called-500'];
 
 /** @type {Row[]} */
 export const rows = [
@@ -350,6 +406,22 @@ export const rows = [
     sizes: ['collected-1000', 'collected-5000', 'collected-20000'],
     metric: 'cpuMs',
   }),
+  greatestPeak({
+    id: 'batch-inlined',
+    what: "results inside of Gemini's batch of 20,000, peak memory",
+    against: 'of 1,000',
+    atMost: 60,
+    sizes: ['inlined-1000', 'inlined-5000', 'inlined-20000'],
+    side: 'product',
+  }),
+  atEachSize({
+    id: 'batch-replayed',
+    what: 'batch of 20,000 texts from recordings, processor time',
+    against: 'the same sent live',
+    atMost: 1,
+    sizes: ['replayed-200', 'replayed-2000', 'replayed-20000'],
+    metric: 'cpuMs',
+  }),
   ...[1, 8, 30].map((processes) =>
     ratio({
       id: `budget-${processes}`,
@@ -400,6 +472,32 @@ export const rows = [
       metric: 'cpuMs',
     }),
   ),
+  costGrowth({
+    id: 'mcp',
+    what: 'a call of a tool of `mcp` in 500 of one process, processor time',
+    against: 'in 50',
+    atMost: 1.1,
+    sizes: calls,
+    metric: 'cpuMs',
+  }),
+  greatestPeak({
+    id: 'mcp-peak',
+    what: 'the same, peak memory',
+    against: 'bare node',
+    atMost: 60,
+    sizes: calls,
+    side: 'bare',
+  }),
+  costGrowth({
+    id: 'tab-sessions',
+    what: 'a TAB for the name of one of 5,000 sessions, processor time',
+    against: 'of 50',
+    atMost: 1.5,
+    sizes: ['sessions-50', 'sessions-500', 'sessions-5000'],
+    metric: 'cpuMs',
+    side: 'tab',
+  }),
+  sessionsGrowth,
   // 150 MiB in all.
   peak({ id: 'sessions-peak', what: '`sessions list`, 20 of 20 MB, peak memory', from: 'sessions', atMost: 110 }),
   wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB', atMost: 1500 }),

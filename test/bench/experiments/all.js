@@ -1,10 +1,12 @@
-import { batchOf, collectedBatch, pictureBatch, sharedFiles } from './batches.js';
-import { ended, sessionsList } from './ended.js';
+import { batchOf, collectedBatch, inlinedBatch, pictureBatch, replayedBatch, sharedFiles } from './batches.js';
+import { called } from './called.js';
+import { ended } from './ended.js';
 import { gallery } from './gallery.js';
 import { loaded } from './loaded.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
 import { recorded } from './recordings.js';
+import { largeSessions, smallSessions } from './sessions.js';
 import { paidBy, sharedBy } from './sharing.js';
 import { askedOf, delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
 
@@ -29,6 +31,12 @@ export const experiments = {
   'collected-1000': collectedBatch(1000),
   'collected-5000': collectedBatch(5000),
   'collected-20000': collectedBatch(20_000),
+  'inlined-1000': inlinedBatch(1000),
+  'inlined-5000': inlinedBatch(5000),
+  'inlined-20000': inlinedBatch(20_000),
+  'replayed-200': replayedBatch(200),
+  'replayed-2000': replayedBatch(2000),
+  'replayed-20000': replayedBatch(20_000),
   'recorded-200': recorded(200),
   'recorded-2000': recorded(2000),
   'recorded-20000': recorded(20_000),
@@ -51,7 +59,13 @@ export const experiments = {
   'streamed-1000': loaded(1000, 'streamed'),
   'streamed-4000': loaded(4000, 'streamed'),
   'streamed-16000': loaded(16_000, 'streamed'),
-  sessions: sessionsList,
+  'called-50': called(50),
+  'called-200': called(200),
+  'called-500': called(500),
+  sessions: largeSessions,
+  'sessions-50': smallSessions(50),
+  'sessions-500': smallSessions(500),
+  'sessions-5000': smallSessions(5000),
   gallery,
   tarball,
 };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { mebibyte, noisePng } from '../server/bodies.js';
 import { bareNode, sampleOf } from './experiment.js';
 import { writeJobs } from './jobs.js';
+import { recordingsIn } from './recordings.js';
 
 /** @typedef {import('./experiment.js').Experiment} Experiment */
 /** @typedef {import('./experiment.js').Lab} Lab */
@@ -71,23 +72,37 @@ export const pictureBatch = {
  * @param {number} jobs @returns {Experiment}
  */
 export function collectedBatch(jobs) {
-  return {
-    rounds: 1,
-    command: 'batch',
-    memory: true,
-    sides: {
-      product: (lab) =>
-        withJobs(lab, jobs, async (file, folder) => {
-          const words = ['batch', file, '-o', folder, '--lane', 'batch', '--format', 'completions', '--poll', '1s'];
-          await lab.product([...words, '--no-wait'], { scene: 'service' });
-          return lab.product(words, { scene: 'service', memory: true });
-        }),
-      rival: (lab) =>
-        withJobs(lab, jobs, (file, folder) =>
-          lab.product(['batch', file, '-o', folder, '--concurrency', '32'], { memory: true }),
-        ),
-    },
-  };
+  const sides = { product: collected(jobs, 'completions'), rival: live(jobs) };
+  return { rounds: 1, command: 'batch', memory: true, sides };
+}
+
+/** The results of Gemini's, which are inside of what it says of a batch. @param {number} jobs @returns {Experiment} */
+export function inlinedBatch(jobs) {
+  return { rounds: 1, command: 'batch', memory: true, sides: { product: collected(jobs, 'content') } };
+}
+
+/** @param {number} jobs @param {'completions' | 'content'} format @returns {Side} */
+function collected(jobs, format) {
+  return (lab) =>
+    withJobs(lab, jobs, async (file, folder) => {
+      const words = ['batch', file, '-o', folder, '--lane', 'batch', '--format', format, '--poll', '1s'];
+      await lab.product([...words, '--no-wait'], { scene: 'service' });
+      return lab.product(words, { scene: 'service', memory: true });
+    });
+}
+
+/** Jobs that are answered from recordings, beside as many that are sent live. @param {number} jobs @returns {Experiment} */
+export function replayedBatch(jobs) {
+  const replay = (/** @type {Lab} */ lab) => ['--replay', recordingsIn(lab, jobs)];
+  return { rounds: 2, command: 'batch', memory: true, sides: { product: live(jobs, replay), rival: live(jobs) } };
+}
+
+/** @param {number} jobs @param {(lab: Lab) => string[]} [listFlags] @returns {Side} */
+function live(jobs, listFlags = () => []) {
+  return (lab) =>
+    withJobs(lab, jobs, (file, folder) =>
+      lab.product(['batch', file, '-o', folder, '--concurrency', '32', ...listFlags(lab)], { memory: true }),
+    );
 }
 
 /**

@@ -1,7 +1,7 @@
 // Folders whose jobs have all ended: what it costs to look at one, to export it, and to run the same command again.
-import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { bareNode, sampleOf } from './experiment.js';
+import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { sampleOf } from './experiment.js';
 
 /** @typedef {import('./experiment.js').Experiment} Experiment */
 /** @typedef {import('./experiment.js').Lab} Lab */
@@ -40,22 +40,6 @@ export function ended(rows) {
     },
   };
 }
-
-/** Twenty sessions of 20 MB, every second one with pictures. @type {Experiment} */
-export const sessionsList = {
-  rounds: 2,
-  command: 'sessions',
-  memory: true,
-  sides: {
-    product: async (lab) => {
-      writeSessions(join(dirname(lab.folder()), 'home/.local/state/gateway-cli/sessions'));
-      const run = await lab.product(['sessions', 'list'], { memory: true });
-      if (run.stdout.trimEnd().split('\n').length !== 20) throw new Error(`not 20 sessions: ${run.stdout}`);
-      return sampleOf(run);
-    },
-    bare: (lab) => bareNode(lab, true),
-  },
-};
 
 /** A folder with jobs and their batch; made once. @param {Lab} lab @param {number} rows */
 function endedFolder(lab, rows) {
@@ -107,19 +91,4 @@ function writeLines(path, count, lineOf, head = '') {
     text = '';
   }
   closeSync(file);
-}
-
-/** @param {string} folder */
-function writeSessions(folder) {
-  mkdirSync(folder, { recursive: true });
-  const picture = {
-    type: 'image',
-    source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0K'.repeat(500_000) },
-  };
-  const answer = JSON.stringify({ role: 'assistant', content: 'a dot' });
-  for (let number = 0; number < 20; number++) {
-    const content = number % 2 === 0 ? 'some words and more '.repeat(250) : [{ type: 'text', text: 'see' }, picture];
-    const turn = `${JSON.stringify({ role: 'user', content })}\n${answer}\n`;
-    writeFileSync(join(folder, `s${number}.jsonl`), turn.repeat(Math.ceil(20_000_000 / turn.length)));
-  }
 }

@@ -2,20 +2,24 @@
 import { createHash } from 'node:crypto';
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { smallReply } from '../server/bodies.js';
 
 /** @typedef {import('./experiment.js').Experiment} Experiment */
 /** @typedef {import('./experiment.js').Lab} Lab */
 /** @typedef {import('./experiment.js').Side} Side */
 
 const path = '/v1beta/models/bench-model:generateContent';
-const reply = JSON.stringify({ candidates: [{ content: { parts: [{ text: 'hi' }] }, finishReason: 'STOP' }] });
-const rest = [{ status: 200, headers: { 'content-type': 'application/json' } }, { text: reply }, { ended: 'end' }];
+const rest = [
+  { status: 200, headers: { 'content-type': 'application/json' } },
+  { text: String(smallReply) },
+  { ended: 'end' },
+];
 
 /** @type {Map<string, string>} */
 const folders = new Map();
 
-/** A folder of so many recordings, which was made a while ago. @param {Lab} lab @param {number} count */
-function recordingsIn(lab, count) {
+/** A folder of so many recordings, which was made a while ago: what the jobs of as many ask. @param {Lab} lab @param {number} count */
+export function recordingsIn(lab, count) {
   const name = `${lab.url('')} ${count}`;
   const folder = folders.get(name) ?? lab.folder();
   if (folders.has(name)) return folder;

@@ -112,8 +112,10 @@ const server = createServer(async (request, reply) => {
   const [, scene = '', amount = ''] = /^\/([a-z]+)(?:-(\d+))?\//.exec(request.url ?? '') ?? [];
   const send = scenes[scene];
   try {
-    if (scene === 'service')
-      return void reply.end(answerService(`${request.method} ${request.url}`, await text(request)));
+    if (scene === 'service') {
+      const pieces = answerService(`${request.method} ${request.url}`, await text(request));
+      return await pipeline(Readable.from(pieces), reply);
+    }
     const received = await countBytes(request);
     if (send) await send({ reply, received, amount: Number(amount) });
     else reply.writeHead(404).end();

@@ -106,6 +106,15 @@ export interface FirstJob {
   from: Readonly<Record<string, string>>;
 }
 
+/** The jobs that a run makes again though nothing of them was edited, some of which may be new. */
+export interface Redo {
+  ids: readonly string[];
+  /** As the user named them; absent if they only use what is newer than they are. */
+  named?: string | undefined;
+  /** It goes on with those of earlier runs with the same names, which are not all made again: `ids` are only those that came to them. */
+  goesOn?: true | undefined;
+}
+
 /** The first record of every run in a journal: what the folder belongs to. */
 export interface RunRecord {
   type: 'run';
@@ -123,6 +132,8 @@ export interface RunRecord {
   boot?: string | undefined;
   /** Some jobs use results of others. */
   linked?: true | undefined;
+  /** What it makes again, if it does. */
+  redo?: Redo | undefined;
   /** What each row of the table is varied by. */
   vary?: Vary | undefined;
   /** What the first job of the file was made of, each by a digest. */

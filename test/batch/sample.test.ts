@@ -33,7 +33,9 @@ test('--limit says how many jobs that were to be sent again it leaves with their
   folder.jobs(...manyJobs(4));
   expect((await batch()).code).toBe(0);
   const redone = await batch(['--redo', 'p1,p2', '--limit', '1']);
-  expect(redone.stderr).toContain('--limit left 1 job with its earlier answer, to be sent again: name the next ones');
+  expect(redone.stderr).toContain(
+    '--limit left 1 job with its earlier answer, to be sent again: the same command sends the next ones',
+  );
   folder.jobs(...manyJobs(4).map((job) => ({ ...job, system: 'edited' })));
   const edited = await batch(['--accept-changes', '--limit', '1']);
   expect(edited).toMatchObject({ code: 0 });

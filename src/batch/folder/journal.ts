@@ -6,6 +6,7 @@ import { bootMark } from '../../files/process-mark.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import {
   applyEnd,
+  beginRedo,
   JobIndex,
   markRemoved,
   renameJob,
@@ -95,6 +96,7 @@ export function newBatchState(): BatchState {
     sentAt: new Map(),
     earlier: new Map(),
     edited: 0,
+    redo: undefined,
     providerBatches: new Map(),
     failures: new Map(),
     lastAt: 0,
@@ -138,6 +140,7 @@ function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
   markRemoved(state, record.removed ?? []);
   state.run = record;
   state.edited = record.edited ?? 0;
+  beginRedo(record.redo, state);
   state.beganAt ??= record.at;
   if (record.vary) state.varied.set(JSON.stringify(record.vary), record.vary);
 }

@@ -5,6 +5,7 @@ import {
   type JobEnd,
   type JobError,
   type JobRecord,
+  type Redo,
   type Vary,
 } from '../types.ts';
 import type { ProviderBatch } from '../lane/provider-batches.ts';
@@ -292,6 +293,8 @@ export interface BatchState {
   earlier: Map<number, { digest: string; sequence: number }>;
   /** How many jobs have the answer to an earlier version of them, as the last run saw their file. */
   edited: number;
+  /** Jobs that a run makes again, as its user named them, and how each of them ended, by id; until a run makes others again. */
+  redo: { named: string | undefined; ends: Map<string, JobState | undefined> } | undefined;
   /** Provider batches that the service may hold, by their marks. */
   providerBatches: Map<string, ProviderBatch>;
   /** The newest error of jobs that failed or are unknown, by id; `maxFailures` of them. */
@@ -320,12 +323,43 @@ export function hasOpenJobs(state: Pick<BatchState, 'index'>): boolean {
 
 /** Gives a job another id, which no job has. */
 export function renameJob({ id, to }: { id: string; to: string }, state: BatchState): void {
-  const { index, failures, held, sentAt } = state;
+  const { index, failures, held, sentAt, redo } = state;
   index.rename(index.find(id), to);
-  for (const byId of [failures, held, sentAt] as Map<string, unknown>[]) {
+  for (const byId of [failures, held, sentAt, redo?.ends ?? new Map()] as Map<string, unknown>[]) {
     if (byId.has(id)) byId.set(to, byId.get(id));
     byId.delete(id);
   }
+}
+
+/** A run makes jobs again, if there are any; or goes on with those that are not. */
+export function beginRedo(redo: Redo | undefined, state: Pick<BatchState, 'redo'>): void {
+  if (redo === undefined) return;
+  const ends = (redo.goesOn && state.redo?.ends) || new Map<string, JobState | undefined>();
+  for (const id of redo.ids) ends.set(id, undefined);
+  state.redo = { named: redo.named, ends };
+}
+
+/** The jobs that are still to be made again: how many there were, those that may have been billed for it, and the others. */
+export interface RedoLeft {
+  of: number;
+  open: string[];
+  unsure: string[];
+}
+
+/** What is left to be made again, but for what a batch of the service holds; undefined if nothing is. */
+export function findRedoLeft({ index, redo }: Pick<BatchState, 'index' | 'redo'>): RedoLeft | undefined {
+  const left: RedoLeft = { of: redo?.ends.size ?? 0, open: [], unsure: [] };
+  for (const [id, end] of redo?.ends ?? []) {
+    const row = index.find(id);
+    if (end === 'done' || row < 0 || index.has(row, 'removed') || index.has(row, 'atService')) continue;
+    (isUnsure(id, { index, redo }) ? left.unsure : left.open).push(id);
+  }
+  return left.open.length + left.unsure.length > 0 ? left : undefined;
+}
+
+/** Whether a job that was to be made again was sent, and has no answer to that. */
+export function isUnsure(id: string, { index, redo }: Pick<BatchState, 'index' | 'redo'>): boolean {
+  return redo?.ends.get(id) === 'unknown' || ['sent', 'unknown'].includes(index.stateOf(index.find(id)));
 }
 
 /** A job that has an answer is about to be sent again. */
@@ -357,9 +391,10 @@ export function applyEnd(
   row: number,
   state: 'done' | 'failed' | 'unknown',
   { id, usage, error, incomplete }: JobEnd & { id: string },
-  batch: Pick<BatchState, 'index' | 'usage' | 'failures'>,
+  batch: Pick<BatchState, 'index' | 'usage' | 'failures' | 'redo'>,
 ): void {
   batch.index.setState(row, state);
+  if (batch.redo?.ends.has(id)) batch.redo.ends.set(id, state);
   batch.index.setSequence(row);
   batch.index.setFlag(row, 'incomplete', incomplete === true);
   addUsage(batch.usage, usage);

@@ -54,7 +54,7 @@ export function decideOn(
   if (known !== 'new') plan.again++;
   keepEarlier(row, state);
   // The state of the old version says nothing about the edited job.
-  if (!same) index.setState(row, 'new');
+  if (index.digestOf(row) !== digest) index.setState(row, 'new');
   index.setDigest(row, digest);
   return decision;
 }

@@ -1,5 +1,6 @@
 import type { Job, PreparedJob } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
+import { isUnsure, keepEarlier } from '../folder/state.ts';
 import { decide, decideOn } from './decide.ts';
 import { addStray } from './moves.ts';
 import type { Planning, PlannedJob } from './plan.ts';
@@ -35,7 +36,7 @@ export async function judgeJob(
   { job, row, prepared, known, parents, isRedone }: JobOfFolder,
   planning: Planning,
 ): Promise<Pick<PlannedJob, 'decision' | 'edited'>> {
-  const { changed, plan, policy, state } = planning;
+  const { changed, plan, policy, redone, state } = planning;
   const { index } = state;
   const { digest, basis } = prepared;
   const isSame = index.digestOf(row) === digest;
@@ -54,6 +55,7 @@ export async function judgeJob(
   }
   if (isSame) index.setBasis(row, basis);
   if (edited && decision !== 'run') plan.leftEdited.add(row);
+  if (isSame && isStale && decision === 'run') redone.add(row);
   // A limit leaves it: it is not among those whose changes have to be accepted.
   if (isRedone && isSame && isStale && decision === 'skip') planning.keeping.add(job.id);
   if (decision === 'changed') {
@@ -92,16 +94,35 @@ async function findOlderResult(job: Job, row: number, planning: Planning): Promi
   if (row < 0 || (index.stateOf(row) === 'new' && !index.has(row, 'atService'))) return false;
   for (const parent of job.names ? await jobs.links().parentsOf(job) : []) {
     const at = index.find(parent.id);
-    const isOlder = isMadeAgain(parent, at, planning) || index.sequenceOf(at) > index.sequenceOf(row);
+    // While it is unknown what became of a newer request, the earlier answer is the result.
+    const sequence = state.earlier.get(at)?.sequence ?? index.sequenceOf(at);
+    const isOlder = isMadeAgain(parent, at, planning) || sequence > index.sequenceOf(row);
     if (isOlder || (await usesOlderResult(parent, at, planning))) return true;
   }
   return false;
 }
 
-/** Whether a job that is done is sent again as it is. */
-function isMadeAgain(job: Job, row: number, { policy, state: { index }, isRedone }: Planning): boolean {
-  if (index.stateOf(row) !== 'done') return false;
-  return isRedone?.(job, row) === true || (policy.retryIncomplete === true && index.has(row, 'incomplete'));
+/** A job is named to be sent again. Where an answer may be lost, the one before that is none that others are made again of. */
+export function nameAgain({ id }: Job, row: number, { redo, redone, state }: Planning): void {
+  redone.add(row);
+  if (!redo?.goesOn || !isUnsure(id, state) || state.index.has(row, 'atService')) return;
+  keepEarlier(row, state);
+  state.index.setState(row, 'unknown');
+}
+
+/** Whether a job is sent again whatever became of it: it is named, and was not sent since by runs that named the same. */
+export function isSentAgain(job: Job, { policy, redo, state }: Planning): boolean {
+  if (!redo?.names(job)) return false;
+  const isMade = state.redo?.ends.get(job.id) === 'done';
+  return !redo.goesOn || !(isMade || (isUnsure(job.id, state) && !policy.retryUnknown));
+}
+
+/** Whether a job that has an answer is sent again as it is. */
+function isMadeAgain(job: Job, row: number, planning: Planning): boolean {
+  const { policy, state } = planning;
+  const { earlier, index } = state;
+  if (index.stateOf(row) !== 'done') return policy.retryUnknown === true && earlier.has(row);
+  return isSentAgain(job, planning) || (policy.retryIncomplete === true && index.has(row, 'incomplete'));
 }
 
 /**

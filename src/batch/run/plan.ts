@@ -1,12 +1,12 @@
 import { addHash, digestText, hashId, toHex, type Hash64, isInShard } from '../digest.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
-import type { Batch, FirstJob, Job, MovedRecord, PreparedJob, ReadyJob, RunRecord } from '../types.ts';
+import type { Batch, FirstJob, Job, MovedRecord, PreparedJob, ReadyJob, Redo, RunRecord } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
 import { type JobIndex, markRemoved } from '../folder/state.ts';
 import { type Decision, decideOn } from './decide.ts';
 import type { Stray } from './known-by.ts';
-import { areChangesChosen, changedError, isLeftAsBuilt, judgeJob } from './known-jobs.ts';
+import { areChangesChosen, changedError, isLeftAsBuilt, isSentAgain, judgeJob, nameAgain } from './known-jobs.ts';
 import { addMove, findMoves, mayMove } from './moves.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -49,6 +49,8 @@ export interface BatchPlan {
   editedAtService: Set<number>;
   /** Rows of jobs that were edited, and are not sent: their results are those of the requests before. */
   leftEdited: Set<number>;
+  /** What it makes again though nothing of it was edited. */
+  redo: Redo | undefined;
   /** Those of them that keep what they made of a result which this run makes again with others that use it. */
   leftStale: readonly string[];
 }
@@ -82,6 +84,7 @@ export function emptyPlan(origin: string): BatchPlan {
     ready: new Map(),
     leftEdited: new Set(),
     editedAtService: new Set(),
+    redo: undefined,
     leftStale: [],
   };
 }
@@ -103,8 +106,8 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
   onFault(error: unknown): void;
   /** Takes a job whose id an earlier one has. */
   onDuplicate(job: Job): Promise<void>;
-  /** Whether a job is sent again whatever became of it. */
-  isRedone?: ((job: Job, row: number) => boolean) | undefined;
+  /** Which jobs are sent again whatever became of them, but for what an earlier run with these names did if this one goes on with it. */
+  redo?: { named: string; goesOn: boolean; names(job: Job): boolean } | undefined;
   onPlanned(planned: PlannedJob): void;
   /** All jobs are read again, known by other ids: what was planned does not count. */
   onAgain(): void;
@@ -136,7 +139,7 @@ export interface Planning extends PlanOptions {
   stale: Set<string>;
   /** These, and those that a limit leaves though they are to be made again, in the order of the file. */
   keeping: Set<string>;
-  /** Rows of jobs that are sent again whatever became of them. */
+  /** Rows of jobs that are named to be sent again, and of those that are for what they use. */
   redone: Set<number>;
   /** Number of jobs that the folder knows, and those of the file that it does not know so. */
   known: number;
@@ -172,6 +175,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   plan.list = options.shard && toHex(planning.sum);
   await options.afterAll(plan);
   if (before) markUnlisted(planning);
+  plan.redo = listRedo(planning);
   return plan;
 }
 
@@ -217,6 +221,13 @@ function findEdited({ changed, plan: { first }, state: { run } }: Planning): str
   return Object.keys({ ...now, ...before })
     .filter((name) => now[name] !== before[name])
     .toSorted();
+}
+
+function listRedo({ redo, redone, state }: Planning): Redo | undefined {
+  const ids = [...redone].map((row) => state.index.idOf(row));
+  const named = redo?.named;
+  if (redo?.goesOn) return { named, goesOn: true, ids: ids.filter((id) => !state.redo?.ends.has(id)) };
+  return ids.length > 0 ? { named, ids } : undefined;
 }
 
 /** Reads all jobs once, and decides what each is. */
@@ -282,8 +293,8 @@ function planJob(job: Job, planning: Planning): Promise<void> | undefined {
   index.setFlag(row, 'inFile');
   index.setPlace(row, ++planning.plan.total);
   if (planning.shard) planning.sum = addHash(planning.sum, hashId(job.id));
-  const isRedone = planning.isRedone?.(job, row) === true;
-  if (isRedone) planning.redone.add(row);
+  if (planning.redo?.names(job)) nameAgain(job, row, planning);
+  const isRedone = isSentAgain(job, planning);
   const entered = { job, row, known: row < planning.known ? { row, line } : undefined, isRedone };
   const settings = planning.jobs.settingsOf(job);
   if (settings instanceof Promise || planning.shard || job.names) return planAmongOthers(entered, settings, planning);

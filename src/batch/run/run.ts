@@ -1,3 +1,4 @@
+import { beginRedo } from '../folder/state.ts';
 import { noRecorder, openRecorder, type Recorder } from '../folder/recorder.ts';
 import { openBounds } from '../lane/provider-batches.ts';
 import type { BatchBudgets } from '../lane/budgets.ts';
@@ -111,6 +112,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
   const { host, state, outdir: folder, lock, lostEnds, plan } = batch;
   // An earlier run in the lane `batch` can have left some, whatever the lane of this one.
   if (state.providerBatches.size > 0) await (await import('../lane/budgets.ts')).freePlanned(state, host);
+  beginRedo(plan.redo, state);
   const recorder = await openRecorder({
     folder,
     run: runRecord(batch),
@@ -152,6 +154,7 @@ function runRecord({ policy, plan, shard, host }: Omit<Batch, 'jobs'>): RunRecor
     tags: policy.tags,
     vary: policy.vary,
     linked: plan.parents.size > 0 || undefined,
+    redo: plan.redo,
     at: host.now(),
   };
 }

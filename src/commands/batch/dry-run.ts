@@ -3,7 +3,7 @@ import type { CommandOutcome } from '../../cli/context.ts';
 import { services } from '../../vendors/services.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobKind } from './plan.ts';
-import { describeEdited, describeMoves, describeRemoved, describeStale } from './resume.ts';
+import { describeEdited, describeMade, describeMoves, describeRemoved, describeStale } from './resume.ts';
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
@@ -23,14 +23,14 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
   if (batch.shard) await noteEmptyShard(batch.shard, batch);
   if (context.root.json) return { document };
   const counts = [`${formatCount(jobs, 'job')} checked`, `${toSend} to send`, ...describeUnsent(plan)].join(', ');
-  const [edited, stale] = [describeEdited(facts), describeStale(plan)];
+  const told = [describeEdited(facts), describeMade(plan, batch.state), describeStale(plan)];
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
   const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
   const lines = [
     counts,
     ...(made ? [made] : []),
     ...kinds.map(describeKind),
-    ...[edited, stale].filter((line) => line !== undefined),
+    ...told.filter((line) => line !== undefined),
   ];
   lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(batch)] : []));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));

@@ -4,6 +4,7 @@ import {
   type BatchPlan,
   countJobs,
   type Counts,
+  findRedoLeft,
   formatCount,
   isTokenLimitReached,
   listAwaitingParents,
@@ -24,6 +25,7 @@ import {
   countKept,
   describeCounts,
   describeFailures,
+  describeRedoLeft,
   describeSpending,
   getExitCode,
   incompleteStep,
@@ -31,6 +33,7 @@ import {
   maxNamed,
   nameSome,
   nextStep,
+  type RedoEnd,
   summaryDocument,
 } from './summary.ts';
 
@@ -48,12 +51,15 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandOutcome> {
   const { context, flags, state, plan, outdir } = batch;
   const counts = countInFile(batch);
-  const isWhole = getExitCode(counts) === outcomes.ok.code && counts.waiting === undefined;
+  const redo = findRedoEnd(batch);
+  const isWhole = getExitCode(counts) === outcomes.ok.code && counts.waiting === undefined && !redo.left;
   const cause: unknown = stop === 'signal' ? context.signal.reason : undefined;
   const error = stop === 'signal' || isWhole ? cause : await judgeCounts(counts, stop, batch);
   const document = summarize(batch, counts, error);
   await saveSummary(batch, document);
   await context.ui.note(describeCounts(counts, countKept(state)));
+  const undone = describeRedoLeft(redo.left);
+  if (undone !== undefined) await context.ui.note(undone);
   const waiting = plan.parents.size > 0 ? describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
@@ -62,7 +68,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (stop === 'signal') {
     // Of jobs at the service, what waits for them has told.
     if (!isWhole && !flags.stream && !counts.submitted)
-      await context.ui.note(nextStep(counts, undefined, state.failures));
+      await context.ui.note(nextStep(counts, undefined, { ...redo, failures: state.failures }));
     return { document, error };
   }
   if (!context.root.json && !flags.stream)
@@ -77,6 +83,11 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (kept !== undefined) await context.ui.note(kept);
   if (state.failures.size + counts.failed > 0) await noteFailures(batch, counts);
   return { document, error };
+}
+
+/** What this run left of the jobs that it was to make again. */
+function findRedoEnd({ flags, plan, state }: EndedBatch): RedoEnd {
+  return { left: plan.redo && findRedoLeft(state), isNamed: flags.redo !== undefined };
 }
 
 function countInFile({ state, plan }: EndedBatch): Counts {
@@ -123,13 +134,18 @@ async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): 
 async function judgeCounts(
   counts: Counts,
   stop: Stop | undefined,
-  { flags, state, outdir, context, plan }: EndedBatch,
+  batch: EndedBatch,
 ): Promise<GatewayError | undefined> {
+  const { flags, state, outdir, context, plan } = batch;
+  const redo = findRedoEnd(batch);
   // What `--limit` leaves is no failure; nor is what waits: the jobs that it waits for are counted.
-  const excused = countLeft(plan, counts) + (counts.waiting ?? 0);
-  const pending = stop === undefined ? counts.pending - excused : counts.pending;
+  const waiting = counts.waiting ?? 0;
+  const isEarly = stop !== undefined;
+  const pending = isEarly ? counts.pending : Math.max(0, counts.pending - countLeft(plan, counts) - waiting);
+  const undone = (redo.left?.open.length ?? 0) - (isEarly ? 0 : plan.leftAgain + waiting);
   const submitted = flags.wait === false ? 0 : counts.submitted;
-  if (getExitCode({ ...counts, pending, submitted: submitted ?? 0 }) === outcomes.ok.code) return undefined;
+  const code = getExitCode({ ...counts, pending, submitted: submitted ?? 0 });
+  if (code === outcomes.ok.code && undone <= 0) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
@@ -142,7 +158,7 @@ async function judgeCounts(
   // A budget with a period can be paid from again.
   const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
   const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
-  const next = nextStep(counts, limit, state.failures);
+  const next = nextStep(counts, limit, { ...redo, failures: state.failures });
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
   const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
   const hints = [await keptHint(counts, state.beganAt), nextHint, budget && seeSpentHint(budget)];
@@ -158,7 +174,7 @@ async function judgeCounts(
 
 /** Jobs that were to be sent again, and that `--limit` left: their earlier answers are counted as done. */
 function describeLeftAgain({ leftAgain }: BatchPlan, { redo }: EndedBatch['flags']): string {
-  const next = redo ? 'name the next ones with --redo' : 'without it, the same command sends them';
+  const next = redo ? 'the same command sends the next ones' : 'without it, the same command sends them';
   const their = leftAgain === 1 ? 'its earlier answer' : 'their earlier answers';
   return `--limit left ${formatCount(leftAgain, 'job')} with ${their}, to be sent again: ${next}`;
 }

@@ -86,7 +86,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       if (lineErrors?.isFull) return lineErrors.countAnother();
       throw await duplicateError(job, source);
     },
-    isRedone: redo?.names,
+    redo,
     onPlanned: (planned) => addPlanned(planned, facts),
     onAgain() {
       lineErrors?.throwIfAny();

@@ -1,6 +1,6 @@
 import { type Batch, findIdNumber, type Job } from '../../batch/index.ts';
 import { closest } from '../../closest.ts';
-import { GatewayError, usageError } from '../../errors.ts';
+import { type GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { BatchFlags } from './flags.ts';
 import { rowId } from './jobs/data-rows.ts';
@@ -8,40 +8,35 @@ import { takesRows } from './jobs/source.ts';
 
 /** Finds the jobs of `--redo`. */
 export function openRedo(named: readonly string[], flags: BatchFlags, batch: Pick<Batch, 'jobs' | 'state'>) {
+  const { index, redo } = batch.state;
+  const key = named.join(',');
+  const isOpen = [...(redo?.ends ?? [])].some(([id, end]) => end !== 'done' && !index.has(index.find(id), 'removed'));
   const words = takesRows(flags) && flags.idColumn === undefined ? readRowNumbers(named) : named;
   const wanted = new Set(words.flatMap(idsIn));
-  /** Those of them that the file has, and one that a batch of the service holds. */
+  /** Those of them that the file has. */
   const found = new Set<string>();
-  let heldId: string | undefined;
   return {
+    named: key,
+    /** The same words as before, while some of those jobs are not made again: it makes only these. */
+    goesOn: redo?.named === key && isOpen,
     /** The jobs are read again: their ids can be others. */
-    forget(): void {
-      found.clear();
-      heldId = undefined;
-    },
+    forget: () => found.clear(),
     /**
      * Whether it names a job: by its id, or by that of the line which makes several jobs of its `count`. One that its folder knows
      * by no number has that of its row too.
      */
-    names({ id, lineId, fileId }: Job, row: number): boolean {
+    names({ id, lineId, fileId }: Job): boolean {
       const names = [id, lineId, findIdNumber(id) === undefined ? fileId : undefined].filter(
         (name) => name !== undefined && wanted.has(name),
       ) as string[];
       for (const name of names) found.add(name);
-      if (names.length > 0 && batch.state.index.has(row, 'atService')) heldId ??= id;
       return names.length > 0;
     },
-    /** Throws GatewayError usage if it names a job that the file does not have, batch-locked if a batch of the service holds one. */
+    /** Throws GatewayError usage if it names a job that the file does not have. */
     requireAll(): void {
       const ids = words.flatMap((word) => (found.has(word) ? [word] : word.split(',')));
       const unknown = ids.find((id) => !found.has(id));
       if (unknown !== undefined) throw unknownJob(unknown, batch);
-      if (heldId === undefined) return;
-      const what = `--redo: ${JSON.stringify(heldId)} is at the service, without a result yet`;
-      throw new GatewayError('batch-locked', what, {
-        hint: 'collect it first: the same command with --lane batch, without --redo',
-        sent: 'no',
-      });
     },
   };
 }

@@ -30,6 +30,8 @@ export async function noteResume(batch: RunningBatch): Promise<void> {
   }
   const edited = describeEdited(facts);
   if (edited !== undefined) await context.ui.note(edited);
+  const made = describeMade(plan, state);
+  if (made !== undefined) await context.ui.note(made);
   const stale = describeStale(plan);
   if (stale !== undefined) await context.ui.note(stale);
   for (const line of describeMoves(plan, source)) await context.ui.note(line);
@@ -53,6 +55,15 @@ export function describeEdited({ edited: { ids, jobs, billed, most } }: BatchPla
   const some = billed > 0 ? ` (${billed} of them ${be(billed, 'is')} paid for again)` : '';
   const next = billed === jobs ? 'paid for again' : `sent again${some}`;
   return `${formatCount(jobs, 'job')} ${be(jobs, 'was')} edited and ${be(jobs, 'is')} ${next}${cost}: ${names}`;
+}
+
+/** Jobs that `--redo` names, and that an earlier run with the same words made again. */
+export function describeMade({ redo }: BatchPlan, state: Pick<Batch['state'], 'redo'>): string | undefined {
+  const ids = [...(state.redo?.ends ?? [])].filter(([, end]) => end === 'done').map(([id]) => id);
+  if (!redo?.goesOn || ids.length === 0) return undefined;
+  const [are, them] = ids.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const what = `${formatCount(ids.length, 'job')} of --redo ${be(ids.length, 'was')} made again before, and ${are} not sent again`;
+  return `${what}: ${nameSome(ids)}; to make ${them} once more, name ${them} alone`;
 }
 
 /** Jobs that `--redo` does not name, and that use what it makes again. */

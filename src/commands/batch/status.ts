@@ -7,6 +7,7 @@ import {
   formatCount,
   type Counts,
   describeRun,
+  findRedoLeft,
   describeTimes,
   findHolder,
   findLostEnds,
@@ -21,6 +22,7 @@ import {
 import {
   describeCounts,
   describeFailures,
+  describeRedoLeft,
   describeSpending,
   getExitCode,
   summaryDocument,
@@ -30,6 +32,7 @@ import {
   missingImageStep,
   missingResultStep,
   nextStep,
+  type RedoEnd,
   spentLimit,
   keptHint,
 } from './summary.ts';
@@ -107,12 +110,16 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   if (lost) lines.push(lost);
   const results = folders.map(({ name }) => shellWord(join(name, batchFiles.results))).join(', ');
   lines.push(...describeFailures(failures, { counts, most: maxShown, results }));
-  if (!running && getExitCode(counts) !== outcomes.ok.code) {
+  const redo = joinRedoEnds(states);
+  const undone = describeRedoLeft(redo.left);
+  if (undone !== undefined) lines.push(undone);
+  if (!running && (getExitCode(counts) !== outcomes.ok.code || redo.left)) {
     const kept = await keptHint(counts, joined.beganAt);
     const spent = states.map(spentLimit).find((limit) => limit !== undefined);
     // Whether jobs wait for others, only a run knows.
     const waiting = states.some(({ run }) => run?.linked) ? counts.pending : 0;
-    const next = [...(kept ? [kept] : []), ...nextStep({ ...counts, waiting }, spent, failures).split('\n')];
+    const step = nextStep({ ...counts, waiting }, spent, { ...redo, failures });
+    const next = [...(kept ? [kept] : []), ...step.split('\n')];
     const { message, hint } = (counts.pending > 0 && ended) || {};
     if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
     lines.push(...(typeof hint === 'string' ? hint.split('\n') : next));
@@ -145,6 +152,21 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
     missingResults: idsWithoutResult(one.state.index, ends.places),
     lastError: running ? undefined : await lastError(one.folder, counts),
   };
+}
+
+/** What is left of the jobs that runs were to make again, and whether the command has a `--redo`. */
+function joinRedoEnds(states: readonly BatchState[]): RedoEnd {
+  const all = states.map(findRedoLeft).filter((left) => left !== undefined);
+  const left =
+    all.length === 0
+      ? undefined
+      : {
+          of: all.reduce((sum, { of }) => sum + of, 0),
+          open: all.flatMap(({ open }) => open),
+          unsure: all.flatMap(({ unsure }) => unsure),
+        };
+  const isNamed = states.some(({ redo, run }) => (left ? redo : run?.redo)?.named !== undefined);
+  return { left, isNamed };
 }
 
 /** While it runs, it is unknown which of its jobs are still in flight. */

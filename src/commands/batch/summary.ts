@@ -5,6 +5,7 @@ import {
   type Counts,
   isTokenLimitReached,
   type JobError,
+  type RedoLeft,
 } from '../../batch/index.ts';
 import { addAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
@@ -150,27 +151,47 @@ export function spentLimit({ usage, spending, run }: BatchState): string | undef
   return hasRoom ? undefined : '--max-cost';
 }
 
+/** What a run left of the jobs that it was to make again, and whether `--redo` named them. */
+export interface RedoEnd {
+  left?: RedoLeft | undefined;
+  isNamed?: boolean;
+}
+
+/** The jobs that keep their earlier answers though they were to be made again; undefined if there are none. */
+export function describeRedoLeft(left: RedoLeft | undefined): string | undefined {
+  if (left === undefined) return undefined;
+  const { of, open, unsure } = left;
+  const count = open.length + unsure.length;
+  const are = count === 1 ? 'is left as it was' : 'are left as they were';
+  const names = [nameSome(open), unsure.length > 0 ? `maybe billed: ${nameSome(unsure)}` : ''].filter(Boolean);
+  return `${count} of ${formatCount(of, 'job')} to make again ${are}: ${names.join('; ')}`;
+}
+
 /** What to type to get the rest of a batch that is not done; `spent` is the flag under whose limit nothing goes out. */
 export function nextStep(
   { failed, unknown, pending, submitted = 0, waiting = 0 }: Counts,
   spent: string | undefined,
-  failures: SummaryFacts['failures'],
+  { failures, left, isNamed = false }: RedoEnd & Pick<SummaryFacts, 'failures'>,
 ): string {
   if (submitted > 0) return 'to collect the results: the same command with --lane batch';
   const limit = `a greater ${spent}`;
+  const isMaybeBilled = unknown > 0 || (left !== undefined && left.unsure.length > 0);
+  const wasBilled = failed > 0 && [...failures.values()].some(({ billed }) => billed === 'yes');
+  const paidAgain = wasBilled ? ', which may be billed again' : '';
+  const same = isNamed && !left ? 'the same command without --redo,' : 'the same command';
   // What waits for failed jobs goes on when they are done.
-  if (pending > (failed + unknown > 0 ? waiting : 0)) {
+  if (left?.open.length || pending > (failed + unknown > 0 ? waiting : 0)) {
+    const its = left ? ', with its --redo' : ', without --redo';
+    const what = left?.open.length ? `makes only those again${paidAgain}` : 'continues where it stopped';
     const goOn = spent
-      ? `to continue: the same command with ${limit}`
-      : 'run the same command again: it continues where it stopped';
+      ? `to continue: ${same} with ${limit}`
+      : `run the same command again${isNamed ? its : ''}: it ${what}`;
     const too = '\nto send what is unknown again, too, which may bill it twice: --retry-unknown';
-    return unknown > 0 ? goOn + too : goOn;
+    return isMaybeBilled ? goOn + too : goOn;
   }
-  const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
-  const isPaid = failed > 0 && [...failures.values()].some(({ billed }) => billed === 'yes');
-  const unsure = unknown > 0 ? ', which may bill what is unknown twice' : '';
-  const twice = isPaid ? ', which may be billed again' : unsure;
-  return `to send them again${twice}: the same command with ${flags}${spent ? ` and ${limit}` : ''}`;
+  const flags = [failed > 0 && '--retry-failed', isMaybeBilled && '--retry-unknown'].filter(Boolean).join(' ');
+  const unsure = isMaybeBilled ? ', which may bill what is unknown twice' : '';
+  return `to send them again${paidAgain || unsure}: ${same} with ${flags}${spent ? ` and ${limit}` : ''}`;
 }
 
 /** What to type where answers of finished jobs may not be whole. */

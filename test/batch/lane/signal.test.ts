@@ -96,3 +96,18 @@ test('what an offline run leaves at its own gateway ended with it: the same comm
   expect((await interrupt([...same, '--redo', 'p1'])).stderr).toContain('\n2 done\n');
   expect(await offline(same)).toMatchObject({ code: 0, stderr: expect.stringContaining('0 are sent now') });
 });
+
+test('--redo of jobs that are at the service collects them, and sends those that use them once', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'l', prompt: 'Letter {{@o.text}}' }, { id: 'x', prompt: 'Other' });
+  await batch();
+  const redo = ['--redo', 'o,l,x'];
+  const left = await batch([...redo, '--no-wait']);
+  expect([left.code, left.stderr]).toEqual([0, expect.stringContaining('the same command collects the results\n')]);
+  expect(await batch(redo)).toMatchObject({ code: 0 });
+  expect([...server.counts.values()]).toEqual([2, 2, 2]);
+  await batch([...redo, '--no-wait']);
+  // Without --redo, it collects what is there.
+  expect(await batch()).toMatchObject({ code: 0 });
+  expect(server.counts.get('Plan')).toBe(3);
+});

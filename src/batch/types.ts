@@ -32,8 +32,8 @@ export interface Job {
   fileId?: string;
   /** Its names for the jobs whose results it uses, if there are any. */
   names?: readonly string[];
-  /** These jobs: its names for them, their ids and their digests. */
-  parents?: readonly { name: string; id: string; digest: string }[];
+  /** These jobs: its names for them, the names that the folder knew them by first, their ids and their digests. */
+  parents?: readonly { name: string; firstName: string; id: string; digest: string }[];
   /** From 1. */
   line: number;
   command: JobCommand;

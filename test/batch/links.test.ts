@@ -58,6 +58,57 @@ describe('a job that uses the result of another one', () => {
     expect(server.bodies).toHaveLength(6);
   });
 
+  test('stays the same job where the other one, or it too, has another id now', async ({ server, folder, batch }) => {
+    server.answer = (prompt) =>
+      prompt === 'A fox' || prompt === 'sea' ? { body: imageReply({ mimeType: 'image/png', data: png }) } : undefined;
+    const hero = { id: 'hero', command: 'image gen', prompt: 'A fox' };
+    const sea = { id: 'sea', command: 'image edit', prompt: 'sea', image: ['@hero'] };
+    folder.jobs(title, chapter, outline, sea, hero);
+    await batch();
+    const plan = { ...outline, id: 'plan' };
+    const name = (id: string, of: string) => ({ ...title, id, prompt: `Name it: {{@${of}.text}}` });
+    const write = (id: string, of: string) => ({ ...chapter, id, prompt: chapter.prompt.replace('outline', of) });
+    const fox = { ...hero, id: 'fox' };
+    const edited = [
+      [title, write('chapter', 'plan'), plan, { ...sea, image: ['@fox'] }, fox],
+      [
+        name('name', 'tale'),
+        write('tale', 'outline'),
+        outline,
+        { ...sea, id: 'see', image: ['@f'] },
+        { ...hero, id: 'f' },
+      ],
+    ];
+    for (const jobs of edited) {
+      folder.jobs(...jobs);
+      expect(await batch()).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining(' with another id than before') as string,
+      });
+      expect(await batch()).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(/5 of 5 jobs were sent before; 0 are sent now\n(?!.*another id)/) as string,
+      });
+    }
+    expect(server.bodies).toHaveLength(5);
+
+    // Another job that has the first name of one is another one.
+    const own = { id: 'own', prompt: 'Both: {{@f.text}} {{@chapter.text}}' };
+    folder.jobs(
+      ...(edited[1] ?? []),
+      { id: 'chapter', prompt: 'New' },
+      { ...own, prompt: 'Both: {{@tale.text}} {{@chapter.text}}' },
+    );
+    expect(await batch()).toMatchObject({ code: 0 });
+    expect(prompts(server).at(-1)).toBe('Both: answer to Write it: answer to Plan a trip — in 9 words answer to New');
+    expect(folder.lines('results.jsonl').at(-1)).toMatchObject({ prompt: 'Both: {{@tale.text}} {{@chapter.text}}' });
+    expect(server.bodies).toHaveLength(7);
+    folder.jobs(...(edited[1] ?? []).with(2, { ...outline, prompt: 'Plan a walk' }), { id: 'chapter', prompt: 'New' });
+    expect((await batch()).stderr).toContain(
+      '3 jobs were edited since an earlier run sent them: name, tale, outline\n',
+    );
+  });
+
   test('says where its picture is gone, what makes both again, and keeps its own until then', async ({
     server,
     folder,

@@ -51,7 +51,8 @@ export class JobIndex {
   readonly #ids = new IdTable();
   /** Ids that jobs had before they got another one; results can have them still. */
   readonly #earlier = new Map<string, number>();
-  readonly #renamed = new Set<number>();
+  /** The ids that such jobs had first. */
+  readonly #first = new Map<number, string>();
   #flags = new Uint16Array(1024);
   #digests = new Uint32Array(2048);
   #bases = new Uint32Array(2048);
@@ -82,14 +83,19 @@ export class JobIndex {
 
   /** Gives a job another id, which no job has. */
   rename(row: number, id: string): void {
-    this.#renamed.add(row);
+    this.#first.set(row, this.firstIdOf(row));
     this.#earlier.set(this.#ids.get(row), row);
     this.#ids.replace(row, id);
   }
 
   /** Whether a job had another id before, which its result may have still. */
   isRenamed(row: number): boolean {
-    return this.#renamed.has(row);
+    return this.#first.has(row);
+  }
+
+  /** The id that a job had first. */
+  firstIdOf(row: number): string {
+    return this.#first.get(row) ?? this.idOf(row);
   }
 
   /** All as it is now; `restore` makes it so again, without the ids that came since. What seldom changes is copied when it does. */

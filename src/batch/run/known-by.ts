@@ -32,7 +32,7 @@ export function findIdNumber(id: string): number | undefined {
 
 /** What `--vary` added to an id. */
 const variedBy = (id: string): string => /\+.*$/.exec(id)?.[0] ?? '';
-const withoutVariation = (id: string): string => id.slice(0, id.length - variedBy(id).length);
+export const withoutVariation = (id: string): string => id.slice(0, id.length - variedBy(id).length);
 
 type State = Pick<BatchState, 'index' | 'run'>;
 type Before = ReturnType<JobIndex['remember']>;

@@ -1,6 +1,8 @@
 import { closest } from '../../closest.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
+import type { JobIndex } from '../folder/state.ts';
 import type { Batch, BatchJobs, Job, JobLinks } from '../types.ts';
+import { findIdNumber, withoutVariation } from './known-by.ts';
 
 /** Jobs that name results of each other, and how their requests are built. */
 interface NamingJobs extends Pick<BatchJobs, 'name' | 'read' | 'prepare'> {
@@ -23,7 +25,7 @@ interface FoundLinks {
  * counts as edited too. The file is read for that when the first such job comes. Throws GatewayError usage for a name of no job, and for
  * a circle.
  */
-export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds'>): JobLinks {
+export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds' | 'index'>): JobLinks {
   let links: Promise<FoundLinks> | undefined;
   let { knownIds } = state;
   const digests = new Map<string, Promise<string>>();
@@ -52,14 +54,28 @@ export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownId
     },
     async linkJob(job, origin) {
       const { ids, parents } = await getLinks();
+      const named = ids.get(job.id) ?? new Map<string, string>();
       const linked = [];
-      for (const [name, id] of ids.get(job.id) ?? [])
-        linked.push({ name, id, digest: await digestJob(parents.get(id) as Job, origin) });
+      for (const [name, id] of named) {
+        const parent = parents.get(id) as Job;
+        const first = findFirstName(name, parent, state.index);
+        const firstName = named.has(first) ? name : first;
+        linked.push({ name, firstName, id, digest: await digestJob(parent, origin) });
+      }
       return { ...job, parents: linked };
     },
     digestJob,
     familyOf: async ({ id }) => (await getLinks()).families.get(id) ?? id,
   };
+}
+
+/** What a job was named by before it got another id; what it is named by now if its first id was a number. */
+function findFirstName(name: string, { id, fileId = id }: Job, index: JobIndex): string {
+  const row = index.find(id);
+  // It may not be entered yet, and have an id that another job had.
+  const first = row >= 0 && index.idOf(row) === id ? index.firstIdOf(row) : id;
+  if (first === fileId || findIdNumber(first) !== undefined) return name;
+  return name === fileId ? first : withoutVariation(first);
 }
 
 async function findLinks(jobs: NamingJobs): Promise<FoundLinks> {

@@ -21,7 +21,7 @@ export function mayMove(
 export function findMoves(
   planning: Planning,
   before: ReturnType<JobIndex['remember']>,
-): BatchPlan['moves'] | undefined {
+): { moves: BatchPlan['moves']; hasRenamed: boolean } | undefined {
   const { strays, shard, state } = planning;
   const { index } = state;
   if (strays === undefined) return undefined;
@@ -36,8 +36,9 @@ export function findMoves(
     if (isOpen) ids.set(place, id);
     else renameJob({ id, to }, state);
   }
-  state.knownIds = ids;
-  return isOpen ? [] : renames.map(({ id, to, line }) => ({ type: 'moved', id, to, line }));
+  state.knownIds = new Map([...(state.knownIds ?? []), ...ids]);
+  const moves = isOpen ? [] : renames.map(({ id, to, line }) => ({ type: 'moved' as const, id, to, line }));
+  return { moves, hasRenamed: renames.length > 0 };
 }
 
 /**

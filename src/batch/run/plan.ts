@@ -188,12 +188,19 @@ async function readMovedAgain(first: Planning, before: ReturnType<JobIndex['reme
     before.restore();
     planning = await readJobs(planning, strays);
   };
-  // Strays are kept only where there can be any: the jobs that were not sent yet may be a million.
-  if (mayMove(planning, before)) await readAgain([]);
-  const moves = findMoves(planning, before);
-  if (moves) await readAgain();
+  const moves: BatchPlan['moves'] = [];
+  for (;;) {
+    // Strays are kept only where there can be any: the jobs that were not sent yet may be a million.
+    if (mayMove(planning, before)) await readAgain([]);
+    const found = findMoves(planning, before);
+    if (!found) break;
+    moves.push(...found.moves);
+    await readAgain();
+    // Once those are known whose results it uses, a job can be, too.
+    if (!found.hasRenamed || planning.plan.parents.size === 0) break;
+  }
   const { isOrdered, plan } = planning;
-  plan.moves = isOrdered && !moves?.length ? [] : [...(moves ?? []), ...plan.moves];
+  plan.moves = isOrdered && moves.length === 0 ? [] : [...moves, ...plan.moves];
   return planning;
 }
 

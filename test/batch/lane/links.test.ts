@@ -25,3 +25,22 @@ test('jobs that use results of others go in a batch of their own, after those', 
   expect(await batch()).toMatchObject({ code: 0 });
   expect(server.batches).toHaveLength(2);
 });
+
+test('jobs that got other ids while the service has them are collected, and not sent again', async ({ open }) => {
+  const { batch, folder, server } = await open('messages');
+  server.pollsToEnd = 2;
+  folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'c', prompt: 'Write {{@o.text}}' });
+  expect(await batch(['--no-wait'])).toMatchObject({ code: 0 });
+  folder.jobs({ id: 'plan', prompt: 'Plan' }, { id: 'c', prompt: 'Write {{@plan.text}}' });
+  expect((await batch(['--no-wait'])).stderr).toContain('1 done, 1 at the service\n');
+  folder.jobs({ id: 'p', prompt: 'Plan' }, { id: 'd', prompt: 'Write {{@p.text}}' });
+  expect(await batch()).toMatchObject({ code: 0 });
+  expect((await batch()).stderr).toContain('with another id than before');
+  expect(Object.fromEntries(server.counts)).toEqual({ Plan: 1, 'Write answer to Plan': 1 });
+  expect(
+    folder
+      .lines('results.jsonl')
+      .map(({ id, text }) => `${String(id)}: ${String(text)}`)
+      .toSorted(),
+  ).toEqual(['d: answer to Write answer to Plan', 'p: answer to Plan']);
+});

@@ -102,6 +102,25 @@ export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): J
   return { ...job, values: filled.length > 0 ? { ...values, var: filled } : values };
 }
 
+/** A job that names others as its folder knew them first: its digest has their names, and is the same whatever ids they have now. */
+export function nameAsFirst(job: Job): Job {
+  const first = new Map(job.parents?.map(({ name, firstName }) => [name, firstName]));
+  const values = { ...job.values };
+  const rename = (word: unknown): unknown => (isReference(word) ? `@${first.get(word.slice(1))}` : word);
+  for (const key of fileKeys) {
+    const words = values[key];
+    if (words !== undefined) values[key] = Array.isArray(words) ? words.map(rename) : rename(words);
+  }
+  for (const key of values['vars'] === false ? [] : textKeys) {
+    const text = values[key];
+    if (typeof text === 'string')
+      values[key] = text.replaceAll(textName, (blank: string, name: string) =>
+        blank.replace(`@${name}`, () => `@${first.get(name)}`),
+      );
+  }
+  return { ...job, values };
+}
+
 /** Whether a job uses the text of another one. */
 export function usesText(job: Pick<Job, 'values'>): boolean {
   return listTextNames(job).length > 0;

@@ -8,7 +8,7 @@ import {
 } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
-import { fillReferences, readReferences, refuseNearNames, usesText } from './references.ts';
+import { fillReferences, nameAsFirst, readReferences, refuseNearNames, usesText } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
@@ -155,9 +155,13 @@ async function prepareJob(job: Job, batchOrigin: string, building: JobBuilding):
       throw usageError(`@${job.names[0]} names another job, and --stream knows none`, 'use a job file');
     refuseNearNames(job);
     if (urls.length > 0) requireNetwork(urls, settings, flags);
-    const built = await buildJob(job.names ? fillReferences(job) : job, { inputs, settings, building });
+    const parts = { inputs, settings, building };
+    const isOtherName = job.parents?.some(({ name, firstName }) => name !== firstName);
+    const first = isOtherName ? await buildJob(fillReferences(nameAsFirst(job)), parts) : undefined;
+    if (first) warnings.length = 0;
+    const built = await buildJob(job.names ? fillReferences(job) : job, parts);
     if (settings.lane.value === 'batch') requireBatchable(built, settings);
-    const { digest, hasUrls, characters } = await digestRequest(identify(job, built, settings, batchOrigin), {
+    const { digest, hasUrls, characters } = await digestRequest(identify(job, first ?? built, settings, batchOrigin), {
       onBytes: onHashed,
       known,
     });
@@ -198,7 +202,7 @@ function identify(
   settings: Settings,
   batchOrigin: string,
 ): Parameters<typeof digestRequest>[0] {
-  const path = [built.post.path, ...parents.map(({ name, digest }) => `@${name} ${digest}`)].join('\n');
+  const path = [built.post.path, ...parents.map(({ firstName, digest }) => `@${firstName} ${digest}`)].join('\n');
   const origin = getRequestOrigin(settings);
   return { path, body: withoutLane(built), origin: origin === batchOrigin ? undefined : origin };
 }

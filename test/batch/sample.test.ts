@@ -56,6 +56,9 @@ test('--limit says how many jobs that were to be sent again it leaves with their
 
 test('where all jobs were edited, exit code 14 says in what', async ({ batch, folder }) => {
   folder.write('c.csv', 'city\nRome\nOslo\nBern\nWien\nParis\nPrag\nPisa\n');
+  const profiles = { deep: { effort: 'high' } };
+  folder.write('config.json', JSON.stringify({ profiles }));
+  const env = { GATEWAY_CONFIG: 'config.json' };
   const rows = ['--data', 'c.csv', '-o', 'out'];
   expect((await batch([...rows, 'A slogan for {{city}}'])).code).toBe(0);
   const [run] = folder.lines('journal.jsonl');
@@ -64,9 +67,10 @@ test('where all jobs were edited, exit code 14 says in what', async ({ batch, fo
   for (const [argv, what] of [
     [['-m', 'm2', 'A slogan for {{city}}'], 'the first in model'],
     [['A poem for {{city}}'], 'the first in prompt'],
+    [['--profile', 'deep', 'A slogan for {{city}}'], 'the first in effort'],
     [['--defaults', '{"system":"Be dry","maxTokens":9}', 'A slogan for {{city}}'], 'the first in maxTokens, system'],
   ] as const)
-    expect(await batch([...rows, ...argv])).toMatchObject({ code: 14, stderr: expect.stringContaining(told(what)) });
+    expect(await batch([...rows, ...argv], { env })).toMatchObject({ code: 14, stderr: expect.stringContaining(told(what)) });
   // The folder does not know more than the last run: what of that was sent before is another matter.
   await batch([...rows, '--accept-changes', '--limit', '1', 'A poem for {{city}}']);
   expect((await batch([...rows, 'A poem for {{city}}'])).stderr).toContain(

@@ -353,12 +353,15 @@ function planEntered(
 
 function describeFirst(job: Job, settings: Settings): FirstJob {
   const { places: _, ...values } = job.values;
-  const { model, format, service } = settings;
-  const all = { ...values, model: model.value, format: format.value, service: service.value };
-  const digests = Object.entries(all).map(([name, value]) => [
-    name,
-    digestText(JSON.stringify(value) ?? '').slice(0, 8),
-  ]);
+  const { effort, model, format, service } = settings;
+  const all = {
+    ...(effort && { effort: effort.value }),
+    ...values,
+    model: model.value,
+    format: format.value,
+    service: service.value,
+  };
+  const digests = Object.entries(all).map(([name, value]) => [name, digestText(JSON.stringify(value)).slice(0, 8)]);
   return { id: job.id, from: Object.fromEntries(digests) };
 }
 

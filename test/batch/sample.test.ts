@@ -70,7 +70,10 @@ test('where all jobs were edited, exit code 14 says in what', async ({ batch, fo
     [['--profile', 'deep', 'A slogan for {{city}}'], 'the first in effort'],
     [['--defaults', '{"system":"Be dry","maxTokens":9}', 'A slogan for {{city}}'], 'the first in maxTokens, system'],
   ] as const)
-    expect(await batch([...rows, ...argv], { env })).toMatchObject({ code: 14, stderr: expect.stringContaining(told(what)) });
+    expect(await batch([...rows, ...argv], { env })).toMatchObject({
+      code: 14,
+      stderr: expect.stringContaining(told(what)),
+    });
   // The folder does not know more than the last run: what of that was sent before is another matter.
   await batch([...rows, '--accept-changes', '--limit', '1', 'A poem for {{city}}']);
   expect((await batch([...rows, 'A poem for {{city}}'])).stderr).toContain(

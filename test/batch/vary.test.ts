@@ -213,6 +213,18 @@ describe('--vary', () => {
     const sums = await report('--by', 'model');
     expect(sums.map((line) => line.split(',').slice(0, 2).join())).toEqual(['model,jobs', 'a,2', 'b,2']);
     expect(await report('--data', 'rows.csv')).toEqual(await report());
+    const pairs = await report('--by', 'model', '--by', 'effort');
+    expect(pairs.map((line) => line.split(',').slice(0, 3).join())).toEqual([
+      'model,effort,jobs',
+      'a,low,1',
+      'b,low,1',
+      'a,high,1',
+      'b,high,1',
+    ]);
+    expect(await batch(['export', 'out', '--by', 'model', '--by', 'job'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('leave it out: --by model\n') as string,
+    });
   });
 
   test('what a run without it sent is not paid again where its row has moved too', async ({

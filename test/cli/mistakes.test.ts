@@ -222,6 +222,7 @@ test.each([
   ],
   ['a small k', ['image', 'gen', 'x', '--size', '2k'], '--size takes', '--size 2K'],
   ['a flag for a value', ['text', 'x', '-m', '--quiet'], '--model needs a value', '--model=./--quiet'],
+  ['a dash', ['image', 'gen', 'x', '-o', '--', '-a.png'], '--output needs a value, and -- is', 'with a dash: ./-name'],
   ['a short flag for a value', ['image', 'gen', 'x', '-o', '-f'], '--output needs a value, and -f is', '--output=./-f'],
   [
     'a flag for a file of prompts',
@@ -306,6 +307,7 @@ test.each([
   ['a path to remove', ['sessions', 'rm', './s 1.jsonl'], 'not a path', "rm './s 1.jsonl'"],
   ['--set of the model', ['text', 'x', '--set', 'model=y'], '--set cannot change model', '--model'],
   ['no image to edit', ['image', 'edit', 'x'], 'there is no image to edit', '-i photo.jpg'],
+  ['an image on stdin', ['image', 'edit', 'x'], 'there is no image to edit', '-i - takes it from stdin'],
   ['an image that is none', ['image', 'edit', 'x', '-i', '-'], 'not an image', ''],
   ['an unreadable image', ['image', 'edit', 'x', '-i', 'nope.png'], "'nope.png'", ''],
   ['a missing folder', ['image', 'gen', 'x', '-o', 'no/such/a.png'], 'no/such', 'mkdir -p'],

@@ -94,7 +94,8 @@ export function createParser({ flags, parse }: Flag): ((word: string) => unknown
 /** For flags whose value is easily forgotten: in `-o --force` and `-o -f` the value is missing. */
 export function notAFlag(word: string, name: string, example?: string): string {
   if (!/^(--|-[a-z]$)/i.test(word)) return word;
-  const hint = example === undefined ? `for a value that begins so: ${name}=./${word}` : `for example: ${example}`;
+  const value = word === '--' ? 'with a dash: ./-name' : `so: ${name}=./${word}`;
+  const hint = example === undefined ? `for a value that begins ${value}` : `for example: ${example}`;
   throw usageError(`${name} needs a value, and ${word.split('=')[0]} is a flag`, hint);
 }
 

@@ -95,7 +95,7 @@ export async function runJobFile(
 ): Promise<CommandOutcome> {
   if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
-  const host = createHost(context);
+  const host = createHost(context, flags.output);
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   if (flags.data === undefined) await refuseTypo(words, context);
   const place = requireJobs(words, flags);

@@ -5,6 +5,7 @@ import { addCost } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, numberField } from '../../json.ts';
+import { toTemplateText } from '../../cli/input/template-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { usesText } from './jobs/references.ts';
 
@@ -77,19 +78,19 @@ const noSums: Sums = {
   durationMs: 0,
 };
 
-/** A row for each value of a key that varies, with the sums of its jobs. */
+/** A row for each value of a key that varies, or of several together, with the sums of its jobs. */
 export async function sumBy(
-  key: string,
+  keys: readonly string[],
   jobs: AsyncIterable<ReportRow>,
   variations: readonly Variation[],
 ): Promise<{ columns: Column[]; rows: ReportRow[] }> {
-  const byValue = new Map<string, Sums>();
+  const byValues = new Map<string, Sums>();
   for await (const row of jobs) {
-    const value = parseVariedId(row.id, variations)?.variation.values[key];
-    const name = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
-    byValue.set(name, addRowToSums(byValue.get(name) ?? noSums, row));
+    const values = parseVariedId(row.id, variations)?.variation.values;
+    const names = JSON.stringify(keys.map((key) => toTemplateText(values?.[key] ?? '')));
+    byValues.set(names, addRowToSums(byValues.get(names) ?? noSums, row));
   }
-  const rows = Array.from(byValue, ([value, { costs, ...sums }]): ReportRow => {
+  const rows = Array.from(byValues, ([values, { costs, ...sums }]): ReportRow => {
     const [cost, ...others] = costs;
     const amounts =
       others.length > 0 ? costs.map(({ amount, currency }) => `${amount} ${currency}`).join('; ') : cost?.amount;
@@ -98,11 +99,12 @@ export async function sumBy(
       'cost.amount': amounts ?? '',
       'cost.currency': others.length > 0 ? '' : (cost?.currency ?? ''),
     };
-    return { id: value, state: 'done', vars, images: [] };
+    return { id: values, state: 'done', vars, images: [] };
   });
   const names = [...new Set(rows.flatMap(({ vars = {} }) => Object.keys(vars)))];
   const needed = names.filter((name) => name === 'jobs' || name === 'done' || rows.some(({ vars }) => vars?.[name]));
-  return { columns: [{ name: key, cell: ({ id }) => id }, ...needed.map(toSumColumn)], rows };
+  const own = keys.map((name, at): Column => ({ name, cell: ({ id }) => (JSON.parse(id) as string[])[at] }));
+  return { columns: [...own, ...needed.map(toSumColumn)], rows };
 }
 
 function toSumColumn(name: string): Column {

@@ -56,6 +56,7 @@ import { isWorkbook } from './jobs/data-rows.ts';
 import { openRows } from './jobs/row-jobs.ts';
 import { openRowTexts, type RowTexts } from './row-texts.ts';
 import { openJobs, requireJobs } from './jobs/source.ts';
+import { shellWord } from '../../shell-word.ts';
 
 type ExportFlags = FlagValues<typeof exportFlags>;
 
@@ -104,23 +105,28 @@ async function runExport(
   context.atEnd(async () => progress.stop());
   const vary = folders[0]?.state.run?.vary;
   const variations = listFolderVariations(folders, flags);
-  if (flags.by !== undefined && flags.by !== 'job') {
-    requireVaried(flags.by, variations);
+  const keys = [...new Set(flags.by)].filter((key) => key !== 'job');
+  for (const key of keys) requireVaried(key, variations);
+  if (keys.length > 0) {
+    if (flags.by?.includes('job'))
+      throw usageError(
+        '--by job has a line for each job, and no sums',
+        `leave it out: --by ${shellWord(keys[0] ?? '')}`,
+      );
     if (format === 'promptfoo' || format === 'junit')
-      throw usageError(`--by ${flags.by}: ${format} has no place for sums`, 'leave out --by, or name another format');
+      throw usageError(`--by ${keys[0]}: ${format} has no place for sums`, 'leave out --by, or name another format');
   }
   const isJoined = vary !== undefined && flags.by === undefined && format !== 'junit' && format !== 'promptfoo';
   const jobs = await openNamedJobs(folders, flags, { context, variations: listVariations(vary), isJoined });
   const named = flags.jobs ?? flags.data;
-  const canKeep = output !== '-' && named === undefined && !isJoined && (flags.by ?? 'job') === 'job';
+  const canKeep = output !== '-' && named === undefined && !isJoined && keys.length === 0;
   const sizes = folders.map(({ state }) => state.index.size);
   const openTextOf = canKeep ? rowWriters[format] : undefined;
   const texts = openTextOf && (await openRowTexts(dirname(resolve(context.io.cwd, output)), sizes));
   context.atEnd(async () => texts?.close());
   const joining = { all: flags.all, variations: isJoined ? variations : undefined };
   const found = await findRows(folders, jobs, { ...joining, keeping: texts && { texts, openTextOf } });
-  const summed =
-    flags.by === undefined || flags.by === 'job' ? undefined : await sumBy(flags.by, found.read(), variations);
+  const summed = keys.length === 0 ? undefined : await sumBy(keys, found.read(), variations);
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
   await warnUnread(rows, context);
   const states = folders.map(({ state }) => state);

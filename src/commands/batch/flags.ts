@@ -174,6 +174,7 @@ export const exportFlags = {
   by: {
     flags: '--by <key>',
     text: 'with --vary: sums of cost, time, tokens and failures for each value of a key; job: one line for each job',
+    repeat: true,
   },
   all: { flags: '--all', text: 'also the jobs that are no longer in the file' },
   jobs: {

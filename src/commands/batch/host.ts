@@ -10,6 +10,7 @@ import { chooseHint } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
 import { type GatewayError, getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
+import { shellWord } from '../../shell-word.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 
 /** The recovery files of this machine. Their code is loaded only where a run has jobs without an end. */
@@ -18,8 +19,8 @@ export const recovery: Recovery = {
   describe: async (path) => (await import('../../cli/run/recovery.ts')).recoverHint(path),
 };
 
-/** What a run has around it: the process, and people who are told in lines on stderr what happens. `hasFolder`: a later run goes on. */
-export function createHost(context: Context, hasFolder = true): BatchHost {
+/** What a run has around it: the process, and people who are told in lines on stderr what happens. `outdir`: the folder, as typed, from which a later run goes on. */
+export function createHost(context: Context, outdir: string | undefined): BatchHost {
   const { io, signal, ui, gracePeriod, root } = context;
   const startedAt = io.elapsed();
   let sending: LiveLine | undefined;
@@ -39,8 +40,8 @@ export function createHost(context: Context, hasFolder = true): BatchHost {
       else if (event.type === 'waited') waiting?.stop();
       else {
         if (event.type === 'stopping' && !root.quiet)
-          gracePeriod.lastWords = () => describeStopped(event.inFlight(), hasFolder);
-        for (const [how, text] of describeEvent(event)) await ui[how](text);
+          gracePeriod.lastWords = () => describeStopped(event.inFlight(), outdir !== undefined);
+        for (const [how, text] of describeEvent(event, outdir)) await ui[how](text);
       }
     },
   };
@@ -56,7 +57,7 @@ type HostLine = readonly ['note' | 'warn', string];
 type Told = Exclude<BatchEvent, { type: 'sending' | 'sent-all' | 'waiting' | 'polled' | 'waiting-on' | 'waited' }>;
 
 /** What people are told of an event. */
-function describeEvent(event: Told): HostLine[] {
+function describeEvent(event: Told, outdir = ''): HostLine[] {
   switch (event.type) {
     case 'took-over': {
       const { mark, isHere } = event.owner;
@@ -96,7 +97,7 @@ function describeEvent(event: Told): HostLine[] {
     }
     case 'left-at-service': {
       const verb = event.jobs === 1 ? 'goes' : 'go';
-      const end = event.isWaitedFor ? ', gateway-cli batch cancel ends them' : '';
+      const end = event.isWaitedFor ? `, gateway-cli batch cancel ${shellWord(outdir)} ends them` : '';
       const line = event.isCreated
         ? `${verb} on at the service, and will be billed; the same command collects the results${end}`
         : 'may be at the service, and be billed; the same command finds out';

@@ -73,7 +73,7 @@ export async function openStream(
   requireStream(words, flags, context);
   const policy = await readPolicy(flags, context);
   saveMemory();
-  const host = createHost(context, flags.output !== undefined);
+  const host = createHost(context, flags.output);
   const { cwd } = context.io;
   const startedAt = context.io.elapsed();
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);

@@ -183,7 +183,10 @@ export function imageEditCommand(command: Command): Action {
     if (!typed.image?.length) {
       const { refuseStrayFiles } = await import('../../cli/input/stray-files.ts');
       await refuseStrayFiles(words, {}, context);
-      throw usageError('there is no image to edit', 'for example: gateway-cli image edit -i photo.jpg "make it gray"');
+      throw usageError(
+        'there is no image to edit',
+        'for example: gateway-cli image edit -i photo.jpg "make it gray"; -i - takes it from stdin',
+      );
     }
     return reportAnswer(context, (own) => runImage(words, typed, 'edit', own));
   };

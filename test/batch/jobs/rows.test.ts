@@ -154,6 +154,11 @@ test.for([
     "keys.csv:3: row 2 has no id: its column 'key' is empty",
     'fill it',
   ],
+  [
+    ['--data', 'breaks.csv', '--id-column', 'city', '--defaults', '{"prompt":"x"}'],
+    "breaks.csv:2: --id-column: 'city' is no id here",
+    'name another column',
+  ],
   [['--template', 'p.md'], "--template 'p.md' has no testData", '--data rows.csv'],
   [['--data', 'rows.csv', '--prompts', 'p.md'], '--prompts and --data are both given', 'keep one'],
   [['--prompts', 'p.md', '--id-column', 'key'], '--id-column is for rows', '--data rows.csv'],
@@ -161,6 +166,7 @@ test.for([
   [['--data', 'none.csv', '--template', 'p.md'], "--data 'none.csv'", 'none.csv'],
 ] as const)('%j is a mistake that says what to type', async ([flags, message, hint], { folder, batch }) => {
   folder.write('rows.csv', 'city\nRome\n');
+  folder.write('breaks.csv', 'city\n"Rome\nOslo"\n');
   folder.write('keys.csv', 'key,n\na,1\n,2\n');
   folder.write('empty.csv', 'city\n');
   folder.write('p.md', 'see {{city}}');

@@ -197,7 +197,9 @@ describe.for(apiNames)('%s', (api) => {
     stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
     const ran = await running;
     expect(ran.code).toBe(130);
-    expect(ran.stderr).toContain('3 jobs go on at the service, and will be billed; the same command collects');
+    expect(ran.stderr).toContain(
+      '3 jobs go on at the service, and will be billed; the same command collects the results, gateway-cli batch cancel out ends them\n',
+    );
     const cancel = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
     expect([cancel.code, cancel.stdout]).toEqual([0, expect.stringContaining('1: 3 jobs, cancelled')]);
     expect((await batch()).code).toBe(13);

@@ -197,8 +197,14 @@ function requireLink($schema: JsonValue): void {
 
 function readId(value: JsonValue): string {
   const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
-  if (typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= maxIdBytes && !/\p{Cc}/u.test(id)) return id;
-  throw usageError(`"id" is text of 1 to ${maxIdBytes} bytes without control characters, or a whole number`);
+  if (isJobId(id)) return id;
+  throw usageError(`"id" is ${idWords}, or a whole number`);
+}
+
+export const idWords = `text of 1 to ${maxIdBytes} bytes without control characters`;
+
+export function isJobId(id: JsonValue): id is string {
+  return typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= maxIdBytes && !/\p{Cc}/u.test(id);
 }
 
 /** One segment of a path: it can neither leave images/ nor be hidden there. */

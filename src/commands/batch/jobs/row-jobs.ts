@@ -16,7 +16,7 @@ import { isPromptYaml } from '../../../cli/request/prompt-flags.ts';
 import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../../cli/request/prompt-yaml.ts';
 import { type DataFile, chooseRowId, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
-import { atLine, type Defaults, readJobObject, requireUsed } from './job-line.ts';
+import { atLine, type Defaults, idWords, isJobId, readJobObject, requireUsed } from './job-line.ts';
 import type { JobSource } from './source.ts';
 import { expandJob, readVariations } from './vary.ts';
 import { shellWord } from '../../../shell-word.ts';
@@ -73,6 +73,11 @@ export async function openRowJobs(
         let jobs: Job[] = [];
         if (flags.idColumn === undefined) unusedIdColumn ??= Object.keys(columns).find((name) => /^id$/i.test(name));
         try {
+          if (flags.idColumn !== undefined && !isJobId(id))
+            throw usageError(
+              `--id-column: ${quoteWord(flags.idColumn)} is no id here, which is ${idWords}, such as line breaks`,
+              'name another column, or none: rows that move are known by what was sent',
+            );
           const filled = { file: data.name, defaults: toValues(columns) };
           const job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);
           jobs = expandJob({ ...job, isNumbered: flags.idColumn === undefined }, data.name, variations);

@@ -22,10 +22,10 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
   return async (request, body, context) => {
     const found = findModel(operation, request, body, context);
     const prepared = operation.prepare?.(body) ?? body;
-    const plain = readRequest(operation, prepared, found, { request, context });
-    const scripted = context.script?.answer(plain, request);
+    const read = readRequest(operation, prepared, found, { request, context });
+    const scripted = context.script?.answer(read, request);
     const fault = scripted?.fault ?? found.fault;
-    const read = { ...plain, pieces: scripted?.pieces };
+    read.pieces = scripted?.pieces;
     const attempt = fault && context.attempt(read.stream);
     if (attempt) await fault?.before?.(attempt);
     const made = await makeAnswer(read, scripted ?? {}, draws(fault, operation, read, request), context);
@@ -97,7 +97,9 @@ function readRequest(
   const checked = operation.check(body, context.mode);
   const model = isOwn ? requested : operation.fallback(requested, checked);
   if (!isOwn) context.note(`${requested.slice(0, 100)} is answered by ${model}`);
-  return { ...operation.read(checked, model, request, context), asked: requested };
+  const read = operation.read(checked, model, request, context);
+  read.asked = requested;
+  return read;
 }
 
 /** A fault model draws an image if its fault is one of images only, or if the request wants an image. */
@@ -162,20 +164,18 @@ function streamReply(
 }
 
 /** A chunk for each delta, with the events before it, as services send them. */
-function* chunkEvents(
-  events: Iterable<StreamEvent>,
-  stream: OperationStream,
-  request: GatewayRequest,
-): Generator<string> {
+function chunkEvents(events: Iterable<StreamEvent>, stream: OperationStream, request: GatewayRequest): string[] {
+  const chunks: string[] = [];
   let text = '';
   let index = 0;
   for (const event of events) {
     text += stream.encode(event, index++, request);
     if (event.step !== 'delta') continue;
-    yield text;
+    chunks.push(text);
     text = '';
   }
-  yield text + (stream.end?.(request) ?? '');
+  chunks.push(text + (stream.end?.(request) ?? ''));
+  return chunks;
 }
 
 async function* delayPieces(

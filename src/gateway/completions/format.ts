@@ -77,7 +77,7 @@ export const completionsOperation: GatewayOperation = {
     const place = ['messages', Math.max(0, last), 'content'];
     checkCalls(messages);
     return {
-      task: { ...readTask(checked, messages, last), model },
+      task: readTask(checked, messages, last, model),
       candidates: numberAt(checked, 'n') ?? 1,
       stream: flagAt(checked, 'stream'),
       functionCalls: checked['functions'] !== undefined,
@@ -139,7 +139,7 @@ function checkCalls(messages: readonly JsonValue[]): void {
   }
 }
 
-function readTask(body: JsonObject, messages: readonly JsonValue[], last: number): Omit<TextTask, 'model'> {
+function readTask(body: JsonObject, messages: readonly JsonValue[], last: number, model: string): TextTask {
   const texts = messages.map((message) => joinedTextAt(message, 'content'));
   const answered = isToolMessage(messages.at(-1));
   const textsBy = (roles: readonly string[], end = messages.length): string[] =>
@@ -148,6 +148,7 @@ function readTask(body: JsonObject, messages: readonly JsonValue[], last: number
   const kind = textAt(format, 'type');
   const effort = textAt(body, 'reasoning_effort');
   return {
+    model,
     // If the last messages are results of tools, the user message before them was already answered.
     prompt: answered ? '' : (texts[last] ?? ''),
     system: textsBy(['system', 'developer']).join('\n') || undefined,

@@ -63,14 +63,14 @@ function spellPath(path: Path): string {
 
 /** A reply of the content format: one candidate for each answer. */
 export function contentReply(
-  { model, id, drafts, blocked, bare, ...answer }: ModelAnswer,
+  { model, id, drafts, blocked, bare, tokens, drawn }: ModelAnswer,
   { tier, asked = '' }: ModelRequest,
 ): JsonObject {
   const signature = signs.test(asked) ? Buffer.from(`offline ${id}`).toString('base64') : undefined;
   const said: JsonObject = blocked
     ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
     : { candidates: drafts.map((draft, index) => candidate(draft, index, signature)) };
-  const usageMetadata = { ...encodeUsage(answer), ...(tier !== undefined && { serviceTier: tier }) };
+  const usageMetadata = { ...encodeUsage(tokens, drawn), ...(tier !== undefined && { serviceTier: tier }) };
   return bare ? said : { ...said, usageMetadata, modelVersion: model, responseId: id };
 }
 
@@ -81,10 +81,7 @@ const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probab
 const harms = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'];
 const harmless = harms.map((harm) => ({ category: `HARM_CATEGORY_${harm}`, probability: 'NEGLIGIBLE' }));
 
-function encodeUsage({
-  tokens: { input, thinking, answer },
-  drawn,
-}: Pick<ModelAnswer, 'tokens' | 'drawn'>): JsonObject {
+function encodeUsage({ input, thinking, answer }: ModelAnswer['tokens'], drawn: boolean): JsonObject {
   return {
     promptTokenCount: input,
     candidatesTokenCount: answer,

@@ -72,7 +72,7 @@ export const messagesOperation: GatewayOperation = {
     checkSettings(checked);
     checkVersionRules(checked, version);
     return {
-      task: { ...readTask(checked, turns, media), model },
+      task: readTask(checked, turns, media, model),
       candidates: 1,
       stream: flagAt(checked, 'stream'),
       showThinking: textAt(objectAt(checked, 'thinking'), 'display') !== 'omitted',
@@ -202,13 +202,15 @@ function readTask(
   body: JsonValue,
   turns: readonly JoinedTurn[],
   media: readonly DecodedMedia[][],
-): Omit<TextTask, 'model'> {
+  model: string,
+): TextTask {
   const last = turns.findLastIndex(({ role }) => role === 'user');
   const texts = turns.map(({ content }) => joinTexts(content));
   const between = listAt(body, 'messages').filter((message) => textAt(message, 'role') === 'system');
   const system = [valueAt(body, 'system'), ...between.map((message) => valueAt(message, 'content'))].map(joinTexts);
   const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
   return {
+    model,
     prompt: texts[last] ?? '',
     system: system.filter((text) => text !== '').join('\n') || undefined,
     earlier: texts.filter((text, index) => index < last && turns[index]?.role === 'user' && text !== ''),

@@ -11,9 +11,9 @@ export function draftAnswer(task: TextTask, variant = 0): Draft {
   const spent = estimateTokens(thinking ?? '');
   const left = task.maxTokens === undefined ? Infinity : task.maxTokens - spent;
   const tool = left > 0 ? chooseTool(task) : undefined;
-  const { text, tokens, ...answer } = tool ? callTool(tool, left, seed) : writeText(task, left, seed);
+  const { text, tokens, call, ended, stopSequence } = tool ? callTool(tool, left, seed) : writeText(task, left, seed);
   const parts = text === '' ? [] : [{ text }];
-  return { ...answer, thinking, parts, usage: { thinking: spent, answer: tokens } };
+  return { call, ended, stopSequence, thinking, parts, usage: { thinking: spent, answer: tokens } };
 }
 
 interface Written extends Pick<Draft, 'call' | 'ended' | 'stopSequence'> {

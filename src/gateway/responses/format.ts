@@ -19,7 +19,7 @@ export const responsesOperation: GatewayOperation = {
     checkCalls(items);
     if (mode.level === 'vendor') checkThinking(checked, items, responses);
     return {
-      task: { ...readTask(checked, items), model },
+      task: readTask(checked, items, model),
       candidates: 1,
       stream: flagAt(checked, 'stream'),
       showThinking: textAt(objectAt(checked, 'reasoning'), 'summary') !== undefined,
@@ -101,7 +101,7 @@ function isUser(item: JsonValue): boolean {
   return textAt(item, 'role') === 'user';
 }
 
-function readTask(body: JsonObject, items: readonly JsonValue[]): Omit<TextTask, 'model'> {
+function readTask(body: JsonObject, items: readonly JsonValue[], model: string): TextTask {
   const texts = items.map((item) => joinedTextAt(item, 'content'));
   const last = items.findLastIndex(isUser);
   // If the last items are results of tools, the user's message before them was already answered.
@@ -115,6 +115,7 @@ function readTask(body: JsonObject, items: readonly JsonValue[]): Omit<TextTask,
   const kind = textAt(format, 'type');
   const added = items.flatMap((item) => (textAt(item, 'type') === 'additional_tools' ? listAt(item, 'tools') : []));
   return {
+    model,
     prompt: answered ? '' : (texts[last] ?? ''),
     system: system.filter((text) => text !== '').join('\n') || undefined,
     earlier: textsBy(['user'], answered ? last + 1 : last),

@@ -153,10 +153,10 @@ const unnumbered = '"sequence_number":null';
 export const responsesStream: OperationStream = {
   contentType: () => 'text/event-stream; charset=utf-8',
   events: responseEvents,
-  encode({ data }, index) {
-    const text = typeof data === 'string' ? data : frameEvent(data);
-    return text.replace(unnumbered, `"sequence_number":${index}`);
-  },
+  encode: ({ data }, index) =>
+    typeof data === 'string'
+      ? data.replace(unnumbered, `"sequence_number":${index}`)
+      : frameEvent({ ...data, sequence_number: index }),
   failure: event('error', completionsError(new Problem(503, 'The model is overloaded. Please try again later.'))),
   broken: {
     data: 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":{oops\n\n',

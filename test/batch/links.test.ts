@@ -300,6 +300,20 @@ describe('a job that uses the result of another one', () => {
     expect(server.bodies).toHaveLength(4);
   });
 
+  test('may be sent by the same command where the run was killed: status names that before --retry-unknown', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(outline, chapter);
+    server.answer = () => ({ drop: true });
+    await batch(['--retries', '0']);
+    const next = 'run the same command again: it continues where it stopped\nto send what is unknown again, too,';
+    expect((await batch(['status', 'out'])).stdout).not.toContain(next);
+    rmSync(join(folder.cwd, 'out/summary.json'));
+    expect((await batch(['status', 'out'])).stdout).toContain(next);
+  });
+
   test('waits for one that --limit leaves', async ({ server, folder, batch }) => {
     folder.jobs(chapter, outline);
     expect(await batch(['--limit', '1'])).toMatchObject({ code: 0 });

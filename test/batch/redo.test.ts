@@ -72,6 +72,7 @@ describe('--redo that ended before its jobs were made again', () => {
     const again = await batch(redo);
     expect(again.code).toBe(13);
     expect(again.stderr).toContain('which may bill what is unknown twice: the same command with --retry-unknown');
+    expect(again.stderr).not.toContain('results.aside.jsonl');
     expect(Object.fromEntries(server.counts)).toEqual({ p5: 1, p6: 1 });
     expect(await batch([...redo, '--retry-unknown'])).toMatchObject({ code: 0 });
     expect(Object.fromEntries(server.counts)).toEqual({ p4: 1, p5: 1, p6: 1 });

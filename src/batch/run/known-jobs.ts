@@ -105,9 +105,10 @@ async function findOlderResult(job: Job, row: number, planning: Planning): Promi
 /** A job is named to be sent again. Where an answer may be lost, the one before that is none that others are made again of. */
 export function nameAgain({ id }: Job, row: number, { redo, redone, state }: Planning): void {
   redone.add(row);
-  if (!redo?.goesOn || !isUnsure(id, state) || state.index.has(row, 'atService')) return;
+  const { index } = state;
+  if (!redo?.goesOn || index.stateOf(row) !== 'done' || !isUnsure(id, state) || index.has(row, 'atService')) return;
   keepEarlier(row, state);
-  state.index.setState(row, 'unknown');
+  index.setState(row, 'unknown');
 }
 
 /** Whether a job is sent again whatever became of it: it is named, and was not sent since by runs that named the same. */

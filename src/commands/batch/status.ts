@@ -116,8 +116,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   if (!running && (getExitCode(counts) !== outcomes.ok.code || redo.left)) {
     const kept = await keptHint(counts, joined.beganAt);
     const spent = states.map(spentLimit).find((limit) => limit !== undefined);
-    // Whether jobs wait for others, only a run knows.
-    const waiting = states.some(({ run }) => run?.linked) ? counts.pending : 0;
+    const waiting = folders.reduce((sum, one) => sum + one.waiting, 0);
     const step = nextStep({ ...counts, waiting }, spent, { ...redo, failures });
     const next = [...(kept ? [kept] : []), ...step.split('\n')];
     const { message, hint } = (counts.pending > 0 && ended) || {};
@@ -136,6 +135,8 @@ interface FolderStatus extends BatchFolder {
   missingPictures: string[];
   /** Ids of jobs whose results were removed. */
   missingResults: string[];
+  /** Jobs that wait for others, if the last run came to its end: only a run knows. */
+  waiting: number;
   lastError: JsonObject | undefined;
 }
 
@@ -144,13 +145,15 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const counts = countFolder(one);
   const ends = one.ends ?? (await findLostEnds(one.folder, one.state));
   const missingPictures = idsWithoutImage(ends, one.state.index);
+  const { error, waiting } = running ? {} : await lastSummary(one.folder, counts);
   return {
     ...one,
     counts,
     running,
     missingPictures,
     missingResults: idsWithoutResult(one.state.index, ends.places),
-    lastError: running ? undefined : await lastError(one.folder, counts),
+    waiting: typeof waiting === 'number' ? waiting : 0,
+    lastError: isObject(error) ? error : undefined,
   };
 }
 
@@ -178,13 +181,12 @@ function describeFolder({ name, counts, running }: FolderStatus): object {
   return { outdir: name, ...counts, running: running && { pid: running.pid, host: running.host } };
 }
 
-/** The error of the last run; undefined if it wrote no summary, or if jobs have ended since. */
-async function lastError(folder: string, counts: Counts): Promise<JsonObject | undefined> {
+/** The summary of the last run; empty if it wrote none, or if jobs have ended since. */
+async function lastSummary(folder: string, counts: Counts): Promise<JsonObject> {
   const text = await readFile(join(folder, batchFiles.summary), 'utf8').catch(() => '');
   const summary = parseObject(text);
   const names = ['done', 'failed', 'unknown', 'pending'] as const;
-  const isLast = names.every((name) => summary[name] === counts[name]);
-  return isLast && isObject(summary['error']) ? summary['error'] : undefined;
+  return names.every((name) => summary[name] === counts[name]) ? summary : {};
 }
 
 /** What batches of the service hold. */

@@ -43,10 +43,16 @@ describe('a job that uses the result of another one', () => {
     for (const { body } of server.bodies.slice(1)) expect(JSON.stringify(body)).toContain(png);
 
     // A picture that is made again makes those that were made with it edited.
-    const again = await batch(['--redo', 'hero']);
+    const redone = await batch(['--redo', 'hero']);
+    expect(redone).toMatchObject({ code: 0 });
+    expect(redone.stderr).toContain('2 jobs keep what they made of an earlier result: sea, wood; ');
+    const again = await batch();
     expect(again).toMatchObject({ code: 14 });
     expect(again.stderr).toContain('2 jobs were sent with a result that another job replaces: sea, wood\n');
-    expect(await batch(['--redo', 'hero', '--accept-changes'])).toMatchObject({ code: 0 });
+    expect(again.stderr).toContain(
+      'to make those again too, after what they use: --accept-changes; to leave them as they are: name with --redo what is to be sent\n',
+    );
+    expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(6);
     expect(await batch()).toMatchObject({ code: 0 });
 
@@ -207,8 +213,8 @@ describe('a job that uses the result of another one', () => {
   test('is edited when one far before it is made again in this run', async ({ server, folder, batch }) => {
     folder.jobs(outline, chapter, title);
     await batch();
-    const again = await batch(['--redo', 'outline']);
-    expect(again.stderr).toContain('2 jobs were sent with a result that another job replaces: chapter, title\n');
+    const told = '2 jobs keep what they made of an earlier result: chapter, title; ';
+    expect((await batch(['--redo', 'outline', '--dry-run'])).stdout).toContain(told);
     expect(await batch(['--redo', 'outline', '--accept-changes'])).toMatchObject({ code: 0 });
     expect(prompts(server).slice(3)).toEqual(prompts(server).slice(0, 3));
     expect(await batch()).toMatchObject({ code: 0 });
@@ -233,12 +239,9 @@ describe('a job that uses the result of another one', () => {
       expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining(told) as string });
       expect(prompts(server).map((prompt) => prompt.slice(0, 4))).toEqual(['Plan', 'Writ', 'Name']);
     }
-    // None of those that use the chapter is named.
-    const refused = await batch(['--redo', 'outline,chapter']);
-    expect(refused.code).toBe(14);
-    expect(refused.stderr).toContain(
-      '3 jobs were sent with a result that another job replaces: last, epilogue, title\n',
-    );
+    // Also where none of those that use the chapter is named, or all that are use one more that is made again.
+    const both = await batch(['--redo', 'outline,chapter', '--dry-run']);
+    expect(both.stdout).toContain('3 jobs keep what they made of an earlier result: last, epilogue, title; ');
     expect(await batch()).toMatchObject({
       code: 14,
       stderr: expect.stringContaining('to keep the answers that are whole: --retry-incomplete\n'),

@@ -62,11 +62,8 @@ export async function judgeJob(
     if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
     changed.areFailed &&= index.stateOf(row) === 'failed';
     changed.areDone &&= index.stateOf(row) === 'done' && !index.has(row, 'atService');
-    if (isSame) {
-      planning.stale.add(job.id);
-      planning.keeping.add(job.id);
-    }
-    changed.areStale &&= planning.stale.has(job.id);
+    if (isSame) planning.keeping.add(job.id);
+    changed.areStale &&= isSame;
     const earlier = { digest: index.digestOf(row), origin: plan.origin };
     const lineBreakOf = mayBeByLineBreak(changed) ? await planning.findLineBreak(job, earlier) : undefined;
     if (lineBreakOf !== undefined) changed.byLineBreak++;
@@ -143,24 +140,6 @@ async function areUsable(parents: readonly Job[], planning: Planning): Promise<b
   return true;
 }
 
-/**
- * Whether all jobs that were changed use a result which is made again together with some that use it: who named those has chosen among
- * them, and the others stay as they are.
- */
-export function areChangesChosen({ changed, plan, redone, stale, state: { index } }: Planning): boolean {
-  const chosen = new Set<string>();
-  for (const [id, parents] of plan.parents)
-    if (redone.has(index.find(id)))
-      for (const parent of parents) if (redone.has(index.find(parent))) chosen.add(parent);
-  const isAsBefore = (id: string, parent: string): boolean => {
-    const at = index.find(parent);
-    return !index.has(at, 'toSend') && index.sequenceOf(at) <= index.sequenceOf(index.find(id));
-  };
-  const areAll = (id: string): boolean =>
-    plan.parents.get(id)?.every((parent) => chosen.has(parent) || stale.has(parent) || isAsBefore(id, parent)) === true;
-  return stale.size === changed.jobs && [...stale].every(areAll);
-}
-
 /** The error for jobs that were edited since they were sent. */
 export function changedError(
   ids: readonly string[],
@@ -188,13 +167,16 @@ export function changedError(
   const back = lineBreakOf ? `to send ${saved}: put the line break back as it was\n` : '';
   const keep = areDone ? '\nto keep the answers that are whole: --retry-incomplete' : '';
   const again = areStale ? 'to make those again too, after what they use' : 'to send just those again';
+  const other = areStale
+    ? 'to leave them as they are: name with --redo what is to be sent'
+    : 'to keep both: another folder with -o';
   return new GatewayError(
     'batch-locked',
     areStale
       ? `${what} sent with a result that another job replaces: ${ids.join(', ')}${more}`
       : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}${inParts}`,
     {
-      hint: `${back}${again}: ${flag}; to keep both: another folder with -o${keep}${kinds}`,
+      hint: `${back}${again}: ${flag}; ${other}${keep}${kinds}`,
       sent: 'no',
     },
   );

@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors.ts';
 import { type JobIndex, markRemoved } from '../folder/state.ts';
 import { type Decision, decideOn } from './decide.ts';
 import type { Stray } from './known-by.ts';
-import { areChangesChosen, changedError, isLeftAsBuilt, isSentAgain, judgeJob, nameAgain } from './known-jobs.ts';
+import { changedError, isLeftAsBuilt, isSentAgain, judgeJob, nameAgain } from './known-jobs.ts';
 import { addMove, findMoves, mayMove } from './moves.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -135,9 +135,7 @@ export interface Planning extends PlanOptions {
     byLineBreak: number;
     lineBreakOf: string | undefined;
   };
-  /** Jobs that used a result which is older than that of now, and nothing else of them was changed. */
-  stale: Set<string>;
-  /** These, and those that a limit leaves though they are to be made again, in the order of the file. */
+  /** Jobs that used a result which is older than that of now, where nothing else of them was changed, and those that a limit leaves though they are to be made again, in the order of the file. */
   keeping: Set<string>;
   /** Rows of jobs that are named to be sent again, and of those that are for what they use. */
   redone: Set<number>;
@@ -216,7 +214,8 @@ function markUnlisted(planning: Planning): void {
       hint: 'name another folder with -o',
       sent: 'no',
     });
-  if (changed.jobs > 0 && !areChangesChosen(planning))
+  // Who names what is made again leaves what uses it as it is.
+  if (changed.jobs > 0 && !(planning.redo && changed.areStale))
     throw changedError(changed.ids, changed.jobs, { ...changed, parts: findEdited(planning) });
   plan.leftStale = [...planning.keeping];
 }
@@ -254,7 +253,6 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
       byLineBreak: 0,
       lineBreakOf: undefined,
     },
-    stale: new Set(),
     keeping: new Set(),
     redone: new Set(),
     known: index.size,

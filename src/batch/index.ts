@@ -40,7 +40,7 @@ export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
 export { listStuck, listAwaitingParents, openLinks } from './run/links.ts';
 export { findIdNumber, withKnownIds } from './run/known-by.ts';
-export { emptyPlan, requireMatch } from './run/plan.ts';
+export { emptyPlan, findOwner, requireMatch } from './run/plan.ts';
 export { decideOn } from './run/decide.ts';
 export { changedError } from './run/known-jobs.ts';
 

@@ -1,7 +1,8 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { textReply } from '../helpers/with-server.ts';
+import { startCountingServer } from './counting-server.ts';
 import { manyJobs, test } from './with-batch.ts';
 
 const counts = (server: { counts: Map<string, number> }) => Object.fromEntries([...server.counts].toSorted());
@@ -130,6 +131,27 @@ describe('the same command again', () => {
     const { code, stderr } = await batch([], { env });
     expect(stderr).toContain(message);
     expect(code).toBe(14);
+  });
+
+  test('a folder of which no job was sent belongs to no gateway, no shard and no jobs', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(2));
+    server.answer = () => ({ status: 404, body: 'no gateway' });
+    expect(await batch(['--shard', '1/2'])).toMatchObject({ code: 13 });
+    const other = await startCountingServer();
+    onTestFinished(() => other.close());
+    const env = { GATEWAY_BASE_URL: other.url };
+    const said = await batch([], { env });
+    expect(said.stderr).toContain('2 failed\n');
+    expect(await batch(['--retry-failed'], { env })).toMatchObject({ code: 0 });
+    expect([...other.counts]).toEqual([
+      ['p1', 1],
+      ['p2', 1],
+    ]);
+    expect((await batch()).stderr).toContain(`the folder belongs to ${other.url}, not to ${server.url}`);
   });
 
   test('stops in the folder of a shard', async ({ folder, batch }) => {

@@ -265,6 +265,14 @@ describe('--vary', () => {
     expect((await batch(['status', 'out'])).stdout).toContain('3 jobs: 3 done\n');
   });
 
+  test('a folder with none of the jobs that values make says that they vary', async ({ folder, batch }) => {
+    writeRows(folder, ['x']);
+    await batch(argv);
+    const { code, stderr } = await batch([...argv, '--vary', 'temperature=0,1']);
+    expect(code).toBe(14);
+    expect(stderr).toContain('other jobs: none of rows.csv is among them as they are varied now\n');
+  });
+
   test('varies variables, files with prompts, and jobs of a job file', async ({ server, folder, batch }) => {
     folder.write('one.md', 'One {{name}} {{tone}}');
     folder.write('two.md', 'Two {{name}} {{tone}}');

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { addHash, digestText, hashId, toHex, type Hash64, isInShard } from '../digest.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import type { Batch, FirstJob, Job, MovedRecord, PreparedJob, ReadyJob, Redo, RunRecord } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { GatewayError } from '../../errors.ts';
-import { type JobIndex, markRemoved } from '../folder/state.ts';
+import { type BatchState, type JobIndex, markRemoved } from '../folder/state.ts';
 import { type Decision, decideOn } from './decide.ts';
 import type { Stray } from './known-by.ts';
 import { changedError, isLeftAsBuilt, isSentAgain, judgeJob, nameAgain } from './known-jobs.ts';
@@ -208,9 +209,11 @@ function markUnlisted(planning: Planning): void {
   for (let row = 0; row < state.index.size; row++)
     if (!state.index.has(row, 'inFile')) plan.removed.push(state.index.idOf(row));
   markRemoved(state, plan.removed);
-  requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
-  if (known > 0 && plan.removed.length === known)
-    throw new GatewayError('batch-locked', `the folder holds other jobs: none of ${jobs.name} is among them`, {
+  const owner = findOwner(state);
+  requireMatch(owner, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
+  const how = isDeepStrictEqual(owner?.vary, planning.policy.vary) ? '' : ' as they are varied now';
+  if (owner && known > 0 && plan.removed.length === known)
+    throw new GatewayError('batch-locked', `the folder holds other jobs: none of ${jobs.name} is among them${how}`, {
       hint: 'name another folder with -o',
       sent: 'no',
     });
@@ -324,7 +327,7 @@ async function planAmongOthers(
 
 function addOrigin(settings: Settings, { plan, state, origins }: Planning): void {
   const origin = getRequestOrigin(settings);
-  plan.origin ||= state.run?.origin ?? origin;
+  plan.origin ||= findOwner(state)?.origin ?? origin;
   origins.add(origin);
 }
 
@@ -406,6 +409,16 @@ function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>,
   if (post === undefined) return;
   gateway.post ??= post;
   if (!(post.use in gateway.forms)) gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };
+}
+
+/** The run that a folder belongs to: none where nothing of it was answered, or may have been billed. */
+export function findOwner({ index, failures, run }: BatchState): RunRecord | undefined {
+  for (let row = 0; row < index.size; row++) {
+    const state = index.stateOf(row);
+    const isFree = state === 'new' || (state === 'failed' && failures.get(index.idOf(row))?.billed === 'no');
+    if (!isFree || index.has(row, 'atService')) return run;
+  }
+  return undefined;
 }
 
 /** Throws GatewayError batch-locked when a folder's journal belongs to another gateway or another shard. */

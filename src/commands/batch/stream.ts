@@ -21,6 +21,7 @@ import {
   readyJob,
   type ReadyJob,
   type Recorder,
+  findOwner,
   requireMatch,
   requireOwn,
   type ResultReader,
@@ -94,7 +95,7 @@ export async function openStream(
   const folder = outdir
     ? await openFolder(outdir.path, host)
     : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };
-  requireMatch(folder.state.run, { origin, shard: undefined });
+  requireMatch(findOwner(folder.state), { origin, shard: undefined });
   const plan = emptyPlan(origin);
   const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   const facts = emptyFacts();

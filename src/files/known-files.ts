@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { type BigIntStats, statSync } from 'node:fs';
 
 /** What is known of a file: its text, the type and size of a picture, the type of another file, its SHA-256. */
 type FileFact = 'text' | 'picture' | 'facts' | 'sha256';
@@ -34,8 +34,20 @@ function forget(key: string, kept: Kept): void {
   kept.entries.delete(key);
 }
 
+/**
+ * Undefined for what does not exist or cannot be looked at. At once: a turn through Node's threads takes several times as long, and
+ * each row of a table asks for each of its files.
+ */
+export function findStats(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return undefined;
+  }
+}
+
 async function readKnown<Value>(path: string, what: FileFact, read: () => Promise<Value>, kept: Kept): Promise<Value> {
-  const stats = await stat(path, { bigint: true }).catch(() => undefined);
+  const stats = findStats(path);
   if (stats === undefined || !stats.isFile() || stats.size === 0n) return read();
   const { entries } = kept;
   const key = `${what} ${path}`;

@@ -1,8 +1,8 @@
 import { constants, createReadStream, openSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { getBuiltinModule } from 'node:process';
 import type { Readable } from 'node:stream';
+import { findStats } from './known-files.ts';
 
 /**
  * Opens what can be read only once, a pipe such as bash's `<(…)` or a device, and what only seems to be empty, as files of /proc do.
@@ -10,8 +10,8 @@ import type { Readable } from 'node:stream';
  * writer, and read by the event loop. An abort ends the stream. Throws errors of the system.
  */
 export async function openOnce(path: string, signal?: AbortSignal): Promise<Readable | undefined> {
-  const stats = await stat(path).catch(() => undefined);
-  if (stats === undefined || (stats.isFile() && stats.size > 0) || stats.isDirectory()) return undefined;
+  const stats = findStats(path);
+  if (stats === undefined || (stats.isFile() && stats.size > 0n) || stats.isDirectory()) return undefined;
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stream = stats.isFIFO()
     ? new Socket({ fd, readable: true, writable: false, ...(signal && { signal }) })

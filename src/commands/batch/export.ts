@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import {
   batchFiles,
-  type BatchState,
   type Column,
   formatCount,
   findColumns,
+  findHolder,
   isInShard,
   type Job,
   type JobState,
@@ -95,6 +95,7 @@ async function runExport(
   if (flags.bom && format !== 'csv' && format !== 'tsv')
     throw usageError(`--bom is for CSV and TSV, not ${format}`, 'leave it out, or name the format: --format csv');
   const folders = await readFolders(outdirs, context);
+  for (const one of folders) one.isRunning = (await findHolder(one.folder)) !== undefined;
   if (output !== '-') for (const { folder } of folders) await checkTarget(output, folder, { force, context });
   if (flags.format === undefined && format !== 'promptfoo' && otherFormat.test(output))
     throw usageError(
@@ -352,11 +353,12 @@ async function findRows(
   const see = (row: ReportRow): void => {
     if (found.see(row)) textOf = undefined;
   };
-  for (const [at, { folder, state }] of folders.entries()) {
+  for (const [at, one] of folders.entries()) {
+    const { folder, state } = one;
     const { index } = state;
     const isLeftOut = (row: number): boolean => !all && index.has(row, 'removed');
     for (let row = 0; row < index.size; row++) if (!isLeftOut(row)) counts[rowState(index.stateOf(row))]++;
-    if (!variations && counts.unknown + counts.failed > 0) see(unansweredRow('', 'unknown', state.failures));
+    if (!variations && counts.unknown + counts.failed > 0) see(unansweredRow('', 'unknown', one));
     const forget = (row: number): void => keeping?.texts.forget(at, row);
     const seeResult = (row: number, { id, document }: { id: string; document: JsonObject }): void => {
       if (isLeftOut(row)) return;
@@ -421,9 +423,10 @@ async function* readRows(
   const isRead = folders.map(({ state }) => new Uint8Array(state.index.size));
   const readResultRow = async (id: string, { at, row }: { at: number; row: number }): Promise<ReportRow> => {
     (isRead[at] as Uint8Array)[row] = 1;
-    const { index, failures } = (folders[at] as BatchFolder).state;
+    const one = folders[at] as BatchFolder;
+    const { index } = one.state;
     const document = await readers[at]?.read(row);
-    if (!document) return unansweredRow(id, rowState(index.stateOf(row)), failures);
+    if (!document) return unansweredRow(id, rowState(index.stateOf(row)), one);
     return toFolderRow({ id, row, document }, at, folders);
   };
   async function readReportRow(id: string): Promise<ReportRow | undefined> {
@@ -478,9 +481,15 @@ function toFolderRow(
   return found;
 }
 
-function unansweredRow(id: string, state: RowState, failures: BatchState['failures']): ReportRow {
+const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in this folder, and it may be in flight' };
+
+function unansweredRow(
+  id: string,
+  state: RowState,
+  { state: { failures }, isRunning }: Pick<BatchFolder, 'state' | 'isRunning'>,
+): ReportRow {
   const error = failures.get(id) ?? (state === 'unknown' ? unanswered : undefined);
-  return { id, state, images: [], error };
+  return { id, state, images: [], error: isRunning && error === unanswered ? inFlight : error };
 }
 
 function rowState(state: JobState): RowState {

@@ -25,6 +25,8 @@ export interface BatchFolder {
   name: string;
   folder: string;
   state: BatchState;
+  /** A run works in it, as far as that is known. */
+  isRunning?: boolean;
   /** Absent if no job is open. */
   ends?: LostEnds | undefined;
 }

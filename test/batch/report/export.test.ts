@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync } from 'node:fs';
+import { appendFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { lexer, type Tokens } from 'marked';
@@ -145,6 +145,11 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
     { id: 'p2', state: 'unknown', prompt: 'p2', error: { class: 'no-reply' } },
     { id: 'p1', state: 'done', text: 'answer to p1' },
   ]);
+  const toldOf = async (): Promise<string> => (await batch(['export', 'out', '--format', 'csv'])).stdout;
+  expect(await toldOf()).toContain('its run ended before an answer was written down');
+  folder.write('out/lock.json', '');
+  expect(await toldOf()).toContain('no answer yet: a run works in this folder, and it may be in flight');
+  rmSync(join(folder.cwd, 'out/lock.json'));
   const junit = await batch(['export', 'out', '--format', 'junit', '--jobs', 'jobs.jsonl']);
   expect(junit.stdout).toContain('tests="3" failures="0" errors="1"');
   expect(junit.stdout.match(/<testcase/g)).toHaveLength(3);

@@ -45,7 +45,10 @@ export interface SavedBatch {
 const schema = 'gateway-cli/recovery@1';
 
 /** What a list says about a recovery file. */
-export type RecoveryHead = Pick<SavedReply, 'command' | 'job'>;
+export type RecoveryHead = Pick<SavedReply, 'command' | 'job' | 'batch'>;
+
+const headPattern =
+  /^\{"schema":"gateway-cli\/recovery@1"(?:,"(?:savedAt|command|job)":"(?:[^"\\]|\\.)*")*(?:,"printsText":\w+)?(?:,"batch":\{(?:"(?:[^"\\]|\\.)*"|[^{}"])*\})?/;
 
 /** Bytes per write of Base64. */
 const blockBytes = 192 * 1024;
@@ -167,11 +170,14 @@ export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: Blo
 export async function readRecoveryHead(path: string): Promise<RecoveryHead | undefined> {
   const head = createReadStream(path, { encoding: 'utf8', end: pieceLength });
   const [start = ''] = (await head.toArray().catch(() => [])) as string[];
-  const [facts] =
-    /^\{"schema":"gateway-cli\/recovery@1"(?:,"(?:savedAt|command|job)":"(?:[^"\\]|\\.)*")*/.exec(start) ?? [];
+  const [facts] = headPattern.exec(start) ?? [];
   if (facts === undefined) return undefined;
-  const { command, job } = parseObject(`${facts}}`);
-  return { command: requireString(command), job: typeof job === 'string' ? job : undefined };
+  const { command, job, batch } = parseObject(`${facts}}`);
+  return {
+    command: requireString(command),
+    job: typeof job === 'string' ? job : undefined,
+    batch: isObject(batch) ? readSavedBatch(batch) : undefined,
+  };
 }
 
 function readSavedBatch({ folder, request, isResult }: JsonObject): SavedBatch {

@@ -214,12 +214,22 @@ describe('what a batch says', () => {
     folder.jobs(...manyJobs(1));
     await batch();
     mkdirSync(join(folder.cwd, 'gateway-cli/recovered'), { recursive: true });
-    const keep = (stamp: string) => folder.write(`gateway-cli/recovered/gateway-cli-${stamp}-1a2b3c4d.json`, '{}');
-    keep('20200101T000000');
+    const keep = (stamp: string, outdir: string, job = 'p1') => {
+      const head = { schema: 'gateway-cli/recovery@1', savedAt: '', command: 'text', ...(job && { job }) };
+      const of = { folder: join(folder.cwd, outdir), request: '0', isResult: false };
+      const saved = { ...head, printsText: true, ...(job && { batch: of }), document: [] };
+      folder.write(`gateway-cli/recovered/gateway-cli-${stamp}-1a2b3c4d.json`, JSON.stringify(saved));
+    };
+    keep('20200101T000000', 'out');
+    keep('29990101T000001', 'gateway-cli');
+    keep('29990101T000002', '', '');
     expect((await batch()).stderr).not.toContain(lists);
-    keep('29990101T000000');
-    expect((await batch()).stderr).toContain(lists);
-    expect((await batch(['status', 'out'])).stdout).toContain(lists);
+    // The folder of the batch had another name.
+    for (const outdir of ['out', 'gone']) {
+      keep('29990101T000000', outdir);
+      expect((await batch()).stderr).toContain(lists);
+      expect((await batch(['status', 'out'])).stdout).toContain(lists);
+    }
   });
 });
 

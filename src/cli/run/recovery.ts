@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, constants, readdir, stat } from 'node:fs/promises';
+import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { listBlobs } from '../../client/index.ts';
@@ -164,21 +164,33 @@ async function recoveryFolders(): Promise<string[]> {
 }
 
 /** A recovery file of the list. `savedAt` is an ISO time. */
-type ListedRecovery = Partial<RecoveryHead> & { path: string; savedAt: string };
+type ListedRecovery = Partial<Omit<RecoveryHead, 'batch'>> & { path: string; savedAt: string };
 
 /** The readable recovery files, the newest first. */
 export async function listRecoveries(): Promise<ListedRecovery[]> {
   // The names sort by time.
   const files = (await recoveryFiles()).sort((a, b) => (basename(a.path) < basename(b.path) ? 1 : -1));
   const found: ListedRecovery[] = [];
-  for (const { path, savedAt } of files)
-    found.push({ path, savedAt: new Date(savedAt).toISOString(), ...(await readRecoveryHead(path)) });
+  for (const { path, savedAt } of files) {
+    const { batch: _, ...head } = (await readRecoveryHead(path)) ?? {};
+    found.push({ path, savedAt: new Date(savedAt).toISOString(), ...head });
+  }
   return found;
 }
 
 /** The files of the replies that any command saved since a time (ms since 1970). */
 export async function repliesSavedSince(since: number): Promise<string[]> {
   return (await recoveryFiles(since)).map(({ path }) => path);
+}
+
+/** Whether replies to jobs of a batch were saved since a time. A folder that is gone may be that of the batch under another name. */
+export async function hasJobReplies(since: number, folder: string): Promise<boolean> {
+  const own = await realpath(folder);
+  for (const { path } of await recoveryFiles(since)) {
+    const { batch } = (await readRecoveryHead(path)) ?? {};
+    if (batch && (await realpath(batch.folder).catch(() => own)) === own) return true;
+  }
+  return false;
 }
 
 /** The readable recovery files since a time: the folder for temporary files can also have those of other users. */

@@ -161,7 +161,7 @@ async function judgeCounts(
   const next = nextStep(counts, limit, { ...redo, failures: state.failures });
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
   const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
-  const hints = [await keptHint(counts, state.beganAt), nextHint, budget && seeSpentHint(budget)];
+  const hints = [await keptHint(counts, state.beganAt, [outdir]), nextHint, budget && seeSpentHint(budget)];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
   return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts, countKept(state))}`, {

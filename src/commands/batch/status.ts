@@ -114,7 +114,11 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const undone = describeRedoLeft(redo.left);
   if (undone !== undefined) lines.push(undone);
   if (!running && (getExitCode(counts) !== outcomes.ok.code || redo.left)) {
-    const kept = await keptHint(counts, joined.beganAt);
+    const kept = await keptHint(
+      counts,
+      joined.beganAt,
+      folders.map(({ folder }) => folder),
+    );
     const spent = states.map(spentLimit).find((limit) => limit !== undefined);
     const waiting = folders.reduce((sum, one) => sum + one.waiting, 0);
     const step = nextStep({ ...counts, waiting }, spent, { ...redo, failures });

@@ -235,9 +235,14 @@ export function missingImageStep(ids: readonly string[], states: LinkedStates): 
 }
 
 /** Before the user pays again for an unknown job: its reply may be in a recovery file. */
-export async function keptHint({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
+export async function keptHint(
+  { unknown }: Counts,
+  beganAt: number | undefined,
+  folders: readonly string[],
+): Promise<string | undefined> {
   if (unknown === 0 || beganAt === undefined) return undefined;
-  const { repliesSavedSince } = await import('../../cli/run/recovery.ts');
-  if ((await repliesSavedSince(beganAt)).length === 0) return undefined;
+  const { hasJobReplies } = await import('../../cli/run/recovery.ts');
+  const kept = await Promise.all(folders.map((folder) => hasJobReplies(beganAt, folder)));
+  if (!kept.includes(true)) return undefined;
   return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';
 }

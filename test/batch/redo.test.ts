@@ -111,6 +111,7 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(await batch([...redo, '--limit', '2'])).toMatchObject({ code: 0 });
     const spent = await batch([...redo, '--max-tokens-total', '1']);
     expect([spent.code, spent.stderr]).toEqual([13, expect.stringContaining('a greater --max-tokens-total')]);
+    expect(spent.stderr).toMatch(/batch-failed: .*: 6 done; \d of 6 jobs to make again are left as they were: /);
     expect(await batch([...redo, '--limit', '2'])).toMatchObject({ code: 0 });
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, p3: 1, p4: 1 });
   });

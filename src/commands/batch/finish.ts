@@ -164,7 +164,8 @@ async function judgeCounts(
   const hints = [await keptHint(counts, state.beganAt, [outdir]), nextHint, budget && seeSpentHint(budget)];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
-  return new GatewayError('batch-failed', `${why ?? ''}${describeCounts(counts, countKept(state))}`, {
+  const what = [describeCounts(counts, countKept(state)), describeRedoLeft(redo.left)].filter(Boolean).join('; ');
+  return new GatewayError('batch-failed', `${why ?? ''}${what}`, {
     hint: hints.filter((line) => line !== undefined).join('\n'),
     ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
     ...(done > 0 && !isOpen && { billed: 'yes' }),

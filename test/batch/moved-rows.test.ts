@@ -248,8 +248,15 @@ describe('ids of their own', () => {
     expect(renamed).toMatchObject({ code: 0, stderr: expect.stringContaining(told) as string });
     expect(renamed.stderr).not.toContain('no longer in');
     expect(await answers(batch)).toEqual(['x: A', 'y: B', 'c: C']);
-    // It is told once.
+    // It is told once, and nothing is written or built again that is as it was.
+    const { length } = folder.lines('journal.jsonl');
     expect((await batch(named)).stderr).not.toContain('another id');
+    expect(folder.lines('journal.jsonl')).toHaveLength(length + 1);
+    // No request has this digest: who builds it says that the job was edited.
+    const journal = folder.read('out/journal.jsonl');
+    folder.write('out/journal.jsonl', journal.replaceAll(/"request":"\w+"/g, '"request":"0123456789abcdef"'));
+    expect(await batch(named)).toMatchObject({ code: 0 });
+    folder.write('out/journal.jsonl', journal);
 
     writeIds(folder, ['1', 'A'], ['2', 'B'], ['row-000003', 'C']);
     expect(await batch(named)).toMatchObject({ code: 0 });

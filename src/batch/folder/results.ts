@@ -85,6 +85,7 @@ export async function locateResults(
       }
       offsets[row] = line.offset;
       bytes[row] = line.bytes;
+      index.setResultId(row, result.id);
       if (see && isOfJob) see(row, result, line.offset);
       else seeOther?.(row);
     }

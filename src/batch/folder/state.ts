@@ -51,8 +51,9 @@ export class JobIndex {
   readonly #ids = new IdTable();
   /** Ids that jobs had before they got another one; results can have them still. */
   readonly #earlier = new Map<string, number>();
-  /** The ids that such jobs had first. */
+  /** The ids that such jobs had first, and those of them whose results may have another one than they have now. */
   readonly #first = new Map<number, string>();
+  readonly #renamed = new Set<number>();
   #flags = new Uint16Array(1024);
   #digests = new Uint32Array(2048);
   #bases = new Uint32Array(2048);
@@ -84,13 +85,21 @@ export class JobIndex {
   /** Gives a job another id, which no job has. */
   rename(row: number, id: string): void {
     this.#first.set(row, this.firstIdOf(row));
+    this.#renamed.add(row);
     this.#earlier.set(this.#ids.get(row), row);
     this.#ids.replace(row, id);
   }
 
   /** Whether a job had another id before, which its result may have still. */
   isRenamed(row: number): boolean {
-    return this.#first.has(row);
+    return this.#renamed.has(row);
+  }
+
+  /** The id that the last result of a job has. */
+  setResultId(row: number, id: string): void {
+    if (!this.#first.has(row)) return;
+    if (id === this.idOf(row)) this.#renamed.delete(row);
+    else this.#renamed.add(row);
   }
 
   /** The id that a job had first. */

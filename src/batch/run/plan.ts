@@ -199,6 +199,8 @@ async function readMovedAgain(first: Planning, before: ReturnType<JobIndex['reme
     if (!found.hasRenamed || planning.plan.parents.size === 0) break;
   }
   const { isOrdered, plan } = planning;
+  const { index } = planning.state;
+  for (const move of moves) move.basis = index.basisOf(index.find(move.to as string)) ?? '';
   plan.moves = isOrdered && moves.length === 0 ? [] : [...moves, ...plan.moves];
   return planning;
 }

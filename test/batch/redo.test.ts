@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
+import { deadPid, markOf } from '../helpers/processes.ts';
 import type { CountingServer } from './counting-server.ts';
 import { type BatchFolder, manyJobs, test } from './with-batch.ts';
 
@@ -102,6 +103,26 @@ describe('--redo that ended before its jobs were made again', () => {
     );
     expect(await batch([...redo, '--retry-unknown'])).toMatchObject({ code: 0 });
     expect(server.counts.get('p2')).toBe(2);
+  });
+
+  test('by a signal or a kill after the last of them: the one says so, and after the other none is made twice', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(6));
+    await batch();
+    server.counts.clear();
+    const stopped = await batch(redo, interruptAt('p6', server));
+    expect([stopped.code, stopped.stderr]).toEqual([
+      130,
+      expect.stringContaining('6 of 6 jobs to make again are made\n'),
+    ]);
+    folder.write('out/lock.json', JSON.stringify({ mark: markOf(await deadPid()), nonce: 'n' }));
+    const next = await batch(redo);
+    expect([next.code, next.stderr]).toEqual([0, expect.stringContaining('6 jobs of --redo were made again before')]);
+    expect([...server.counts.values()]).toEqual([1, 1, 1, 1, 1, 1]);
+    expect((await batch(redo)).stderr).toContain('6 are sent again');
   });
 
   test('by a limit of the run: its exit code says so, but for --limit', async ({ server, folder, batch }) => {

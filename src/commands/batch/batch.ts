@@ -134,7 +134,15 @@ export async function runJobFile(
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
   const known = { host, policy, jobs, state, shard };
-  const plan = await planJobs({ ...known, facts, source, flags, context, onChecked: () => checking.add({ jobs: 1 }) });
+  const plan = await planJobs({
+    ...known,
+    facts,
+    source,
+    flags,
+    context,
+    isTakenOver: early?.takenFrom !== undefined,
+    onChecked: () => checking.add({ jobs: 1 }),
+  });
   const told = { flags, context, source, facts, startedAt };
   const planned = { ...known, ...told, outdir: outdir.path, lostEnds, plan };
   if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);

@@ -60,6 +60,10 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   await context.ui.note(describeCounts(counts, countKept(state)));
   const undone = describeRedoLeft(redo.left);
   if (undone !== undefined) await context.ui.note(undone);
+  else if (stop === 'signal' && plan.redo && isWhole) {
+    const all = state.redo?.ends.size ?? 0;
+    await context.ui.note(`${all} of ${formatCount(all, 'job')} to make again ${be(all, 'is')} made`);
+  }
   const waiting = plan.parents.size > 0 ? describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);

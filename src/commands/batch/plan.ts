@@ -70,14 +70,16 @@ interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
   source: JobSource;
   flags: BatchFlags;
   context: Context;
+  /** The run before was killed. */
+  isTakenOver: boolean;
   /** Called after each job of the file. */
   onChecked: () => void;
 }
 
 /** Plans a run as the flags say. Throws GatewayError usage with file and line, and batch-locked. */
-export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
+export async function planJobs({ facts, source, flags, context, isTakenOver, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
-  const redo = flags.redo && openRedo(flags.redo, flags, batch);
+  const redo = flags.redo && openRedo(flags.redo, flags, { ...batch, isTakenOver });
   return planBatch({
     ...batch,
     signal: context.signal,

@@ -7,10 +7,17 @@ import { rowId } from './jobs/data-rows.ts';
 import { takesRows } from './jobs/source.ts';
 
 /** Finds the jobs of `--redo`. */
-export function openRedo(named: readonly string[], flags: BatchFlags, batch: Pick<Batch, 'jobs' | 'state'>) {
-  const { index, redo } = batch.state;
+export function openRedo(
+  named: readonly string[],
+  flags: BatchFlags,
+  batch: Pick<Batch, 'jobs' | 'state'> & { isTakenOver: boolean },
+) {
+  const { index, redo, run } = batch.state;
   const key = named.join(',');
-  const isOpen = [...(redo?.ends ?? [])].some(([id, end]) => end !== 'done' && !index.has(index.find(id), 'removed'));
+  // Who killed a run cannot know that it had made the last of them.
+  const wasKilled = batch.isTakenOver && run?.redo !== undefined;
+  const isOpen =
+    wasKilled || [...(redo?.ends ?? [])].some(([id, end]) => end !== 'done' && !index.has(index.find(id), 'removed'));
   const words = takesRows(flags) && flags.idColumn === undefined ? readRowNumbers(named) : named;
   const wanted = new Set(words.flatMap(idsIn));
   /** Those of them that the file has. */

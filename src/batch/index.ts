@@ -60,7 +60,7 @@ export type { KnownBatch } from './folder/folder.ts';
 export { describeRun, findHolder, noLock } from './folder/lock.ts';
 export type { FolderLock } from './folder/lock.ts';
 export { newBatchState, readJournal } from './folder/journal.ts';
-export { addUsage, findRedoLeft, isTokenLimitReached, totalTokens, unanswered } from './folder/state.ts';
+export { addUsage, findRedoLeft, isTokenLimitReached, listFailures, totalTokens, unanswered } from './folder/state.ts';
 export type { BatchState, RedoLeft } from './folder/state.ts';
 export type { Recorder } from './folder/recorder.ts';
 export type { Recovery } from './folder/adopt.ts';

@@ -336,6 +336,11 @@ export function hasOpenJobs(state: Pick<BatchState, 'index'>): boolean {
   return false;
 }
 
+/** Why jobs failed or are unknown, but for those that a batch of the service has by now. */
+export function listFailures({ failures, index }: Pick<BatchState, 'failures' | 'index'>): Map<string, JobError> {
+  return new Map([...failures].filter(([id]) => !index.has(index.find(id), 'atService')));
+}
+
 /** Gives a job another id, which no job has. */
 export function renameJob({ id, to }: { id: string; to: string }, state: BatchState): void {
   const { index, failures, held, sentAt, redo } = state;

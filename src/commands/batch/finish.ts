@@ -8,6 +8,7 @@ import {
   formatCount,
   isTokenLimitReached,
   listAwaitingParents,
+  listFailures,
   sentBefore,
   type Stop,
   totalTokens,
@@ -123,7 +124,7 @@ function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocum
     spending: state.spending,
     durationMs: context.io.elapsed() - batch.startedAt,
     outdir: shownPath(outdir, context.io.cwd),
-    failures: state.failures,
+    failures: listFailures(state),
     exitCode: error?.exitCode ?? outcomes.ok.code,
     error: error && errorDocument(error, context.report, context.ui),
   });
@@ -215,7 +216,8 @@ function describeWaiting({ plan, state }: EndedBatch): string | undefined {
 /** Why the first few failed. */
 async function noteFailures({ state, context, outdir }: EndedBatch, counts: Counts): Promise<void> {
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
-  for (const line of describeFailures(state.failures, { counts, most: maxNamed, results })) await context.ui.note(line);
+  for (const line of describeFailures(listFailures(state), { counts, most: maxNamed, results }))
+    await context.ui.note(line);
 }
 
 /** Jobs that were sent again and got no answer: what they had stays. */

@@ -10,6 +10,7 @@ import {
   findRedoLeft,
   describeTimes,
   findHolder,
+  listFailures,
   findLostEnds,
   idsWithoutImage,
   idsWithoutResult,
@@ -66,7 +67,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const counts = addCounts(folders.map((one) => one.counts));
   const joined = joinStates(states);
   const running = folders.find((one) => one.running)?.running;
-  const failures = new Map(folders.flatMap(listFailures));
+  const failures = new Map(folders.flatMap(listToldFailures));
   const outdir = names[0] as string;
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
   const summary = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
@@ -177,8 +178,8 @@ function joinRedoEnds(states: readonly BatchState[]): RedoEnd {
 }
 
 /** While it runs, it is unknown which of its jobs are still in flight. */
-function listFailures({ state: { failures }, running }: FolderStatus): [string, JobError][] {
-  return [...failures].filter(([, error]) => !running || error !== unanswered);
+function listToldFailures({ state, running }: FolderStatus): [string, JobError][] {
+  return [...listFailures(state)].filter(([, error]) => !running || error !== unanswered);
 }
 
 function describeFolder({ name, counts, running }: FolderStatus): object {

@@ -44,6 +44,20 @@ describe.for(apiNames)('%s', (api) => {
     expect([...server.counts.values()]).toEqual([1, 1, 1]);
   });
 
+  test('what is sent again and at the service is not told as without an answer', async ({ open }) => {
+    const { batch, folder, server, env } = await open(api);
+    server.endingOf = (prompt) => (prompt === 'p1' ? 'missing' : { text: 'fine' });
+    folder.jobs(...manyJobs(2));
+    expect((await batch()).stderr).toContain('p1: ');
+    server.pollsToEnd = 3;
+    const again = await batch(['--retry-unknown', '--no-wait']);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('1 at the service')]);
+    expect(again.stderr).not.toContain('p1: ');
+    expect(folder.lines('summary.json')).toMatchObject([{ submitted: 1, failures: [] }]);
+    const status = await run(['batch', 'status', 'out'], { cwd: folder.cwd, env });
+    expect(status.stdout).not.toContain('p1: ');
+  });
+
   test('failed, expired and cancelled lines are distinguished, and only they are sent again', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     const endings: Record<string, Ending> = {

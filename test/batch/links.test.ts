@@ -215,7 +215,9 @@ describe('a job that uses the result of another one', () => {
     await batch();
     const told = '2 jobs keep what they made of an earlier result: chapter, title; ';
     expect((await batch(['--redo', 'outline', '--dry-run'])).stdout).toContain(told);
-    expect(await batch(['--redo', 'outline', '--accept-changes'])).toMatchObject({ code: 0 });
+    const again = await batch(['--redo', 'outline', '--accept-changes']);
+    expect(again.code).toBe(0);
+    expect(again.stderr).toContain('2 jobs use a newer result and are paid for again: chapter, title\n');
     expect(prompts(server).slice(3)).toEqual(prompts(server).slice(0, 3));
     expect(await batch()).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(6);

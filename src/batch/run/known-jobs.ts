@@ -46,7 +46,8 @@ export async function judgeJob(
   const isStale = parents.length > 0 && (await usesOlderResult(job, row, planning));
   if (!isSame && index.stateOf(row) === 'done') plan.edited++;
   const isEdited = index.stateOf(row) !== 'new' && (isStale || !isSame);
-  const edited = isEdited ? { mayBeBilled: state.failures.get(job.id)?.billed !== 'no' } : undefined;
+  const mayBeBilled = state.failures.get(job.id)?.billed !== 'no';
+  const edited = isEdited ? { mayBeBilled, isSame } : undefined;
   const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning));
   const decision = decideOn(row, digest, planning, { isRedone, isStale, isHeld });
   if (isSame && basis !== undefined && !index.hasBasis(row, basis)) {

@@ -96,8 +96,8 @@ export interface PlannedJob {
   /** Absent for a job that is not sent, and that was not built: it is as it was. */
   prepared: PreparedJob | undefined;
   decision: Decision;
-  /** It was sent with another request before. */
-  edited: { mayBeBilled: boolean } | undefined;
+  /** It was sent with another request before, or with the same one and a result that is older than the one it uses now. */
+  edited: { mayBeBilled: boolean; isSame: boolean } | undefined;
 }
 
 /** What those who plan a batch say about its jobs. */

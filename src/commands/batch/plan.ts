@@ -28,10 +28,10 @@ import { maxNamed } from './summary.ts';
 /** What people are told of a plan, beside what the run needs. */
 export interface BatchPlanFacts {
   /**
-   * Jobs that are sent again because they were edited: the first of their ids, how many, how many of them may have been billed,
-   * and the most that they can cost if known.
+   * Jobs that are sent again because they were edited: the first of their ids, how many, how many of them only use a newer result, how
+   * many may have been billed, and the most that they can cost if known.
    */
-  edited: { ids: string[]; jobs: number; billed: number; most: readonly Cost[] | undefined };
+  edited: { ids: string[]; jobs: number; stale: number; billed: number; most: readonly Cost[] | undefined };
   /** What is sent, by command, model and service. */
   kinds: Map<string, JobKind>;
   pricing: PriceFacts;
@@ -60,7 +60,7 @@ export interface JobKind {
 }
 
 export function emptyFacts(): BatchPlanFacts {
-  const edited = { ids: [], jobs: 0, billed: 0, most: [] };
+  const edited = { ids: [], jobs: 0, stale: 0, billed: 0, most: [] };
   const pricing = { hasPrices: false, currencies: new Set<string>(), warnings: new Set<string>() };
   return { edited, kinds: new Map(), pricing, hasVars: false, hasBuilt: false };
 }
@@ -181,6 +181,7 @@ function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, f
   const { edited } = facts;
   if (edited.jobs++ < maxNamed) edited.ids.push(id);
   if (isEdited.mayBeBilled) edited.billed++;
+  if (isEdited.isSame) edited.stale++;
   const currency = getCurrency(findPrice(settings.prices, model) ?? {});
   edited.most = bound?.isMost && edited.most ? addCost(edited.most, { amount: bound.amount, currency }) : undefined;
 }

@@ -47,14 +47,16 @@ function describeNext({ toSend, again }: BatchPlan, held: number): string {
 }
 
 /** The jobs that are sent again because they were edited, and the most that they can cost. */
-export function describeEdited({ edited: { ids, jobs, billed, most } }: BatchPlanFacts): string | undefined {
+export function describeEdited({ edited: { ids, jobs, stale, billed, most } }: BatchPlanFacts): string | undefined {
   if (jobs === 0) return undefined;
   const names = `${ids.join(', ')}${jobs > ids.length ? ` and ${jobs - ids.length} more` : ''}`;
   const cost = most === undefined || most.length === 0 ? '' : `, for at most ${describeCosts(most)}`;
   // Jobs that failed and were not billed are paid for once.
   const some = billed > 0 ? ` (${billed} of them ${be(billed, 'is')} paid for again)` : '';
   const next = billed === jobs ? 'paid for again' : `sent again${some}`;
-  return `${formatCount(jobs, 'job')} ${be(jobs, 'was')} edited and ${be(jobs, 'is')} ${next}${cost}: ${names}`;
+  const [edited, use] = [`${be(jobs, 'was')} edited`, `${jobs === 1 ? 'uses' : 'use'} a newer result`];
+  const why = stale === 0 ? edited : stale === jobs ? use : `${edited} or ${use}`;
+  return `${formatCount(jobs, 'job')} ${why} and ${be(jobs, 'is')} ${next}${cost}: ${names}`;
 }
 
 /** Jobs that `--redo` names, and that an earlier run with the same words made again. */

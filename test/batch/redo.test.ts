@@ -148,6 +148,15 @@ describe('--redo that ended before its jobs were made again', () => {
   });
 });
 
+test('--redo in a shard says nothing of the jobs of other shards', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(6));
+  const shard = ['--shard', '1/4'];
+  expect((await batch(shard)).stderr).toMatch(/^[1-5] done\n/);
+  const again = await batch([...redo, ...shard]);
+  expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining('to make again')]);
+  expect((await batch(['status', 'out'])).stdout).not.toContain('to make again');
+});
+
 describe('--redo of jobs that use results of others', () => {
   const trip = [
     { id: 'outline', prompt: 'Plan' },

@@ -303,7 +303,6 @@ function planJob(job: Job, planning: Planning): Promise<void> | undefined {
   index.setFlag(row, 'inFile');
   index.setPlace(row, ++planning.plan.total);
   if (planning.shard) planning.sum = addHash(planning.sum, hashId(job.id));
-  if (planning.redo?.names(job)) nameAgain(job, row, planning);
   const isRedone = isSentAgain(job, planning);
   const entered = { job, row, known: row < planning.known ? { row, line } : undefined, isRedone };
   const settings = planning.jobs.settingsOf(job);
@@ -341,6 +340,7 @@ function planEntered(
 ): Promise<void> | undefined {
   const { jobs, plan, state } = planning;
   const { job, row, known, isRedone } = entered;
+  if (planning.redo?.names(job)) nameAgain(job, row, planning);
   if (plan.jobs++ === 0) plan.first = describeFirst(job, settings);
   const isLeft =
     known &&

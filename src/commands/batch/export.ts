@@ -255,7 +255,7 @@ export async function checkTarget(
 
 /** The folder does not know the ids of jobs that were never sent. */
 async function countMissingJobs(
-  { counts }: ExportRows,
+  { counts, bare }: ExportRows,
   folders: readonly BatchFolder[],
   { ui }: Context,
 ): Promise<number> {
@@ -264,6 +264,10 @@ async function countMissingJobs(
   if (missing > 0)
     await ui.warn(
       `${formatCount(missing, 'unsent job')} left out of the report; --jobs <file> or --data <file> adds ${missing === 1 ? 'it' : 'them'}`,
+    );
+  if (bare > 0)
+    await ui.note(
+      `${formatCount(bare, 'job')} without an answer ${bare === 1 ? 'has' : 'have'} no values in the report; --jobs <file> or --data <file> adds them`,
     );
   return missing;
 }
@@ -348,6 +352,7 @@ async function findRows(
   const found = findColumns();
   const counts: Record<RowState, number> = { done: 0, failed: 0, unknown: 0, pending: 0 };
   const places: ResultPlaces[] = [];
+  let bare = 0;
   // Absent where a column came since.
   let textOf: ReportWriter['row'] | undefined;
   const see = (row: ReportRow): void => {
@@ -374,7 +379,10 @@ async function findRows(
       if ((seen.text ?? '').length > longestCell) forget(row);
       else keeping.texts.keep(at, row, textOf(seen));
     };
-    places.push(await locateResults(folder, index, { see: seeResult, seeOther: forget }));
+    const located = await locateResults(folder, index, { see: seeResult, seeOther: forget });
+    places.push(located);
+    for (let row = 0; row < index.size; row++)
+      if (!isLeftOut(row) && index.stateOf(row) === 'sent' && (located.offsets[row] ?? -1) < 0) bare++;
   }
   if (textOf === undefined) keeping?.texts.forgetAll();
   for await (const pending of jobs()) {
@@ -390,6 +398,8 @@ async function findRows(
   return {
     columns,
     counts,
+    /** Jobs of which nothing is known but that they were sent. */
+    bare,
     unread,
     lost,
     read: () => readRows(folders, reading),

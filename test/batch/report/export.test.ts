@@ -131,6 +131,7 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
   folder.writeLines('out/results.jsonl', kept);
   const ran = await batch(['export', 'out', '--format', 'jsonl']);
   expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> or --data <file> adds them');
+  expect(ran.stderr).toContain('1 job without an answer has no values in the report; --jobs <file> or --data');
   const rows = ran.stdout.trimEnd().split('\n');
   expect(rows.map((line) => (JSON.parse(line) as ReportRow).state)).toEqual(['done', 'unknown']);
   const { stdout } = await batch(['export', 'out', '-o', 'table.csv', '--json']);

@@ -278,6 +278,9 @@ describe('ids of their own', () => {
     await batch(named);
     writeIds(folder, ['x', 'A'], ['b', 'B']);
     await batch(named);
+    writeIds(folder, ['a', 'new'], ['b', 'B'], ['x', 'A']);
+    const table = await batch(['export', 'out', '--data', 'rows.csv', '--id-column', 'id', '--format', 'tsv']);
+    expect(table.stdout.match(/^(?!id)\w+\t\w*\t\w+/gm)).toEqual(['a\t\tpending', 'b\ttext\tdone', 'x\ttext\tdone']);
     writeIds(folder, ['x', 'A'], ['a', 'B']);
     expect(await batch(named)).toMatchObject({ code: 0 });
     writeIds(folder, ['x', 'A'], ['a', 'B'], ['b', 'C']);

@@ -79,8 +79,8 @@ function lacksProviderBatch(record: JournalRecord, { providerBatches }: BatchSta
 /** No job gets the id of another one: that one would be sent again. */
 function takesForeignId(record: JournalRecord, { index }: BatchState): boolean {
   if (record.type !== 'moved' || record.to === undefined) return false;
-  const row = index.find(record.to);
-  return row >= 0 && index.idOf(row) === record.to && row !== index.find(record.id);
+  const row = index.findNow(record.to);
+  return row >= 0 && row !== index.find(record.id);
 }
 
 /** The state of a batch without a journal. */

@@ -76,6 +76,11 @@ export class JobIndex {
     return this.#ids.get(row);
   }
 
+  /** The row of the job that has this id now; or -1. */
+  findNow(id: string): number {
+    return this.#ids.find(id);
+  }
+
   /** The row of an id, or of one that a job had before; or -1. */
   find(id: string): number {
     const row = this.#ids.find(id);

@@ -71,9 +71,9 @@ export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownId
 
 /** What a job was named by before it got another id; what it is named by now if its first id was a number. */
 function findFirstName(name: string, { id, fileId = id }: Job, index: JobIndex): string {
-  const row = index.find(id);
-  // It may not be entered yet, and have an id that another job had.
-  const first = row >= 0 && index.idOf(row) === id ? index.firstIdOf(row) : id;
+  const row = index.findNow(id);
+  // It may not be entered yet.
+  const first = row < 0 ? id : index.firstIdOf(row);
   if (first === fileId || findIdNumber(first) !== undefined) return name;
   return name === fileId ? first : withoutVariation(first);
 }

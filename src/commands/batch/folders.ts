@@ -161,7 +161,7 @@ export function findJob(
   { all = true }: { all?: boolean | undefined } = {},
 ): { at: number; row: number } | undefined {
   for (const [at, { state }] of folders.entries()) {
-    const row = state.index.find(id);
+    const row = state.index.findNow(id);
     if (row >= 0 && (all || !state.index.has(row, 'removed'))) return { at, row };
   }
   return undefined;

@@ -281,6 +281,9 @@ describe('ids of their own', () => {
     writeIds(folder, ['a', 'new'], ['b', 'B'], ['x', 'A']);
     const table = await batch(['export', 'out', '--data', 'rows.csv', '--id-column', 'id', '--format', 'tsv']);
     expect(table.stdout.match(/^(?!id)\w+\t\w*\t\w+/gm)).toEqual(['a\t\tpending', 'b\ttext\tdone', 'x\ttext\tdone']);
+    expect((await batch(['export', 'out', '--data', 'rows.csv'])).stderr).toContain(
+      'no row of rows.csv is known in out by its number; if a column has the ids: --id-column <name>\n',
+    );
     writeIds(folder, ['x', 'A'], ['a', 'B']);
     expect(await batch(named)).toMatchObject({ code: 0 });
     writeIds(folder, ['x', 'A'], ['a', 'B'], ['b', 'C']);

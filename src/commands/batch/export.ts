@@ -130,6 +130,10 @@ async function runExport(
   const summed = keys.length === 0 ? undefined : await sumBy(keys, found.read(), variations);
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
   await warnUnread(rows, context);
+  if (found.isOfOthers && flags.data !== undefined && flags.idColumn === undefined && sizes.some((size) => size > 0))
+    await context.ui.warn(
+      `no row of ${flags.data} is known in ${outdirs.join(', ')} by its number; if a column has the ids: --id-column <name>`,
+    );
   const states = folders.map(({ state }) => state);
   const edited = editedStep(countEdited(states));
   if (edited !== undefined) await context.ui.note(edited);
@@ -385,8 +389,13 @@ async function findRows(
       if (!isLeftOut(row) && index.stateOf(row) === 'sent' && (located.offsets[row] ?? -1) < 0) bare++;
   }
   if (textOf === undefined) keeping?.texts.forgetAll();
+  let [named, known] = [0, 0];
   for await (const pending of jobs()) {
-    if (listJobIds(pending.id, variations).some((id) => findJob(id, folders))) continue;
+    named++;
+    if (listJobIds(pending.id, variations).some((id) => findJob(id, folders))) {
+      known++;
+      continue;
+    }
     counts.pending++;
     found.see(pending);
   }
@@ -402,6 +411,7 @@ async function findRows(
     bare,
     unread,
     lost,
+    isOfOthers: named > 0 && known === 0,
     read: () => readRows(folders, reading),
     readKept: (texts: RowTexts) => readRows(folders, { ...reading, texts }),
   };

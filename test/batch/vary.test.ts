@@ -193,6 +193,10 @@ describe('--vary', () => {
       'b,2,2',
       ',1,1',
     ]);
+    const told = await batch(['export', 'out', '--all', '--format', 'promptfoo']);
+    const { providers, tests } = JSON.parse(told.stdout) as Record<'providers' | 'tests', Record<string, unknown>[]>;
+    const labels = providers?.map(({ label }) => label);
+    expect(new Set(tests?.flatMap((one) => one['providers']))).toEqual(new Set(labels));
   });
 
   test('--all has the answers to values of two keys, and the warning says that values were dropped', async ({

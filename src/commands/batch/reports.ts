@@ -51,7 +51,7 @@ function toLiteral(value: object): string {
 
 /** The file of promptfoo, a test for each job that is done. */
 export function promptfooReport({ name }: ReportFacts, variations: readonly Variation[]): ReportWriter {
-  const providers = variations.map(({ label }) => ({ id: 'echo', label: label || name }));
+  const providers = variations.map(({ label, suffix }) => ({ id: 'echo', label: suffix === '' ? name : label }));
   const head = toLiteral({ description: `gateway-cli batch: ${name}`, providers });
   let separator = '\n';
   return {

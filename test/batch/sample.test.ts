@@ -77,7 +77,7 @@ test('where all jobs were edited, exit code 14 says in what', async ({ batch, fo
   // The folder does not know more than the last run: what of that was sent before is another matter.
   await batch([...rows, '--accept-changes', '--limit', '1', 'A poem for {{city}}']);
   expect((await batch([...rows, 'A poem for {{city}}'])).stderr).toContain(
-    '\n  what jobs share, and edits all of them: the template, --defaults, -m, the profile, files\n',
+    '\n  an edit of what jobs share counts for each: the template, --defaults, -m, the profile, files\n',
   );
 });
 

@@ -8,6 +8,27 @@ import type { Planning, PlannedJob } from './plan.ts';
 /** At most this many ids of edited jobs are listed. */
 const maxNamed = 5;
 
+/** The edited jobs that are not sent, for which a run ends before it sends any, and what all of them have in common. */
+export interface ChangedJobs {
+  /** The first of them, and how many there are. */
+  ids: string[];
+  jobs: number;
+  /** All failed before; or all have an answer. */
+  areFailed: boolean;
+  areDone: boolean;
+  /** Nothing of them was edited: they used a result that is older than that of now. */
+  areStale: boolean;
+  /** Of how many the last line break of a text is all that was edited, and of which text. */
+  byLineBreak: number;
+  lineBreakOf: string | undefined;
+}
+
+/** What is true of all jobs where there is none yet. */
+export function noChangedJobs(): ChangedJobs {
+  const isOfAll = { areFailed: true, areDone: true, areStale: true };
+  return { ids: [], jobs: 0, ...isOfAll, byLineBreak: 0, lineBreakOf: undefined };
+}
+
 /** Whether a job is built from the same as before, and is not sent: its request need not be built to know that, nor its result be read. */
 export function isLeftAsBuilt(
   row: number,
@@ -36,7 +57,7 @@ export async function judgeJob(
   { job, row, prepared, known, parents, isRedone }: JobOfFolder,
   planning: Planning,
 ): Promise<Pick<PlannedJob, 'decision' | 'edited'>> {
-  const { changed, plan, policy, redone, state } = planning;
+  const { plan, policy, redone, state } = planning;
   const { index } = state;
   const { digest, basis } = prepared;
   const isSame = index.digestOf(row) === digest;
@@ -59,22 +80,25 @@ export async function judgeJob(
   if (isSame && isStale && decision === 'run') redone.add(row);
   // A limit leaves it: it is not among those whose changes have to be accepted.
   if (isRedone && isSame && isStale && decision === 'skip') planning.keeping.add(job.id);
-  if (decision === 'changed') {
-    if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
-    changed.areFailed &&= index.stateOf(row) === 'failed';
-    changed.areDone &&= index.stateOf(row) === 'done' && !index.has(row, 'atService');
-    if (isSame) planning.keeping.add(job.id);
-    changed.areStale &&= isSame;
-    const earlier = { digest: index.digestOf(row), origin: plan.origin };
-    const lineBreakOf = mayBeByLineBreak(changed) ? await planning.findLineBreak(job, earlier) : undefined;
-    if (lineBreakOf !== undefined) changed.byLineBreak++;
-    changed.lineBreakOf ??= lineBreakOf;
-  }
+  if (decision === 'changed') await addChanged(job, row, isSame, planning);
   return { decision, edited: isRedone && isSame ? undefined : edited };
 }
 
-/** To find out takes two further requests: it is not done for all where the first of them were edited otherwise. */
-const mayBeByLineBreak = ({ jobs, byLineBreak }: Planning['changed']): boolean => byLineBreak > 0 || jobs <= 20;
+async function addChanged(job: Job, row: number, isSame: boolean, planning: Planning): Promise<void> {
+  const { changed, plan, state } = planning;
+  const { index } = state;
+  if (changed.jobs++ < maxNamed) changed.ids.push(job.id);
+  changed.areFailed &&= index.stateOf(row) === 'failed';
+  changed.areDone &&= index.stateOf(row) === 'done' && !index.has(row, 'atService');
+  changed.areStale &&= isSame;
+  if (isSame) planning.keeping.add(job.id);
+  // To find out takes two further requests: it is not done for all where the first of them were edited otherwise.
+  if (changed.byLineBreak === 0 && changed.jobs > 20) return;
+  const earlier = { digest: index.digestOf(row), origin: plan.origin };
+  const lineBreakOf = await planning.findLineBreak(job, earlier);
+  if (lineBreakOf !== undefined) changed.byLineBreak++;
+  changed.lineBreakOf ??= lineBreakOf;
+}
 
 /**
  * Whether a job that was sent used a result that another one has replaced since, or that this run replaces. It is found out once for
@@ -100,8 +124,11 @@ async function findOlderResult(job: Job, row: number, planning: Planning): Promi
   return false;
 }
 
-/** A job is named to be sent again. Where an answer may be lost, the one before that is none that others are made again of. */
-export function nameAgain({ id }: Job, row: number, { redo, redone, state }: Planning): void {
+/**
+ * Marks a job that is named to be made again. Where an earlier run sent it for that and has no answer, it is unknown again: what uses it
+ * is not made again of its earlier answer, which a newer one may replace.
+ */
+export function markNamed({ id }: Job, row: number, { redo, redone, state }: Planning): void {
   redone.add(row);
   const { index } = state;
   if (!redo?.goesOn || index.stateOf(row) !== 'done' || !isUnsure(id, state) || index.has(row, 'atService')) return;
@@ -109,7 +136,7 @@ export function nameAgain({ id }: Job, row: number, { redo, redone, state }: Pla
   index.setState(row, 'unknown');
 }
 
-/** Whether a job is sent again whatever became of it: it is named, and was not sent since by runs that named the same. */
+/** Whether a job is sent again because it is named, and no earlier run that this one goes on with has done or may have billed that. */
 export function isSentAgain(job: Job, { policy, redo, state }: Planning): boolean {
   if (!redo?.names(job)) return false;
   const isMade = state.redo?.ends.get(job.id) === 'done';
@@ -141,44 +168,40 @@ async function areUsable(parents: readonly Job[], planning: Planning): Promise<b
   return true;
 }
 
-/** The error for jobs that were edited since they were sent. */
+/** The error for jobs that were edited since they were sent; `parts`: in what the first of them was. */
 export function changedError(
-  ids: readonly string[],
-  count: number,
-  {
-    areFailed = false,
-    areDone = false,
-    areStale = false,
-    byLineBreak = 0,
-    lineBreakOf,
-    parts = [],
-  }: Partial<Planning['changed']> & { parts?: string[] } = {},
+  changed: Pick<ChangedJobs, 'ids' | 'jobs'> & Partial<ChangedJobs>,
+  parts: readonly string[] = [],
 ): GatewayError {
+  const { ids, jobs, areFailed, areDone, areStale, byLineBreak = 0, lineBreakOf } = changed;
+  const more = jobs > ids.length ? ` and ${jobs - ids.length} more` : '';
+  const names = `${ids.join(', ')}${more}`;
+  const [were, them] = jobs === 1 ? ['1 job was', 'it'] : [`${jobs} jobs were`, 'them'];
   const flag = areFailed ? '--retry-failed' : '--accept-changes';
-  const more = count > ids.length ? ` and ${count - ids.length} more` : '';
-  const what = count === 1 ? '1 job was' : `${count} jobs were`;
-  const some = byLineBreak < count ? `${byLineBreak} of them ` : '';
-  const how = lineBreakOf ? `, ${some}by the line break at the end of ${lineBreakOf} alone` : '';
-  const inParts = parts.length > 0 && !how ? ` (${count === 1 ? '' : 'the first '}in ${parts.join(', ')})` : '';
-  const isUnclear = count > ids.length && !how && !inParts && !areStale;
-  const kinds = isUnclear
-    ? '\nwhat jobs share, and edits all of them: the template, --defaults, -m, the profile, files'
-    : '';
-  const saved = some ? `just ${count - byLineBreak} again` : 'nothing again';
-  const back = lineBreakOf ? `to send ${saved}: put the line break back as it was\n` : '';
-  const keep = areDone ? '\nto keep the answers that are whole: --retry-incomplete' : '';
-  const again = areStale ? 'to make those again too, after what they use' : 'to send just those again';
-  const other = areStale
-    ? 'to leave them as they are: name with --redo what is to be sent'
-    : 'to keep both: another folder with -o';
-  return new GatewayError(
-    'batch-locked',
-    areStale
-      ? `${what} sent with a result that another job replaces: ${ids.join(', ')}${more}`
-      : `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}${how}: ${ids.join(', ')}${more}${inParts}`,
-    {
-      hint: `${back}${again}: ${flag}; ${other}${keep}${kinds}`,
-      sent: 'no',
-    },
-  );
+  const keep = areDone ? ['to keep the answers that are whole: --retry-incomplete'] : [];
+  if (areStale) {
+    const leave = 'to leave them as they are: name with --redo what is to be sent';
+    return lockedError(`${were} sent with a result that another job replaces: ${names}`, [
+      `to make those again too, after what they use: ${flag}; ${leave}`,
+      ...keep,
+    ]);
+  }
+  const what = `${were} edited since an earlier run sent ${them}`;
+  const hints = [`to send just those again: ${flag}; to keep both: another folder with -o`, ...keep];
+  if (lineBreakOf !== undefined) {
+    const isAll = byLineBreak === jobs;
+    const again = isAll ? 'nothing again' : `just ${jobs - byLineBreak} again`;
+    const how = `${isAll ? '' : `${byLineBreak} of them `}by the line break at the end of ${lineBreakOf} alone`;
+    return lockedError(`${what}, ${how}: ${names}`, [`to send ${again}: put the line break back as it was`, ...hints]);
+  }
+  if (parts.length > 0) {
+    const first = jobs === 1 ? '' : 'the first ';
+    return lockedError(`${what}: ${names} (${first}in ${parts.join(', ')})`, hints);
+  }
+  const shared = 'an edit of what jobs share counts for each: the template, --defaults, -m, the profile, files';
+  return lockedError(`${what}: ${names}`, more ? [...hints, shared] : hints);
+}
+
+function lockedError(message: string, hints: readonly string[]): GatewayError {
+  return new GatewayError('batch-locked', message, { hint: hints.join('\n'), sent: 'no' });
 }

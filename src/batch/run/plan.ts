@@ -7,7 +7,15 @@ import { GatewayError } from '../../errors.ts';
 import { type BatchState, type JobIndex, markRemoved } from '../folder/state.ts';
 import { type Decision, decideOn } from './decide.ts';
 import type { Stray } from './known-by.ts';
-import { changedError, isLeftAsBuilt, isSentAgain, judgeJob, nameAgain } from './known-jobs.ts';
+import {
+  type ChangedJobs,
+  changedError,
+  isLeftAsBuilt,
+  isSentAgain,
+  judgeJob,
+  markNamed,
+  noChangedJobs,
+} from './known-jobs.ts';
 import { addMove, findMoves, mayMove } from './moves.ts';
 import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -52,7 +60,7 @@ export interface BatchPlan {
   leftEdited: Set<number>;
   /** What it makes again though nothing of it was edited. */
   redo: Redo | undefined;
-  /** Those of them that keep what they made of a result which this run makes again with others that use it. */
+  /** The ids of jobs that use a result which is newer than they are, or which this run makes again, and that stay as they are. */
   leftStale: readonly string[];
 }
 
@@ -107,7 +115,7 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
   onFault(error: unknown): void;
   /** Takes a job whose id an earlier one has. */
   onDuplicate(job: Job): Promise<void>;
-  /** Which jobs are sent again whatever became of them, but for what an earlier run with these names did if this one goes on with it. */
+  /** Which jobs are made again whatever became of them. `goesOn`: of these, only what an earlier run with the same names left. */
   redo?: { named: string; goesOn: boolean; names(job: Job): boolean } | undefined;
   onPlanned(planned: PlannedJob): void;
   /** All jobs are read again, known by other ids: what was planned does not count. */
@@ -123,22 +131,10 @@ export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'p
 export interface Planning extends PlanOptions {
   plan: BatchPlan;
   sum: Hash64;
-  /**
-   * The first edited jobs that are not sent, how many there are, whether all of them failed before, have an answer, or used a result
-   * that is older than that of now; and of how many the last line break of a text is all that was changed, and of which text.
-   */
-  changed: {
-    ids: string[];
-    jobs: number;
-    areFailed: boolean;
-    areDone: boolean;
-    areStale: boolean;
-    byLineBreak: number;
-    lineBreakOf: string | undefined;
-  };
-  /** Jobs that used a result which is older than that of now, where nothing else of them was changed, and those that a limit leaves though they are to be made again, in the order of the file. */
+  changed: ChangedJobs;
+  /** The ids that `leftStale` lists if the run goes on, in the order of the file; a limit leaves some of them. */
   keeping: Set<string>;
-  /** Rows of jobs that are named to be sent again, and of those that are for what they use. */
+  /** Rows of jobs that are made again though nothing of them was edited: they are named, or what they use is newer. */
   redone: Set<number>;
   /** Number of jobs that the folder knows, and those of the file that it does not know so. */
   known: number;
@@ -219,9 +215,8 @@ function markUnlisted(planning: Planning): void {
       hint: 'name another folder with -o',
       sent: 'no',
     });
-  // Who names what is made again leaves what uses it as it is.
-  if (changed.jobs > 0 && !(planning.redo && changed.areStale))
-    throw changedError(changed.ids, changed.jobs, { ...changed, parts: findEdited(planning) });
+  // Who names what is to be made again means only that: what uses it stays as it is.
+  if (changed.jobs > 0 && !(planning.redo && changed.areStale)) throw changedError(changed, findEdited(planning));
   plan.leftStale = [...planning.keeping];
 }
 
@@ -249,15 +244,7 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     ...options,
     plan: emptyPlan(''),
     sum: { high: 0, low: 0 },
-    changed: {
-      ids: [],
-      jobs: 0,
-      areFailed: true,
-      areDone: true,
-      areStale: true,
-      byLineBreak: 0,
-      lineBreakOf: undefined,
-    },
+    changed: noChangedJobs(),
     keeping: new Set(),
     redone: new Set(),
     known: index.size,
@@ -340,7 +327,7 @@ function planEntered(
 ): Promise<void> | undefined {
   const { jobs, plan, state } = planning;
   const { job, row, known, isRedone } = entered;
-  if (planning.redo?.names(job)) nameAgain(job, row, planning);
+  if (planning.redo?.names(job)) markNamed(job, row, planning);
   if (plan.jobs++ === 0) plan.first = describeFirst(job, settings);
   const isLeft =
     known &&

@@ -263,7 +263,7 @@ async function knownResult(
   if (index.placeOf(row) === 0) index.setPlace(row, index.size);
   const decision = decideOn(row, digest, batch);
   if (decision === 'run') return undefined;
-  if (decision === 'changed') throw changedError([job.id], 1);
+  if (decision === 'changed') throw changedError({ ids: [job.id], jobs: 1 });
   const maybeBilled = { sent: 'yes', billed: 'unknown', retryable: false } as const;
   if (index.has(row, 'atService'))
     throw new GatewayError('no-reply', 'its result is not collected yet: it is at the service', {

@@ -42,9 +42,12 @@ describe('what a run does with a job', () => {
 });
 
 test('edited jobs are named, the first few of them', () => {
-  expect(changedError(['a'], 1)).toMatchObject({ class: 'batch-locked', exitCode: 14 });
-  expect(changedError(['a'], 1).message).toBe('1 job was edited since an earlier run sent it: a');
-  expect(changedError(['a', 'b'], 9).message).toBe(
+  expect(changedError({ ids: ['a'], jobs: 1 })).toMatchObject({
+    class: 'batch-locked',
+    exitCode: 14,
+    message: '1 job was edited since an earlier run sent it: a',
+  });
+  expect(changedError({ ids: ['a', 'b'], jobs: 9 }).message).toBe(
     '9 jobs were edited since an earlier run sent them: a, b and 7 more',
   );
 });

@@ -100,18 +100,20 @@ export interface Shard {
 /** Values of which each row of a table gets every combination, by the keys of jobs. */
 export type Vary = Readonly<Record<string, readonly JsonValue[]>>;
 
-/** What says later in what it was edited. */
+/** The first job of the file, by which a later run finds out in what the jobs were edited. */
 export interface FirstJob {
   id: string;
+  /** A digest of each value that its request is built from. */
   from: Readonly<Record<string, string>>;
 }
 
-/** The jobs that a run makes again though nothing of them was edited, some of which may be new. */
+/** The jobs that a run makes again though nothing of them was edited. */
 export interface Redo {
+  /** Those that are named can be new. Where the run goes on, only those that no earlier run has noted. */
   ids: readonly string[];
-  /** As the user named them; absent if they only use what is newer than they are. */
+  /** The words by which the user named them; absent if they only use what is newer than they are. */
   named?: string | undefined;
-  /** It goes on with those of earlier runs with the same names, which are not all made again: `ids` are only those that came to them. */
+  /** An earlier run with the same words did not make all of them again: this one makes the rest. */
   goesOn?: true | undefined;
 }
 
@@ -136,7 +138,6 @@ export interface RunRecord {
   redo?: Redo | undefined;
   /** What each row of the table is varied by. */
   vary?: Vary | undefined;
-  /** What the first job of the file was made of, each by a digest. */
   first?: FirstJob | undefined;
   /** How many jobs have the answer to an earlier version of them, before it sends any again. */
   edited?: number | undefined;

@@ -157,7 +157,7 @@ function applyMove({ id, to, number, line, basis }: MovedRecord, state: BatchSta
 
 function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void {
   const { type, id, request: digest } = record;
-  const { index, failures, earlier } = state;
+  const { index, failures } = state;
   state.lastAt = record.at;
   state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
   if (type === 'ready') {
@@ -171,12 +171,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   takeOut(open.ready, id);
   const was = takeOut(open.sent, id);
   if (type === 'unsent') {
-    if (was === undefined) return;
-    const { row } = was;
-    index.setState(row, was.state);
-    index.setDigest(row, was.digest);
-    if (was.state === 'done') index.setSequence(row, earlier.get(row)?.sequence);
-    if (was.error) failures.set(id, was.error);
+    if (was) takeBack(was, state);
     return;
   }
   const row = was?.row ?? index.add(id);
@@ -214,11 +209,29 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   if (digest !== was?.sent) index.setDigest(row, digest);
   if (type === 'sent') return;
   index.setBasis(row, record.basis);
+  settleEarlier(row, record, state);
+}
+
+/** A job that was sent did not go out: it is as before. */
+function takeBack(
+  { id, row, state, digest, error }: SentJob,
+  { index, earlier, failures }: Pick<BatchState, 'index' | 'earlier' | 'failures'>,
+): void {
+  index.setState(row, state);
+  index.setDigest(row, digest);
+  if (state === 'done') index.setSequence(row, earlier.get(row)?.sequence);
+  if (error) failures.set(id, error);
+}
+
+/** An end of a job that has an earlier answer: it replaces that, unless nothing came in its place. */
+function settleEarlier(row: number, { id, request, earlierStays }: JobRecord, state: BatchState): void {
+  const { index, failures, earlier } = state;
   const answer = earlier.get(row);
   earlier.delete(row);
   if (answer === undefined) return;
-  if (!record.earlierStays) {
-    if (answer.digest !== digest) state.edited--;
+  if (!earlierStays) {
+    // It was to an earlier version of the job.
+    if (answer.digest !== request) state.edited--;
     return;
   }
   index.setState(row, 'done');

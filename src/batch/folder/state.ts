@@ -51,8 +51,9 @@ export class JobIndex {
   readonly #ids = new IdTable();
   /** Ids that jobs had before they got another one; results can have them still. */
   readonly #earlier = new Map<string, number>();
-  /** The ids that such jobs had first, and those of them whose results may have another one than they have now. */
+  /** The ids that these jobs had first, by row. */
   readonly #first = new Map<number, string>();
+  /** Rows of those whose results may have another id than they have now. */
   readonly #renamed = new Set<number>();
   #flags = new Uint16Array(1024);
   #digests = new Uint32Array(2048);
@@ -298,7 +299,7 @@ export interface BatchState {
   index: JobIndex;
   /** The record of the last run; undefined for an empty journal. */
   run: RunRecord | undefined;
-  /** All that rows of the table were ever varied by. */
+  /** All that runs varied the rows of the table by, each by its JSON. */
   varied: Map<string, Vary>;
   /** Wall clock of the first run, ms since 1970; undefined for an empty journal. */
   beganAt: number | undefined;
@@ -311,9 +312,9 @@ export interface BatchState {
   sentAt: Map<string, number>;
   /** Answers of jobs that are sent again: each stays until another one is there. By row, what they answer, and when they came among all. */
   earlier: Map<number, { digest: string; sequence: number }>;
-  /** How many jobs have the answer to an earlier version of them, as the last run saw their file. */
+  /** How many jobs of the file, as the last run read it, have the answer to an earlier version of them. */
   edited: number;
-  /** Jobs that a run makes again, as its user named them, and how each of them ended, by id; until a run makes others again. */
+  /** The last jobs that were to be made again: as the user named them, and by id how each ended since; undefined while it has not. */
   redo: { named: string | undefined; ends: Map<string, JobState | undefined> } | undefined;
   /** Provider batches that the service may hold, by their marks. */
   providerBatches: Map<string, ProviderBatch>;
@@ -356,7 +357,7 @@ export function renameJob({ id, to }: { id: string; to: string }, state: BatchSt
   }
 }
 
-/** A run makes jobs again, if there are any; or goes on with those that are not. */
+/** Notes what a run is to make again. These jobs replace those of earlier runs, unless it goes on with them. */
 export function beginRedo(redo: Redo | undefined, state: Pick<BatchState, 'redo'>): void {
   if (redo === undefined) return;
   const ends = (redo.goesOn && state.redo?.ends) || new Map<string, JobState | undefined>();
@@ -364,20 +365,23 @@ export function beginRedo(redo: Redo | undefined, state: Pick<BatchState, 'redo'
   state.redo = { named: redo.named, ends };
 }
 
-/** The jobs that are still to be made again: how many there were, those that may have been billed for it, and the others. */
+/** The jobs that are still to be made again. */
 export interface RedoLeft {
+  /** How many there were, with those that are made by now. */
   of: number;
+  /** Their ids: those that were not sent for it, or failed, and those that were sent and may have been billed. */
   open: string[];
   unsure: string[];
 }
 
 /** What is left to be made again, but for what a batch of the service holds; undefined if nothing is. */
-export function findRedoLeft({ index, redo }: Pick<BatchState, 'index' | 'redo'>): RedoLeft | undefined {
+export function findRedoLeft(state: Pick<BatchState, 'index' | 'redo'>): RedoLeft | undefined {
+  const { index, redo } = state;
   const left: RedoLeft = { of: redo?.ends.size ?? 0, open: [], unsure: [] };
   for (const [id, end] of redo?.ends ?? []) {
     const row = index.find(id);
     if (end === 'done' || row < 0 || index.has(row, 'removed') || index.has(row, 'atService')) continue;
-    (isUnsure(id, { index, redo }) ? left.unsure : left.open).push(id);
+    (isUnsure(id, state) ? left.unsure : left.open).push(id);
   }
   return left.open.length + left.unsure.length > 0 ? left : undefined;
 }

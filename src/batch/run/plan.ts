@@ -35,7 +35,7 @@ export interface BatchPlan {
   /** Jobs that were to be sent again, and that the limit leaves as they are. */
   leftAgain: number;
   first: FirstJob | undefined;
-  /** Jobs that have the answer to an earlier version of them. */
+  /** How many jobs have the answer to an earlier version of them. */
   edited: number;
   /** Jobs of the journal that the file does not name any more. */
   removed: string[];

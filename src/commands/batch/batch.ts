@@ -49,7 +49,7 @@ import { openParentResults, type ParentResults } from './parent-results.ts';
 import { checkPrice, emptyFacts, type BatchPlanFacts, planJobs } from './plan.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { trackChecking } from './progress.ts';
-import { be, noteGone, noteIdColumn, noteResume } from './resume.ts';
+import { be, noteGone, noteEmptyRows, noteIdColumn, noteResume } from './resume.ts';
 import { warnArranged, warnUnread } from './summary.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
@@ -149,11 +149,7 @@ export async function runJobFile(
   checking.stop();
   if (ends) await noteGone(ends, state, context);
   else if (source.unusedIdColumn !== undefined) await noteIdColumn(source, context);
-  const { emptyRows = 0 } = source;
-  if (emptyRows > 0)
-    await context.ui.note(
-      `${formatCount(emptyRows, 'row')} of ${source.name} without a value ${be(emptyRows, 'is')} left out`,
-    );
+  if (source.emptyRows) await noteEmptyRows(source, context);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNewOutdir(outdir.path, host, hooks.lock)) };

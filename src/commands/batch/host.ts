@@ -19,7 +19,10 @@ export const recovery: Recovery = {
   describe: async (path) => (await import('../../cli/run/recovery.ts')).recoverHint(path),
 };
 
-/** What a run has around it: the process, and people who are told in lines on stderr what happens. `outdir`: the folder, as typed, from which a later run goes on. */
+/**
+ * What a run has around it: the process, and people who are told in lines on stderr what happens.
+ * `outdir`: the folder, as typed, from which a later run goes on.
+ */
 export function createHost(context: Context, outdir: string | undefined): BatchHost {
   const { io, signal, ui, gracePeriod, root } = context;
   const startedAt = io.elapsed();

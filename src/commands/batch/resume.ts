@@ -114,6 +114,11 @@ export async function noteIdColumn({ name, nameJobs }: JobSource, { ui }: Contex
   await ui.note(`the jobs of ${name} are named by the numbers of their rows; ${nameJobs}`);
 }
 
+/** Rows of empty cells, which are no jobs. */
+export async function noteEmptyRows({ name, emptyRows = 0 }: JobSource, { ui }: Context): Promise<void> {
+  await ui.note(`${formatCount(emptyRows, 'row')} of ${name} without a value ${be(emptyRows, 'is')} left out`);
+}
+
 /** Jobs that are done, and whose images were removed since. */
 export async function noteGone(ends: LostEnds, state: Batch['state'], { ui }: Context): Promise<void> {
   const { index } = state;

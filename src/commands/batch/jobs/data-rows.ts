@@ -24,7 +24,7 @@ export interface DataFile {
   name: string;
   /** The folder against which the rows' files are read. */
   folder: string;
-  /** How many rows of empty cells were left out; their numbers are those of no job. */
+  /** How many rows of empty cells were left out so far. They are counted in the numbers of the others. */
   readonly emptyRows?: number;
   /** The rows in their order. A line that is not a row goes to `onFault` as GatewayError usage with its place, and is passed over. */
   rows(onFault: (error: unknown) => void): AsyncGenerator<DataRow, void>;

@@ -43,7 +43,7 @@ export interface JobSource {
   readonly nameJobs: string;
   /** A column that is named id, where rows are known by their numbers; of the rows that were read so far. */
   readonly unusedIdColumn?: string | undefined;
-  /** Rows without a value, which are left out. */
+  /** How many rows of empty cells were left out; of the rows that were read so far. */
   readonly emptyRows?: number | undefined;
   /**
    * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is

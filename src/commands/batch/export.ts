@@ -106,17 +106,7 @@ async function runExport(
   context.atEnd(async () => progress.stop());
   const vary = folders[0]?.state.run?.vary;
   const variations = listFolderVariations(folders, flags);
-  const keys = [...new Set(flags.by)].filter((key) => key !== 'job');
-  for (const key of keys) requireVaried(key, variations);
-  if (keys.length > 0) {
-    if (flags.by?.includes('job'))
-      throw usageError(
-        '--by job has a line for each job, and no sums',
-        `leave it out: --by ${shellWord(keys[0] ?? '')}`,
-      );
-    if (format === 'promptfoo' || format === 'junit')
-      throw usageError(`--by ${keys[0]}: ${format} has no place for sums`, 'leave out --by, or name another format');
-  }
+  const keys = listSumKeys(flags.by, format, variations);
   const isJoined = vary !== undefined && flags.by === undefined && format !== 'junit' && format !== 'promptfoo';
   const jobs = await openNamedJobs(folders, flags, { context, variations: listVariations(vary), isJoined });
   const named = flags.jobs ?? flags.data;
@@ -255,6 +245,19 @@ export async function checkTarget(
   }
   if (taken !== undefined)
     throw usageError(`-o ${output}: the batch keeps its own ${taken} there`, 'name another file');
+}
+
+/** The keys of `--by` that have sums; none for `--by job`. Throws GatewayError usage. */
+function listSumKeys(by: ExportFlags['by'], format: ExportFormat, variations: readonly Variation[]): string[] {
+  const keys = [...new Set(by)].filter((key) => key !== 'job');
+  for (const key of keys) requireVaried(key, variations);
+  const [first] = keys;
+  if (first === undefined) return [];
+  if (by?.includes('job'))
+    throw usageError('--by job has a line for each job, and no sums', `leave it out: --by ${shellWord(first)}`);
+  if (format === 'promptfoo' || format === 'junit')
+    throw usageError(`--by ${first}: ${format} has no place for sums`, 'leave out --by, or name another format');
+  return keys;
 }
 
 /** The folder does not know the ids of jobs that were never sent. */

@@ -55,16 +55,12 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const redo = findRedoEnd(batch);
   const isWhole = getExitCode(counts) === outcomes.ok.code && counts.waiting === undefined && !redo.left;
   const cause: unknown = stop === 'signal' ? context.signal.reason : undefined;
-  const error = stop === 'signal' || isWhole ? cause : await judgeCounts(counts, stop, batch);
+  const error = stop === 'signal' || isWhole ? cause : await judgeCounts({ counts, redo, stop }, batch);
   const document = summarize(batch, counts, error);
   await saveSummary(batch, document);
   await context.ui.note(describeCounts(counts, countKept(state)));
-  const undone = describeRedoLeft(redo.left);
-  if (undone !== undefined) await context.ui.note(undone);
-  else if (stop === 'signal' && plan.redo && isWhole) {
-    const all = state.redo?.ends.size ?? 0;
-    await context.ui.note(`${all} of ${formatCount(all, 'job')} to make again ${be(all, 'is')} made`);
-  }
+  const again = describeRedoLeft(redo.left) ?? (stop === 'signal' && isWhole ? describeAllMade(batch) : undefined);
+  if (again !== undefined) await context.ui.note(again);
   const waiting = plan.parents.size > 0 ? describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
@@ -93,6 +89,13 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
 /** What this run left of the jobs that it was to make again. */
 function findRedoEnd({ flags, plan, state }: EndedBatch): RedoEnd {
   return { left: plan.redo && findRedoLeft(state), isNamed: flags.redo !== undefined };
+}
+
+/** After Ctrl-C: that nothing is left to be made again, which the counts do not say. */
+function describeAllMade({ plan, state }: EndedBatch): string | undefined {
+  if (plan.redo === undefined) return undefined;
+  const all = state.redo?.ends.size ?? 0;
+  return `${all} of ${formatCount(all, 'job')} to make again ${be(all, 'is')} made`;
 }
 
 function countInFile({ state, plan }: EndedBatch): Counts {
@@ -137,17 +140,17 @@ async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): 
 
 /** What the counts mean for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */
 async function judgeCounts(
-  counts: Counts,
-  stop: Stop | undefined,
-  batch: EndedBatch,
+  { counts, redo, stop }: { counts: Counts; redo: RedoEnd; stop: Stop | undefined },
+  { flags, state, outdir, context, plan }: EndedBatch,
 ): Promise<GatewayError | undefined> {
-  const { flags, state, outdir, context, plan } = batch;
-  const redo = findRedoEnd(batch);
   // What `--limit` leaves is no failure; nor is what waits: the jobs that it waits for are counted.
   const waiting = counts.waiting ?? 0;
-  const isEarly = stop !== undefined;
-  const pending = isEarly ? counts.pending : Math.max(0, counts.pending - countLeft(plan, counts) - waiting);
-  const undone = (redo.left?.open.length ?? 0) - (isEarly ? 0 : plan.leftAgain + waiting);
+  const excused =
+    stop === undefined
+      ? { pending: countLeft(plan, counts) + waiting, again: plan.leftAgain + waiting }
+      : { pending: 0, again: 0 };
+  const pending = Math.max(0, counts.pending - excused.pending);
+  const undone = (redo.left?.open.length ?? 0) - excused.again;
   const submitted = flags.wait === false ? 0 : counts.submitted;
   const code = getExitCode({ ...counts, pending, submitted: submitted ?? 0 });
   if (code === outcomes.ok.code && undone <= 0) return undefined;

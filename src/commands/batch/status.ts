@@ -34,6 +34,7 @@ import {
   missingResultStep,
   nextStep,
   type RedoEnd,
+  type SummaryFacts,
   spentLimit,
   keptHint,
 } from './summary.ts';
@@ -96,41 +97,43 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
         describeProviderBatch(providerBatch, state, context.io.now()),
       ),
     );
-  const cost = describeSpending(joined.spending);
-  if (cost !== '') lines.push(cost);
-  const old = editedStep(edited);
-  if (old) lines.push(old);
-  const cut = incompleteStep(counts);
-  if (cut) lines.push(cut);
-  const missing = missingImageStep(missingPictures, states);
-  if (missing) lines.push(missing);
-  const lost = missingResultStep(
-    folders.flatMap((one) => one.missingResults),
-    states,
-  );
-  if (lost) lines.push(lost);
+  const missingResults = folders.flatMap((one) => one.missingResults);
+  const told = [
+    describeSpending(joined.spending),
+    editedStep(edited),
+    incompleteStep(counts),
+    missingImageStep(missingPictures, states),
+    missingResultStep(missingResults, states),
+  ];
+  lines.push(...told.flatMap((line) => line || []));
   const results = folders.map(({ name }) => shellWord(join(name, batchFiles.results))).join(', ');
   lines.push(...describeFailures(failures, { counts, most: maxShown, results }));
   const redo = joinRedoEnds(states);
   const undone = describeRedoLeft(redo.left);
   if (undone !== undefined) lines.push(undone);
   if (!running && (getExitCode(counts) !== outcomes.ok.code || redo.left)) {
-    const kept = await keptHint(
-      counts,
-      joined.beganAt,
-      folders.map(({ folder }) => folder),
-    );
-    const spent = states.map(spentLimit).find((limit) => limit !== undefined);
-    const waiting = folders.reduce((sum, one) => sum + one.waiting, 0);
-    const step = nextStep({ ...counts, waiting }, spent, { ...redo, failures });
-    const next = [...(kept ? [kept] : []), ...step.split('\n')];
     const { message, hint } = (counts.pending > 0 && ended) || {};
     if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
-    lines.push(...(typeof hint === 'string' ? hint.split('\n') : next));
+    if (typeof hint === 'string') lines.push(...hint.split('\n'));
+    else lines.push(...(await listNextSteps(folders, { ...joined, counts, failures }, redo)));
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
   return { document };
+}
+
+/** What to type for the rest of the batch, where its last run has not said so. */
+async function listNextSteps(
+  folders: readonly FolderStatus[],
+  { counts, failures, beganAt }: Pick<SummaryFacts, 'counts' | 'failures'> & Pick<BatchState, 'beganAt'>,
+  redo: RedoEnd,
+): Promise<string[]> {
+  const paths = folders.map(({ folder }) => folder);
+  const kept = await keptHint(counts, beganAt, paths);
+  const spent = folders.map(({ state }) => spentLimit(state)).find((limit) => limit !== undefined);
+  const waiting = folders.reduce((sum, one) => sum + one.waiting, 0);
+  const step = nextStep({ ...counts, waiting }, spent, { ...redo, failures });
+  return [...(kept ? [kept] : []), ...step.split('\n')];
 }
 
 interface FolderStatus extends BatchFolder {
@@ -173,6 +176,7 @@ function joinRedoEnds(states: readonly BatchState[]): RedoEnd {
           open: all.flatMap(({ open }) => open),
           unsure: all.flatMap(({ unsure }) => unsure),
         };
+  // Where nothing is left, only the last command counts.
   const isNamed = states.some(({ redo, run }) => (left ? redo : run?.redo)?.named !== undefined);
   return { left, isNamed };
 }

@@ -151,9 +151,11 @@ export function spentLimit({ usage, spending, run }: BatchState): string | undef
   return hasRoom ? undefined : '--max-cost';
 }
 
-/** What a run left of the jobs that it was to make again, and whether `--redo` named them. */
+/** How `--redo` ended. */
 export interface RedoEnd {
+  /** What is not made again yet; undefined if all is. */
   left?: RedoLeft | undefined;
+  /** The command has a `--redo`: typed again once all is made, it would make all again. */
   isNamed?: boolean;
 }
 
@@ -174,24 +176,23 @@ export function nextStep(
   { failures, left, isNamed = false }: RedoEnd & Pick<SummaryFacts, 'failures'>,
 ): string {
   if (submitted > 0) return 'to collect the results: the same command with --lane batch';
-  const limit = `a greater ${spent}`;
-  const isMaybeBilled = unknown > 0 || (left !== undefined && left.unsure.length > 0);
+  const hasOpen = left !== undefined && left.open.length > 0;
+  const hasUnknown = unknown > 0 || (left !== undefined && left.unsure.length > 0);
   const wasBilled = failed > 0 && [...failures.values()].some(({ billed }) => billed === 'yes');
   const paidAgain = wasBilled ? ', which may be billed again' : '';
   const same = isNamed && !left ? 'the same command without --redo,' : 'the same command';
+  const limit = `a greater ${spent}`;
   // What waits for failed jobs goes on when they are done.
-  if (left?.open.length || pending > (failed + unknown > 0 ? waiting : 0)) {
-    const its = left ? ', with its --redo' : ', without --redo';
-    const what = left?.open.length ? `makes only those again${paidAgain}` : 'continues where it stopped';
-    const goOn = spent
-      ? `to continue: ${same} with ${limit}`
-      : `run the same command again${isNamed ? its : ''}: it ${what}`;
-    const too = '\nto send what is unknown again, too, which may bill it twice: --retry-unknown';
-    return isMaybeBilled ? goOn + too : goOn;
+  if (!hasOpen && pending <= (failed + unknown > 0 ? waiting : 0)) {
+    const flags = [failed > 0 && '--retry-failed', hasUnknown && '--retry-unknown'].filter(Boolean).join(' ');
+    const unsure = hasUnknown ? ', which may bill what is unknown twice' : '';
+    return `to send them again${paidAgain || unsure}: ${same} with ${flags}${spent ? ` and ${limit}` : ''}`;
   }
-  const flags = [failed > 0 && '--retry-failed', isMaybeBilled && '--retry-unknown'].filter(Boolean).join(' ');
-  const unsure = isMaybeBilled ? ', which may bill what is unknown twice' : '';
-  return `to send them again${paidAgain || unsure}: ${same} with ${flags}${spent ? ` and ${limit}` : ''}`;
+  const redo = !isNamed ? '' : left ? ', with its --redo' : ', without --redo';
+  const what = hasOpen ? `makes only those again${paidAgain}` : 'continues where it stopped';
+  const next = spent ? `to continue: ${same} with ${limit}` : `run the same command again${redo}: it ${what}`;
+  const too = 'to send what is unknown again, too, which may bill it twice: --retry-unknown';
+  return hasUnknown ? `${next}\n${too}` : next;
 }
 
 /** What to type where answers of finished jobs may not be whole. */

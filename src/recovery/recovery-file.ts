@@ -47,6 +47,7 @@ const schema = 'gateway-cli/recovery@1';
 /** What a list says about a recovery file. */
 export type RecoveryHead = Pick<SavedReply, 'command' | 'job' | 'batch'>;
 
+/** What `writeReply` writes before the document, without the end of the object: the reply itself can have gigabytes. */
 const headPattern =
   /^\{"schema":"gateway-cli\/recovery@1"(?:,"(?:savedAt|command|job)":"(?:[^"\\]|\\.)*")*(?:,"printsText":\w+)?(?:,"batch":\{(?:"(?:[^"\\]|\\.)*"|[^{}"])*\})?/;
 

@@ -180,8 +180,8 @@ describe('--redo of jobs that use results of others', () => {
     expect((await batch(['status', 'out'])).stdout).toContain('2 of 3 jobs to make again are left as they were');
     expect(await batch(['--redo', 'outline', '--accept-changes'])).toMatchObject({ code: 0 });
     await batch(['--redo', 'outline', '--accept-changes'], interruptAt('Plan', server));
-    const stale = await batch(['--accept-changes'], interruptAt('Letter', server));
-    expect(stale.stderr).toMatch(/3 done\n(1 of 2 jobs to make again is left as it was: poem\n)?/);
+    const stale = await batch(['--accept-changes', '--concurrency', '1'], interruptAt('Letter', server));
+    expect(stale.stderr).toContain('3 done\n1 of 2 jobs to make again is left as it was: poem\n');
     server.answer = () => undefined;
     expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([4, 4, 4]);

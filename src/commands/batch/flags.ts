@@ -69,7 +69,7 @@ export const batchFlags = {
   retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
   redo: {
     flags: '--redo <id,…>',
-    text: 'send these jobs again, also those that are done; pictures of before stay',
+    text: 'send these jobs again, even if they are done; their earlier pictures stay',
     parse: notAFlag,
     repeat: true,
   },
@@ -82,7 +82,10 @@ export const batchFlags = {
     ...maxTurns,
     text: 'maximum number of requests for one answer, where the service pauses in it (default: 10)',
   },
-  acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
+  acceptChanges: {
+    flags: '--accept-changes',
+    text: 'send edited jobs again, and those that use a result which was made again',
+  },
   wait: {
     flags: '--no-wait',
     text: 'with --lane batch: exit once the jobs are submitted; the same command collects the results later',

@@ -243,4 +243,41 @@ describe('--redo of jobs that use results of others', () => {
     expect(await batch([...all, '--retry-unknown'])).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([2, 1, 1]);
   });
+
+  test('and a limit that leaves what uses them: the same command sends only that', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...trip);
+    await batch();
+    const limited = ['--redo', 'outline', '--accept-changes', '--limit', '1'];
+    await batch(limited);
+    expect((await batch(['status', 'out'])).stdout).toContain(
+      '2 of 3 jobs to make again are left as they were: letter, poem\n',
+    );
+    await batch(limited);
+    await batch(limited);
+    expect([...server.counts.values()]).toEqual([2, 2, 2]);
+    expect((await batch(['status', 'out'])).stdout).toBe('3 jobs: 3 done\n');
+  });
+
+  test('and one between them that is left: what is named is made of its answer', async ({ server, folder, batch }) => {
+    folder.jobs(
+      { id: 'outline', prompt: 'Plan' },
+      { id: 'letter', prompt: 'Letter {{@outline.text}}' },
+      { id: 'poem', prompt: 'Poem {{@letter.text}}' },
+      { id: 'new', prompt: 'New {{@letter.text}}' },
+    );
+    await batch(['--limit', '3']);
+    const some = ['--redo', 'outline,poem'];
+    const stopped = await batch(some, interruptAt('Plan', server));
+    expect(stopped.stderr).toContain('1 of 2 jobs to make again is left as it was: poem\n');
+    server.answer = () => undefined;
+    const ended = await batch(some);
+    expect(ended.stderr).not.toContain('to make again');
+    // Nobody named it: it is not made of what may be replaced.
+    expect(ended.stderr).toContain('1 job waits for the result of letter (edited: --accept-changes)\n');
+    expect([...server.counts.values()]).toEqual([2, 1, 2]);
+  });
 });

@@ -57,7 +57,8 @@ export async function judgeJob(
   { job, row, prepared, known, parents, isRedone }: JobOfFolder,
   planning: Planning,
 ): Promise<Pick<PlannedJob, 'decision' | 'edited'>> {
-  const { plan, policy, redone, state } = planning;
+  const { plan, policy, state } = planning;
+  const { leftAgain } = plan;
   const { index } = state;
   const { digest, basis } = prepared;
   const isSame = index.digestOf(row) === digest;
@@ -77,7 +78,8 @@ export async function judgeJob(
   }
   if (isSame) index.setBasis(row, basis);
   if (edited && decision !== 'run') plan.leftEdited.add(row);
-  if (isSame && isStale && decision === 'run') redone.add(row);
+  // A limit leaves it for a run that goes on with it.
+  if (isSame && isStale && (decision === 'run' || plan.leftAgain > leftAgain)) plan.redone.add(row);
   // A limit leaves it: it is not among those whose changes have to be accepted.
   if (isRedone && isSame && isStale && decision === 'skip') planning.keeping.add(job.id);
   if (decision === 'changed') await addChanged(job, row, isSame, planning);
@@ -128,8 +130,8 @@ async function findOlderResult(job: Job, row: number, planning: Planning): Promi
  * Marks a job that is named to be made again. Where an earlier run sent it for that and has no answer, it is unknown again: what uses it
  * is not made again of its earlier answer, which a newer one may replace.
  */
-export function markNamed({ id }: Job, row: number, { redo, redone, state }: Planning): void {
-  redone.add(row);
+export function markNamed({ id }: Job, row: number, { plan, redo, state }: Planning): void {
+  plan.redone.add(row);
   const { index } = state;
   if (!redo?.goesOn || index.stateOf(row) !== 'done' || !isUnsure(id, state) || index.has(row, 'atService')) return;
   keepEarlier(row, state);

@@ -160,26 +160,34 @@ function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLink
   return new Map([...heads.keys()].map((id) => [id, headOf(id)]));
 }
 
+/** Whether a job has the result that another one uses. A job that stays as it is though what it uses is made again has it for those that are named. */
+function isThere(row: number, user: number, { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): boolean {
+  const { leftEdited, leftStale, redone } = plan;
+  const isLeftStale = leftStale.has(index.idOf(row)) && !redone.has(row);
+  return index.stateOf(row) === 'done' && (!leftEdited.has(row) || (isLeftStale && redone.has(user)));
+}
+
 /** Rows of jobs to send that wait: a parent is not done, or was edited and left, so that its result is of an older request. */
 export function listAwaitingParents(
-  { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>,
-  isDue = (row: number): boolean => index.has(row, 'toSend'),
+  batch: Pick<Batch, 'plan' | 'state'>,
+  isDue = (row: number): boolean => batch.state.index.has(row, 'toSend'),
 ): Set<number> {
-  const isDone = (row: number): boolean =>
-    index.stateOf(row) === 'done' &&
-    !plan.leftEdited.has(row) &&
-    !index.has(row, 'toSend') &&
-    !index.has(row, 'atService');
+  const { plan, state } = batch;
+  const { index } = state;
+  const isDone = (row: number, user: number): boolean =>
+    isThere(row, user, batch) && !index.has(row, 'toSend') && !index.has(row, 'atService');
   const waiting = new Set<number>();
   for (const [id, parents] of plan.parents) {
     const row = index.find(id);
-    if (isDue(row) && !parents.every((parent) => isDone(index.find(parent)))) waiting.add(row);
+    if (isDue(row) && !parents.every((parent) => isDone(index.find(parent), row))) waiting.add(row);
   }
   return waiting;
 }
 
 /** Rows of jobs to send that this run cannot send: a result that they use, or that those use, is neither there nor made by it. */
-export function listStuck({ plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): Set<number> {
+export function listStuck(batch: Pick<Batch, 'plan' | 'state'>): Set<number> {
+  const { plan, state } = batch;
+  const { index } = state;
   const users = new Map<string, string[]>();
   for (const [id, parents] of plan.parents)
     for (const parent of parents) {
@@ -189,18 +197,20 @@ export function listStuck({ plan, state: { index } }: Pick<Batch, 'plan' | 'stat
     }
   const missing = [...users.keys()].filter((id) => {
     const row = index.find(id);
-    const isThere = index.stateOf(row) === 'done' && !plan.leftEdited.has(row);
-    return !isThere && !index.has(row, 'toSend') && !index.has(row, 'atService');
+    return !index.has(row, 'toSend') && !index.has(row, 'atService');
   });
   const stuck = new Set<number>();
   // It grows by each job that is stuck, whose own result others miss.
-  for (const id of missing)
+  for (const id of missing) {
+    const parent = index.find(id);
     for (const user of users.get(id) ?? []) {
       const row = index.find(user);
       if (!index.has(row, 'toSend') || stuck.has(row)) continue;
+      if (!stuck.has(parent) && isThere(parent, row, batch)) continue;
       stuck.add(row);
       missing.push(user);
     }
+  }
   return stuck;
 }
 

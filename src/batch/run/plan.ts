@@ -61,7 +61,9 @@ export interface BatchPlan {
   /** What it makes again though nothing of it was edited. */
   redo: Redo | undefined;
   /** The ids of jobs that use a result which is newer than they are, or which this run makes again, and that stay as they are. */
-  leftStale: readonly string[];
+  leftStale: ReadonlySet<string>;
+  /** Rows of jobs that are named to be made again, and of those that are for what they use. */
+  redone: Set<number>;
 }
 
 /** Jobs that this run leaves, because an earlier one sent them. */
@@ -94,7 +96,8 @@ export function emptyPlan(origin: string): BatchPlan {
     leftEdited: new Set(),
     editedAtService: new Set(),
     redo: undefined,
-    leftStale: [],
+    leftStale: new Set(),
+    redone: new Set(),
   };
 }
 
@@ -134,8 +137,6 @@ export interface Planning extends PlanOptions {
   changed: ChangedJobs;
   /** The ids that `leftStale` lists if the run goes on, in the order of the file; a limit leaves some of them. */
   keeping: Set<string>;
-  /** Rows of jobs that are made again though nothing of them was edited: they are named, or what they use is newer. */
-  redone: Set<number>;
   /** Number of jobs that the folder knows, and those of the file that it does not know so. */
   known: number;
   strays: Stray[] | undefined;
@@ -217,7 +218,7 @@ function markUnlisted(planning: Planning): void {
     });
   // Who names what is to be made again means only that: what uses it stays as it is.
   if (changed.jobs > 0 && !(planning.redo && changed.areStale)) throw changedError(changed, findEdited(planning));
-  plan.leftStale = [...planning.keeping];
+  plan.leftStale = planning.keeping;
 }
 
 /** In what the first job was edited, if the last run began with it, too. */
@@ -229,7 +230,7 @@ function findEdited({ changed, plan: { first }, state: { run } }: Planning): str
     .toSorted();
 }
 
-function listRedo({ redo, redone, state }: Planning): Redo | undefined {
+function listRedo({ plan: { redone }, redo, state }: Planning): Redo | undefined {
   const ids = [...redone].map((row) => state.index.idOf(row));
   const named = redo?.named;
   if (redo?.goesOn) return { named, goesOn: true, ids: ids.filter((id) => !state.redo?.ends.has(id)) };
@@ -246,7 +247,6 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
     sum: { high: 0, low: 0 },
     changed: noChangedJobs(),
     keeping: new Set(),
-    redone: new Set(),
     known: index.size,
     strays,
     hasOther: false,

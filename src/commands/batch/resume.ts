@@ -69,7 +69,8 @@ export function describeMade({ redo }: BatchPlan, state: Pick<Batch['state'], 'r
 }
 
 /** Jobs that `--redo` does not name, and that use what it makes again. */
-export function describeStale({ leftStale: ids }: BatchPlan): string | undefined {
+export function describeStale({ leftStale }: BatchPlan): string | undefined {
+  const ids = [...leftStale];
   if (ids.length === 0) return undefined;
   const [keep, they] = ids.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(ids.length, 'job')} ${keep} what ${they} made of an earlier result: ${nameSome(ids)}`;

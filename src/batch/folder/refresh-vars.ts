@@ -44,7 +44,7 @@ export async function refreshVars(
       const row = index.find(job.id);
       if (row < 0 || index.has(row, 'asBuilt')) continue;
       const isLeft = index.has(row, 'toSend') || isOpen(row, state) || plan.leftEdited.has(row);
-      // Another job may get the id that its result has.
+      // What is sent again or edited keeps its variables, but not an id that another job may get.
       if (isLeft && !index.isRenamed(row)) continue;
       const document = await results.read(row);
       if (document === undefined || (isLeft && document['id'] === job.id)) continue;

@@ -76,7 +76,7 @@ export async function locateResults(
         continue;
       }
       const isOfJob = index.hasDigest(row, result.request);
-      // An id that the job had before can be that of another one, which a killed run gave it.
+      // A run that was killed may have written another job's result with the id that this one had before.
       const isForeign = !isOfJob && (offsets[row] as number) >= 0 && index.idOf(row) !== result.id;
       // Nothing came in place of an answer that was paid for.
       if (isForeign || result.document['earlierStays'] === true) {

@@ -75,8 +75,10 @@ async function skipLocked(error: unknown, { mark }: ProviderBatch, watch: WatchS
   if (listWatched(watch).length > 0) await watch.run.batch.host.on({ type: 'poll-failed', error });
 }
 
-/** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost, at the user's word after a minute. */
+/** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost. */
 const maxTroubleMs = 3_600_000;
+/** With `--retry-unknown`, a batch that is not found for longer is lost. */
+const maxMissingMs = 60_000;
 
 async function pollProviderBatch(providerBatch: ProviderBatch, watch: WatchState): Promise<void> {
   const { run, troubles } = watch;
@@ -124,7 +126,7 @@ async function tolerate(
     troubles.set(mark, { ...known, [kind]: now });
     return;
   }
-  if (now - since <= (isMissing && run.batch.policy.retryUnknown ? 60_000 : maxTroubleMs)) return;
+  if (now - since <= (isMissing && run.batch.policy.retryUnknown ? maxMissingMs : maxTroubleMs)) return;
   if (!isMissing) throw error;
   await host.on({ type: 'given-up', what });
   await giveUpProviderBatch(providerBatch, `${what} not found at the service`, run);

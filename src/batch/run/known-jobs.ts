@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import { isUnsure, keepEarlier } from '../folder/state.ts';
 import { decide, decideOn } from './decide.ts';
 import { addStray } from './moves.ts';
-import type { Planning, PlannedJob } from './plan.ts';
+import type { EnteredJob, Planning, PlannedJob } from './plan.ts';
 
 /** At most this many ids of edited jobs are listed. */
 const maxNamed = 5;
@@ -42,14 +42,9 @@ export function isLeftAsBuilt(
 }
 
 /** A job that the folder may know, by this id or another one, or that uses results of others. */
-interface JobOfFolder {
-  job: Job;
-  row: number;
+interface JobOfFolder extends EnteredJob {
   prepared: PreparedJob;
-  /** Where the folder knows its id: its row, and the line that it had. */
-  known: { row: number; line: number } | undefined;
   parents: readonly Job[];
-  isRedone: boolean;
 }
 
 /** Decides on such a job, and writes down what was changed of it. */

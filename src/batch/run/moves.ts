@@ -2,7 +2,7 @@ import type { Job } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
 import { type JobIndex, renameJob } from '../folder/state.ts';
 import { findIdNumber, findKnown } from './known-by.ts';
-import type { BatchPlan, Planning } from './plan.ts';
+import type { BatchPlan, EnteredJob, Planning } from './plan.ts';
 
 /** Whether jobs may be known by other ids than they have in the file: a number has another request, or some are new and some not there. */
 export function mayMove(
@@ -47,8 +47,7 @@ export function findMoves(
  */
 export function addMove(
   { id, fileId = id, line, isNumbered }: Job,
-  known: { row: number; line: number } | undefined,
-  isSent: boolean,
+  { known, isSent }: Pick<EnteredJob, 'known'> & { isSent: boolean },
   planning: Planning,
 ): void {
   const { last, plan, shard, state } = planning;

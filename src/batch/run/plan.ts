@@ -273,7 +273,7 @@ async function readJobs(options: PlanOptions, strays?: Stray[]): Promise<Plannin
 }
 
 /** A job of the file that was not there before. */
-interface EnteredJob {
+export interface EnteredJob {
   job: Job;
   row: number;
   /** Where the folder knows its id: its row, and the line that it had. */
@@ -336,7 +336,7 @@ function planEntered(
   if (!isLeft) return planBuilt(entered, parents, planning);
   state.index.setFlag(row, 'asBuilt');
   addGateway({ settings }, plan);
-  addMove(job, known, false, planning);
+  addMove(job, { known, isSent: false }, planning);
   planning.onPlanned({ job, prepared: undefined, decision: 'skip', edited: undefined });
   return undefined;
 }
@@ -369,7 +369,7 @@ async function planBuilt(
   const { decision, edited }: Pick<PlannedJob, 'decision' | 'edited'> = isOfFolder
     ? await judgeJob({ job, row, prepared, known, parents, isRedone }, planning)
     : { decision: decideOn(row, prepared.digest, planning), edited: undefined };
-  if (state.run) addMove(job, known, decision === 'run', planning);
+  if (state.run) addMove(job, { known, isSent: decision === 'run' }, planning);
   planning.onPlanned({ job, prepared, decision, edited });
   if (decision !== 'run') return prepared.close();
 

@@ -135,8 +135,8 @@ export function* listFolderRows(
 }
 
 /**
- * What the rows of the folders' jobs are varied by: as the last run did, then as earlier ones did, with the last one without it, where
- * a report has jobs of that.
+ * The variations of the rows: those of the last run, then those of earlier runs, as far as a report has jobs of them. The last one is
+ * that of rows which an earlier run did not vary.
  */
 export function listFolderVariations(
   folders: readonly Pick<BatchFolder, 'state'>[],

@@ -6,18 +6,21 @@ import type { BatchFlags } from './flags.ts';
 import { rowId } from './jobs/data-rows.ts';
 import { takesRows } from './jobs/source.ts';
 
+interface RedoneBatch extends Pick<Batch, 'jobs' | 'state'> {
+  /** The run before was killed. */
+  isTakenOver: boolean;
+}
+
+/** Whether some that were to be made again may not be. Who killed a run cannot know that it had made the last of them. */
+function isUnfinished({ state, isTakenOver }: RedoneBatch): boolean {
+  const { index, redo, run } = state;
+  if (isTakenOver && run?.redo !== undefined) return true;
+  return [...(redo?.ends ?? [])].some(([id, end]) => end !== 'done' && !index.has(index.find(id), 'removed'));
+}
+
 /** Finds the jobs of `--redo`. */
-export function openRedo(
-  named: readonly string[],
-  flags: BatchFlags,
-  batch: Pick<Batch, 'jobs' | 'state'> & { isTakenOver: boolean },
-) {
-  const { index, redo, run } = batch.state;
+export function openRedo(named: readonly string[], flags: BatchFlags, batch: RedoneBatch) {
   const key = named.join(',');
-  // Who killed a run cannot know that it had made the last of them.
-  const wasKilled = batch.isTakenOver && run?.redo !== undefined;
-  const isOpen =
-    wasKilled || [...(redo?.ends ?? [])].some(([id, end]) => end !== 'done' && !index.has(index.find(id), 'removed'));
   const words = takesRows(flags) && flags.idColumn === undefined ? readRowNumbers(named) : named;
   const wanted = new Set(words.flatMap(idsIn));
   /** Those of them that the file has. */
@@ -25,7 +28,7 @@ export function openRedo(
   return {
     named: key,
     /** The same words as before, while some of those jobs are not made again: it makes only these. */
-    goesOn: redo?.named === key && isOpen,
+    goesOn: batch.state.redo?.named === key && isUnfinished(batch),
     /** The jobs are read again: their ids can be others. */
     forget: () => found.clear(),
     /**

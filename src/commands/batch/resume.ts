@@ -92,6 +92,7 @@ export function describeMoves({ moves, moved }: BatchPlan, { name, nameJobs }: J
   return lines;
 }
 
+/** Jobs that left the file; where all of them did because --vary has fewer values, that is said instead. */
 export function describeRemoved({
   plan: { removed },
   policy,

@@ -156,7 +156,7 @@ test.for([
   ],
   [
     ['--data', 'breaks.csv', '--id-column', 'city', '--defaults', '{"prompt":"x"}'],
-    "breaks.csv:2: --id-column: 'city' is no id here",
+    "breaks.csv:2: --id-column: the value of 'city' is not an id",
     'name another column',
   ],
   [['--template', 'p.md'], "--template 'p.md' has no testData", '--data rows.csv'],

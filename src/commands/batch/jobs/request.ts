@@ -144,6 +144,14 @@ function digestBasis({ command, values }: Job, settings: Settings, origin: strin
   return digestText(`${origin} ${rest} ${command} ${JSON.stringify(values)}`);
 }
 
+/** What the digest of a job is made of, where others that it names have other ids than they had first. */
+async function buildByFirstNames(job: Job, parts: BuildParts): Promise<BuiltRequest> {
+  const built = await buildJob(fillReferences(nameAsFirst(job)), parts);
+  // Its own request has the same.
+  parts.inputs.warnings.length = 0;
+  return built;
+}
+
 async function prepareJob(job: Job, batchOrigin: string, building: JobBuilding): Promise<PreparedJob> {
   const { context, flags, known, onHashed, output: folder, isFolderless = false } = building;
   const settings = await readJobSettings(job, building);
@@ -156,9 +164,8 @@ async function prepareJob(job: Job, batchOrigin: string, building: JobBuilding):
     refuseNearNames(job);
     if (urls.length > 0) requireNetwork(urls, settings, flags);
     const parts = { inputs, settings, building };
-    const isOtherName = job.parents?.some(({ name, firstName }) => name !== firstName);
-    const first = isOtherName ? await buildJob(fillReferences(nameAsFirst(job)), parts) : undefined;
-    if (first) warnings.length = 0;
+    const hasOtherNames = job.parents?.some(({ name, firstName }) => name !== firstName);
+    const first = hasOtherNames ? await buildByFirstNames(job, parts) : undefined;
     const built = await buildJob(job.names ? fillReferences(job) : job, parts);
     if (settings.lane.value === 'batch') requireBatchable(built, settings);
     const { digest, hasUrls, characters } = await digestRequest(identify(job, first ?? built, settings, batchOrigin), {

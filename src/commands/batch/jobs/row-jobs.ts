@@ -75,7 +75,7 @@ export async function openRowJobs(
         try {
           if (flags.idColumn !== undefined && !isJobId(id))
             throw usageError(
-              `--id-column: ${quoteWord(flags.idColumn)} is no id here, which is ${idWords}, such as line breaks`,
+              `--id-column: the value of ${quoteWord(flags.idColumn)} is not an id: an id is ${idWords}, such as line breaks`,
               'name another column, or none: rows that move are known by what was sent',
             );
           const filled = { file: data.name, defaults: toValues(columns) };

@@ -53,7 +53,6 @@ export async function judgeJob(
   planning: Planning,
 ): Promise<Pick<PlannedJob, 'decision' | 'edited'>> {
   const { plan, policy, state } = planning;
-  const { leftAgain } = plan;
   const { index } = state;
   const { digest, basis } = prepared;
   const isSame = index.digestOf(row) === digest;
@@ -66,15 +65,17 @@ export async function judgeJob(
   const mayBeBilled = state.failures.get(job.id)?.billed !== 'no';
   const edited = isEdited ? { mayBeBilled, isSame } : undefined;
   const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning));
+  const { leftAgain } = plan;
   const decision = decideOn(row, digest, planning, { isRedone, isStale, isHeld });
+  const isLeftByLimit = plan.leftAgain > leftAgain;
   if (isSame && basis !== undefined && !index.hasBasis(row, basis)) {
     index.setFlag(row, 'newBasis');
     plan.hasNewBasis = true;
   }
   if (isSame) index.setBasis(row, basis);
   if (edited && decision !== 'run') plan.leftEdited.add(row);
-  // A limit leaves it for a run that goes on with it.
-  if (isSame && isStale && (decision === 'run' || plan.leftAgain > leftAgain)) plan.redone.add(row);
+  // What a limit leaves is still to be made again, by a run that goes on with it.
+  if (isSame && isStale && (decision === 'run' || isLeftByLimit)) plan.redone.add(row);
   // A limit leaves it: it is not among those whose changes have to be accepted.
   if (isRedone && isSame && isStale && decision === 'skip') planning.keeping.add(job.id);
   if (decision === 'changed') await addChanged(job, row, isSame, planning);

@@ -160,7 +160,10 @@ function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLink
   return new Map([...heads.keys()].map((id) => [id, headOf(id)]));
 }
 
-/** Whether a job has the result that another one uses. A job that stays as it is though what it uses is made again has it for those that are named. */
+/**
+ * Whether a job has the result that another one, `user`, is to be made of. One that was edited and stays as it is does not have it. One
+ * that stays though what it uses is made again has it only for jobs that are named.
+ */
 function isThere(row: number, user: number, { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): boolean {
   const { leftEdited, leftStale, redone } = plan;
   const isLeftStale = leftStale.has(index.idOf(row)) && !redone.has(row);

@@ -62,7 +62,7 @@ export interface BatchPlan {
   redo: Redo | undefined;
   /** The ids of jobs that use a result which is newer than they are, or which this run makes again, and that stay as they are. */
   leftStale: ReadonlySet<string>;
-  /** Rows of jobs that are named to be made again, and of those that are for what they use. */
+  /** Rows of jobs that are made again though nothing of them was edited: they are named, or what they use is newer. */
   redone: Set<number>;
 }
 

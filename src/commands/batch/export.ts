@@ -119,18 +119,9 @@ async function runExport(
   const found = await findRows(folders, jobs, { ...joining, keeping: texts && { texts, openTextOf } });
   const summed = keys.length === 0 ? undefined : await sumBy(keys, found.read(), variations);
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
-  await warnUnread(rows, context);
-  if (found.isOfOthers && flags.data !== undefined && flags.idColumn === undefined && sizes.some((size) => size > 0))
-    await context.ui.warn(
-      `no row of ${flags.data} is known in ${outdirs.join(', ')} by its number; if a column has the ids: --id-column <name>`,
-    );
-  const states = folders.map(({ state }) => state);
-  const edited = editedStep(countEdited(states));
-  if (edited !== undefined) await context.ui.note(edited);
-  const lost = missingResultStep(rows.lost, states);
-  if (lost !== undefined) await context.ui.warn(lost);
+  await noteFound(rows, folders, { flags, context });
   const leftOut = named === undefined ? await countMissingJobs(rows, folders, context) : 0;
-  const facts = { ...rows, name: chooseReportName(folders), ...joinStates(states) };
+  const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
   const writer = openReport(format, facts, { variations, isSummed: summed !== undefined });
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
   const text = reportText({ ...writer, head }, texts ? found.readKept(texts) : rows.read(), { format, context });
@@ -146,6 +137,27 @@ async function runExport(
   const sum = Object.values(rows.counts).reduce((all, count) => all + count, 0);
   if (!context.root.json) await context.io.stdout.write(`${output}\n`);
   return { document: { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum, leftOut } };
+}
+
+/** What is wrong with the results, or with how rows of a table are known; and what answers earlier versions of jobs. */
+async function noteFound(
+  rows: ExportRows,
+  folders: readonly BatchFolder[],
+  { flags, context }: { flags: ExportFlags; context: Context },
+): Promise<void> {
+  const states = folders.map(({ state }) => state);
+  await warnUnread(rows, context);
+  const hasNumbers = flags.data !== undefined && flags.idColumn === undefined;
+  if (rows.isOfOthers && hasNumbers && states.some(({ index }) => index.size > 0)) {
+    const names = folders.map(({ name }) => name).join(', ');
+    await context.ui.warn(
+      `no row of ${flags.data} is known in ${names} by its number; if a column has the ids: --id-column <name>`,
+    );
+  }
+  const edited = editedStep(countEdited(states));
+  if (edited !== undefined) await context.ui.note(edited);
+  const lost = missingResultStep(rows.lost, states);
+  if (lost !== undefined) await context.ui.warn(lost);
 }
 
 /** Lines that cannot be read now were jobs when they were sent. */
@@ -410,10 +422,11 @@ async function findRows(
   return {
     columns,
     counts,
-    /** Jobs of which nothing is known but that they were sent. */
+    /** How many jobs were sent, of which nothing else is known. */
     bare,
     unread,
     lost,
+    /** Jobs are named, and none of them is in the folders. */
     isOfOthers: named > 0 && known === 0,
     read: () => readRows(folders, reading),
     readKept: (texts: RowTexts) => readRows(folders, { ...reading, texts }),

@@ -270,7 +270,7 @@ describe('--redo of jobs that use results of others', () => {
       { id: 'new', prompt: 'New {{@letter.text}}' },
     );
     await batch(['--limit', '3']);
-    const some = ['--redo', 'outline,poem'];
+    const some = ['--redo', 'outline,poem', '--concurrency', '1'];
     const stopped = await batch(some, interruptAt('Plan', server));
     expect(stopped.stderr).toContain('1 of 2 jobs to make again is left as it was: poem\n');
     server.answer = () => undefined;

@@ -135,6 +135,9 @@ test('--redo takes the numbers of rows that have no column for their ids, and na
   expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('such as --redo row-000001,row-000002')]);
   const named = ['-o', 'named', ...rows.slice(2), '--id-column', 'id'];
   expect((await batch([...named, '--redo', '2'])).stderr).toContain('did you mean: --redo t2');
+  folder.write('rows.csv', 'id,town\nt1,Rome\n,\nt3,Lima\n');
+  const gone = await batch([...rows, '--redo', '2']);
+  expect(gone.stderr).toMatch(/no job "row-000002"\n {2}did you mean: --redo row-00000[13]\n/);
 });
 
 test('--redo takes the numbers of rows also where their folder knows them by the ids of a column, and drops no word', async ({

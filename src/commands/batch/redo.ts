@@ -67,7 +67,8 @@ function idsIn(word: string): string[] {
 }
 
 function unknownJob(id: string, { state, jobs }: Pick<Batch, 'jobs' | 'state'>): GatewayError {
-  const ids = [...state.index.ids()].slice(0, 1000);
+  const { index } = state;
+  const ids = [...index.ids()].filter((_, row) => index.has(row, 'inFile')).slice(0, 1000);
   const near = closest(id, ids);
   const hint =
     near === undefined

@@ -171,7 +171,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
   takeOut(open.ready, id);
   const was = takeOut(open.sent, id);
   if (type === 'unsent') {
-    if (was) takeBack(was, state);
+    if (was) undoSent(was, state);
     return;
   }
   const row = was?.row ?? index.add(id);
@@ -213,7 +213,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
 }
 
 /** A job that was sent did not go out: it is as before. */
-function takeBack(
+function undoSent(
   { id, row, state, digest, error }: SentJob,
   { index, earlier, failures }: Pick<BatchState, 'index' | 'earlier' | 'failures'>,
 ): void {

@@ -179,7 +179,7 @@ export function changedError(
   const keep = areDone ? ['to keep the answers that are whole: --retry-incomplete'] : [];
   if (areStale) {
     const leave = 'to leave them as they are: name with --redo what is to be sent';
-    return lockedError(`${were} sent with a result that another job replaces: ${names}`, [
+    return editedError(`${were} sent with a result that another job replaces: ${names}`, [
       `to make those again too, after what they use: ${flag}; ${leave}`,
       ...keep,
     ]);
@@ -190,16 +190,16 @@ export function changedError(
     const isAll = byLineBreak === jobs;
     const again = isAll ? 'nothing again' : `just ${jobs - byLineBreak} again`;
     const how = `${isAll ? '' : `${byLineBreak} of them `}by the line break at the end of ${lineBreakOf} alone`;
-    return lockedError(`${what}, ${how}: ${names}`, [`to send ${again}: put the line break back as it was`, ...hints]);
+    return editedError(`${what}, ${how}: ${names}`, [`to send ${again}: put the line break back as it was`, ...hints]);
   }
   if (parts.length > 0) {
     const first = jobs === 1 ? '' : 'the first ';
-    return lockedError(`${what}: ${names} (${first}in ${parts.join(', ')})`, hints);
+    return editedError(`${what}: ${names} (${first}in ${parts.join(', ')})`, hints);
   }
   const shared = 'an edit of what jobs share counts for each: the template, --defaults, -m, the profile, files';
-  return lockedError(`${what}: ${names}`, more ? [...hints, shared] : hints);
+  return editedError(`${what}: ${names}`, more ? [...hints, shared] : hints);
 }
 
-function lockedError(message: string, hints: readonly string[]): GatewayError {
+function editedError(message: string, hints: readonly string[]): GatewayError {
   return new GatewayError('batch-locked', message, { hint: hints.join('\n'), sent: 'no' });
 }

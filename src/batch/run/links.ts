@@ -164,7 +164,7 @@ function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLink
  * Whether a job has the result that another one, `user`, is to be made of. One that was edited and stays as it is does not have it. One
  * that stays though what it uses is made again has it only for jobs that are named.
  */
-function isThere(row: number, user: number, { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): boolean {
+function hasResultFor(row: number, user: number, { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): boolean {
   const { leftEdited, leftStale, redone } = plan;
   const isLeftStale = leftStale.has(index.idOf(row)) && !redone.has(row);
   return index.stateOf(row) === 'done' && (!leftEdited.has(row) || (isLeftStale && redone.has(user)));
@@ -178,7 +178,7 @@ export function listAwaitingParents(
   const { plan, state } = batch;
   const { index } = state;
   const isDone = (row: number, user: number): boolean =>
-    isThere(row, user, batch) && !index.has(row, 'toSend') && !index.has(row, 'atService');
+    hasResultFor(row, user, batch) && !index.has(row, 'toSend') && !index.has(row, 'atService');
   const waiting = new Set<number>();
   for (const [id, parents] of plan.parents) {
     const row = index.find(id);
@@ -209,7 +209,7 @@ export function listStuck(batch: Pick<Batch, 'plan' | 'state'>): Set<number> {
     for (const user of users.get(id) ?? []) {
       const row = index.find(user);
       if (!index.has(row, 'toSend') || stuck.has(row)) continue;
-      if (!stuck.has(parent) && isThere(parent, row, batch)) continue;
+      if (!stuck.has(parent) && hasResultFor(parent, row, batch)) continue;
       stuck.add(row);
       missing.push(user);
     }

@@ -12,7 +12,7 @@ interface RedoneBatch extends Pick<Batch, 'jobs' | 'state'> {
 }
 
 /** Whether some that were to be made again may not be. Who killed a run cannot know that it had made the last of them. */
-function isUnfinished({ state, isTakenOver }: RedoneBatch): boolean {
+function isRedoOpen({ state, isTakenOver }: RedoneBatch): boolean {
   const { index, redo, run } = state;
   if (isTakenOver && run?.redo !== undefined) return true;
   return [...(redo?.ends ?? [])].some(([id, end]) => end !== 'done' && !index.has(index.find(id), 'removed'));
@@ -28,7 +28,7 @@ export function openRedo(named: readonly string[], flags: BatchFlags, batch: Red
   return {
     named: key,
     /** The same words as before, while some of those jobs are not made again: it makes only these. */
-    goesOn: batch.state.redo?.named === key && isUnfinished(batch),
+    goesOn: batch.state.redo?.named === key && isRedoOpen(batch),
     /** The jobs are read again: their ids can be others. */
     forget: () => found.clear(),
     /**

@@ -279,5 +279,9 @@ describe('--redo of jobs that use results of others', () => {
     // Nobody named it: it is not made of what may be replaced.
     expect(ended.stderr).toContain('1 job waits for the result of letter (edited: --accept-changes)\n');
     expect([...server.counts.values()]).toEqual([2, 1, 2]);
+    const limited = [...some, '--limit', '1'];
+    await batch(limited);
+    await batch(limited);
+    expect([...server.counts.values()]).toEqual([3, 1, 3]);
   });
 });

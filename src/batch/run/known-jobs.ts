@@ -64,7 +64,7 @@ export async function judgeJob(
   const isEdited = index.stateOf(row) !== 'new' && (isStale || !isSame);
   const mayBeBilled = state.failures.get(job.id)?.billed !== 'no';
   const edited = isEdited ? { mayBeBilled, isSame } : undefined;
-  const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning));
+  const isHeld = policy.limit !== undefined && !(await areUsable(parents, planning, isRedone));
   const { leftAgain } = plan;
   const decision = decideOn(row, digest, planning, { isRedone, isStale, isHeld });
   const isLeftByLimit = plan.leftAgain > leftAgain;
@@ -151,17 +151,18 @@ function isMadeAgain(job: Job, row: number, planning: Planning): boolean {
 
 /**
  * Whether the results of these jobs can be used in this run: each is sent in it, or is done and stays. With a limit, a job takes the place
- * of none that it waits for, and is not sent with what another run replaces.
+ * of none that it waits for, and is not sent with what another run replaces. What is named takes results that stay as they are.
  */
-async function areUsable(parents: readonly Job[], planning: Planning): Promise<boolean> {
-  const { jobs, plan, state } = planning;
+async function areUsable(parents: readonly Job[], planning: Planning, isRedone: boolean): Promise<boolean> {
+  const { jobs, plan, policy, state } = planning;
   const { index } = state;
   for (const parent of parents) {
     const at = index.find(parent.id);
     if (index.has(at, 'toSend')) continue;
     if (index.stateOf(at) !== 'done' || isMadeAgain(parent, at, planning)) return false;
     if (index.digestOf(at) !== (await jobs.links().digestJob(parent, plan.origin))) return false;
-    if (await usesOlderResult(parent, at, planning)) return false;
+    const stays = isRedone && !policy.acceptChanges;
+    if (!stays && (await usesOlderResult(parent, at, planning))) return false;
   }
   return true;
 }

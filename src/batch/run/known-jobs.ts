@@ -151,18 +151,19 @@ function isMadeAgain(job: Job, row: number, planning: Planning): boolean {
 
 /**
  * Whether the results of these jobs can be used in this run: each is sent in it, or is done and stays. With a limit, a job takes the place
- * of none that it waits for, and is not sent with what another run replaces. What is named takes results that stay as they are.
+ * of none that it waits for, and is not sent with what another run replaces. A job that is named takes results that stay though what
+ * they use is newer, unless all changes are accepted.
  */
 async function areUsable(parents: readonly Job[], planning: Planning, isRedone: boolean): Promise<boolean> {
   const { jobs, plan, policy, state } = planning;
   const { index } = state;
+  const takesOlder = isRedone && !policy.acceptChanges;
   for (const parent of parents) {
     const at = index.find(parent.id);
     if (index.has(at, 'toSend')) continue;
     if (index.stateOf(at) !== 'done' || isMadeAgain(parent, at, planning)) return false;
     if (index.digestOf(at) !== (await jobs.links().digestJob(parent, plan.origin))) return false;
-    const stays = isRedone && !policy.acceptChanges;
-    if (!stays && (await usesOlderResult(parent, at, planning))) return false;
+    if (!takesOlder && (await usesOlderResult(parent, at, planning))) return false;
   }
   return true;
 }

@@ -137,6 +137,21 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, p3: 1, p4: 1 });
   });
 
+  test('and of which one left the file since: the error names those that are left', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(6));
+    await batch();
+    await batch([...redo, '--limit', '2']);
+    folder.jobs(...manyJobs(6).toSpliced(3, 1));
+    const gone = await batch(redo);
+    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('to make what is left: --redo p3,p5,p6\n')]);
+    expect(await batch(['--redo', 'p3,p5,p6'])).toMatchObject({ code: 0 });
+    expect([...server.counts.values()]).toEqual([2, 2, 2, 1, 2, 2]);
+  });
+
   test('while others were never sent: the same command without it sends those', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch();

@@ -1,4 +1,4 @@
-import { type Batch, findIdNumber, type Job } from '../../batch/index.ts';
+import { type Batch, findIdNumber, findRedoLeft, type Job } from '../../batch/index.ts';
 import { closest } from '../../closest.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -23,12 +23,13 @@ export function openRedo(named: readonly string[], flags: BatchFlags, batch: Red
   const key = named.join(',');
   const words = takesRows(flags) && flags.idColumn === undefined ? readRowNumbers(named) : named;
   const wanted = new Set(words.flatMap(idsIn));
+  const goesOn = batch.state.redo?.named === key && isRedoOpen(batch);
   /** Those of them that the file has. */
   const found = new Set<string>();
   return {
     named: key,
     /** The same words as before, while some of those jobs are not made again: it makes only these. */
-    goesOn: batch.state.redo?.named === key && isRedoOpen(batch),
+    goesOn,
     /** The jobs are read again: their ids can be others. */
     forget: () => found.clear(),
     /**
@@ -46,7 +47,7 @@ export function openRedo(named: readonly string[], flags: BatchFlags, batch: Red
     requireAll(): void {
       const ids = words.flatMap((word) => (found.has(word) ? [word] : word.split(',')));
       const unknown = ids.find((id) => !found.has(id));
-      if (unknown !== undefined) throw unknownJob(unknown, batch);
+      if (unknown !== undefined) throw unknownJob(unknown, batch, goesOn);
     },
   };
 }
@@ -66,13 +67,17 @@ function idsIn(word: string): string[] {
   return [word, ...word.split(',')];
 }
 
-function unknownJob(id: string, { state, jobs }: Pick<Batch, 'jobs' | 'state'>): GatewayError {
+function unknownJob(id: string, { state, jobs }: Pick<Batch, 'jobs' | 'state'>, goesOn: boolean): GatewayError {
   const { index } = state;
-  const ids = [...index.ids()].filter((_, row) => index.has(row, 'inFile')).slice(0, 1000);
+  const isInFile = (one: string): boolean => index.has(index.find(one), 'inFile');
+  const ids = [...index.ids()].filter(isInFile).slice(0, 1000);
+  const left = (goesOn && findRedoLeft(state)?.open.filter(isInFile)) || [];
   const near = closest(id, ids);
   const hint =
-    near === undefined
-      ? `name the ids of jobs, such as --redo ${shellWord(ids.slice(0, 2).join(','))}`
-      : `did you mean: --redo ${shellWord(near)}`;
+    left.length > 0 && left.length <= 50
+      ? `to make what is left: --redo ${shellWord(left.join(','))}`
+      : near === undefined
+        ? `name the ids of jobs, such as --redo ${shellWord(ids.slice(0, 2).join(','))}`
+        : `did you mean: --redo ${shellWord(near)}`;
   return usageError(`--redo: ${jobs.name} has no job ${JSON.stringify(id)}`, hint);
 }

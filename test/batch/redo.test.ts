@@ -152,6 +152,17 @@ describe('--redo that ended before its jobs were made again', () => {
     expect([...server.counts.values()]).toEqual([2, 2, 2, 1, 2, 2]);
   });
 
+  test('and of which one was edited since: it is not said to be left', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(6));
+    await batch();
+    await batch([...redo, '--limit', '2']);
+    folder.jobs({ id: 'p1', prompt: 'p1 now' }, ...manyJobs(6).slice(1));
+    expect((await batch([...redo, '--accept-changes'])).stderr).toContain(
+      '1 job of --redo was made again before, and is not sent again: p2; to make it once more, name it alone\n',
+    );
+    expect(server.counts.get('p1 now')).toBe(1);
+  });
+
   test('while others were never sent: the same command without it sends those', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch();

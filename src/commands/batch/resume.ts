@@ -60,8 +60,11 @@ export function describeEdited({ edited: { ids, jobs, stale, billed, most } }: B
 }
 
 /** Jobs that `--redo` names, and that an earlier run with the same words made again. */
-export function describeMade({ redo }: BatchPlan, state: Pick<Batch['state'], 'redo'>): string | undefined {
-  const ids = [...(state.redo?.ends ?? [])].filter(([, end]) => end === 'done').map(([id]) => id);
+export function describeMade({ redo }: BatchPlan, state: Pick<Batch['state'], 'index' | 'redo'>): string | undefined {
+  const { index } = state;
+  const made = [...(state.redo?.ends ?? [])].filter(([, end]) => end === 'done').map(([id]) => id);
+  // One that was edited since can be sent all the same.
+  const ids = made.filter((id) => !index.has(index.find(id), 'toSend'));
   if (!redo?.goesOn || ids.length === 0) return undefined;
   const [are, them] = ids.length === 1 ? ['is', 'it'] : ['are', 'them'];
   const what = `${formatCount(ids.length, 'job')} of --redo ${be(ids.length, 'was')} made again before, and ${are} not sent again`;

@@ -53,6 +53,48 @@ describe('rows without a column for their ids', () => {
     expect(server.bodies).toHaveLength(50);
   });
 
+  test('that were sorted, and edited since, are edited jobs, not new ones: nobody is asked for a new one', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['a', 'b', 'c']);
+    await batch(argv);
+    writeRows(folder, ['c', 'a', 'b']);
+    await batch(argv);
+    for (const [names, edited] of [
+      [['c', 'A', 'b'], 'row-000001'],
+      [['C', 'a', 'b'], 'row-000003'],
+      [['c', 'A', 'B'], 'row-000001, row-000002'],
+      [['z', 'c', 'A', 'b'], 'row-000001'],
+    ] as const) {
+      writeRows(folder, names);
+      const asked = await batch(argv);
+      expect([asked.code, asked.stderr]).toEqual([
+        14,
+        expect.stringMatching(new RegExp(`edited since an earlier run sent (?:it|them): ${edited}(?: \\(|\\n)`)),
+      ]);
+    }
+    expect(server.bodies).toHaveLength(3);
+  });
+
+  test('that varied by another value alone have not left the table: they are edited jobs', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const vary = (values: string): string[] => [...argv, '--vary', `model=${values}`];
+    writeRows(folder, ['a', 'b']);
+    await batch(vary('m1,m2'));
+    writeRows(folder, ['a', 'B']);
+    expect(await batch([...vary('m2'), '--accept-changes'])).toMatchObject({ code: 0 });
+    const asked = await batch(vary('m1,m2'));
+    expect([asked.code, asked.stderr]).toEqual([14, expect.stringContaining('sent it: row-000002+model=m1')]);
+    expect(await batch([...vary('m1,m2'), '--accept-changes'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(6);
+    expect((await batch(['export', 'out'])).stdout.trimEnd().split('\r\n')).toHaveLength(3);
+  });
+
   test('a row in front is a new job, and an edited row is told by its id', async ({ server, folder, batch }) => {
     writeRows(folder, ['a', 'b', 'c']);
     await batch(argv);

@@ -34,12 +34,12 @@ export function findIdNumber(id: string): number | undefined {
 const variedBy = (id: string): string => /\+.*$/.exec(id)?.[0] ?? '';
 export const withoutVariation = (id: string): string => id.slice(0, id.length - variedBy(id).length);
 
-type State = Pick<BatchState, 'index' | 'run'>;
+type State = Pick<BatchState, 'index' | 'numbers' | 'run'>;
 type Before = ReturnType<JobIndex['remember']>;
 
 /**
  * Finds out which jobs of the folder the strays are. A number says nothing once jobs before it come or go: such a job is the one
- * with the same request, wherever that was; else, if no other job is that, the one with its number, or with the number after the
+ * with the same request, wherever that was; else, if no other job is that, the one that had its number last, or the number after the
  * job before it, and edited; else a new one. A job with an id of its own that the folder does not know is the one with the same
  * request, first the job of its row from before the rows varied; else the one that the folder knows by its number and that had its
  * line, if both have the same variation.
@@ -49,7 +49,7 @@ export function findKnown(
   strays: readonly Stray[],
   { state, before, isInFile }: { state: State; before: Before; isInFile: Uint8Array },
 ): KnownBy {
-  const { index, run } = state;
+  const { index, numbers, run } = state;
   const ids = [...index.ids()].slice(0, before.size);
   const find = (id: string): number => (index.find(id) < before.size ? index.find(id) : -1);
   const isFree = isInFile.map((is) => 1 - is);
@@ -70,8 +70,17 @@ export function findKnown(
     if (row >= 0 && before.digestOf(row) === stray.digest) take(stray, [row]);
   }
   for (const stray of unknown) if (!rowOf.has(stray)) take(stray, sameDigest.get(stray.digest));
-  // What had left the file before is not edited now.
-  for (const id of run?.removed ?? []) isFree[index.find(id)] = 0;
+  // What had left the file before is not edited now, but for rows that varied by other values alone.
+  const removed = new Set(run?.removed);
+  const rowIds = new Set(ids.filter((id) => !removed.has(id)).map(withoutVariation));
+  for (const id of removed) if (!rowIds.has(withoutVariation(id))) isFree[index.find(id)] = 0;
+  // The number that a row had last: it moved since it got its id.
+  const rowByNumber = new Map<string, number>();
+  for (const [row, number] of numbers) {
+    const id = ids[row] ?? '';
+    if (numberedId.test(id) && !removed.has(id)) rowByNumber.set(renumberId(id, number), row);
+  }
+  const findByNumber = (id: string): number => rowByNumber.get(id) ?? (numbers.has(find(id)) ? -1 : find(id));
   const sameLine = groupRows(before.size, before.placeOf);
   // A row with an id of its own that varies by another value is not edited: what its other values got stays.
   const isNumberOf = (id: string) => (row: number) =>
@@ -85,10 +94,11 @@ export function findKnown(
     if (rowOf.has(stray)) continue;
     const { id, line, isNumbered, previous } = stray;
     if (!isNumbered) take(stray, sameLine.get(line)?.filter(isNumberOf(id)));
-    else if (find(id) >= 0) take(stray, [find(id)]);
+    else if (findByNumber(id) >= 0) take(stray, [findByNumber(id)]);
     if (!isNumbered || rowOf.has(stray) || previous === undefined) continue;
-    const number = numberedId.exec(toKnownId(previous.id) ?? '')?.[2];
-    const row = number === undefined ? -1 : find(renumberId(id, Number(number) + (previous.line === line ? 0 : 1)));
+    const above = toKnownId(previous.id) ?? '';
+    const number = numbers.get(find(above)) ?? findIdNumber(above);
+    const row = number === undefined ? -1 : findByNumber(renumberId(id, number + (previous.line === line ? 0 : 1)));
     if (row >= 0) take(stray, [row]);
   }
 

@@ -39,6 +39,7 @@ import {
   joinStates,
   pathInFolder,
   readFolders,
+  showEarlierAnswers,
   listFolderRows,
   listFolderVariations,
   chooseReportName,
@@ -95,6 +96,7 @@ async function runExport(
   if (flags.bom && format !== 'csv' && format !== 'tsv')
     throw usageError(`--bom is for CSV and TSV, not ${format}`, 'leave it out, or name the format: --format csv');
   const folders = await readFolders(outdirs, context);
+  showEarlierAnswers(folders);
   for (const one of folders) one.isRunning = (await findHolder(one.folder)) !== undefined;
   if (output !== '-') for (const { folder } of folders) await checkTarget(output, folder, { force, context });
   if (flags.format === undefined && format !== 'promptfoo' && otherFormat.test(output))

@@ -64,6 +64,11 @@ export async function readFolders(names: readonly string[], context: Context): P
   return folders;
 }
 
+/** Makes the earlier answer of a job the one that reports have, while it is unknown what became of its edited request. */
+export function showEarlierAnswers(folders: readonly BatchFolder[]): void {
+  for (const { state } of folders) for (const [row, { digest }] of state.earlier) state.index.setDigest(row, digest);
+}
+
 /** Returns the shard of a folder. Throws GatewayError usage if it belongs to another batch than the first. */
 function requireSameBatch({ name, state }: BatchFolder, first: BatchFolder): NonNullable<RunRecord['shard']> {
   const [run, other] = [state.run, first.state.run];

@@ -31,6 +31,7 @@ import {
   findJob,
   joinStates,
   readFolders,
+  showEarlierAnswers,
   listFolderRows,
   chooseReportName,
 } from './folders.ts';
@@ -93,6 +94,7 @@ async function runGallery(
     return showFolderImages(resolve(cwd, outdir), images, page, context);
   }
   const folders = await readFolders(outdirs, context);
+  showEarlierAnswers(folders);
   if (output !== undefined)
     for (const { folder } of folders) await checkTarget(output, folder, { force: true, context });
   const progress = context.ui.progress('preparing the gallery');

@@ -121,6 +121,20 @@ test('has a row for each job in the order of the job file, with its answer, its 
   ]);
 });
 
+test('shows the earlier answer of a job whose edited request has none', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(2));
+  await batch();
+  const sent = { id: 'p1', request: 'fedcba9876543210', line: 1, at: 1 };
+  const journal = [...folder.lines('journal.jsonl'), { type: 'ready', ...sent }, { type: 'sent', ...sent }];
+  folder.writeLines('out/journal.jsonl', journal);
+  const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
+  const rows = stdout.trimEnd().split('\n');
+  expect(rows.map((line) => JSON.parse(line) as ReportRow)).toMatchObject([
+    { id: 'p1', text: 'answer to p1' },
+    { id: 'p2', text: 'answer to p2' },
+  ]);
+});
+
 test('shows a job that was sent and has no result, and counts jobs that were never sent', async ({ folder, batch }) => {
   folder.jobs(...manyJobs(2));
   await batch();

@@ -49,8 +49,12 @@ export function isCredentialName(name: string): boolean {
   return words.some((word) => credentialWord.test(word));
 }
 
-/** Whether a header is a credential, by its name or because its value holds a long run of letters and digits. */
+/**
+ * Whether a header is a credential, by its name or because its value holds a long run of letters and digits. `traceparent` of W3C's
+ * Trace Context has one that opens nothing.
+ */
 export function isCredential(name: string, value: string): boolean {
+  if (name.toLowerCase() === 'traceparent') return false;
   const runs = value.match(/[A-Za-z\d]{16,}/g);
   return isCredentialName(name) || (runs?.some((run) => /\d/.test(run) && /[A-Za-z]/.test(run)) ?? false);
 }

@@ -51,6 +51,7 @@ test.each([
   ['x-corp', '4f9a83be01c27d5566aa90', true],
   ['x-corp', 'sk-proj-4f9a83be01c27d5566aa90', true],
   ['x-auth', 'true', true],
+  ['traceparent', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', false],
 ])('%s: %s is a credential: %s', (name, value, expected) => {
   expect(isCredential(name, value)).toBe(expected);
 });

@@ -69,7 +69,8 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (stop === 'signal') {
     // Of jobs at the service, what waits for them has told.
     if (!isWhole && !flags.stream && !counts.submitted)
-      await context.ui.note(nextStep(counts, undefined, { ...redo, failures: state.failures }));
+      for (const line of nextStep(counts, undefined, { ...redo, failures: state.failures }).split('\n'))
+        await context.ui.note(line);
     return { document, error };
   }
   if (!context.root.json && !flags.stream)

@@ -51,7 +51,8 @@ export function createHost(context: Context, outdir: string | undefined): BatchH
 }
 
 function describeStopped(inFlight: number, hasFolder: boolean): string {
-  const what = `stopped with ${formatCount(inFlight, 'request')} in flight, which may be billed`;
+  const what =
+    inFlight === 0 ? 'stopped' : `stopped with ${formatCount(inFlight, 'request')} in flight, which may be billed`;
   if (!hasFolder) return what;
   return `${what}; the same command goes on, and sends what is unknown again only with --retry-unknown`;
 }

@@ -123,7 +123,12 @@ export async function checkRecording(path: string, isComplete: IsComplete): Prom
     const request = { method: head.request.method, url: new URL('http://recording') };
     const { signal } = new AbortController();
     const reply = await playRecording(path, request, { signal });
-    if (reply.status !== 200 || !(await isComplete(head.request.path, reply))) return undefined;
+    if (reply.status !== 200) {
+      // Its file stays open until it is read.
+      for await (const _ of reply.body);
+      return undefined;
+    }
+    if (!(await isComplete(head.request.path, reply))) return undefined;
     const { hash, scope } = head;
     return { path, hash, scope, at: head.at ?? (await stat(path)).mtimeMs };
   } catch (error) {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { cut, type ScriptedReply } from '../helpers/scripted-server.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -130,6 +131,19 @@ test.for<[string, ScriptedReply]>([
   expect(await cli(chat, { cwd })).toMatchObject({ code: 0, stdout: 'Hello\n' });
   expect(server.requests).toHaveLength(2);
 });
+
+test.runIf(tellsOpenFiles)(
+  'the recording of a long failure is closed when it is passed over',
+  async ({ server, cli }) => {
+    server.reply({ status: 500, body: 'oops '.repeat(40_000) });
+    server.reply({ chunks: [stream] });
+    const cwd = scratchFolder();
+    const chat = ['chat', 'hi', '--retries', '0', ...cache];
+    expect((await cli(chat, { cwd })).code).not.toBe(0);
+    expect(await cli(chat, { cwd })).toMatchObject({ code: 0 });
+    expect(openFilesIn(cwd)).toEqual([]);
+  },
+);
 
 test('a blocked answer is replayed and not billed', async ({ server, cli }) => {
   server.reply({ body: { promptFeedback: { blockReason: 'SAFETY' } } });

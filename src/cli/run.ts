@@ -26,7 +26,6 @@ import {
   wantsColor,
   wrapForStderr,
 } from '../terminal/output.ts';
-import { writePaged } from '../terminal/pager.ts';
 import type { Io } from '../terminal/io.ts';
 
 /** How a run can be ended from outside. */
@@ -114,7 +113,7 @@ async function parseAndAct(run: RunState): Promise<void> {
     run.outcome = { document: await shownDocument(thrown.value, written.out) };
     written.out = '';
   }
-  if (written.out !== '') await writePaged(written.out, io);
+  if (written.out !== '') await io.stdout.write(written.out);
   if (written.err !== '') await io.stderr.write(written.err);
   if (thrown) await throwParsed(thrown.value, words, io);
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { type GatewayError, usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
-import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts';
@@ -43,7 +42,7 @@ export function helpCommand(command: Command, openTree: (words: readonly string[
     // A terminal gets the page laid out; a pipe, for `grep` and for programs, whole sentences and rows in one line.
     if (!isTTY && !colored) return io.stdout.write(usage + text);
     const { parseBlocks, renderMarkdown } = await import('../terminal/markdown.ts');
-    return writePaged(usage + renderMarkdown(parseBlocks(text), { width, colored }), io);
+    return io.stdout.write(usage + renderMarkdown(parseBlocks(text), { width, colored }));
   };
 }
 

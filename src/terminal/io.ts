@@ -41,8 +41,6 @@ export interface Io {
   readonly openDialog?: (() => Promise<Dialog>) | undefined;
   /** Opens the line editor of the interactive mode, which takes stdin; absent if stdin or stdout is not a terminal. */
   readonly openEditor?: ((options: EditorOptions) => Promise<LineEditor>) | undefined;
-  /** Shows a text in a pager; false if it cannot be started. Absent if stdout is not a terminal. */
-  readonly runPager?: ((pager: string, text: string) => Promise<boolean>) | undefined;
   /** Wall clock, ms since 1970. */
   now(): number;
   /** Monotonic clock in ms, for waits and durations. */

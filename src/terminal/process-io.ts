@@ -5,7 +5,6 @@ import type { Dialog } from './dialog.ts';
 import type { JobControl } from './job-control.ts';
 import type { InputKind, Io, Output, Input } from './io.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
-import { runPager } from './pager.ts';
 import type { WriteStream } from 'node:tty';
 import { getErrorCode, GatewayError, settingError } from '../errors.ts';
 import { describeWriteError, describeReadError } from '../files/file-reason.ts';
@@ -30,7 +29,6 @@ export function createProcessIo(process: NodeJS.Process): Io {
     platform: process.platform,
     openEditor: kind === 'terminal' && out.isTTY ? (options) => loadEditor(process, options) : undefined,
     openDialog: kind === 'terminal' && err.isTTY ? () => loadDialog(process) : undefined,
-    runPager: out.isTTY ? (pager, text) => runPager(pager, text, process) : undefined,
     now: () => Date.now(),
     elapsed: monotonic,
     after: afterOnClock,

@@ -26,7 +26,6 @@ export interface RunOptions {
   answers?: readonly (string | (() => string))[];
   /** The line editor of a conversation; then stdin is a terminal. */
   openEditor?: Io['openEditor'];
-  runPager?: Io['runPager'];
 }
 
 /** How a run ended, and all that it printed. */
@@ -58,7 +57,6 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     platform: 'linux',
     openEditor: options.openEditor,
     openDialog: answers && (async () => dialog(answers, stderr.output)),
-    runPager: options.runPager,
     now: () => Date.now(),
     elapsed: options.clock?.elapsed ?? (() => performance.now()),
     after: options.clock?.after ?? afterOnClock,

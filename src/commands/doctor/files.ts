@@ -122,7 +122,7 @@ const otherVariables: readonly VariableGroup[] = [
     for: 'your folders',
   },
   { variables: ['TMPDIR', 'TEMP', 'TMP', 'PWD', 'PATH', 'PATHEXT'], for: 'the system' },
-  { variables: ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE', 'PAGER'], for: 'the output' },
+  { variables: ['NO_COLOR', 'FORCE_COLOR', 'CLICOLOR', 'CLICOLOR_FORCE'], for: 'the output' },
   {
     variables: ['TERM', 'COLORTERM', 'TERM_PROGRAM', 'LC_TERMINAL', 'KITTY_WINDOW_ID', 'WT_SESSION', 'TMUX', 'STY'],
     for: 'what the terminal can do',

@@ -31,7 +31,6 @@ import type { Action, Context } from '../../cli/context.ts';
 import { openPictures } from '../../cli/input/session-pictures.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { formatConversation } from './conversation.ts';
-import { writePaged } from '../../terminal/pager.ts';
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { JsonObject } from '../../json.ts';
@@ -188,9 +187,7 @@ export function sessionsShowCommand(command: Command): Action {
       const shown = messages.map((message) => ({ ...message, content: getMessageBlocks(message).map(shortenBlock) }));
       return { document: { schema: 'gateway-cli/session@1', name, path, messages: shown } };
     }
-    const text = await formatConversation(messages, context);
-    if (context.io.stdout.isTTY) return writePaged(text, context.io);
-    return context.io.stdout.write(text);
+    return context.io.stdout.write(await formatConversation(messages, context));
   };
 }
 

@@ -31,7 +31,7 @@ const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'r
 /** The connection flags that decide whether a request reaches the gateway. */
 const reachFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
-type DoctorFlags = ConnectionFlags & { live?: true; files?: true };
+type DoctorFlags = ConnectionFlags & { live?: true };
 
 /** `doctor`: examines everything between this shell and the gateway, and says what to type for each fault. */
 export function doctorCommand(command: Command): Action {
@@ -44,11 +44,9 @@ export function doctorCommand(command: Command): Action {
   setNotes(command, ['Exit 0 when nothing failed, else the code of the first failure. Keys are never shown.']);
   addFlags(command, 'Flags', {
     live: { flags: '--live', text: 'send small requests until it is known what works; they may be billed' },
-    files: { flags: '--files', text: 'list what it reads and writes without being told, and check nothing' },
   });
   addFlags(command, 'Connection', reachFlags);
-  return async (context, _words, flags: DoctorFlags) =>
-    flags.files ? (await import('./files.ts')).listFiles(context) : runDoctor(flags, context);
+  return async (context, _words, flags: DoctorFlags) => runDoctor(flags, context);
 }
 
 async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandOutcome> {

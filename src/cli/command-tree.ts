@@ -32,7 +32,6 @@ const batchCancel = () => import('../commands/batch/cancel.ts');
 const image = () => import('../commands/image/image.ts');
 const sessions = () => import('../commands/sessions/sessions.ts');
 const prompts = () => import('../commands/prompts/prompts.ts');
-const recordings = () => import('../commands/recordings/recordings.ts');
 const mcp = () => import('../commands/mcp/mcp.ts');
 const config = () => import('../commands/config/config.ts');
 const costs = () => import('../commands/costs/costs.ts');
@@ -76,15 +75,6 @@ export const tree: Tree = {
       show: leaf('print a conversation to read', sessions, 'sessionsShowCommand'),
       export: leaf('print a conversation as Markdown', sessions, 'sessionsExportCommand'),
       rm: leaf('remove conversations', sessions, 'sessionsRemoveCommand'),
-    },
-  },
-  recordings: {
-    summary: 'what --record kept in a folder',
-    examples: ['gateway-cli recordings list recordings', 'gateway-cli recordings show recordings 2f61c0'],
-    commands: {
-      list: leaf('time, status, size, request and model of each', recordings, 'recordingsListCommand'),
-      show: leaf('print a request and its reply', recordings, 'recordingsShowCommand'),
-      prune: leaf('remove old recordings, or failed ones', recordings, 'recordingsPruneCommand'),
     },
   },
   recover: leaf('write out a paid reply that could not be written before', recover, 'recoverCommand'),

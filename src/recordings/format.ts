@@ -133,33 +133,6 @@ export function readFirstLine(path: string): string {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** A recorded reply. */
-export interface RecordedReply {
-  /** Undefined if the connection was lost before the head of the reply. */
-  status: number | undefined;
-  headers: Readonly<Record<string, string>>;
-  /** Undefined if the file has no end. */
-  ended: RecordingEnd | undefined;
-  chunks: readonly Uint8Array[];
-}
-
-/** Reads the reply of a recording. Ignores lines that cannot be parsed. */
-export async function readRecordedReply(path: string): Promise<RecordedReply> {
-  const reply: RecordedReply & { chunks: Uint8Array[] } = {
-    status: undefined,
-    headers: {},
-    ended: undefined,
-    chunks: [],
-  };
-  for await (const text of readRecordingLines(path)) {
-    const line = parseRecordingLine(text);
-    if (line?.kind === 'reply') Object.assign(reply, { status: line.status, headers: line.headers });
-    if (line?.kind === 'ended') reply.ended = line.ended;
-    if (line?.kind === 'chunk') reply.chunks.push(line.bytes);
-  }
-  return reply;
-}
-
 /** Hex digits of a hash in file names. */
 const shownDigits = 16;
 

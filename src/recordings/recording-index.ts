@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { lstat, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getErrorCode, settingError } from '../errors.ts';
@@ -13,7 +13,7 @@ import {
   type RecordingHead,
   shownHash,
 } from './format.ts';
-import { findRequestModel, type RequestKey, requestText, sha256 } from './request-key.ts';
+import { type RequestKey, requestText, sha256 } from './request-key.ts';
 
 /**
  * Opens a folder of recordings. Returns what takes the recording for a request: equal requests get theirs in the recorded order,
@@ -150,32 +150,6 @@ export async function openGrowingIndex(folder: string) {
   // Files that the user named have the hash only in their first line.
   for (const head of await readHeads(files.filter((file) => file.shownHash === undefined))) add(head, head.path);
   return { add, find: ({ hash }: RequestKey): readonly string[] => found.get(shownHash(hash)) ?? [] };
-}
-
-/** A recording, except its reply. */
-export interface ListedRecording {
-  /** The name of its file without `.jsonl`. */
-  id: string;
-  path: string;
-  /** When it was recorded, ms since 1970. */
-  at: number;
-  request: RecordedRequest;
-  /** '' if the request names none. */
-  model: string;
-  /** Size of the file. */
-  bytes: number;
-}
-
-/** The recordings of a folder, the newest first; without links and other files. Throws GatewayError usage if there is none. */
-export async function listRecordings(folder: string): Promise<ListedRecording[]> {
-  const found: ListedRecording[] = [];
-  for (const { path, request, at } of await listHeads(folder)) {
-    const stats = await lstat(path);
-    if (!stats.isFile()) continue;
-    const model = findRequestModel(request.path, request.body);
-    found.push({ id: basename(path, '.jsonl'), path, at: at ?? stats.mtimeMs, request, model, bytes: stats.size });
-  }
-  return found.sort((a, b) => b.at - a.at);
 }
 
 /** Path, request and time of each recording of a folder. Throws GatewayError usage like `openIndex`. */

@@ -116,7 +116,7 @@ function createFinder({
 }
 
 /** Undefined if the file is not a recording of a complete reply with status 200, or was removed. */
-export async function checkRecording(path: string, isComplete: IsComplete): Promise<UsableRecording | undefined> {
+async function checkRecording(path: string, isComplete: IsComplete): Promise<UsableRecording | undefined> {
   try {
     const head = parseHead(readFirstLine(path));
     if (head === undefined) return undefined;

@@ -188,11 +188,6 @@ export function sha256(content: string | Uint8Array): string {
   return hash('sha256', content);
 }
 
-/** A value with each long Base64 string as its size and SHA-256. */
-export function shortenedJson(value: JsonValue): JsonValue {
-  return JSON.parse(canonicalJson(value)) as JsonValue;
-}
-
 function shortenBase64(text: string): string {
   const [prefix = ''] = /^data:[^,]{0,200};base64,/.exec(text) ?? [];
   const data = text.slice(prefix.length);

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { recordedModels, recordedModelsByUse } from '../../src/recordings/models.ts';
-import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 /** Recordings as a stranger could write them, one for each request. */
@@ -32,18 +31,12 @@ test('a recorded model with control characters is no model, so it cannot set a v
   expect(await recordedModelsByUse(folderOf(strange))).toEqual({ text: undefined, chat: undefined });
 });
 
-test('a list of recordings with strange names is printed without their control characters', async () => {
-  const folder = folderOf(strange);
-  const { code, stdout, stderr } = await run(['recordings', 'list', folder]);
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout.trimEnd().split('\n')).toHaveLength(strange.length);
-  expect(stdout).not.toMatch(/[^\P{Cc}\n]/u);
-  const document = JSON.parse((await run(['recordings', 'list', folder, '--json'])).stdout);
-  expect(JSON.stringify(document)).not.toContain('"model"');
-});
-
 test('a file whose request has control characters in its path is no recording', async () => {
-  const folder = folderOf([{ path: '/v1/messages\nPOST /x' }, { method: 'POST\u001b[2J', path: '/v1/messages' }]);
-  const { stdout } = await run(['recordings', 'list', folder, '--json']);
-  expect(JSON.parse(stdout)).toMatchObject({ recordings: [] });
+  const body = { model: 'good' };
+  const strangers = [
+    { path: '/v1/messages\nPOST /x', body },
+    { method: 'POST\u001b[2J', path: '/v1/messages', body },
+  ];
+  expect(await recordedModels(folderOf(strangers))).toEqual([]);
+  expect(await recordedModels(folderOf([{ path: '/v1/messages', body }]))).toEqual(['good']);
 });

@@ -86,7 +86,7 @@ export function commandRows({ commands, name }: CommandFacts): (readonly [name: 
 /** The headings of the program's help, each with its commands. */
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
   'Ask a model': ['text', 'image', 'chat', 'batch'],
-  'What was kept': ['sessions', 'recordings', 'recover', 'costs'],
+  'What was kept': ['sessions', 'recover', 'costs'],
   'Set up': ['config', 'prompts', 'doctor', 'models', 'completion'],
   'For other programs': ['serve', 'mcp'],
 };

@@ -64,7 +64,7 @@ export async function openRecording(
 }
 
 /** Whether the client can read a reply to its end; for paths that are not of a format, whether the reply has an end. */
-export async function isCompleteReply(path: string, reply: HttpReply): Promise<boolean> {
+async function isCompleteReply(path: string, reply: HttpReply): Promise<boolean> {
   try {
     const format = findFormatByPath(path);
     if (format !== undefined) {

@@ -218,7 +218,7 @@ writeFileSync(`${dist}/esm/testing.js`, "export { startGateway, useGateway } fro
 writeFileSync(`${dist}/esm/index.d.ts`, "export * from '../types/index.js';\n");
 writeFileSync(`${dist}/esm/testing.d.ts`, "export * from '../types/testing/index.js';\n");
 writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts([...output, ...worker]));
-// What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions, and man pages.
+// What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions, and the man page.
 const maker = `${dist}/.maker`;
 await build({
   cwd: root,
@@ -226,16 +226,16 @@ await build({
     'src/settings/definition.ts',
     'src/cli/output/result-definition.ts',
     'src/commands/batch/jobs/job-schema.ts',
-    'src/man/pages.ts',
+    'src/man/page.ts',
     'src/cli/help/packed.ts',
   ],
   platform: 'node',
   external: (id, importer, isResolved) => importer !== undefined && !isResolved && !id.startsWith('.'),
   output: { dir: maker, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
 });
-const makers = ['definition', 'result-definition', 'job-schema', 'pages', 'packed'];
+const makers = ['definition', 'result-definition', 'job-schema', 'page', 'packed'];
 const made = makers.map((name) => import(pathToFileURL(`${maker}/${name}.mjs`)));
-const { configDefinition, resultDefinition, makeJobSchema, manPages, describeProgram, packFacts } = Object.assign(
+const { configDefinition, resultDefinition, makeJobSchema, manPage, describeProgram, packFacts } = Object.assign(
   {},
   ...(await Promise.all(made)),
 );
@@ -244,9 +244,8 @@ for (const [name, definition] of Object.entries({ config: configDefinition, resu
   writeFileSync(`${dist}/${name}.schema.json`, `${JSON.stringify(schema)}\n`);
 }
 writeFileSync(`${dist}/job.schema.json`, `${JSON.stringify(makeJobSchema())}\n`);
-const pages = await manPages();
 mkdirSync(`${dist}/man`);
-for (const [file, text] of pages) writeFileSync(`${dist}/man/${file}`, text);
+writeFileSync(`${dist}/man/gateway-cli.1`, await manPage());
 writeFileSync(`${dist}/commands.json`, packFacts(await describeProgram()));
 rmSync(maker, { recursive: true });
 // What `--help` and `--version` print without any module: what the program prints.

@@ -1,4 +1,4 @@
-// Puts a single executable into a folder, which needs no Node, in an archive with its man pages, completions and licences.
+// Puts a single executable into a folder, which needs no Node, in an archive with its man page, completions and licences.
 //   node .scripts/executable.js <folder> [node]     `node`: Node 26 or later, whose copy it is; by default the one that runs this
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

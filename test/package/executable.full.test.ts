@@ -21,7 +21,7 @@ test.skipIf(!isFull)('the single executable runs where there is no Node', { time
     ['LICENSE', 'THIRD-PARTY-LICENSES.txt', 'completions', 'gateway-cli', 'man'].toSorted(),
   );
   expect(readdirSync(join(home, 'completions'))).toHaveLength(4);
-  expect(readdirSync(join(home, 'man'))).toContain('gateway-cli-text.1');
+  expect(readdirSync(join(home, 'man'))).toContain('gateway-cli.1');
 
   // No variable but these, and no program on the path.
   const run = (...argv: string[]): string =>

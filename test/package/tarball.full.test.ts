@@ -65,7 +65,7 @@ test('the tarball holds these files and no other', () => {
   ]);
 });
 
-test('is at most 1 MB in 110 files beside its man pages and topics, and one package when it is installed', () => {
+test('is at most 1 MB in 110 files beside its man page and topics, and one package when it is installed', () => {
   expect(installed.packed).toBeLessThanOrEqual(1_000_000);
   const paths = [...installed.files.keys()];
   expect(paths.filter((path) => !/^(dist\/man|src\/help)\//.test(path)).length).toBeLessThanOrEqual(110);

@@ -191,7 +191,7 @@ export function twoColumns(rows: readonly (readonly [string, string])[], width: 
  * An example that can be copied: a long command continues after a backslash, with its remark above. Text in quotes stays on one
  * line if it fits.
  */
-export function exampleText(example: string, width: number): string[] {
+function exampleText(example: string, width: number): string[] {
   if (indent.length + example.length <= width) return [indent + example];
   const [, command = example, remark] = /^(.*?) +(# .*)$/.exec(example) ?? [];
   const line = remark === undefined ? command : `${command}  ${remark}`;

@@ -1,0 +1,101 @@
+import { openSilent } from '../cli/cli.ts';
+import { toCommandFacts } from '../cli/help/facts.ts';
+import { commandRows, findCommand, flagSections, formatUsage, topicSummaries } from '../cli/help/help.ts';
+import type { CommandFacts } from '../cli/help/types.ts';
+import { readShipped } from '../cli/shipped.ts';
+import { parseBlocks, renderMarkdown } from '../terminal/markdown.ts';
+import { version } from '../version.ts';
+
+/** Columns of a topic in a terminal of 80, inside the margins of the page. */
+const topicWidth = 72;
+
+/** The man page of the program: its commands, its flags, and the topics that a reader of man pages looks for. */
+export async function manPage(): Promise<string> {
+  const program = await readCommandFacts([]);
+  const lines = [
+    // Shell words are not hyphenated, and the spaces between them are not stretched.
+    '.nr HY 0',
+    // No date: the same source makes the same page.
+    `.TH GATEWAY\\-CLI 1 "" "gateway\\-cli ${version}" "gateway\\-cli"`,
+    '.ad l',
+    ...section('Name', [`gateway\\-cli \\- ${roffText(program.summary.replace(/\.$/, ''))}`]),
+    ...section('Synopsis', [boldText(program.name) + roffText(formatUsage(program).slice(program.name.length))]),
+    ...section('Commands', commandRows(program).flatMap(term)),
+    '.PP',
+    roffText('gateway-cli help <command> explains a command and its flags.'),
+    ...section(
+      'Options',
+      flagSections(program, { full: true }).flatMap(({ rows }) => rows.flatMap(term)),
+    ),
+    ...section('Topics', Object.entries(topicSummaries).flatMap(term)),
+    '.PP',
+    roffText('gateway-cli help <topic> prints one. These two stand here, too:'),
+    ...section('Exit status', await topicLines('exit-codes')),
+    ...section('Environment and files', await topicLines('settings')),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** What help and completion know of the program and of each command that is not hidden, with all flags. */
+export async function describeProgram(words: readonly string[] = []): Promise<CommandFacts> {
+  const facts = await readCommandFacts(words);
+  const shown = facts.commands.filter(({ hidden }) => !hidden);
+  const commands = shown.map(({ name }) => describeProgram(name.split(' ').slice(1)));
+  return { ...facts, commands: await Promise.all(commands) };
+}
+
+/** A command with its flags. */
+async function readCommandFacts(words: readonly string[]): Promise<CommandFacts> {
+  return words.reduce((at, word) => findCommand(at, word) ?? at, toCommandFacts(await openSilent(words)));
+}
+
+/** A topic as a terminal shows it, without its title. */
+async function topicLines(name: string): Promise<string[]> {
+  const text = await readShipped(`src/help/${name}.md`);
+  const shown = renderMarkdown(parseBlocks(text.replace(/^# .*\n+/, '')), { width: topicWidth, colored: false });
+  return [
+    '.EX',
+    ...shown
+      .trimEnd()
+      .split('\n')
+      .map((line) => escapeRoffLine(roffText(line))),
+    '.EE',
+  ];
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return [`.SH ${title.toUpperCase()}`, ...lines];
+}
+
+/** A term and its meaning. */
+function term([name, meaning]: readonly [string, string]): string[] {
+  return ['.TP', escapeRoffLine(boldText(name)), escapeRoffLine(roffText(meaning))];
+}
+
+/** Characters that roff reads as requests, or prints as others. */
+const escapes: Readonly<Record<string, string>> = {
+  '\\': '\\(rs',
+  '-': '\\-',
+  "'": '\\(aq',
+  '`': '\\(ga',
+  '^': '\\(ha',
+  '~': '\\(ti',
+  '"': '\\(dq',
+};
+
+/** Text without markup. */
+function roffText(text: string): string {
+  return text.replaceAll(/[\\'`^~"-]|[^\n\x20-\x7e]/gu, (character) => {
+    const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    return escapes[character] ?? `\\[u${hex}]`;
+  });
+}
+
+function boldText(text: string): string {
+  return `\\fB${roffText(text)}\\fR`;
+}
+
+/** A line of marked text. A dot at its beginning would be a request. */
+function escapeRoffLine(marked: string): string {
+  return marked.replace(/^\./, '\\&.');
+}

@@ -41,13 +41,6 @@ function kept(folder: string): { role: string; content: unknown }[] {
   );
 }
 
-inTmux('in tmux: a conversation whose answers could not be written is not begun', async ({ server, open }) => {
-  const terminal = await open(`bash -c 'ulimit -n 23; exec node "$BIN" chat'`);
-  await terminal.shows('too many files are open');
-  expect(await terminal.shows('exit 7')).toContain('ulimit -n 4096');
-  expect(server.requests).toEqual([]);
-});
-
 inTmux('in tmux: shows each delta at once, escaped, and waits for the next prompt', async ({ server, open }) => {
   const pause = createPause();
   const [start, block, first, second, ...rest] = messageEvents('first ', '\u001b]0;title\u0007second').map((event) =>

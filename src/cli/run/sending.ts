@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs';
 import { type AnswerFlags, planTextImages } from '../output/answer-file.ts';
 import type { ImagePlan, ImageOutput } from '../output/save-images.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
@@ -7,7 +6,6 @@ import type { CommonFlags, PreparedCommand } from './prepare.ts';
 import { createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
 import { type Client, createLateStore, mostImages } from '../../client/index.ts';
-import { getErrorCode, GatewayError } from '../../errors.ts';
 
 /** Where images go that come with a text. */
 export async function planBesideText(
@@ -56,7 +54,6 @@ export async function prepareSending(
     const { openMeter } = await import('./costs.ts');
     context.report.meter = await openMeter(settings, context.ui);
   }
-  requireDescriptors();
   const client = await openClient(settings, flags, context, { deadline, report: context.report });
   context.atEnd(() => client.close());
   return { images, client };
@@ -79,31 +76,4 @@ export async function planImageOutput(wanted: ImagePlan, context: AnswerContext)
     most: wanted.maxImages ?? mostImages,
     mismatch: undefined,
   };
-}
-
-/** How many descriptors a reply needs at most: its connection, two images, a recovery file, a session, and code that is loaded late. */
-const descriptorsOfReply = 8;
-
-/** Checks, before anything is paid for, that a reply can be written. Throws GatewayError not-sent. */
-export function requireDescriptors(): void {
-  const opened: number[] = [];
-  try {
-    while (opened.length < descriptorsOfReply) opened.push(openSync('/dev/null', 'r'));
-  } catch (error) {
-    if (getErrorCode(error) !== 'EMFILE') return;
-    throw new GatewayError('not-sent', 'too many files are open: the reply could not be written', {
-      reason: 'open-files',
-      sent: 'no',
-      retryable: false,
-      cause: error,
-    });
-  } finally {
-    for (const descriptor of opened) {
-      try {
-        closeSync(descriptor);
-      } catch {
-        // Nothing was written to it.
-      }
-    }
-  }
 }

@@ -34,7 +34,6 @@ import { emptyReport } from '../../cli/output/log.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
 import { reportAnswer } from '../../cli/run/answer.ts';
-import { requireDescriptors } from '../../cli/run/sending.ts';
 import { openBatchClients } from './clients.ts';
 import { noteEmptyShard, showPlan } from './dry-run.ts';
 import { type EndedBatch, failBatch, finishBatch } from './finish.ts';
@@ -226,7 +225,6 @@ async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | unde
   const { plan, flags, context } = batch;
   const clients = await openBatchClients(plan, flags, context);
   const isInBatches = [...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch');
-  if (isInBatches || plan.toSend > 0) requireDescriptors();
   if (isInBatches) saveMemory();
   const isLive = !isInBatches && plan.toSend > 0;
   const concurrency = isLive ? await limitConcurrency(flags, plan.toSend, context) : 1;

@@ -40,7 +40,6 @@ import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { checkPrice, emptyFacts, type BatchPlanFacts, requireOwnKeys } from './plan.ts';
-import { requireDescriptors } from '../../cli/run/sending.ts';
 import { describeCounts, getExitCode } from './summary.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
@@ -122,7 +121,6 @@ export async function streamJobs(batch: StreamBatch): Promise<Stop | undefined> 
   const { flags, context, results } = batch;
   const lines = await openJobStream(flags, context);
   context.gracePeriod.ms = defaultGraceMs + 2000;
-  requireDescriptors();
   return runStream(batch, {
     openQueue: (recorder) => openStreamQueue(lines, { batch, recorder }),
     clientOf: createClients(batch),

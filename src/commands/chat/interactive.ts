@@ -9,7 +9,6 @@ import type { AnswerContext } from '../../cli/context.ts';
 import { readTemplateValues, warnOfUnused } from '../../cli/input/template-variables.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { formatConversation } from '../sessions/conversation.ts';
-import { requireDescriptors } from '../../cli/run/sending.ts';
 import { openClient, createDryClient } from '../../cli/run/client.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -26,7 +25,6 @@ export async function runInteractive(
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);
   await createDryClient(settings, context);
-  requireDescriptors();
   const client = await openClient(settings, flags, context, { report: context.report });
   context.atEnd(() => client.close());
   context.report.meter = await openMeter(settings, ui);

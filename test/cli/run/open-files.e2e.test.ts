@@ -81,27 +81,3 @@ test.skipIf(!isLinux)(
     expect(server.most).toBe(60);
   },
 );
-
-test.skipIf(!isLinux).for([
-  ['a text', 'text hi -o out.txt', undefined],
-  ['a picture', 'image gen cat -o out.png', imageReply(picture)],
-  ['a chat', 'chat hi --format content --session ./out.jsonl', undefined],
-] as const)(
-  'under every limit of open files, %s is either not asked for, or paid for and written',
-  async ([, words, body], { server, folder }) => {
-    if (body) server.answer = () => ({ body });
-    const env = { ...environmentFor(server), XDG_STATE_HOME: join(folder.cwd, 'state') };
-    let written = 0;
-    for (let limit = 18; limit < 32; limit += isFull ? 1 : 6) {
-      const before = server.bodies.length;
-      const script = `rm -f out.*; ulimit -n ${limit}; "$BIN" ${words}`;
-      const { code, stderr } = await shell(script, { cwd: folder.cwd, env });
-      const isWritten = readdirSync(folder.cwd).some((name) => name.startsWith('out.'));
-      expect([limit, isWritten, code === 0], stderr).toEqual([limit, server.bodies.length > before, isWritten]);
-      if (isWritten) written++;
-      // Under the lowest limits, Node itself cannot read the program.
-      else if (stderr.startsWith('gateway-cli')) expect(stderr).toMatch(/too many files are open[^]*ulimit -n/);
-    }
-    expect(written).toBeGreaterThan(0);
-  },
-);

@@ -13,6 +13,7 @@ import {
   openBlock,
 } from './arriving-reply.ts';
 import { createTextFilter, mayBeginFile } from './text-files.ts';
+import { isSamples } from '../images/image-type.ts';
 
 /** Makes one result of the events of one reply, and says what each means to a reader. */
 export function createAccumulator({
@@ -61,6 +62,7 @@ export function createAccumulator({
       for (const block of isLastCut ? blocks.slice(-1) : broken)
         if (block.kind === 'tool_use' && block.text === '') block.isWhole ??= false;
       const held = blocks.flatMap(flushFilter);
+      for (const candidate of candidates) joinSounds(candidate, arriving);
       return isOver ? [...held, ...stopFirstCandidate(arriving)] : held;
     },
     /** What came, and why a call of it is not whole, if one is not. */
@@ -288,16 +290,31 @@ function keepBlob(
     draft = false,
     signature,
   }: Pick<EventByType<'blob'>, 'data' | 'draft' | 'signature'> & { mimeType?: string | undefined },
-  { index, blobs }: ArrivingCandidate,
+  { index, blobs, sounds }: ArrivingCandidate,
   arriving: ArrivingReply,
 ): void {
   const { store, waiting } = arriving;
   arriving.length += valueCost + data.length + (signature?.length ?? 0);
+  if (isSamples(mimeType)) {
+    const last = sounds.at(-1);
+    if (last && last.mimeType === mimeType) last.pieces.push(data);
+    else sounds.push({ mimeType, pieces: [data] });
+    return;
+  }
   const signed = signature === undefined ? {} : { signature };
   waiting.push(async () => {
     const blob = await store.resolve(data);
     if (blob) blobs.push({ declaredType: mimeType, candidate: index, draft, ...signed, blob });
   });
+}
+
+/** The sounds of a candidate are whole when its reply is over. */
+function joinSounds({ index, blobs, sounds }: ArrivingCandidate, { store, waiting }: ArrivingReply): void {
+  for (const { mimeType, pieces } of sounds.splice(0))
+    waiting.push(async () => {
+      const blob = await store.join(pieces);
+      if (blob) blobs.push({ declaredType: mimeType, candidate: index, draft: false, blob });
+    });
 }
 
 /** How the first candidate ended: said once, before the end. */

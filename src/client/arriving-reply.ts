@@ -19,6 +19,8 @@ export interface ArrivingCandidate {
   /** Blocks that have not ended, by the wire's index; those without one below 0. */
   readonly open: Map<number, Block>;
   readonly blobs: ResultImage[];
+  /** Sounds without a header: their pieces, each the Base64 of some samples, or its placeholder. */
+  readonly sounds: { mimeType: string | undefined; pieces: string[] }[];
   readonly filesInText: ResultImage[];
   said: Partial<EventByType<'candidate'>>;
 }
@@ -59,7 +61,7 @@ export interface ArrivingReply {
 export function candidateAt(index = 0, { candidates }: ArrivingReply): ArrivingCandidate {
   const before = candidates.get(index);
   if (before) return before;
-  const candidate = { index, blocks: [], open: new Map(), blobs: [], filesInText: [], said: {} };
+  const candidate = { index, blocks: [], open: new Map(), blobs: [], sounds: [], filesInText: [], said: {} };
   candidates.set(index, candidate);
   return candidate;
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { BlobStore, StoredBlob } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink, DivertedString } from '../scan/json-scan.ts';
-import { createWatch, type CheckEnd } from './deadline.ts';
+import { createWatch, type CheckEnd, type Watch } from './deadline.ts';
 import { extensionFor, imageFacts, isSvg, mediaType, sniffType } from '../images/image-type.ts';
 import type { Picture } from './client-types.ts';
 import type { Result, ResultImage } from './result.ts';
@@ -21,6 +21,8 @@ export const mostImages = 256;
 export interface ImageStore extends Base64Diversion {
   /** Undefined for an image that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */
   resolve(data: string): Promise<StoredBlob | undefined>;
+  /** One file of the pieces of a sound; undefined if none of them was Base64. Throws as `resolve` does. */
+  join(pieces: readonly string[]): Promise<StoredBlob | undefined>;
   /** Why an image is missing: the first bad one (bad-reply), or the time. */
   failure(): GatewayError | undefined;
 }
@@ -45,6 +47,7 @@ export function keepGoodImages(store: BlobStore, { endOf, mostImages = Infinity 
   return {
     open: () => openKept(kept),
     resolve: async (data) => resolveKept(data, await watch(), kept),
+    join: (pieces) => joinKept(pieces, watch, kept),
     failure: () => kept.failure,
   };
 }
@@ -67,6 +70,25 @@ async function resolveKept(
   const blob = error || !store ? undefined : await orBad(() => store.resolve(data), fail);
   kept.failure ??= error;
   return blob;
+}
+
+/** The pieces came, and are short: the time alone does not end their joining. */
+async function joinKept(pieces: readonly string[], watch: Watch, kept: KeptImages): Promise<StoredBlob | undefined> {
+  const [only = ''] = pieces;
+  if (pieces.length === 1) return resolveKept(only, await watch(), kept);
+  // A file for each piece would be written for nothing.
+  const memory = await openInMemory();
+  const blobs: StoredBlob[] = [];
+  const fail = (error: GatewayError): void => void (kept.failure ??= error);
+  for (const piece of pieces) {
+    await watch();
+    const bad = kept.bad.get(piece);
+    if (bad) fail(bad);
+    const store = kept.stored.has(piece) ? kept.store : memory;
+    const blob = bad ? undefined : await orBad(() => store.resolve(piece), fail);
+    if (blob) blobs.push(blob);
+  }
+  return blobs.length === 0 ? undefined : (await import('../images/sound.ts')).joinBlobs(blobs);
 }
 
 /** Where an image goes: what is not written anyway needs no file; nowhere when it is one too many and time is over. */
@@ -131,8 +153,9 @@ export async function describeImage({
   candidate,
   declaredType: declared,
 }: ResultImage): Promise<{ image: Picture; warning: string | undefined; blob: StoredBlob }> {
-  const wav = isSound(declared) ? await (await import('../images/wav.ts')).toWav(given, declared) : undefined;
-  const [blob, declaredType] = wav ? [wav, 'audio/wav'] : [given, declared];
+  const { blob, declaredType } = isSound(declared)
+    ? await (await import('../images/sound.ts')).toSoundFile(given, declared)
+    : { blob: given, declaredType: declared };
   const { head, bytes, sha256 } = blob;
   const isDrawing = isSvg(head) && isImageBlob({ declaredType, blob });
   const isHarmless = isDrawing && (await (await import('../images/svg.ts')).isHarmlessSvg(blob));
@@ -141,8 +164,8 @@ export async function describeImage({
   return { image: { mimeType, extension, width, height, bytes, sha256, candidate }, warning, blob };
 }
 
-function isSound(declaredType = ''): boolean {
-  return /^\s*audio\//i.test(declaredType);
+function isSound(declaredType: string | undefined): declaredType is string {
+  return declaredType !== undefined && /^\s*audio\//i.test(declaredType);
 }
 
 /** All that came as bytes, in the order in which it is written. */

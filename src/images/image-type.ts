@@ -172,6 +172,11 @@ export async function extensionFor({
   };
 }
 
+/** Whether a type is that of samples without a header. Services send them in pieces, which are one sound. */
+export function isSamples(declaredType = ''): boolean {
+  return /^\s*audio\/(?:l16|pcm)\s*(?:;|$)/i.test(declaredType.slice(0, longestType));
+}
+
 /** Samples without a header can be played only with their rate. */
 function sampleRate(declaredType = ''): string {
   const [, rate] = /^audio\/[^;]{1,40};(?:[^;]{0,40};){0,4}\s*rate=(\d{1,7})\s*(?:;|$)/i.exec(declaredType) ?? [];

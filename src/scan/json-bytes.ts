@@ -13,7 +13,7 @@ interface Frame {
   inContent: boolean;
 }
 
-const blobKeys = new Set(['inlineData', 'inline_data', 'source']);
+const blobKeys = new Set(['inlineData', 'inline_data', 'source', 'audio']);
 const textKeys = new Set(['text', 'content']);
 /** Strings that are an image in the completions format: its Base64, and the URL of `image_url`. */
 const wholeKey = 'b64_json';

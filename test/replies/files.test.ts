@@ -13,6 +13,10 @@ const base64 = (bytes: Buffer): string => bytes.toString('base64');
 
 const partsReply = (...parts: object[]): object =>
   textReply('', { candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }] });
+const withoutEnd = (reply: object): object => {
+  const { candidates } = reply as { candidates: object[] };
+  return { ...reply, candidates: candidates.map((candidate) => ({ ...candidate, finishReason: undefined })) };
+};
 const inline = (mimeType: string | undefined, data: string): object => ({ inlineData: { mimeType, data } });
 const soundReply = partsReply({ text: 'hear this' }, inline('audio/wav', base64(sound)));
 
@@ -55,6 +59,119 @@ describe('bytes that are not a picture', () => {
     expect(file.subarray(44)).toEqual(samples);
   });
 
+  const isSse = { 'content-type': 'text/event-stream' };
+  const sse = (...events: readonly object[]): string =>
+    events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const ends = ['AQA=', '/38=', 'AIACAA=='];
+  /** More than is kept in the JSON of a reply. */
+  const long = Buffer.alloc(30_000, 7);
+  const pieces = [...ends, base64(long), 'BQA='];
+  const samples = Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64')));
+  const chunk = (delta: object, reason: string | null = null) => ({
+    id: 'c',
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason: reason }],
+  });
+  const spoken = (type: string, data: string) => ({ type, data, transcript: 'Hi there' });
+  const response = (...content: object[]) => ({
+    id: 'r',
+    object: 'response',
+    model: 'm',
+    status: 'completed',
+    output: [{ type: 'message', id: 'i', role: 'assistant', content }],
+  });
+  const streamedSounds: Record<string, string> = {
+    content: sse(
+      ...pieces.map((data) => partsReply(inline('audio/L16;codec=pcm;rate=24000', data), { text: '' })).map(withoutEnd),
+      partsReply({ text: 'Hi there' }),
+    ),
+    completions: sse(
+      chunk({ role: 'assistant', content: null, audio: { id: 'a', transcript: 'Hi' } }),
+      ...pieces.map((data) => chunk({ audio: { data } })),
+      chunk({ content: '', audio: { transcript: ' there' } }),
+      chunk({ audio: { expires_at: 1 } }),
+      chunk({}, 'stop'),
+    ),
+    responses: sse(
+      { type: 'response.created', response: { id: 'r', model: 'm' } },
+      ...pieces.map((delta) => ({ type: 'response.audio.delta', delta })),
+      { type: 'response.audio.transcript.delta', delta: 'Hi ' },
+      { type: 'response.audio.transcript.delta', delta: 'there' },
+      { type: 'response.audio.transcript.done' },
+      { type: 'response.completed', response: response(spoken('output_audio', base64(samples))) },
+    ),
+    messages: eventStream(
+      ...messageEvents('Hi there').slice(0, -2),
+      ...pieces.map((data, at) => ({
+        type: 'content_block_start',
+        index: at + 1,
+        content_block: { type: 'audio', source: { type: 'base64', media_type: 'audio/pcm;rate=24000', data } },
+      })),
+      ...messageEvents().slice(-2),
+    ),
+  };
+
+  test.for(Object.entries(streamedSounds))(
+    'a sound that comes in pieces is one file: %s',
+    async ([format, body], { server, cli }) => {
+      server.reply({ headers: isSse, body });
+      const ran = await cli(['text', 'hi', '--stream', '--format', format]);
+      expect(ran).toMatchObject({ code: 0, stdout: 'Hi there\n' });
+      expect(ran.stderr).toBe('gateway-cli: warning: a file came: audio/wav; it is in file-1.wav\n');
+      expect(readdirSync(ran.cwd)).toEqual(['file-1.wav']);
+      const file = readFileSync(join(ran.cwd, 'file-1.wav'));
+      expect(file.readUInt32LE(24)).toBe(24_000);
+      expect(file.subarray(44)).toEqual(samples);
+    },
+  );
+
+  const mp3 = Buffer.concat([Buffer.from([0xff, 0xf3, 0xe4, 0xc4]), Buffer.alloc(20_000, 5)]);
+  const wav = Buffer.concat([sound, Buffer.alloc(20_000)]);
+  const wholeSounds = (data: string): Record<string, object> => ({
+    completions: {
+      id: 'c',
+      model: 'm',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, audio: spoken('', data) },
+          finish_reason: 'stop',
+        },
+      ],
+    },
+    responses: response(spoken('output_audio', data)),
+  });
+
+  test.for([
+    ['completions', mp3, 'mp3'],
+    ['completions', wav, 'wav'],
+    ['responses', mp3, 'mp3'],
+    ['responses', wav, 'wav'],
+  ] as const)('the sound of a whole reply is a file of the type that it has: %s', async (row, { server, cli }) => {
+    const [format, bytes, extension] = row;
+    server.reply({ body: wholeSounds(base64(bytes))[format] ?? {} });
+    const ran = await cli(['text', 'hi', '--format', format]);
+    expect(ran).toMatchObject({ code: 0, stdout: 'Hi there\n' });
+    expect(readFileSync(join(ran.cwd, `file-1.${extension}`))).toEqual(bytes);
+  });
+
+  test.for(['completions', 'responses'])(
+    'the sound of a whole reply is a WAV file where it has no header: %s',
+    async (format, { server, cli }) => {
+      server.reply({ body: wholeSounds(base64(samples))[format] ?? {} });
+      const ran = await cli(['text', 'hi', '--format', format]);
+      expect(readFileSync(join(ran.cwd, 'file-1.wav')).subarray(44)).toEqual(samples);
+    },
+  );
+
+  test('a piece of a sound that is not Base64 is told, and the others are kept', async ({ server, cli }) => {
+    const bad = ['AQA=', '!!', '/38='].map((data) => chunk({ audio: { data } }));
+    server.reply({ headers: isSse, body: sse(chunk({ content: 'x' }), ...bad, chunk({}, 'stop')) });
+    const ran = await cli(['text', 'hi', '--stream', '--format', 'completions']);
+    expect(ran).toMatchObject({ code: 9, stdout: 'x\n' });
+    expect(readFileSync(join(ran.cwd, 'file-1.wav')).subarray(44)).toEqual(Buffer.from([1, 0, 255, 127]));
+  });
+
   test('the library has samples without a header as WAV, too', async ({ server }) => {
     server.reply({ body: partsReply({ text: 'x' }, inline('audio/L16;rate=24000', base64(Buffer.alloc(4)))) });
     const client = createClient({ baseUrl: server.url });
@@ -62,12 +179,15 @@ describe('bytes that are not a picture', () => {
     expect(files).toMatchObject([{ mimeType: 'audio/wav', extension: 'wav', bytes: 48 }]);
   });
 
-  test('samples of an unknown rate, and those that have a header, stay as they are', async ({ server, cli }) => {
+  test('samples of an unknown rate stay as they are, and those that have a header are what it says', async ({
+    server,
+    cli,
+  }) => {
     server.reply({
       body: partsReply(inline('audio/L16', base64(Buffer.alloc(4))), inline('audio/pcm;rate=8000', base64(sound))),
     });
     const { cwd } = await cli(['text', 'hi']);
-    expect(readdirSync(cwd)).toEqual(['file-1.pcm', 'file-2.pcm']);
+    expect(readdirSync(cwd)).toEqual(['file-1.pcm', 'file-1.wav']);
   });
 
   test('bytes that are not an image are an answer by themselves', async ({ server, cli }) => {

@@ -12,6 +12,7 @@ import { findErrorInReply } from '../format.ts';
 import type { ReplyEvent } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { createToolCallJoiner } from './calls.ts';
+import { soundEvents } from '../sound.ts';
 import { sourceEvents } from '../sources.ts';
 import { linkedImage } from './images.ts';
 import { createThinkTags, type TaggedPiece, type ThinkTags } from './think-tags.ts';
@@ -87,11 +88,12 @@ function choiceMessageEvents(choice: Choice, message: JsonObject, isWhole: boole
   const { content, refusal } = message;
   // Most chunks of a stream add a piece of text, and nothing else.
   if (typeof content === 'string' && Object.keys(message).length === 1) return textEvents(choice, content);
-  const spoken = objectField(message, 'audio')?.['transcript'];
+  const sound = objectField(message, 'audio');
   const events = [...roleEvents(choice, message), ...thinkingEvents(choice, message, isWhole)];
   if (Array.isArray(content)) events.push(...content.flatMap((part) => messagePartEvents(choice, part)));
-  else events.push(...textEvents(choice, content ?? spoken));
+  else events.push(...textEvents(choice, content || sound?.['transcript']));
   for (const image of listField(message, 'images') ?? []) events.push(...imageLinkEvents(choice, image));
+  events.push(...soundEvents(sound?.['data'], candidate));
   const pieces = calls.add(message);
   // A text ends where a call begins.
   if (pieces.length > 0) events.push(...taggedEvents(choice, choice.tags?.end(false) ?? []));

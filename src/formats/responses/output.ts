@@ -9,6 +9,7 @@ import {
   valueCost,
 } from '../../json.ts';
 import type { ReplyEvent } from '../events.ts';
+import { soundEvents } from '../sound.ts';
 import { sourceEvents } from '../sources.ts';
 import { signThinking } from './items.ts';
 
@@ -19,6 +20,8 @@ export interface ArrivingOutput {
   blocks: number;
   /** The words with which the model refused: they do not answer the prompt, so they are not in its text. */
   refusal: string;
+  /** Pieces of a sound came: they are of no item. */
+  hasSound: boolean;
   /** Searches of the service's own tool. */
   searches: number;
   /** Characters that are kept of it beside the events. */
@@ -52,7 +55,7 @@ interface ArrivingPart {
 }
 
 export function createResponseOutput(): ArrivingOutput {
-  return { items: [], blocks: 0, refusal: '', searches: 0, length: 0 };
+  return { items: [], blocks: 0, refusal: '', hasSound: false, searches: 0, length: 0 };
 }
 
 /** An item begins. A call without a name waits for all of it. */
@@ -65,14 +68,14 @@ export function beginItem(payload: JsonObject, output: ArrivingOutput): ReplyEve
 
 /** A piece of an item, or all of the piece: that is only of use where nothing of it came before. */
 export function growItem(event: string, payload: JsonObject, output: ArrivingOutput): ReplyEvent[] {
-  const [, kind = '', way] = /^response\.(\w+)\.(delta|done|annotation)/.exec(event) ?? [];
+  const [, kind = '', way] = /^response\.([\w.]+?)\.(delta|done|annotation)/.exec(event) ?? [];
   const type = typesByKind[kind] ?? 'message';
   const index = numberField(payload, 'outputIndex');
   const item = findOpenItem(payload, type, output) ?? openItem({ type }, index, output);
   const at = numberField(payload, 'contentIndex') ?? 0;
   if (way === 'annotation') return addAnnotation(item, at, payload['annotation'] ?? {});
 
-  const piece = textField(payload, way === 'delta' ? 'delta' : kind === 'refusal' ? kind : 'text') ?? '';
+  const piece = textField(payload, way === 'delta' ? 'delta' : (wholeNames[kind] ?? 'text')) ?? '';
   if (isCall(item)) return way === 'delta' ? addArguments(item, encodePiece(item, piece), output) : [];
   if (kind === 'refusal') {
     addRefusal(way === 'delta' ? piece : piece.slice(output.refusal.length), output);
@@ -90,6 +93,15 @@ const typesByKind: Readonly<Record<string, string>> = {
   function_call_arguments: 'function_call',
   custom_tool_call_input: 'custom_tool_call',
 };
+
+/** The field with all of a piece, if it is not `text`. */
+const wholeNames: Readonly<Record<string, string>> = { refusal: 'refusal', 'audio.transcript': 'transcript' };
+
+/** A piece of a sound, whose words come in events of their own. */
+export function growSound(payload: JsonObject, output: ArrivingOutput): ReplyEvent[] {
+  output.hasSound = true;
+  return soundEvents(payload['delta']);
+}
 
 function isCall({ type }: Pick<ArrivingItem, 'type'>): boolean {
   return type === 'function_call' || type === 'custom_tool_call';
@@ -223,13 +235,15 @@ const finishers: Readonly<Record<string, typeof finishMessage>> = {
 
 function finishMessage(item: ArrivingItem, whole: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const content = whole['content'];
-  const parts = typeof content === 'string' ? [{ text: content }] : (listField(whole, 'content') ?? []);
+  const parts: JsonValue[] = typeof content === 'string' ? [{ text: content }] : (listField(whole, 'content') ?? []);
   const role = textField(whole, 'role');
   const events: ReplyEvent[] = role === undefined ? [] : [{ type: 'candidate', role }];
   for (const [at, part] of parts.entries()) {
     if (!isObject(part)) continue;
     addRefusal((textField(part, 'refusal') ?? '').slice(output.refusal.length), output);
-    events.push(...growText(item, at, (textField(part, 'text') ?? '').slice(item.parts.get(at)?.length ?? 0), output));
+    const text = textField(part, 'text') ?? textField(part, 'transcript') ?? '';
+    events.push(...growText(item, at, text.slice(item.parts.get(at)?.length ?? 0), output));
+    if (!output.hasSound) events.push(...soundEvents(part['data']));
     const annotations = listField(part, 'annotations') ?? [];
     for (const each of annotations.slice(item.parts.get(at)?.annotations ?? 0))
       events.push(...addAnnotation(item, at, each));

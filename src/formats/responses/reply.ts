@@ -4,7 +4,15 @@ import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '..
 import { toFailure } from '../failure.ts';
 import { findErrorInReply } from '../format.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
-import { beginItem, createResponseOutput, endItems, finishItem, growItem, type ArrivingOutput } from './output.ts';
+import {
+  beginItem,
+  createResponseOutput,
+  endItems,
+  finishItem,
+  growItem,
+  growSound,
+  type ArrivingOutput,
+} from './output.ts';
 
 /** What is known about a reply so far. */
 interface ResponseState {
@@ -68,8 +76,12 @@ function readEvent(type: string, payload: JsonObject, state: ResponseState): Rep
     case 'response.function_call_arguments.done':
     case 'response.custom_tool_call_input.delta':
     case 'response.custom_tool_call_input.done':
+    case 'response.audio.transcript.delta':
+    case 'response.audio.transcript.done':
     case 'response.output_text.annotation.added':
       return growItem(type, payload, state.output);
+    case 'response.audio.delta':
+      return growSound(payload, state.output);
     case 'response.completed':
     case 'response.incomplete':
     case 'response.failed':

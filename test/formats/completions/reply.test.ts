@@ -222,9 +222,9 @@ const replies: [string, object, ReplyEvent[]][] = [
     [{ type: 'blob', mimeType: 'image/png', data: 'iVBO', candidate: 0 }, stop],
   ],
   [
-    'what spoken words say',
+    'spoken words, and what they say',
     reply({ content: null, audio: { id: 'a1', data: 'AAAA', transcript: 'Hello', expires_at: 1 } }),
-    [text('Hello'), stop],
+    [text('Hello'), { type: 'blob', mimeType: 'audio/pcm;rate=24000', data: 'AAAA', candidate: 0 }, stop],
   ],
   [
     'the sources of an answer',

@@ -185,9 +185,10 @@ describe('reads', () => {
       chunk({ annotations: [{ type: 'url_citation' }] }),
       stop,
     ]);
-    expect(events.slice(1, 4)).toStrictEqual([
+    expect(events.slice(1, 5)).toStrictEqual([
       { type: 'blob', mimeType: 'image/png', data: 'iVBO', candidate: 0 },
       text('Hel'),
+      { type: 'blob', mimeType: 'audio/pcm;rate=24000', data: 'AA==', candidate: 0 },
       { type: 'citation', citation: { type: 'url_citation' } },
     ]);
   });

@@ -286,8 +286,6 @@ export function checkResponseBody(body: JsonObject, mode: ValidationMode): JsonO
       throw badParameter(required, 'missing_required_parameter', `Missing required parameter: '${required}'.`);
   }
   const checked = responsesBody(body, [], mode);
-  if (flagAt(checked, 'background') && checked['store'] === false)
-    throw badParameter('background', null, "Background mode requires 'store' to be true.");
   if (mode.level === 'vendor') checkForOpenAi(checked);
   return checked;
 }

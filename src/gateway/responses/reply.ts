@@ -172,8 +172,8 @@ export const responsesStream: OperationStream = {
 };
 
 /** A whole response as the events of its stream, in the order of the format: clients need each of them. */
-export function* responseEvents(response: JsonObject, request: Pick<ModelRequest, 'pieces'>): Generator<StreamEvent> {
-  const begun = toUnfinished(response, 'in_progress');
+function* responseEvents(response: JsonObject, request: Pick<ModelRequest, 'pieces'>): Generator<StreamEvent> {
+  const begun = toUnfinished(response);
   yield event('response.created', { response: begun });
   yield event('response.in_progress', { response: begun });
   for (const [output_index, item] of listAt(response, 'output').filter(isObject).entries()) {
@@ -185,8 +185,9 @@ export function* responseEvents(response: JsonObject, request: Pick<ModelRequest
 }
 
 /** The response before it has an answer. */
-export function toUnfinished(response: JsonObject, status: string): JsonObject {
-  return { ...response, status, output: [], completed_at: null, error: null, incomplete_details: null, usage: null };
+function toUnfinished(response: JsonObject): JsonObject {
+  const none = { completed_at: null, error: null, incomplete_details: null, usage: null };
+  return { ...response, status: 'in_progress', output: [], ...none };
 }
 
 /** Its number is not known before it is sent. */

@@ -30,6 +30,8 @@ export interface ReadOptions extends ReplyBounds {
   joined?: true | undefined;
   /** Thinking in the tags `<think>` and `</think>` at the head of a text stays in the text. */
   keepThink?: boolean | undefined;
+  /** The names of the tools that were offered, where they are known. */
+  offered?: readonly string[] | undefined;
   /** How long to wait for the end of the body, in ms, instead of the format's own time. */
   patience?: Format['patience'] | undefined;
   /** Gets the end of a stream that the service ends in the middle of an answer, in place of its reader. */
@@ -162,7 +164,7 @@ function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadO
   const maxCandidates = (options.candidates ?? 1) + moreCandidates;
   const accumulator = createAccumulator({ model: options.model, maxCandidates, store });
   const { status, headers } = reply;
-  const decoder = format.createDecoder({ status, headers, keepsTags: options.keepThink });
+  const decoder = format.createDecoder({ status, headers, keepsTags: options.keepThink, offered: options.offered });
   return { format, decoder, accumulator, store, options, isStreamed: false };
 }
 

@@ -116,8 +116,10 @@ async function* performOne(
     const { reply, attempts } = answered;
     const { post, model, candidates, insteadOf } = paid.request;
     const { keepThink = post.keepThink } = options;
-    const reading = { endOf, mostImages, joined, patience, keepThink, store, held, model, candidates };
-    const read = yield* readDeltas(reply, reading, await loadFormat(reply.format ?? post.format));
+    const format = await loadFormat(reply.format ?? post.format);
+    const offered = format.toolNames(post.body);
+    const reading = { endOf, mostImages, joined, patience, keepThink, offered, store, held, model, candidates };
+    const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     if (insteadOf) read.result.insteadOf = insteadOf;
     if (!isRecorded) await client.models.tellEnd(read.result);

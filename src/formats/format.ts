@@ -136,6 +136,8 @@ export function findFormatByPath(path: string): FormatName | undefined {
 export interface ReplyHead {
   /** Thinking in tags at the head of a text stays in the text. */
   keepsTags?: boolean | undefined;
+  /** The names of the tools that were offered, where they are known. */
+  offered?: readonly string[] | undefined;
   status: number;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;

@@ -100,9 +100,10 @@ function choosePlace(input: SettingsInput, offline: boolean): KeyPlace & { chose
   const serviceProfile = chosenProfile && isForAnotherService(chosenProfile, named) ? undefined : chosenProfile;
   const baseUrl = given('baseUrl', input) ?? inProfile('baseUrl', serviceProfile);
   const host = baseUrl && findServiceByUrl(baseUrl.value);
-  if (named && host) refuseOtherHost(named, host, baseUrl);
+  const isMeant = named && host && services[host].isHostOf === named.value;
+  if (named && host && !isMeant) refuseOtherHost(named, host, baseUrl);
   const service =
-    named ??
+    (isMeant ? undefined : named) ??
     sourced(host, `the host of the base URL (${baseUrl?.from})`, 'host') ??
     fromProfile(serviceProfile, (profile) => profile.service) ??
     (baseUrl ? undefined : findServiceByKey(input)) ??

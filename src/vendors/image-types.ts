@@ -1,3 +1,4 @@
+import type { PlainRequest } from '../formats/plain-request.ts';
 import type { ServiceName } from './services.ts';
 
 /*
@@ -6,15 +7,33 @@ import type { ServiceName } from './services.ts';
  * Base64ImageSource. Some models draw only some of them, which the service says.
  */
 
-/** A service's own operation for images. */
-export type ImagesOperation = 'openai' | 'openrouter';
+/** In whose words a service's own operation for images is asked. */
+export type ImagesOperation = 'openai' | 'vercel' | 'openrouter' | 'xai' | 'together' | 'ollama';
+
+const openaiFields = ['candidates', 'mask', 'quality', 'background', 'outputFormat'] as const;
+
+/** What each operation has a place for beside a prompt, pictures, shape and size; every other field is refused. */
+export const imagesFields: Readonly<Record<ImagesOperation, readonly (keyof PlainRequest)[]>> = {
+  openai: openaiFields,
+  vercel: openaiFields,
+  openrouter: ['candidates', 'seed', 'quality', 'background', 'outputFormat'],
+  xai: ['candidates', 'quality', 'outputFormat'],
+  together: ['candidates', 'seed', 'outputFormat'],
+  ollama: ['seed'],
+};
+
+const openaiFormats = { 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'image/gif': 'gif', 'image/svg+xml': 'svg' };
 
 /**
- * The word of `output_format` for a media type. PNG is what comes without it, and is not asked for by the name of a file: older
- * models know no such field.
+ * The word of `output_format` for a media type that is asked for by the name of a file. What comes without it is not: of most services PNG,
+ * and older models know no such field. Together: JPEG comes without it (npm together-ai 0.52.0). Nobody says which types xAI has.
  */
 export const outputFormats: Readonly<Record<ImagesOperation, Readonly<Record<string, string>>>> = {
-  openai: { 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'image/gif': 'gif', 'image/svg+xml': 'svg' },
+  openai: openaiFormats,
+  vercel: openaiFormats,
+  together: { 'image/png': 'png' },
+  xai: {},
+  ollama: {},
   openrouter: { 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'image/svg+xml': 'svg' },
 };
 

@@ -1,8 +1,8 @@
 import type { Service } from './services.ts';
 
 /*
- * Further services that speak the completions format, for text and chat. Each base URL is whole: the operations follow it. Their
- * models change with every month, so none has a default. Addresses, variables and headers are those of the services' documents and of
+ * Further services that speak the formats of OpenAI, for text and chat, some for images. Each base URL is whole: the operations follow it.
+ * Their models change with every month, so none has a default. Addresses, variables and headers are those of the services' documents and of
  * their own packages, read on 2026-11-26: where a package is named, its default is meant.
  */
 
@@ -23,6 +23,9 @@ function completionsService(row: Row): Omit<Service, 'name'> {
   };
 }
 
+/** The formats of one that makes images, too. */
+const withImages = { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' } as const;
+
 /** A server of one's own, whose usual port others use as well. */
 function localServer(title: string, port: number, keyVariables: readonly string[] = []): Omit<Service, 'name'> {
   return completionsService({
@@ -38,11 +41,13 @@ function localServer(title: string, port: number, keyVariables: readonly string[
 }
 
 export const moreServices = {
-  // docs.x.ai; @ai-sdk/xai.
+  // docs.x.ai; npm @ai-sdk/xai 5.0.12, which has no chat completions any more: their search answers 410 (vercel/ai#15713).
   xai: completionsService({
     title: 'xAI',
     baseUrl: 'https://api.x.ai/v1',
-    quirks: { includeUsage: true, search: 'xai' },
+    formats: { ...withImages, text: 'responses', chat: 'responses' },
+    formatsElsewhere: { text: 'completions', chat: 'completions' },
+    quirks: { includeUsage: true, imagesOperation: 'xai' },
     keyVariables: ['XAI_API_KEY'],
     keyPage: 'https://console.x.ai',
   }),
@@ -78,7 +83,8 @@ export const moreServices = {
   together: completionsService({
     title: 'Together',
     baseUrl: 'https://api.together.ai/v1',
-    quirks: { includeUsage: true },
+    formats: withImages,
+    quirks: { includeUsage: true, imagesOperation: 'together' },
     keyVariables: ['TOGETHER_API_KEY'],
     addressVariables: ['TOGETHER_BASE_URL'],
     keyPage: 'https://api.together.ai/settings/api-keys',
@@ -117,11 +123,11 @@ export const moreServices = {
     keyVariables: ['NVIDIA_API_KEY'],
     keyPage: 'https://build.nvidia.com',
   }),
-  // docs.perplexity.ai: its path has no version.
+  // docs.perplexity.ai, the Agent API: its chat completions ended on 2026-09-27 (anomalyco/models.dev#4993, theopenco/llmgateway#4146).
   perplexity: completionsService({
     title: 'Perplexity',
-    baseUrl: 'https://api.perplexity.ai',
-    quirks: { search: 'always' },
+    baseUrl: 'https://api.perplexity.ai/v1',
+    formats: { text: 'responses', chat: 'responses' },
     keyVariables: ['PERPLEXITY_API_KEY'],
     keyPage: 'https://www.perplexity.ai/settings/api',
   }),
@@ -139,7 +145,8 @@ export const moreServices = {
   vercel: completionsService({
     title: 'Vercel AI Gateway',
     baseUrl: 'https://ai-gateway.vercel.sh/v1',
-    quirks: { includeUsage: true },
+    formats: withImages,
+    quirks: { includeUsage: true, imagesOperation: 'vercel' },
     hasPublicList: true,
     keyVariables: ['AI_GATEWAY_API_KEY'],
     keyPage: 'https://vercel.com/docs/ai-gateway',
@@ -174,6 +181,7 @@ export const moreServices = {
     keyPage: 'https://modelstudio.console.alibabacloud.com',
   }),
   // learn.microsoft.com, Azure OpenAI v1; openai 6 reads the endpoint and the first key, @ai-sdk/azure the resource and the second.
+  // Pictures: npm @ai-sdk/azure 4.0.85 asks it as OpenAI.
   azure: completionsService({
     title: 'Azure OpenAI',
     baseUrl: undefined,
@@ -182,7 +190,9 @@ export const moreServices = {
       variables: { resource: ['AZURE_RESOURCE_NAME'] },
       hosts: /\.(?:openai|services\.ai|cognitiveservices)\.azure\.com$/,
     },
-    quirks: { maxTokensField: 'max_completion_tokens', includeUsage: true },
+    isHostOf: 'openai',
+    formats: withImages,
+    quirks: { maxTokensField: 'max_completion_tokens', includeUsage: true, imagesOperation: 'openai' },
     auth: 'api-key',
     keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     addressVariables: ['AZURE_OPENAI_ENDPOINT'],

@@ -21,6 +21,8 @@ export interface Service {
   baseUrl: string | undefined;
   /** In place of `baseUrl`, where each account has its own. */
   template?: AddressTemplate;
+  /** The service whose API it has: at its host, that name means this one. */
+  isHostOf?: 'openai';
   /** The base URL is whole: the operations follow it without their `/v1`. */
   hasWholePath?: true;
   /** What listens at its port need not be it. */
@@ -162,10 +164,10 @@ const firstServices = nameServices({
   ollama: {
     title: 'Ollama',
     baseUrl: 'http://127.0.0.1:11434',
-    formats: { text: 'completions', chat: 'completions' },
+    formats: { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' },
     lacksBatches: true,
     lacksFlex: true,
-    quirks: { includeUsage: true, effort: 'ollama' },
+    quirks: { includeUsage: true, effort: 'ollama', imagesOperation: 'ollama' },
     // docs.ollama.com/api/ps (2026-11): `{"models":[{"name":"llama3:8b",…}]}`.
     loadedPath: '/api/ps',
     isKeyless: true,

@@ -14,9 +14,12 @@ interface Answering {
   id: string;
   model: string;
   text: string;
+  usage?: object;
+  /** Items before the text. */
+  items?: readonly object[] | undefined;
 }
 
-const usage = {
+const ownUsage = {
   input_tokens: 8,
   input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
   output_tokens: 5,
@@ -25,7 +28,10 @@ const usage = {
 };
 
 /** The body of a response, whole or as events. A tool is called until its result is there. */
-export function responseBody(asked: AskedResponse, { id, model, text }: Answering): string | string[] {
+export function responseBody(
+  asked: AskedResponse,
+  { id, model, text, usage = ownUsage, items = [] }: Answering,
+): string | string[] {
   const said = asked.text?.format === undefined ? text : rome;
   const item = callOf(asked) ?? messageOf(said);
   const head = {
@@ -37,7 +43,7 @@ export function responseBody(asked: AskedResponse, { id, model, text }: Answerin
     incomplete_details: null,
     store: false,
   };
-  const whole = { ...head, status: 'completed', output: [item], service_tier: 'default', usage };
+  const whole = { ...head, status: 'completed', output: [...items, item], service_tier: 'default', usage };
   if (asked.stream !== true) return JSON.stringify(whole, null, 2);
   const begun = { ...head, status: 'in_progress', output: [], service_tier: 'auto', usage: null };
   const events = [

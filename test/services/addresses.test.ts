@@ -11,7 +11,7 @@ const key = 'key-0123456789abcdef';
 
 /** The request that the documents of each service show, from nothing but its own variables. */
 const documented: readonly [service: string, env: Record<string, string>, url: string][] = [
-  ['xai', { XAI_API_KEY: key }, 'https://api.x.ai/v1/chat/completions'],
+  ['xai', { XAI_API_KEY: key }, 'https://api.x.ai/v1/responses'],
   ['groq', { GROQ_API_KEY: key }, 'https://api.groq.com/openai/v1/chat/completions'],
   ['mistral', { MISTRAL_API_KEY: key }, 'https://api.mistral.ai/v1/chat/completions'],
   ['deepseek', { DEEPSEEK_API_KEY: key }, 'https://api.deepseek.com/chat/completions'],
@@ -20,7 +20,7 @@ const documented: readonly [service: string, env: Record<string, string>, url: s
   ['cerebras', { CEREBRAS_API_KEY: key }, 'https://api.cerebras.ai/v1/chat/completions'],
   ['deepinfra', { DEEPINFRA_API_KEY: key }, 'https://api.deepinfra.com/v1/openai/chat/completions'],
   ['nvidia', { NVIDIA_API_KEY: key }, 'https://integrate.api.nvidia.com/v1/chat/completions'],
-  ['perplexity', { PERPLEXITY_API_KEY: key }, 'https://api.perplexity.ai/chat/completions'],
+  ['perplexity', { PERPLEXITY_API_KEY: key }, 'https://api.perplexity.ai/v1/responses'],
   ['huggingface', { HF_TOKEN: key }, 'https://router.huggingface.co/v1/chat/completions'],
   ['vercel', { AI_GATEWAY_API_KEY: key }, 'https://ai-gateway.vercel.sh/v1/chat/completions'],
   ['zai', { ZAI_API_KEY: key }, 'https://api.z.ai/api/paas/v4/chat/completions'],
@@ -73,19 +73,44 @@ const keyless: readonly [service: string, url: string][] = [
   ['llamacpp', 'http://127.0.0.1:8080/v1/chat/completions'],
 ];
 
-const body =
-  '{\n  "model": "m",\n  "messages": [\n    {\n      "role": "user",\n      "content": "hi"\n    }\n  ]\n}\n';
+const turns = [{ role: 'user', content: 'hi' }];
 
 /** The request of `text hi`, byte for byte. */
 function requestTo(url: string, keyHeader: string): string {
   const usual = 'content-type: application/json\naccept: application/json\nuser-agent: gateway-cli/0.1.0\n';
-  return `POST ${url}\n${usual}${keyHeader}\n${body}`;
+  const body = { model: 'm', ...(url.endsWith('/responses') ? { input: turns, store: false } : { messages: turns }) };
+  return `POST ${url}\n${usual}${keyHeader}\n${JSON.stringify(body, undefined, 2)}\n`;
 }
 
 test.each(documented)('%s from its variables alone: %j', async (service, env, url) => {
   const ran = await run(['text', 'hi', '-m', 'm', '--dry-run'], { env });
   const header = service === 'azure' ? 'api-key: (redacted)\n' : 'authorization: Bearer (redacted)\n';
   expect(ran).toMatchObject({ code: 0, stdout: requestTo(url, header), stderr: '' });
+});
+
+test("OpenAI's name at a host of Azure means the service there: its key, its form, its fields", async () => {
+  const endpoint = 'https://mine.openai.azure.com/openai/v1';
+  const line = [
+    'text',
+    'hi',
+    '-m',
+    'm',
+    '--service',
+    'openai',
+    '--base-url',
+    endpoint,
+    '--max-tokens',
+    '9',
+    '--dry-run',
+  ];
+  const ran = await run(line, { env: { AZURE_OPENAI_API_KEY: key } });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toContain(`POST ${endpoint}/chat/completions\n`);
+  expect(ran.stdout).toContain('\napi-key: (redacted)\n');
+  expect(ran.stdout).toContain('"max_completion_tokens": 9');
+  const other = await run(line.with(7, 'https://openrouter.ai/api'));
+  expect(other).toMatchObject({ code: 2, stdout: '' });
+  expect(other.stderr).toContain('is the host of openrouter, and the service is openai');
 });
 
 test.each(keyless)('%s without a key', async (service, url) => {

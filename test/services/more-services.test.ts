@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { serviceNames, services } from '../../src/vendors/services.ts';
 import { moreServices } from '../../src/vendors/more-services.ts';
 import { type Asked, completionBody } from '../fake-servers/completions.ts';
+import { type AskedResponse, responseBody } from '../fake-servers/responses.ts';
 import { type FakeReply, type FakeServer, startFakeServer } from '../fake-servers/start.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -13,12 +14,19 @@ import { startHostProxy } from './vendors.ts';
 const key = 'key-0123456789abcdef';
 const tail = '/chat/completions';
 
+/** Fields of a reply; of one in the responses format also items before its text. */
+interface Answer {
+  usage?: object;
+  items?: readonly object[];
+  [name: string]: unknown;
+}
+
 interface Row {
   env: Readonly<Record<string, string>>;
   /** The URL of its operation. */
   url: string;
   /** Fields of its reply beside those of the format, and what becomes of them in the document. */
-  reply?: object;
+  reply?: Answer;
   document?: object;
   /** Status and body; a text is no JSON. */
   wrongKey?: readonly [number, object | string];
@@ -39,8 +47,8 @@ const openAiNoModel = {
 const rows: Readonly<Record<keyof typeof moreServices, Row>> = {
   xai: {
     env: { XAI_API_KEY: key },
-    url: `https://api.x.ai/v1${tail}`,
-    reply: { usage: { prompt_tokens: 9, completion_tokens: 3, cost_in_usd_ticks: 318_319_000 } },
+    url: 'https://api.x.ai/v1/responses',
+    reply: { usage: { input_tokens: 9, output_tokens: 3, cost_in_usd_ticks: 318_319_000 } },
     document: { cost: { amount: '0.0318319', currency: 'USD', told: true } },
     // continuedev/continue#10778.
     wrongKey: [
@@ -193,13 +201,22 @@ const rows: Readonly<Record<keyof typeof moreServices, Row>> = {
   },
   perplexity: {
     env: { PERPLEXITY_API_KEY: key },
-    url: `https://api.perplexity.ai${tail}`,
+    url: 'https://api.perplexity.ai/v1/responses',
     reply: {
-      usage: { prompt_tokens: 9, completion_tokens: 3, cost: { total_cost: 0.005 } },
-      search_results: [{ title: 'Rome', url: 'https://rome.example/' }],
+      usage: { input_tokens: 9, output_tokens: 3, cost: { currency: 'USD', total_cost: 0.005 } },
+      items: [
+        {
+          type: 'search_results',
+          results: [{ id: 1, title: 'Rome', url: 'https://rome.example/', snippet: 'A city' }],
+        },
+        { type: 'fetch_url_results', contents: [{ title: 'Map', url: 'https://rome.example/map', snippet: 'A map' }] },
+      ],
     },
     document: {
-      sources: [{ url: 'https://rome.example/', title: 'Rome' }],
+      sources: [
+        { url: 'https://rome.example/', title: 'Rome', snippet: 'A city' },
+        { url: 'https://rome.example/map', title: 'Map', snippet: 'A map' },
+      ],
       cost: { amount: '0.005', currency: 'USD', told: true },
     },
     // (?) nginx of its front.
@@ -432,12 +449,16 @@ async function serve(name: keyof typeof moreServices): Promise<FakeServer & { as
   const server = await startFakeServer(({ method, path, headers, body }): FakeReply => {
     if (method !== 'POST' || path !== pathname) return answer(404, 'no such path');
     if (wrongKey && headers[header]?.replace('Bearer ', '') !== key) return answer(...wrongKey);
-    const asked = JSON.parse(body) as Asked;
+    const asked = JSON.parse(body) as Asked & AskedResponse;
     if (asked.model !== 'm') return answer(...noModel);
-    const { usage = { prompt_tokens: 9, completion_tokens: 3 }, ...more } = (reply ?? {}) as { usage?: object };
-    const who = { id: 'c-1', model: 'm', text: 'Hello there.', usage, more };
+    const { usage = { prompt_tokens: 9, completion_tokens: 3 }, items, ...more } = reply ?? {};
+    const who = { id: 'c-1', model: 'm', text: 'Hello there.' };
+    const isResponse = path.endsWith('/responses');
+    const text = isResponse
+      ? responseBody(asked, { ...who, usage, items })
+      : completionBody(asked, { ...who, usage, more });
     const type = asked.stream === true ? 'text/event-stream' : 'application/json';
-    return { status: 200, headers: { 'content-type': type }, body: completionBody(asked, who) };
+    return { status: 200, headers: { 'content-type': type }, body: text };
   });
   onTestFinished(() => server.close());
   const port = Number(new URL(server.url).port);
@@ -468,8 +489,8 @@ test.each(names)('%s answers its first text and its first chat, and its own fiel
   const chat = await ask('chat hi -m m');
   expect(chat).toMatchObject({ code: 0, stdout: 'Hello there.\n' });
   expect(requests.map(({ body }) => (JSON.parse(body) as Asked).stream)).toEqual([undefined, true]);
-  const none = await ask('image gen hi -m m -o x.png');
-  expect(none).toMatchObject({ code: 2, stdout: '' });
+  if (services[name].formats.image === undefined)
+    expect(await ask('image gen hi -m m -o x.png')).toMatchObject({ code: 2, stdout: '' });
 });
 
 test.each(names.filter((name) => rows[name].wrongKey))('%s refuses a wrong key: exit code 3', async (name) => {

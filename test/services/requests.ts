@@ -59,17 +59,18 @@ export function received({ method, path, body }: FakeRequest): [string, unknown]
   return [`${method} ${path}`, body === '' ? undefined : JSON.parse(body)];
 }
 
-/** A form as its fields: of a file its name and type. */
-export function receivedImage(request: FakeRequest): [string, unknown] {
-  if (request.path !== '/v1/images/edits') return received(request);
+/** A form as its fields: of a file its name and type; of several files a list. */
+export function receivedForm(request: FakeRequest): [string, unknown] {
+  if (request.headers['content-type']?.startsWith('multipart/') !== true) return received(request);
   const fields = request.body.matchAll(
     /name="([^"]+)"(?:; filename="([^"]+)"\r\ncontent-type: (\S+))?\r\n\r\n([^\r]*)/gi,
   );
-  const entries = [...fields].map(([, field = '', file, type, value = '']) => [
-    field,
-    file === undefined ? value : `${file} ${type}`,
-  ]);
-  return [`${request.method} ${request.path}`, Object.fromEntries(entries)];
+  const form: Record<string, string | string[]> = {};
+  for (const [, field = '', file, type, value = ''] of fields) {
+    const said = file === undefined ? value : `${file} ${type}`;
+    form[field] = field in form ? [form[field] ?? [], said].flat() : said;
+  }
+  return [`${request.method} ${request.path}`, form];
 }
 
 /** The headers of a request that hold a key, or the version that goes with it. */

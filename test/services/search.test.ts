@@ -1,12 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { completions } from '../../src/formats/completions/format.ts';
-import { encodeRequest } from '../../src/formats/format.ts';
 import { createClient } from '../../src/index.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
-import { test, textReply } from '../helpers/with-server.ts';
+import { canaryKey, test, textReply } from '../helpers/with-server.ts';
 
 // What `--search` sends to each service, in each format that has a search tool of its own.
 
@@ -28,8 +26,8 @@ const table: [name: string, argv: string[], sent: object][] = [
   ['the gateway, chat', ['chat', 'x', '--base-url', 'http://127.0.0.1:1'], { tools: [anthropic] }],
   ['openai', ['text', 'x', '--service', 'openai'], { tools: [openai], include: [pages] }],
   ['openai, chat', ['chat', 'x', '--service', 'openai'], { tools: [openai], include: [thinking, pages] }],
-  ['xai', ['text', 'x', '--service', 'xai'], { search_parameters: { mode: 'auto' } }],
-  ['perplexity, which searches unasked', ['text', 'x', '--service', 'perplexity'], {}],
+  ['xai', ['text', 'x', '--service', 'xai'], { tools: [openai], include: [pages] }],
+  ['perplexity', ['text', 'x', '--service', 'perplexity'], { tools: [openai] }],
   ['openrouter', ['text', 'x', '--service', 'openrouter'], { tools: [openrouter] }],
   [
     'openrouter, a tool of --set',
@@ -60,7 +58,7 @@ const sentBy = async (argv: readonly string[]): Promise<Record<string, unknown>>
 test.for(table)('--search adds the own tool of %s, and nothing else', async ([, argv, sent]) => {
   const body = await sentBy([...argv, '--search']);
   expect(body).toMatchObject(sent);
-  const { tools: _tools, include: _include, search_parameters: _parameters, ...rest } = body;
+  const { tools: _tools, include: _include, ...rest } = body;
   const { tools: _own, include: _other, ...plain } = await sentBy(argv);
   expect(rest).toEqual(plain);
 });
@@ -79,6 +77,7 @@ test.for([
   ['openai', ['--format', 'completions']],
   ['ollama', []],
   ['groq', []],
+  ['xai', ['--format', 'completions']],
 ] as const)('%s has no search in the completions format: refused before anything is sent', async ([service, more]) => {
   const ran = await show(['text', 'x', '--service', service, ...more, '--search']);
   expect([ran.code, ran.stdout.includes('"body"')]).toEqual([2, false]);
@@ -97,12 +96,44 @@ test('a job of a batch and the library can ask for a search', async ({ server, c
   await client.close();
 });
 
-test.for([
-  ['xai', {}, { search_parameters: { mode: 'auto' } }],
-  ['xai', { search_parameters: { mode: 'on' } }, { search_parameters: { mode: 'on' } }],
-  ['always', {}, {}],
-] as const)('a service that searches by %s is asked so in the completions format', ([search, body, sent]) => {
-  const request = { use: 'text', model: 'm', stream: false, prompt: 'x', search: true, body } as const;
-  const { messages: _, model: _model, ...rest } = encodeRequest(request, completions, { service: 's', search }).body;
-  expect(rest).toEqual(sent);
-});
+test.for([true, false])(
+  'a call that the service made and answered itself is none of the answer (stream: %s)',
+  async (isStreamed, { server, cli }) => {
+    const call = {
+      type: 'custom_tool_call',
+      id: 'ct_1',
+      call_id: 'xs_call_1',
+      name: 'x_keyword_search',
+      input: '{"query":"from:xai"}',
+      status: 'completed',
+    };
+    const message = {
+      type: 'message',
+      id: 'msg_1',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: 'Here it is.', annotations: [] }],
+    };
+    const own = { type: 'custom_tool_call', id: 'ct_2', call_id: 'c2', name: 'sql', input: 'SELECT 1' };
+    const response = { object: 'response', id: 'r', model: 'm', status: 'completed', output: [call, message, own] };
+    const events = [
+      { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+      { type: 'response.output_item.added', output_index: 0, item: { ...call, input: '', status: 'in_progress' } },
+      { type: 'response.custom_tool_call_input.delta', item_id: 'ct_1', output_index: 0, delta: '{"query"' },
+      { type: 'response.output_item.done', output_index: 0, item: call },
+      { type: 'response.output_item.done', output_index: 1, item: message },
+      { type: 'response.output_item.done', output_index: 2, item: own },
+      { type: 'response.completed', response },
+    ];
+    const stream = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+    server.reply(isStreamed ? { headers: { 'content-type': 'text/event-stream' }, body: stream } : { body: response });
+    const tool =
+      'tools=[{"type":"x_search"},{"type":"namespace","name":"db","tools":[{"type":"custom","name":"sql"}]}]';
+    const argv = ['text', 'x', '--format', 'responses', '--set', tool, '--json', ...(isStreamed ? ['--stream'] : [])];
+    const ran = await cli(argv, { env: { GATEWAY_SERVICE: 'openai', GATEWAY_API_KEY: canaryKey } });
+    const last = ran.stdout.trim().split('\n').at(-1) ?? '';
+    const document = JSON.parse(isStreamed ? last : ran.stdout) as { text: string; toolCalls: { name: string }[] };
+    expect(document.text).toBe('Here it is.');
+    expect(document.toolCalls.map(({ name }) => name)).toEqual(['sql']);
+  },
+);

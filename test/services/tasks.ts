@@ -264,7 +264,7 @@ export const pictures: Readonly<Record<'gemini' | 'openai' | 'openrouter', [stri
   ],
   openai: [
     ['POST /v1/images/generations', { model: imageModels.openai, prompt: 'a cat' }],
-    ['POST /v1/images/edits', { model: imageModels.openai, prompt: 'blue', 'image[]': 'image.png image/png' }],
+    ['POST /v1/images/edits', { model: imageModels.openai, prompt: 'blue', image: 'image.png image/png' }],
   ],
   openrouter: [
     ['POST /api/v1/images', { model: imageModels.openrouter, prompt: 'a cat' }],

@@ -18,6 +18,7 @@ import { getQuirks, type ServiceName, services, type Use, listVendors } from '..
 import type { Settings } from '../../settings/types.ts';
 import type { Body } from '../../body.ts';
 import { type Effort, findEffortField } from '../../vendors/effort.ts';
+import { imagesFields } from '../../vendors/image-types.ts';
 import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
@@ -393,8 +394,9 @@ function whoHas(field: keyof PlainRequest, isOfService: boolean, use: Use): stri
   const hasAt = (name: ServiceName): boolean => {
     const { formats, quirks, isKeyless } = services[name];
     const { imagesOperation: operation } = quirks;
-    const isOfPictures = ['quality', 'background', 'outputFormat'].includes(field);
-    if ((isOfPictures && operation === undefined) || (field === 'mask' && operation !== 'openai')) return false;
+    const isOfPictures = use === 'image' || use === 'edit';
+    if (isOfPictures && operation !== undefined) return imagesFields[operation].includes(field) && !isKeyless;
+    if (['mask', 'quality', 'background', 'outputFormat'].includes(field)) return false;
     return formatHas(formats[use] as FormatName) && !isKeyless;
   };
   const having = isOfService

@@ -8,7 +8,7 @@ import { settingError, usageError } from '../../errors.ts';
 import { type PlainRequest, type EncodedRequest, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
 import { mediaPart, turnMessages } from './turns.ts';
 import { withSearch } from '../search-tool.ts';
-import { searchParameters, searchTools } from '../../vendors/search.ts';
+import { searchTools } from '../../vendors/search.ts';
 import { isStrictSchema } from '../strict-schema.ts';
 import type { Quirks } from '../types.ts';
 
@@ -71,9 +71,8 @@ function effortField(
 /** The tools, and what asks for a search. Throws GatewayError usage where nobody says how the service is asked. */
 function encodeSearch(request: PlainRequest, { search: way }: Quirks): Record<string, BodyValue | undefined> {
   const tools = request.tools?.map(encodeChatTool);
-  if (!request.search || way === 'always') return { tools };
+  if (!request.search) return { tools };
   if (way === 'openrouter') return { tools: withSearch(tools, request, searchTools.openrouter) };
-  if (way === 'xai') return { tools, search_parameters: request.body?.['search_parameters'] ?? searchParameters };
   throw settingError('the completions format has no search tool', { reason: 'no-search' });
 }
 

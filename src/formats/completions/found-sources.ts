@@ -5,7 +5,7 @@ import type { FoundSource, ReplyEvent } from '../events.ts';
 const mostMarked = 200;
 
 /**
- * Reads the sources beside the choices of a reply: Perplexity's and xAI's list of addresses, and Perplexity's results of its search.
+ * Reads the sources beside the choices of a reply: a list of addresses, as xAI has it, and the results of a search, as Perplexity had them.
  * `[1]` in the text is the first of the list. Chunks of a stream repeat them.
  */
 export function createSourcesReader(): (json: JsonObject) => ReplyEvent[] {

@@ -2,48 +2,110 @@ import { settingError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue, listField, textField } from '../../json.ts';
 import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
 import { fitOpenaiSize, openaiSizeClasses } from '../../vendors/image-sizes.ts';
-import { type ImagesOperation, outputFormats } from '../../vendors/image-types.ts';
+import { imagesFields, type ImagesOperation, outputFormats } from '../../vendors/image-types.ts';
 import type { PlainRequest, EncodedRequest, Media } from '../plain-request.ts';
 import type { ReplyEvent } from '../events.ts';
 import { toDataUrl } from '../data-url.ts';
 import { mediaPart } from './turns.ts';
 
-/** Fields of a request that each operation has a place for; every other is refused. */
-const ownFields: Readonly<Record<ImagesOperation, ReadonlySet<keyof PlainRequest>>> = {
-  openai: new Set([...common(), 'mask']),
-  openrouter: new Set([...common(), 'seed']),
+/** How one service takes what a picture is asked with. */
+interface ImagesForm {
+  /** What each request says; a field of the user's own stays. */
+  always?: Body;
+  /** A shape and a size in its words. Throws usage. */
+  shape(request: PlainRequest): Record<string, BodyValue | undefined>;
+  /** The operations that draw and that change pictures, if they are not those of OpenAI. */
+  paths?: { draw?: string; edit?: string };
+  /** The fields of pictures to change. */
+  inputs(media: readonly Media[], mask: Media | undefined): Record<string, BodyValue | undefined>;
+  /** Its pictures are files of a form. */
+  isForm?: true;
+}
+
+const drawPath = '/v1/images/generations';
+export const editsPath = '/v1/images/edits';
+
+const openaiForm: ImagesForm = {
+  shape: (request) => ({ size: bothSides(request) }),
+  // Servers of this format take one picture as `image` alone (openai-ruby#311).
+  inputs(media, mask) {
+    const files = media.map(imageFile);
+    const pictures = files.length === 1 ? { image: files[0] } : { 'image[]': files };
+    return { ...pictures, mask: mask && imageFile(mask) };
+  },
+  isForm: true,
 };
 
-function common(): (keyof PlainRequest)[] {
-  return [
-    ...(['use', 'model', 'stream', 'body', 'prompt', 'media', 'candidates', 'store', 'keepThink'] as const),
-    ...(['aspect', 'size', 'quality', 'background', 'outputFormat', 'imageType'] as const),
-  ];
-}
+const forms: Readonly<Record<ImagesOperation, ImagesForm>> = {
+  openai: openaiForm,
+  // Public programs ask it as OpenAI, for Base64: else some of its models answer with a link (November 2026).
+  vercel: { ...openaiForm, always: { response_format: 'b64_json' } },
+  // It draws, and changes the images that the request refers to.
+  openrouter: {
+    shape: ({ aspect, size }) =>
+      isSizeClass(size) ? { aspect_ratio: aspect, resolution: size } : { aspect_ratio: aspect, size },
+    paths: { draw: '/v1/images', edit: '/v1/images' },
+    inputs: (media) => ({ input_references: media.map(mediaPart) }),
+  },
+  // npm @ai-sdk/xai 5.0.12, xai-image-model.ts and its options.
+  xai: {
+    always: { response_format: 'b64_json' },
+    shape: ({ aspect, size }) => ({ aspect_ratio: aspect, resolution: oneOf(size, ['1K', '2K'])?.toLowerCase() }),
+    inputs(media) {
+      const images = media.map((one) => ({ type: 'image_url', url: pictureUrl(one) }));
+      return images.length === 1 ? { image: images[0] } : { images };
+    },
+  },
+  // npm together-ai 0.52.0, resources/images.d.ts; npm @ai-sdk/togetherai 3.0.54 sends a data URL.
+  together: {
+    always: { response_format: 'base64' },
+    shape(request) {
+      const [width, height] = bothSides(request)?.split('x').map(Number) ?? [];
+      return { width, height };
+    },
+    paths: { edit: drawPath },
+    inputs(media) {
+      const urls = media.map(pictureUrl);
+      return urls.length === 1 ? { image_url: urls[0] } : { reference_images: urls };
+    },
+  },
+  // ollama docs/api/openai-compatibility.mdx @043e9900; middleware/openai.go: an edit has one picture, as a data URL.
+  ollama: {
+    always: { response_format: 'b64_json' },
+    shape: (request) => ({ size: bothSides(request) }),
+    inputs([first, ...others]) {
+      if (others.length > 0)
+        throw usageError('the images operation of this service changes one picture', 'send them one by one');
+      return { image: first && pictureUrl(first) };
+    },
+  },
+};
 
 /** An image by an operation of its own (formats 7). Throws usage for what it does not have. */
 export function encodeImages(request: PlainRequest, operation: ImagesOperation): EncodedRequest {
-  refuseUnfit(request, ownFields[operation]);
-  const own = request.body ?? {};
+  refuseUnfit(request, operation);
+  const { always, shape, paths = {}, inputs, isForm } = forms[operation];
+  const own = { ...always, ...request.body };
   const byName = outputFormats[operation][request.imageType ?? ''];
-  const shared = { model: request.model, prompt: request.prompt, n: request.candidates, seed: request.seed };
-  const look = {
+  const body = setFields(own, {
+    model: request.model,
+    prompt: request.prompt,
+    n: request.candidates,
+    seed: request.seed,
+    ...shape(request),
     quality: request.quality,
     background: request.background,
     output_format: request.outputFormat ?? own['output_format'] ?? byName,
-  };
-  const body = setFields(own, { ...shared, ...encodeShape(request, operation), ...look });
+  });
   const { media = [], mask } = request;
-  if (operation === 'openrouter') return encodeReferences(body, media);
-  if (media.length === 0) return { path: '/v1/images/generations', body };
-  const files = { 'image[]': media.map(imageFile), mask: mask && imageFile(mask) };
-  return { path: editsPath, body: setFields(body, files), form: true };
+  if (media.length === 0) return { path: paths.draw ?? drawPath, body };
+  for (const one of mask ? [...media, mask] : media) requirePicture(one);
+  const edited = setFields(body, inputs(media, mask));
+  return { path: paths.edit ?? editsPath, body: edited, ...(isForm && { form: true }) };
 }
 
-export const editsPath = '/v1/images/edits';
-
 /** The form of an edit as JSON: a batch holds no files. */
-export function toEditBody({ 'image[]': images = [], mask, ...fields }: Body): Body {
+export function toEditBody({ image, 'image[]': images = image ?? [], mask, ...fields }: Body): Body {
   const pictures = { images: [images].flat().map(referTo) };
   return { ...fields, ...pictures, ...(mask !== undefined && { mask: referTo(mask) }) };
 }
@@ -53,14 +115,13 @@ function referTo(file: BodyValue): Body {
   return { image_url: toDataUrl({ mimeType, data }) };
 }
 
-/** OpenRouter's operation draws, and changes the images that the request refers to. */
-function encodeReferences(body: Body, media: readonly Media[]): EncodedRequest {
-  for (const one of media) requirePicture(one);
-  const references = media.length === 0 ? undefined : media.map(mediaPart);
-  return { path: '/v1/images', body: setFields(body, { input_references: references }) };
-}
+/** Fields that each operation has a place for. */
+const commonFields: ReadonlySet<keyof PlainRequest> = new Set([
+  ...(['use', 'model', 'stream', 'body', 'prompt', 'media', 'store', 'keepThink'] as const),
+  ...(['aspect', 'size', 'imageType'] as const),
+]);
 
-function refuseUnfit(request: PlainRequest, fields: ReadonlySet<keyof PlainRequest>): void {
+function refuseUnfit(request: PlainRequest, operation: ImagesOperation): void {
   if (request.tier !== undefined)
     throw usageError(
       `the images operation of this service has no ${request.tier} tier`,
@@ -69,7 +130,7 @@ function refuseUnfit(request: PlainRequest, fields: ReadonlySet<keyof PlainReque
   const given = (Object.keys(request) as (keyof PlainRequest)[]).filter(
     (field) => [request[field] ?? []].flat().length > 0,
   );
-  const found = given.find((field) => !fields.has(field));
+  const found = given.find((field) => !(commonFields.has(field) || imagesFields[operation].includes(field)));
   if (found !== undefined)
     throw settingError(`the images operation of this service has no place for '${found}'`, {
       reason: 'no-place',
@@ -82,8 +143,11 @@ function requirePicture({ mimeType, data }: Media): void {
     throw usageError(`the images operation of this service takes pictures, not ${mimeType}`, 'leave the file out');
 }
 
+function pictureUrl({ mimeType, data }: Media): BodyValue {
+  return toDataUrl({ mimeType: mimeType.toLowerCase(), data });
+}
+
 function imageFile(media: Media): BodyValue {
-  requirePicture(media);
   const type = media.mimeType.toLowerCase();
   // The service judges a file by its name, too.
   return {
@@ -92,13 +156,20 @@ function imageFile(media: Media): BodyValue {
   };
 }
 
-/** OpenRouter has a field for each; OpenAI has both sides, which a shape and a class of size become. */
-function encodeShape({ size, aspect }: PlainRequest, operation: ImagesOperation): Record<string, string | undefined> {
-  const isClass = size !== undefined && /^\d+K?$/i.test(size);
-  if (operation === 'openrouter')
-    return { aspect_ratio: aspect, resolution: isClass ? size : undefined, size: isClass ? undefined : size };
-  if (size === undefined && aspect === undefined) return {};
-  return { size: size === undefined || isClass ? chooseImageSize(aspect ?? '1:1', size ?? '1K') : size };
+function isSizeClass(size: string | undefined): boolean {
+  return size !== undefined && /^\d+K?$/i.test(size);
+}
+
+/** Both sides, which a shape and a class of size become. */
+function bothSides({ size, aspect }: PlainRequest): string | undefined {
+  if (size === undefined && aspect === undefined) return undefined;
+  return size === undefined || isSizeClass(size) ? chooseImageSize(aspect ?? '1:1', size ?? '1K') : size;
+}
+
+/** Throws GatewayError usage for a size that is not among them. */
+function oneOf(size: string | undefined, sizes: readonly string[]): string | undefined {
+  if (size === undefined || sizes.includes(size)) return size;
+  throw usageError(`the images operation of this service has no size '${size}'`, `it has ${sizes.join(', ')}`);
 }
 
 function chooseImageSize(aspect: string, size: string): string {

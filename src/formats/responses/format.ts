@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, listField, objectField, textField } from '../../json.ts';
 import { type Body, type BodyValue, getBodyObject, setFields } from '../../body.ts';
 import { usageError } from '../../errors.ts';
 import type { Format } from '../format.ts';
@@ -123,9 +123,11 @@ function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): B
   };
 }
 
+/** Tools can be in a namespace, which is in the list as a tool is. */
 function readToolName(tool: BodyValue): string[] {
-  const name = isObject(tool) ? textField(tool, 'name') : undefined;
-  return name === undefined ? [] : [name];
+  if (!isObject(tool)) return [];
+  const name = textField(tool, 'name');
+  return [...(name === undefined ? [] : [name]), ...(listField(tool, 'tools') ?? []).flatMap(readToolName)];
 }
 
 /**

@@ -15,6 +15,8 @@ import { signThinking } from './items.ts';
 
 /** The output of a reply, as far as it came. */
 export interface ArrivingOutput {
+  /** The names of the tools that were offered, where they are known. */
+  readonly offered: readonly string[] | undefined;
   readonly items: ArrivingItem[];
   /** How many blocks readers were told of. */
   blocks: number;
@@ -54,8 +56,8 @@ interface ArrivingPart {
   kind?: string;
 }
 
-export function createResponseOutput(): ArrivingOutput {
-  return { items: [], blocks: 0, refusal: '', hasSound: false, searches: 0, length: 0 };
+export function createResponseOutput(offered?: readonly string[]): ArrivingOutput {
+  return { offered, items: [], blocks: 0, refusal: '', hasSound: false, searches: 0, length: 0 };
 }
 
 /** An item begins. A call without a name waits for all of it. */
@@ -63,6 +65,7 @@ export function beginItem(payload: JsonObject, output: ArrivingOutput): ReplyEve
   const { item: raw } = payload;
   if (!isObject(raw)) return [];
   const item = openItem(raw, numberField(payload, 'outputIndex'), output);
+  if (isOfService(raw, output)) return [];
   return isCall(item) && textField(raw, 'name') ? beginCall(item, raw, output) : [];
 }
 
@@ -72,6 +75,7 @@ export function growItem(event: string, payload: JsonObject, output: ArrivingOut
   const type = typesByKind[kind] ?? 'message';
   const index = numberField(payload, 'outputIndex');
   const item = findOpenItem(payload, type, output) ?? openItem({ type }, index, output);
+  if (isOfService(item.start, output)) return [];
   const at = numberField(payload, 'contentIndex') ?? 0;
   if (way === 'annotation') return addAnnotation(item, at, payload['annotation'] ?? {});
 
@@ -107,6 +111,12 @@ function isCall({ type }: Pick<ArrivingItem, 'type'>): boolean {
   return type === 'function_call' || type === 'custom_tool_call';
 }
 
+/** A call that the service made and answered itself, such as a search of xAI's: nobody offered it that custom tool. */
+function isOfService(item: JsonObject, { offered }: ArrivingOutput): boolean {
+  const name = item['type'] === 'custom_tool_call' ? textField(item, 'name') : undefined;
+  return offered !== undefined && name !== undefined && !offered.includes(name);
+}
+
 /** A piece of the input of a call as JSON. That of a custom tool is free text: for readers it is `input` of an object. */
 function encodePiece({ type, json }: ArrivingItem, piece: string): string {
   if (type === 'function_call') return piece;
@@ -120,14 +130,15 @@ export function finishItem(payload: JsonObject, output: ArrivingOutput): ReplyEv
   const index = numberField(payload, 'outputIndex');
   const item = findItem(raw, index, output) ?? openItem(raw, index, output);
   if (item.isDone) return [];
-  return [...(finishers[item.type] ?? finishOther)(item, raw, output), ...closeItem(item)];
+  const finish = isOfService(raw, output) ? undefined : (finishers[item.type] ?? finishOther);
+  return [...(finish?.(item, raw, output) ?? []), ...closeItem(item)];
 }
 
 /** The reply is over, and so are items that did not say so. */
 export function endItems(output: ArrivingOutput): ReplyEvent[] {
   return output.items.flatMap((item) => {
     if (item.isDone) return [];
-    const finish = isCall(item) ? finishers[item.type] : undefined;
+    const finish = isCall(item) && !isOfService(item.start, output) ? finishers[item.type] : undefined;
     return [...(finish?.(item, {}, output) ?? []), ...closeItem(item)];
   });
 }
@@ -289,8 +300,13 @@ function finishCustomCall(item: ArrivingItem, whole: JsonObject, output: Arrivin
   return [...events, ...rest, { type: 'signature', signature: JSON.stringify(whole), index }];
 }
 
-/** An item of another kind has nothing for readers but an image; the next turn sends it back. */
+/** An item of another kind has nothing for readers but an image and sources; the next turn sends it back, if the service takes it. */
 function finishOther(item: ArrivingItem, whole: JsonObject, output: ArrivingOutput): ReplyEvent[] {
+  const found = readFoundPages(whole);
+  if (found !== undefined) {
+    if (item.type === 'search_results') output.searches++;
+    return found;
+  }
   const action = item.type === 'web_search_call' ? (objectField(whole, 'action') ?? {}) : undefined;
   // To open a page that was found is no other search.
   if (action && (action['type'] ?? 'search') === 'search') output.searches++;
@@ -299,6 +315,21 @@ function finishOther(item: ArrivingItem, whole: JsonObject, output: ArrivingOutp
   const data = textField(whole, 'result');
   const mimeType = `image/${textField(whole, 'outputFormat') ?? 'png'}`;
   return data === undefined ? [] : [{ type: 'blob', mimeType, data }];
+}
+
+/**
+ * The pages that Perplexity's service found or fetched, by the numbers that the text has for them; undefined for other items. Its input
+ * does not take these items (npm @perplexity-ai/perplexity_ai 0.38.5, OutputItem and InputItem).
+ */
+function readFoundPages(item: JsonObject): ReplyEvent[] | undefined {
+  if (item['type'] !== 'search_results' && item['type'] !== 'fetch_url_results') return undefined;
+  const pages = listField(item, item['type'] === 'search_results' ? 'results' : 'contents') ?? [];
+  return pages.filter(isObject).map((page) => {
+    const [url, title, snippet] = ['url', 'title', 'snippet'].map((name) => textField(page, name) || undefined);
+    const number = numberField(page, 'id');
+    const mark = number === undefined ? undefined : `[${number}]`;
+    return { type: 'source', source: { kind: 'web', url, title, snippet, ...(mark && { mark }) } };
+  });
 }
 
 /** The pages that a search read, if `include` asks for them. */

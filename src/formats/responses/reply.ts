@@ -2,7 +2,7 @@ import { isObject, type JsonObject, listField, numberField, objectField, textFie
 import { toldCostEvents } from '../told-cost.ts';
 import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
-import { findErrorInReply } from '../format.ts';
+import { findErrorInReply, type ReplyHead } from '../format.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
 import {
   beginItem,
@@ -22,8 +22,8 @@ interface ResponseState {
 }
 
 /** Reads one reply of the format (formats 8, and deviations 72 to 78). */
-export function createResponsesDecoder(): Decoder {
-  const state: ResponseState = { output: createResponseOutput(), hasStarted: false, progress: 'open' };
+export function createResponsesDecoder({ offered }: Pick<ReplyHead, 'offered'> = {}): Decoder {
+  const state: ResponseState = { output: createResponseOutput(offered), hasStarted: false, progress: 'open' };
   return {
     whole(json) {
       const response = unwrap(json);

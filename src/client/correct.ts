@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
-import type { AnyApiRequest } from '../formats/format.ts';
+import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import { findPastedEnd, hasVersionInBase } from '../formats/base-path.ts';
 import { findNamedFormat, isOpenAiFormat } from '../formats/named-format.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
@@ -21,10 +21,8 @@ import { countWith, type Sending, type SendOptions, sendRequest } from './send.t
  * asked for, and what was learnt counts for those that follow.
  */
 
-/** What services taught, by the name of a correction, alone or with a model behind it. A Map is one. */
+/** What services taught, by the name of a correction and the model behind it, or alone where it is about the address. A Map is one. */
 export interface Lessons {
-  /** How many there are, where that is known. */
-  readonly size?: number;
   get(name: string): string | undefined;
   set(name: string, lesson: string): unknown;
 }
@@ -43,8 +41,8 @@ interface Correction {
   apply<Request extends AnyApiRequest>(request: Request, lesson: string): Request;
   /** What people are told. `detail`: on a terminal and with `--verbose` alone. */
   tell(lesson: string, endpoint: Endpoint): { text: string; isDetail?: true };
-  /** For which later requests it counts, if not for all at the address. */
-  counts?: 'for-model' | 'once';
+  /** For which later requests it counts, if not for those to the same model: behind one address can be models of several services. */
+  counts?: 'for-address' | 'once';
   /** Only an answer shows that it is right. */
   isGuess?: true;
 }
@@ -71,6 +69,7 @@ const corrections: Readonly<Record<string, Correction>> = {
       const [from, to] = lesson === '' ? [`${base}/v1`, base] : [base, base + lesson];
       return { text: `nothing answers at ${from}: trying ${to}, which is the base URL if this works` };
     },
+    counts: 'for-address',
     isGuess: true,
   },
   'token-field': {
@@ -95,7 +94,6 @@ const corrections: Readonly<Record<string, Correction>> = {
       text: 'the model has no thinking that can go back: sent again without asking for it',
       isDetail: true,
     }),
-    counts: 'for-model',
   },
   summary: {
     learn: ({ request, error }) => learnOfThinking(request, error, 'summary'),
@@ -114,12 +112,10 @@ function learnOfThinking(
 
 /** A request as the lessons say that its service wants it. */
 export function applyLessons<Request extends AnyApiRequest>(request: Request, lessons: Lessons): Request {
-  if (lessons.size === 0) return request;
   let applied = request;
-  for (const [name, { apply }] of Object.entries(corrections)) {
-    // Behind one address can be models of several services.
-    const lesson = lessons.get(`${name} ${modelOf(request)}`) ?? lessons.get(name);
-    if (lesson !== undefined) applied = apply(applied, lesson);
+  for (const [name, correction] of Object.entries(corrections)) {
+    const lesson = lessons.get(lessonName(name, correction, request));
+    if (lesson !== undefined) applied = correction.apply(applied, lesson);
   }
   return applied;
 }
@@ -141,13 +137,13 @@ export function learnFrom<Request extends AnyApiRequest>(
   endpoint: Endpoint,
 ): Learnt<Request> | undefined {
   if (error.class !== 'rejected' || error.billed !== 'no') return undefined;
-  for (const [name, { learn, apply, tell, counts, isGuess = false }] of Object.entries(corrections)) {
+  for (const [name, correction] of Object.entries(corrections)) {
+    const { learn, apply, tell, counts, isGuess = false } = correction;
     const lesson = learn({ request, error }, endpoint);
     const corrected = lesson === undefined ? request : apply(request, lesson);
     if (lesson === undefined || corrected === request) continue;
     const keep = (lessons: Lessons): void => {
-      if (counts !== 'once') lessons.set(`${name} ${modelOf(request)}`, lesson);
-      if (counts === undefined) lessons.set(name, lesson);
+      if (counts !== 'once') lessons.set(lessonName(name, correction, request), lesson);
     };
     const isCertain = counts !== 'once' && !isGuess;
     return { name, request: corrected, told: tell(lesson, endpoint), isCertain, keep };
@@ -201,14 +197,18 @@ async function learnFormat(
   };
 }
 
-function modelOf({ body }: AnyApiRequest): string {
-  const model = body?.['model'];
-  return typeof model === 'string' ? model : '';
+/** Where a lesson is kept. */
+function lessonName(name: string, { counts }: Correction, request: AnyApiRequest): string {
+  return counts === 'for-address' ? name : `${name} ${modelOf(request)}`;
+}
+
+function modelOf(request: AnyApiRequest): string {
+  return getAskedModel(request) ?? '';
 }
 
 /** A request as its service is known to want it. */
 export async function toTaughtRequest(request: AnyApiRequest, lessons: Lessons): Promise<AnyApiRequest> {
-  return lessons.size === 0 ? request : applyLessons(await toTaughtFormat(request, lessons), lessons);
+  return applyLessons(await toTaughtFormat(request, lessons), lessons);
 }
 
 /** A request as it was given and as it was sent, and what it failed with. */

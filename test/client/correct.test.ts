@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
@@ -168,9 +168,7 @@ test('what a service taught is known to the next command for a day, and to its -
   const shown = await run(['text', 'hi', '--max-tokens', '16', '--dry-run'], { env });
   expect(shown.stdout).toContain('"max_completion_tokens": 16');
 
-  const folder = join(process.env['XDG_CACHE_HOME'] ?? '', 'gateway-cli', 'lessons');
-  const [name = ''] = readdirSync(folder);
-  const path = join(folder, name);
+  const path = join(process.env['XDG_CACHE_HOME'] ?? '', 'gateway-cli', 'memory.json');
   const aged = readFileSync(path, 'utf8').replaceAll(/"at":\d+/g, `"at":${Date.now() - 25 * 3_600_000}`);
   writeFileSync(path, aged);
   await run(['text', 'hi', '--max-tokens', '16'], { env });
@@ -179,8 +177,7 @@ test('what a service taught is known to the next command for a day, and to its -
 
 test('a cache folder that cannot be written changes nothing', async () => {
   const cache = scratchFolder();
-  mkdirSync(join(cache, 'gateway-cli'));
-  writeFileSync(join(cache, 'gateway-cli', 'lessons'), 'a file');
+  mkdirSync(join(cache, 'gateway-cli', 'memory.json'), { recursive: true });
   vi.stubEnv('XDG_CACHE_HOME', cache);
   const server = await serveWithout('max_tokens', byOpenAi);
   const ran = await run(['text', 'hi', '--max-tokens', '16'], { env: environment(server) });
@@ -199,26 +196,59 @@ test('a recording has the refusal too, so that it plays where nothing was learnt
   expect(server.requests).toHaveLength(4);
 });
 
-test('a model behind the same address that takes the first name alone is asked in it again', async () => {
+/** A server whose model "new" refuses `max_tokens`, while every other knows no other name, and answers at any length. */
+async function serveNewAndOld(): Promise<FakeServer> {
   const server = await startFakeServer(({ body }) => {
-    const { model, ...fields } = JSON.parse(body) as { model: string };
-    const refused = model === 'new' ? 'max_tokens' : 'max_completion_tokens';
-    return refused in fields
-      ? { status: 400, headers: json, body: `{"error":{"message":"Unknown parameter: '${refused}'."}}` }
-      : answered;
+    const { model, ...fields } = JSON.parse(body) as { model: string; max_tokens?: number };
+    if (model === 'new') return 'max_tokens' in fields ? { status: 400, headers: json, body: byOpenAi } : answered;
+    const tokens = fields.max_tokens ?? 100_000;
+    const usage = { prompt_tokens: 1, completion_tokens: tokens, total_tokens: tokens + 1 };
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }];
+    return { status: 200, headers: json, body: JSON.stringify({ choices, usage }) };
   });
   onTestFinished(() => server.close());
+  return server;
+}
+
+test('what one model taught is not sent to another at the same address, whose limit would be none', async () => {
+  const server = await serveNewAndOld();
+  const env = environment(server);
+  for (const model of ['new', 'old', 'new', 'old'])
+    expect(await run(['text', 'hi', '-m', model, '--max-tokens', '16'], { env })).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
   const client = createClient({ baseUrl: server.url, format: 'completions' });
   onTestFinished(() => client.close());
-  for (const model of ['new', 'old', 'new', 'old'])
+  for (const model of ['new', 'old'])
     expect((await client.generate({ model, prompt: 'hi', maxTokens: 16 })).text).toBe('Hello.');
-  expect(fieldsIn(server)).toEqual([
-    ...both,
-    'max_completion_tokens',
-    'max_tokens',
-    'max_completion_tokens',
-    'max_tokens',
-  ]);
+  const fromBoth = [...both, 'max_tokens', 'max_completion_tokens', 'max_tokens'];
+  expect(fieldsIn(server)).toEqual([...fromBoth, ...both, 'max_tokens']);
+});
+
+test('a batch over two models stays within its most cost where one of them taught', async () => {
+  const server = await serveNewAndOld();
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'p.txt'), 'one two\n');
+  writeFileSync(
+    join(cwd, 'prices.json'),
+    JSON.stringify({ new: { input: 1, output: 20 }, old: { input: 1, output: 20 } }),
+  );
+  const argv = [
+    'batch',
+    '--prompts',
+    'p.txt',
+    '--vary',
+    'model=new,old',
+    '--defaults',
+    '{"maxTokens":16}',
+    '--max-cost',
+    '0.01',
+  ];
+  const more = ['--prices', 'prices.json', '-o', 'out', '--concurrency', '1', '--json'];
+  const ran = await run([...argv, ...more], { env: environment(server), cwd });
+  expect(ran).toMatchObject({ code: 0 });
+  expect(fieldsIn(server)).toEqual([...both, 'max_tokens']);
 });
 
 test('the library sends it again too, counts both, and tells who asks; clients can share what they learnt', async () => {

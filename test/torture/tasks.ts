@@ -60,7 +60,7 @@ const answerJob = (prompt: string) => ({
 });
 
 const recovered = String.raw`|state/gateway-cli/recovered/gateway-cli-[^/]*\.json`;
-const folders = String.raw`|(?:config|state|cache)(?:/gateway-cli(?:/(?:models|lessons|recovered|sessions)(?:/[\w-]+\.json)?)?)?`;
+const folders = String.raw`|(?:config|state|cache)(?:/gateway-cli(?:/(?:memory\.json|(?:recovered|sessions)(?:/[\w-]+\.json)?))?)?`;
 const only = (files: string): RegExp => new RegExp(`^(?:${files}${recovered}${folders})$`);
 
 const prices = '{"m":{"input":"1","output":"10"}}';

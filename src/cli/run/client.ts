@@ -9,7 +9,6 @@ import {
 } from '../../client/index.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
-import { hasVersionInBase } from '../../formats/base-path.ts';
 import { byAuthUse } from '../../formats/format.ts';
 import type { AuthUse } from '../../formats/types.ts';
 import { type AuthForm, isOwnHost } from '../../vendors/services.ts';
@@ -21,7 +20,7 @@ import {
   revealHeaders,
   type Secret,
 } from '../../settings/redact.ts';
-import { type KeptLessons, openLessons } from '../../settings/lessons.ts';
+import { type KeptLessons, openLessons } from '../../settings/memory.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { Connection, FetchWrapper } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
@@ -48,13 +47,12 @@ export async function createDryClient(settings: PartialSettings, context: Contex
 
 /** What the service of the settings taught within a day. What is recorded teaches itself: a replay elsewhere needs the refusal, too. */
 async function openKnownLessons(
-  { baseUrl, format, offline, profile }: PartialSettings,
+  settings: PartialSettings,
   flags: RecordingFlags,
   { io }: Context,
 ): Promise<KeptLessons | undefined> {
   const isPlayed = (flags.record ?? flags.replay) !== undefined && !isCache(flags);
-  const isTaught = hasVersionInBase(format.value) && !offline.value && !isPlayed;
-  return isTaught && baseUrl ? openLessons(baseUrl.value, profile?.value, io.now) : undefined;
+  return settings.offline.value || isPlayed ? undefined : openLessons(settings, io.now);
 }
 
 /** In the place of a key that is not read. */

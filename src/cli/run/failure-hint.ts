@@ -3,7 +3,7 @@ import { closest } from '../../closest.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { type AnyApiRequest, getAskedModel } from '../../formats/format.ts';
 import type { Reason } from '../../reasons.ts';
-import { readCachedEfforts, readCachedModels } from '../../settings/model-cache.ts';
+import { readKeptEfforts, readKeptModels } from '../../settings/memory.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { AnswerContext, Context } from '../context.ts';
 
@@ -24,14 +24,14 @@ export async function withSettingsHint(
   });
   const { reason, status } = error.details;
   if (reason === 'effort' && error.details.value === undefined) {
-    const { takes = [] } = (await readCachedEfforts(settings, getAskedModel(apiRequest) ?? '', io.now())) ?? {};
+    const { takes = [] } = (await readKeptEfforts(settings, getAskedModel(apiRequest) ?? '', io.now())) ?? {};
     return takes.length === 0 ? error : error.withDetails({ value: takes.join(', ') });
   }
   const isPath = status === 404 && (reason === 'no-such-path' || reason === 'no-stream');
   if (reason !== 'model' && reason !== 'pull-model' && !isPath) return error;
   const model = getAskedModel(apiRequest);
   if (model === undefined) return error;
-  const kept = await readCachedModels(settings, io.now());
+  const kept = await readKeptModels(settings, io.now());
   // Ollama lists each name with a tag, and also accepts the name without it.
   const names = kept.map((name) => name.replace(/:latest$/, ''));
   if ([...kept, ...names].includes(model)) return error;

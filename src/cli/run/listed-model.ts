@@ -1,4 +1,4 @@
-import { keepModelChoice, readModelChoice } from '../../settings/model-cache.ts';
+import { keepModelChoice, readModelChoice } from '../../settings/memory.ts';
 import type { PartialSettings, SourcedValue } from '../../settings/types.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { chooseDefault, servesUse } from '../../vendors/model-rules.ts';

@@ -1,12 +1,6 @@
 import type { ClientOptions, ModelMemory, ModelNotice, PreparedRequest } from '../../client/index.ts';
 import { type ApiRequest, replaceModel } from '../../formats/format.ts';
-import {
-  cacheModels,
-  isFirstOfDay,
-  keepModelChoice,
-  readCachedEnd,
-  readModelChoice,
-} from '../../settings/model-cache.ts';
+import { keepModels, isFirstOfDay, keepModelChoice, readKeptEnd, readModelChoice } from '../../settings/memory.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { describeEnd, mayBeLine } from '../../vendors/model-rules.ts';
@@ -35,14 +29,14 @@ export function modelOptions(
 /** The cache folder. What it cannot keep is not remembered. */
 function openModelMemory(settings: PartialSettings, { io, ui }: Context): ModelMemory {
   const tellUnkept = (error: Error): Promise<void> => ui.detail(`the models are not kept: ${error.message}`);
-  const ends = new Map<string, ReturnType<typeof readCachedEnd>>();
+  const ends = new Map<string, ReturnType<typeof readKeptEnd>>();
   return {
     findChoice: (name) => readModelChoice(settings, name, io.now()),
     keepChoice: (name, model) => keepModelChoice(settings, name, model, io.now()).catch(tellUnkept),
     keepList: ({ models, cut }) =>
-      cut === undefined ? cacheModels(settings, models, io.now()).catch(tellUnkept) : Promise.resolve(),
+      cut === undefined ? keepModels(settings, models, io.now()).catch(tellUnkept) : Promise.resolve(),
     findEnd(model) {
-      const end = ends.get(model) ?? readCachedEnd(settings, model, io.now());
+      const end = ends.get(model) ?? readKeptEnd(settings, model, io.now());
       ends.set(model, end);
       return end;
     },

@@ -4,7 +4,7 @@ import { type GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
-import { readCachedEfforts } from '../../settings/model-cache.ts';
+import { readKeptEfforts } from '../../settings/memory.ts';
 import { resolveSettings, resolvePartialSettings } from '../../settings/resolve.ts';
 import { readKey } from '../../settings/key.ts';
 import type { Secret } from '../../settings/redact.ts';
@@ -118,8 +118,8 @@ export async function readSettings(flags: TypedSettings, context: Context, use: 
 
 /** Reads the kept list once, where many requests have the same settings. */
 function findKeptEfforts(settings: Settings, { io }: Context): NonNullable<Settings['findEfforts']> {
-  let found: ReturnType<typeof readCachedEfforts> | undefined;
-  return () => (found ??= readCachedEfforts(settings, settings.model.value, io.now()));
+  let found: ReturnType<typeof readKeptEfforts> | undefined;
+  return () => (found ??= readKeptEfforts(settings, settings.model.value, io.now()));
 }
 
 /** The use of each command that asks a model once. */

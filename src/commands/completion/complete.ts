@@ -3,7 +3,7 @@ import type { Action } from '../../cli/context.ts';
 import { toCommandFacts } from '../../cli/help/facts.ts';
 import { services } from '../../vendors/services.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
-import { readCachedModels } from '../../settings/model-cache.ts';
+import { readKeptModels } from '../../settings/memory.ts';
 import { resolvePartialSettings, useDefaults } from '../../settings/resolve.ts';
 import { listVariables } from '../../settings/sources.ts';
 import { type LoadedConfig, useNames } from '../../settings/types.ts';
@@ -92,7 +92,7 @@ async function serviceModels(config: LoadedConfig, line: readonly string[], { en
   };
   const settings = resolvePartialSettings({ flags, env, config, use });
   const recommended = services[settings.service.value].models[use];
-  return [...(recommended === undefined ? [] : [recommended]), ...(await readCachedModels(settings, now()))];
+  return [...(recommended === undefined ? [] : [recommended]), ...(await readKeptModels(settings, now()))];
 }
 
 function flagValue(line: readonly string[], flag: string): string | undefined {

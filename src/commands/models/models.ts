@@ -3,7 +3,7 @@ import { addFlags, type FlagTable, type FlagValues, oneOfWords, setExamples, set
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
-import { cacheModels, type ListOwner } from '../../settings/model-cache.ts';
+import { keepModels, type MemoryOwner } from '../../settings/memory.ts';
 import { cutToColumns, alignColumns } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, openClient } from '../../cli/run/client.ts';
@@ -99,7 +99,7 @@ function withoutUnknown(facts: Partial<FoundModel>): Partial<FoundModel> {
 async function cacheNames(lists: readonly FoundList[], { io, ui }: Context): Promise<void> {
   for (const owner of new Set(lists.map((list) => list.owner))) {
     const own = lists.filter((list) => list.owner === owner).flatMap(({ models }) => models);
-    await cacheModels(owner, own, io.now()).catch((error: Error) =>
+    await keepModels(owner, own, io.now()).catch((error: Error) =>
       ui.detail(`the names are not kept: ${error.message}`),
     );
   }
@@ -156,7 +156,7 @@ interface FoundModel extends ListedModel {
 /** One list of a service. Both lists of a gateway have the same owner. */
 interface FoundList {
   format: FormatName;
-  owner: ListOwner;
+  owner: MemoryOwner;
   models: ListedModel[];
 }
 

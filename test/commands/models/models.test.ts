@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, vi } from 'vitest';
 import { run } from '../../helpers/run.ts';
@@ -222,6 +222,11 @@ test('without a base URL it names the services whose keys are set', async () => 
   for (const service of ['gemini', 'anthropic']) expect(ran.stderr).toContain(`--service ${service}`);
 });
 
+/** The file of what is remembered for a day. */
+function memory(): string {
+  return join(cache, 'gateway-cli', 'memory.json');
+}
+
 /** Runs `models`, which caches the names of the server. */
 async function keep(server: { reply(answer: object): void }, cli: (argv: string[]) => Promise<unknown>) {
   server.reply({ body: `{"models":[${flash},${pro}]}` });
@@ -231,23 +236,40 @@ async function keep(server: { reply(answer: object): void }, cli: (argv: string[
 
 test('the names are cached readable only by their owner, without the key', async ({ server, cli }) => {
   await keep(server, cli);
-  const folder = join(cache, 'gateway-cli', 'models');
-  const [name = ''] = readdirSync(folder);
-  expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
-  expect(name + readFileSync(join(folder, name), 'utf8')).not.toContain(canaryKey);
+  expect(statSync(memory()).mode & 0o777).toBe(0o600);
+  expect(readFileSync(memory(), 'utf8')).not.toContain(canaryKey);
 });
 
-test('a cached list that cannot be read is ignored', async ({ server, cli }) => {
+test('a memory that cannot be read, is damaged or of another version is no memory, and the next list replaces it', async ({
+  server,
+  cli,
+}) => {
   await keep(server, cli);
   const complete = async () => (await cli(['__complete', 'fish', '--', 'text', '-m', 'gemini'])).stdout;
-  const folder = join(cache, 'gateway-cli', 'models');
-  const path = join(folder, readdirSync(folder)[0] ?? '');
-  const kept = JSON.parse(readFileSync(path, 'utf8')) as { models: string[] };
-  writeFileSync(path, JSON.stringify({ ...kept, models: [...kept.models, 'x'.repeat(8 * 2 ** 20)] }));
-  expect(await complete()).toBe(':none\n');
-  rmSync(path);
+  const kept = readFileSync(memory(), 'utf8');
+  const all = 'gemini-2.5-flash\ngemini-2.5-pro\n:none\n';
+  expect(await complete()).toBe(all);
+  const { addresses, ...rest } = JSON.parse(kept) as { addresses: object };
+  const damaged = [
+    kept.slice(0, -40),
+    '[]',
+    '\0\0',
+    JSON.stringify({ ...rest, version: 2, addresses }),
+    JSON.stringify({ ...rest, addresses: Object.values(addresses) }),
+    JSON.stringify({ ...rest, addresses: { ...addresses, more: 'x'.repeat(32 * 2 ** 20) } }),
+    kept.replace('"value":{', '"value":[{').replace('},"at"', '}],"at"'),
+    kept.replace(/"at":\d+/, '"at":null'),
+  ];
+  for (const text of damaged) {
+    writeFileSync(memory(), text);
+    expect(await complete()).toBe(':none\n');
+    expect((await cli(['text', 'hi', '--dry-run'])).code).toBe(0);
+  }
+  await keep(server, cli);
+  expect(await complete()).toBe(all);
+  rmSync(memory());
   // A reader would wait forever.
-  execFileSync('mkfifo', [path]);
+  execFileSync('mkfifo', [memory()]);
   expect(await complete()).toBe(':none\n');
 });
 
@@ -258,10 +280,8 @@ test('-m completes from the cached names for a day, and sends nothing', async ({
   expect(await complete()).toBe('gemini-2.5-flash\ngemini-2.5-pro\n:none\n');
   expect(await complete(['--base-url', 'http://127.0.0.1:9'])).toBe(':none\n');
   expect(server.requests).toHaveLength(2);
-  const folder = join(cache, 'gateway-cli', 'models');
-  const path = join(folder, readdirSync(folder)[0] ?? '');
-  const kept = JSON.parse(readFileSync(path, 'utf8')) as { at: number };
-  writeFileSync(path, JSON.stringify({ ...kept, at: kept.at - 24 * 60 * 60 * 1000 }));
+  const aged = readFileSync(memory(), 'utf8').replaceAll(/"at":\d+/g, `"at":${Date.now() - 24 * 60 * 60 * 1000}`);
+  writeFileSync(memory(), aged);
   expect(await complete()).toBe(':none\n');
 });
 

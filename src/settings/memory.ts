@@ -1,0 +1,197 @@
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import { isObject, type JsonObject, type JsonValue, parseObject, textField } from '../json.ts';
+import { listEfforts, type ModelEfforts } from '../vendors/effort.ts';
+import { type ModelEnd, type ModelFacts, isEnding } from '../vendors/model-rules.ts';
+import { userFolders } from './config-file.ts';
+import type { PartialSettings } from './types.ts';
+
+/*
+ * What services said of their models, and what they taught, is remembered for a day: one file holds for each address its facts by
+ * name, each with its time. Nothing of it is needed.
+ */
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** A file of another version is one of which nothing is known. */
+const version = 1;
+
+/** More than the lists of all services. */
+const maxBytes = 16 * 1024 * 1024;
+
+/** Shells insert a completed name as it is: one that could be a command, or control the terminal, is never offered. */
+const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
+
+/** Whose memory it is. */
+export type MemoryOwner = Pick<PartialSettings, 'baseUrl' | 'profile'>;
+
+/**
+ * Keeps a list that a service gave: the names, for completion and the hint of an unknown model, which of them end, and which
+ * efforts they take.
+ * Throws errors of the system.
+ */
+export async function keepModels(owner: MemoryOwner, models: readonly ModelFacts[], now: number): Promise<void> {
+  const names = [...new Set(models.map(({ id }) => id))].filter(isPlainModelName);
+  const ending = models.filter((model) => isEnding(model, now));
+  const ends = ending.map(({ id, endsOn, lifecycle, successor }) => [id, { endsOn, lifecycle, successor }] as const);
+  const efforts = models.flatMap(({ id, efforts: takes, thinkingOff: off }) => (takes ? [[id, { takes, off }]] : []));
+  await remember(owner, 'models', { names, ends: Object.fromEntries(ends), efforts: Object.fromEntries(efforts) }, now);
+}
+
+/** The names that were kept within the last day; none if there is no such list, or it cannot be read. */
+export async function readKeptModels(owner: MemoryOwner, now: number): Promise<string[]> {
+  const names = (await readKeptList(owner, now))['names'];
+  return Array.isArray(names) ? names.filter(isPlainModelName) : [];
+}
+
+/** What the list of the last day says of the end of a model. */
+export async function readKeptEnd(owner: MemoryOwner, model: string, now: number): Promise<ModelEnd | undefined> {
+  const end = await readOfModel(owner, 'ends', model, now);
+  if (end === undefined) return undefined;
+  const texts = ['endsOn', 'lifecycle', 'successor'].map((key) => [key, textField(end, key)]);
+  return { model, ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)) };
+}
+
+/** What the list of the last day says of the efforts of a model. */
+export async function readKeptEfforts(
+  owner: MemoryOwner,
+  model: string,
+  now: number,
+): Promise<ModelEfforts | undefined> {
+  const known = await readOfModel(owner, 'efforts', model, now);
+  if (!Array.isArray(known?.['takes'])) return undefined;
+  return { takes: listEfforts(known['takes']), off: known['off'] === 'between_tools' ? 'between_tools' : undefined };
+}
+
+async function readOfModel(
+  owner: MemoryOwner,
+  about: 'ends' | 'efforts',
+  model: string,
+  now: number,
+): Promise<JsonObject | undefined> {
+  const known = (await readKeptList(owner, now))[about];
+  const id = model.replace(/^models\//, '');
+  const found = isObject(known) && Object.hasOwn(known, id) ? known[id] : undefined;
+  return isObject(found) ? found : undefined;
+}
+
+async function readKeptList(owner: MemoryOwner, now: number): Promise<JsonObject> {
+  const list = (await readFacts(owner, now)).get('models')?.value;
+  return isObject(list) ? list : {};
+}
+
+/** The model that was chosen for a name within the last day. */
+export async function readModelChoice(owner: MemoryOwner, name: string, now: number): Promise<string | undefined> {
+  const choice = (await readFacts(owner, now)).get(`choice ${name}`)?.value;
+  return typeof choice === 'string' ? choice : undefined;
+}
+
+/** Keeps a choice for a day. Throws errors of the system. */
+export function keepModelChoice(owner: MemoryOwner, name: string, model: string, now: number): Promise<void> {
+  return remember(owner, `choice ${name}`, model, now);
+}
+
+/** Whether the end of a model is to be told: once a day. Throws errors of the system. */
+export async function isFirstOfDay(owner: MemoryOwner, model: string, now: number): Promise<boolean> {
+  const fact = `told ${model}`;
+  if ((await readFacts(owner, now)).has(fact)) return false;
+  await remember(owner, fact, true, now);
+  return true;
+}
+
+/** What the service at an address taught, by the name of the lesson, most with a model behind it. */
+export interface KeptLessons {
+  get(name: string): string | undefined;
+  set(name: string, lesson: string): void;
+  /** Waits until what was learnt is in the file. */
+  close(): Promise<void>;
+}
+
+/** The lessons of the last day. Trouble with the file is none. */
+export async function openLessons(owner: MemoryOwner, now: () => number): Promise<KeptLessons> {
+  const lessons = new Map<string, JsonValue>();
+  for (const [fact, { value }] of await readFacts(owner, now())) lessons.set(fact, value);
+  let writing: Promise<void> = Promise.resolve();
+  return {
+    get(name) {
+      const lesson = lessons.get(`lesson ${name}`);
+      return typeof lesson === 'string' ? lesson : undefined;
+    },
+    set(name, lesson) {
+      const fact = `lesson ${name}`;
+      if (lessons.get(fact) === lesson) return;
+      lessons.set(fact, lesson);
+      writing = writing.then(() => remember(owner, fact, lesson, now())).catch(() => undefined);
+    },
+    close: () => writing,
+  };
+}
+
+function isPlainModelName(model: unknown): model is string {
+  return typeof model === 'string' && plainName.test(model);
+}
+
+/** One thing that is remembered, and since when, in ms since 1970. */
+interface Fact {
+  value: JsonValue;
+  at: number;
+}
+
+/** What was learnt of an address within the last day. */
+async function readFacts(owner: MemoryOwner, now: number): Promise<Map<string, Fact>> {
+  const address = addressOf(owner);
+  return (address !== undefined && (await readMemory(now)).get(address)) || new Map<string, Fact>();
+}
+
+/** Of two programs that change the file at the same time, one may lose what it learnt. */
+async function remember(owner: MemoryOwner, fact: string, value: unknown, now: number): Promise<void> {
+  const [address, path] = [addressOf(owner), await findFile()];
+  if (address === undefined || path === undefined) return;
+  const memory = await readMemory(now);
+  const facts = memory.get(address) ?? new Map<string, Fact>();
+  memory.set(address, facts.set(fact, { value: value as JsonValue, at: now }));
+  const addresses = [...memory].map(([known, of]) => [known, Object.fromEntries(of)]);
+  const text = JSON.stringify({ version, addresses: Object.fromEntries(addresses) as object });
+  // Every answer looks into the file, and few change it.
+  const { makeFolder, writeAtomically } = await import('../files/temp-file.ts');
+  await makeFolder(dirname(path), 0o700);
+  await writeAtomically(path, (handle) => handle.writeFile(`${text}\n`));
+}
+
+/** The facts of the last day by address; nothing if the file cannot be read. */
+async function readMemory(now: number): Promise<Map<string, Map<string, Fact>>> {
+  try {
+    const path = await findFile();
+    if (path === undefined) return new Map();
+    const stats = await stat(path);
+    // Reading a named pipe would wait for ever.
+    if (!stats.isFile() || stats.size > maxBytes) return new Map();
+    const kept = parseObject(await readFile(path, 'utf8'));
+    if (kept['version'] !== version || !isObject(kept['addresses'])) return new Map();
+    return new Map(Object.entries(kept['addresses']).map(([address, facts]) => [address, readRecent(facts, now)]));
+  } catch {
+    return new Map();
+  }
+}
+
+function readRecent(facts: JsonValue, now: number): Map<string, Fact> {
+  const recent = Object.entries(isObject(facts) ? facts : {}).flatMap(([name, fact]): [string, Fact][] => {
+    if (!isObject(fact) || fact['value'] === undefined) return [];
+    const at = Number(fact['at']);
+    // A time from the future does not count.
+    return at <= now && now - at < dayMs ? [[name, { value: fact['value'], at }]] : [];
+  });
+  return new Map(recent);
+}
+
+/** A gateway and a profile, since some facts are of an account. Of the local gateway nothing is remembered. */
+function addressOf({ baseUrl, profile }: MemoryOwner): string | undefined {
+  if (baseUrl === undefined) return undefined;
+  const { origin, pathname } = new URL(baseUrl.value);
+  return `${origin}${pathname}${profile === undefined ? '' : `#${profile.value}`}`;
+}
+
+async function findFile(): Promise<string | undefined> {
+  const { cache } = await userFolders();
+  return isAbsolute(cache) ? join(cache, 'memory.json') : undefined;
+}

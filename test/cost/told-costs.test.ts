@@ -174,7 +174,10 @@ test.for([
     'responses',
     'writes for half an hour and twelve',
     response({
-      input_tokens_details: { cache_write_tokens: 300, cache_write_tokens_details: { ttl_30m: 100, ttl_12h: 200 } },
+      input_tokens_details: {
+        cache_write_tokens: 300,
+        cache_write_tokens_details: { ttl_30m_tokens: 100, ttl_12h_tokens: 200 },
+      },
     }),
     { cacheWrite: '1.25', cacheWriteLong: '2.5' },
     '0.001345',

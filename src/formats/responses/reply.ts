@@ -163,7 +163,8 @@ function readUsage(usage: JsonObject): Usage {
   const input = objectField(usage, 'inputTokensDetails') ?? {};
   const output = objectField(usage, 'outputTokensDetails') ?? {};
   const cacheWriteInputTokens = numberField(input, 'cacheWriteTokens');
-  const cacheWriteLongInputTokens = numberField(objectField(input, 'cacheWriteTokensDetails') ?? {}, 'ttl_12h');
+  // npm openai 7.57.0; what stays for half an hour is the rest.
+  const cacheWriteLongInputTokens = numberField(objectField(input, 'cacheWriteTokensDetails') ?? {}, 'ttl_12h_tokens');
   const searches = numberField(objectField(usage, 'serverToolUseDetails') ?? {}, 'webSearchRequests');
   return {
     inputTokens: numberField(usage, 'inputTokens'),

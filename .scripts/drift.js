@@ -1,16 +1,17 @@
 // What vendors changed since a person last looked: the types of their newest SDKs against those that `drift/seen.json` keeps, and
-// against what `src/vendors` says. The packages come from the npm registry into a temporary folder; none of their code runs.
+// against what `src/vendors` says; and of every package that `src` names with its version, what its changelog says is gone or goes
+// since then: when a person has looked, the version there is that of the newest. The packages come from the npm registry into a temporary folder; none of their code runs.
 //   node .scripts/drift.js                             all of it; exit code 1 if something is new, gone, or a default ends soon
 //   node .scripts/drift.js --defaults                  only the default models: for a release
 //   node .scripts/drift.js --accept                    what is new was looked at: keep it as seen
 //   node .scripts/drift.js openai@7.49.0 openai@7.57.0 what changed between two versions
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'rolldown';
-import { packages, readFacts } from './drift/read.js';
+import { listNamedPackages, packages, readChanges, readFacts } from './drift/read.js';
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** A default that ends within so many days is to be replaced now. */
@@ -36,8 +37,9 @@ async function compareWithSeen() {
   }
   const changed = first === '--defaults' ? [] : packages.flatMap((name) => differences(seen[name], newest[name]));
   const unread = first === '--defaults' ? [] : unreadNames(newest, vendors);
+  const gone = first === '--defaults' ? [] : fetchChanges();
   const ending = endingDefaults(newest, vendors);
-  const all = [...changed, ...unread, ...ending];
+  const all = [...changed, ...unread, ...gone, ...ending];
   console.log(
     all.join('\n') || `nothing changed: ${packages.map((name) => `${name} ${newest[name].version}`).join(', ')}`,
   );
@@ -47,6 +49,24 @@ async function compareWithSeen() {
 /** The facts of a version of a package, such as `openai@latest`. */
 function fetchFacts(spec) {
   const name = spec.slice(0, spec.lastIndexOf('@'));
+  return fetchPackage(spec, (path, version) => ({ name, version, ...readFacts(name, path) }));
+}
+
+/** What `src` was not looked at for, by the changelogs of the packages that it names. */
+function fetchChanges() {
+  const root = fileURLToPath(new URL('../src', import.meta.url));
+  const sources = readdirSync(root, { recursive: true }).filter((path) => path.endsWith('.ts'));
+  const text = sources.map((path) => readFileSync(join(root, path), 'utf8')).join('\n');
+  return [...listNamedPackages(text)].flatMap(([name, since]) =>
+    fetchPackage(`${name}@latest`, (path, version) => {
+      const told = readChanges(path, since);
+      return told.length > 0 ? [`src names ${name} ${since}; the changelog up to ${version} says`, ...told] : [];
+    }),
+  );
+}
+
+/** Unpacks a package, which is read and removed again. */
+function fetchPackage(spec, read) {
   const options = {
     cwd: folder,
     encoding: 'utf8',
@@ -55,9 +75,9 @@ function fetchFacts(spec) {
   };
   const [{ filename, version }] = JSON.parse(execFileSync('npm', ['pack', spec, '--json'], options));
   execFileSync('tar', ['-xzf', filename], options);
-  const facts = readFacts(name, join(folder, 'package'));
+  const found = read(join(folder, 'package'), version);
   rmSync(join(folder, 'package'), { recursive: true });
-  return { name, version, ...facts };
+  return found;
 }
 
 /** What one version has and another has not, a line each kind. */

@@ -22,7 +22,7 @@ test.each([
       '  new models: gemini-3.5-flash-lite gemini-3.5-transcribe gemini-4-argon gemini-4-carbon gemini-4-hydrogen gemini-omni-1.2-flash',
       '  new efforts: XHIGH',
       '  new finish reasons: ESCALATION MALFORMED_RESPONSE MISSING_THOUGHT_SIGNATURE MODEL_ARMOR PUP_LIMITED_DISABLED',
-      '  new parts: audioTranscription.endOffset audioTranscription.startOffset',
+      '  new parts: audioTranscription.endOffset audioTranscription.startOffset functionResponse.parts.mediaProcessing',
       '  new usage: initialPromptTokenCount',
     ],
   ],

@@ -63,6 +63,30 @@ export function readFacts(name, folder) {
   return { facts: Object.fromEntries(facts), ends: readEnds(folder) };
 }
 
+/** The packages that sources name with the version that was read, such as `npm openai 7.57.0`: of each the newest. */
+export function listNamedPackages(sources) {
+  const named = sources.matchAll(/(?<=[ *]|^)((?:@[\w-]+\/)?[a-z][\w-]+) (\d+\.\d+\.\d+)/gm);
+  const newest = new Map();
+  for (const [, name, version] of named) if (isNewer(version, newest.get(name) ?? '0.0.0')) newest.set(name, version);
+  return newest;
+}
+
+/** What the changelog of a package says since a version that is gone, or goes. */
+export function readChanges(folder, since) {
+  const path = join(folder, 'CHANGELOG.md');
+  let version = '';
+  const told = (existsSync(path) ? readFileSync(path, 'utf8') : '').split('\n').flatMap((line) => {
+    version = /^#+ \[?v?(\d+\.\d+\.\d+)/.exec(line)?.[1] ?? version;
+    if (!isNewer(version, since) || !/\b(?:removed?|deprecated?|until)\b/i.test(line)) return [];
+    return [`  ${version}: ${line.replaceAll(/ ?\(\[.*|^[-*] /g, '').slice(0, 200)}`];
+  });
+  return [...new Set(told)];
+}
+
+function isNewer(version, other) {
+  return version.localeCompare(other, 'en', { numeric: true }) > 0;
+}
+
 function parse(path) {
   return ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
 }
@@ -105,18 +129,24 @@ function findField(node, name) {
   return listFields(node).find((field) => field.name.getText() === name);
 }
 
-function fieldNames(node, file, prefix = '') {
+/** `around`: the shapes that hold this one, for a type can refer to itself. */
+function fieldNames(node, file, prefix = '', around = [node]) {
   return listFields(node).flatMap((field) => {
     const name = `${prefix}${field.name.getText()}`;
-    const inner = prefix === '' ? shapesIn(field.type, file) : [];
-    return [name, ...inner.flatMap((shape) => fieldNames(shape, file, `${name}.`))];
+    const inner = shapesIn(field.type, file).filter((shape) => !around.includes(shape));
+    return [name, ...inner.flatMap((shape) => fieldNames(shape, file, `${name}.`, [...around, shape]))];
   });
 }
 
-/** The shapes of the same file that a type refers to. */
+/** The shapes in a type, and those of the same file that it refers to. */
 function shapesIn(type, file) {
-  if (type && ts.isUnionTypeNode(type)) return type.types.flatMap((each) => shapesIn(each, file));
-  return type && ts.isTypeReferenceNode(type) ? referred(type, file).filter(isShape) : [];
+  if (type === undefined) return [];
+  if (ts.isTypeLiteralNode(type)) return [type];
+  if (ts.isArrayTypeNode(type)) return shapesIn(type.elementType, file);
+  if (ts.isUnionTypeNode(type)) return type.types.flatMap((each) => shapesIn(each, file));
+  if (!ts.isTypeReferenceNode(type)) return [];
+  if (type.typeName.getText() === 'Array') return shapesIn(type.typeArguments[0], file);
+  return referred(type, file).filter(isShape);
 }
 
 function referred(type, file) {

@@ -3,8 +3,8 @@ import type { ReplyEvent } from './events.ts';
 
 /**
  * What a service says that a reply cost, in USD: OpenRouter (npm @openrouter/sdk 1.3.19), which with a key of the user's at the
- * provider takes only its own part, Perplexity (npm @ai-sdk/perplexity 3.0.61), and xAI, whose unit is a ten-thousand-millionth of
- * a dollar (npm @ai-sdk/xai 3.0.138).
+ * provider takes only its own part, Perplexity (npm @perplexity-ai/perplexity_ai 0.38.5), and xAI, whose unit is a ten-thousand-millionth of
+ * a dollar (npm @ai-sdk/xai 5.0.12).
  */
 export function toldCostEvents(usage: JsonObject): ReplyEvent[] {
   const { cost } = usage;

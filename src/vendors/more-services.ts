@@ -89,7 +89,7 @@ export const moreServices = {
     addressVariables: ['TOGETHER_BASE_URL'],
     keyPage: 'https://api.together.ai/settings/api-keys',
   }),
-  // docs.fireworks.ai; @ai-sdk/fireworks.
+  // docs.fireworks.ai; npm @ai-sdk/fireworks 3.0.62.
   fireworks: completionsService({
     title: 'Fireworks',
     baseUrl: 'https://api.fireworks.ai/inference/v1',
@@ -141,7 +141,7 @@ export const moreServices = {
     keyVariables: ['HF_TOKEN'],
     keyPage: 'https://huggingface.co/settings/tokens',
   }),
-  // vercel.com/docs/ai-gateway; @ai-sdk/gateway.
+  // vercel.com/docs/ai-gateway; npm @ai-sdk/gateway 4.0.146.
   vercel: completionsService({
     title: 'Vercel AI Gateway',
     baseUrl: 'https://ai-gateway.vercel.sh/v1',

@@ -1,15 +1,16 @@
 /**
  * The candidate that a user most likely meant, or undefined if none is near.
- * Case, `-` and `_` are ignored, so that `base_url` finds `baseUrl`.
+ * Case, `-` and `_` are ignored, so that `base_url` finds `baseUrl`. `most` is the number of letters that may differ; a third of the
+ * candidate's, if it is not given.
  */
-export function closest(word: string, candidates: readonly string[]): string | undefined {
+export function closest(word: string, candidates: readonly string[], most?: number): string | undefined {
   const wanted = normalised(word);
   const ranked = candidates
     .map((candidate) => ({ candidate, distance: editDistance(wanted, normalised(candidate)) }))
     .sort((a, b) => a.distance - b.distance);
   const best = ranked[0];
   if (best === undefined) return undefined;
-  return best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined;
+  return best.distance <= (most ?? Math.max(1, Math.floor(best.candidate.length / 3))) ? best.candidate : undefined;
 }
 
 function normalised(word: string): string {

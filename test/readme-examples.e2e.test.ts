@@ -53,7 +53,7 @@ test('the table of ten rows becomes a table of results whose costs add up to the
 
 test('the script and the command that tests it meet two failures, and the picture is made', async () => {
   const bare = (text: string): string => text.replaceAll('gateway-cli ', 'node $BIN ');
-  const [, script = ''] = /```sh\n([^`]*case \$\?[^`]*)```/.exec(readme) ?? [];
+  const [, script = ''] = /```sh\n([^`]*case \$code[^`]*)```/.exec(readme) ?? [];
   const [, command = ''] = /`(gateway-cli serve -- [^`]*script\.sh)`/.exec(readme) ?? [];
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'script.sh'), `#!/bin/sh\n${bare(script)}`, { mode: 0o700 });

@@ -4,25 +4,35 @@ import { closest } from '../closest.ts';
 import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts';
-import { commandsNamed, listedNames, toCommandFacts } from '../cli/help/facts.ts';
-import { findCommand, formatHelp, topics, topicSummaries } from '../cli/help/help.ts';
+import { commandsNamed, describeTree, listedNames, toCommandFacts } from '../cli/help/facts.ts';
+import { findCommand, formatHelp, topics, topicSummaries, twoColumns } from '../cli/help/help.ts';
+import { searchHelp } from '../cli/help/search.ts';
 import { unpackFacts } from '../cli/help/packed.ts';
 import { listShipped, readShipped } from '../cli/shipped.ts';
+
+/** The names that `help` takes. */
+const helpNames = [...topics, ...listedNames];
+
+/** Builds the program with the flags of the command that the words name. */
+type OpenTree = (words: readonly string[]) => Promise<Command>;
 
 /** The JSON Schemas of topics, which `--json` includes. */
 const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
 
 /** `help <topic>`. The name of a command was turned into its flag: `help text` is `text --help`. */
-export function helpCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
-  command.argument('<topic>', 'one of those below').usage('<command or topic>');
-  setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen']);
+export function helpCommand(command: Command, openTree: OpenTree): Action {
+  command.argument('<topic>', 'one of those below, or a word to look for').usage('<command, topic or word>');
+  setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen', 'gateway-cli help proxy']);
   setNotes(command, ['Topics:', Object.entries(topicSummaries)]);
   addFlags(command, 'Flags', {
     recipe: { flags: '--recipe <name>', text: 'print a file to copy, of the topic batch, ci or recipes' },
   });
   return async ({ io, root }, [name = ''], flags) => {
     const { recipe } = flags as { recipe?: string };
-    if (!topics.includes(name)) throw unknownTopic(name);
+    if (!topics.includes(name)) {
+      const text = await findInHelp(name, openTree, io.stdout.columns);
+      return root.json ? { document: { schema: 'gateway-cli/help@1', text } } : io.stdout.write(text);
+    }
     if (recipe !== undefined) return io.stdout.write(await readRecipe(name, recipe));
     const text = await readShipped(`src/help/${name}.md`);
     if (root.json) {
@@ -46,9 +56,19 @@ export function helpCommand(command: Command, openTree: (words: readonly string[
   };
 }
 
+/** The places of the help that have a word, as rows. Throws GatewayError usage if there are none. */
+async function findInHelp(word: string, openTree: OpenTree, width: number): Promise<string> {
+  // One wrong letter makes a name into another word, which may stand anywhere.
+  if (commandsNamed(word).length > 0 || closest(word, helpNames, 1) !== undefined) throw unknownTopic(word);
+  const texts = topics.map(async (name) => [name, await readShipped(`src/help/${name}.md`)] as const);
+  const found = searchHelp(word, await describeTree(openTree), await Promise.all(texts));
+  if (found.length === 0) throw unknownTopic(word);
+  return `${twoColumns(found, width).join('\n')}\n`;
+}
+
 function unknownTopic(name: string): GatewayError {
   const grouped = commandsNamed(name);
-  const near = grouped.length > 0 ? grouped : [closest(name, [...topics, ...listedNames])];
+  const near = grouped.length > 0 ? grouped : [closest(name, helpNames)];
   const meant = near.map((found) => `gateway-cli help ${found}`).join(', or ');
   const hint =
     near[0] === undefined

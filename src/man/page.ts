@@ -1,6 +1,6 @@
 import { openSilent } from '../cli/cli.ts';
-import { toCommandFacts } from '../cli/help/facts.ts';
-import { commandRows, findCommand, flagSections, formatUsage, topicSummaries } from '../cli/help/help.ts';
+import { describeTree, toCommandFacts } from '../cli/help/facts.ts';
+import { commandRows, flagSections, formatUsage, topicSummaries } from '../cli/help/help.ts';
 import type { CommandFacts } from '../cli/help/types.ts';
 import { readShipped } from '../cli/shipped.ts';
 import { parseBlocks, renderMarkdown } from '../terminal/markdown.ts';
@@ -11,7 +11,7 @@ const topicWidth = 72;
 
 /** The man page of the program: its commands, its flags, and the topics that a reader of man pages looks for. */
 export async function manPage(): Promise<string> {
-  const program = await readCommandFacts([]);
+  const program = toCommandFacts(await openSilent([]));
   const lines = [
     // Shell words are not hyphenated, and the spaces between them are not stretched.
     '.nr HY 0',
@@ -37,17 +37,7 @@ export async function manPage(): Promise<string> {
 }
 
 /** What help and completion know of the program and of each command that is not hidden, with all flags. */
-export async function describeProgram(words: readonly string[] = []): Promise<CommandFacts> {
-  const facts = await readCommandFacts(words);
-  const shown = facts.commands.filter(({ hidden }) => !hidden);
-  const commands = shown.map(({ name }) => describeProgram(name.split(' ').slice(1)));
-  return { ...facts, commands: await Promise.all(commands) };
-}
-
-/** A command with its flags. */
-async function readCommandFacts(words: readonly string[]): Promise<CommandFacts> {
-  return words.reduce((at, word) => findCommand(at, word) ?? at, toCommandFacts(await openSilent(words)));
-}
+export const describeProgram = (): Promise<CommandFacts> => describeTree(openSilent);
 
 /** A topic as a terminal shows it, without its title. */
 async function topicLines(name: string): Promise<string[]> {

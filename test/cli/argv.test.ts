@@ -51,6 +51,7 @@ test.each([
   [['help', 'txt'], "there is no command or topic 'txt'", 'did you mean: gateway-cli help text\n'],
   [['help', 'exit-code'], "no command or topic 'exit-code'", 'did you mean: gateway-cli help exit-codes\n'],
   [['templates'], "unknown command 'templates'", 'did you mean: gateway-cli help templates\n'],
+  [['help', 'gallery'], "there is no command or topic 'gallery'", 'did you mean: gateway-cli help batch gallery\n'],
 ])('%j is exit 2, with what was meant', async (argv, message, hint) => {
   const ran = await run(argv);
   expect(ran).toMatchObject({ code: 2, stdout: '' });

@@ -183,3 +183,18 @@ test('a key that is set and empty, as CI leaves it for a fork, is a missing key:
   const other = await run(['text', 'hi', '--dry-run'], { env: { GEMINI_API_KEY: '', OPENAI_API_KEY: 'k' } });
   expect(other).toMatchObject({ code: 0 });
 });
+
+withServer(
+  'where another key is sent than that of the variable that chose the service, -v says which',
+  async ({ server }) => {
+    const env = { OPENAI_API_KEY: 'sk-0123456789abcdef', OPENAI_BASE_URL: `${server.url}/v1` };
+    const body = { choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }] };
+    server.reply({ body });
+    const ran = await run(['text', 'hi', '-m', 'm', '-v', '--api-key-file', '-'], {
+      env,
+      stdin: 'key-of-a-file-1234\n',
+    });
+    expect(server.requests[0]?.headers['authorization']).toBe('Bearer key-of-a-file-1234');
+    expect(ran.stderr).toContain('m (OPENAI_API_KEY; the key is of flag --api-key-file)\n');
+  },
+);

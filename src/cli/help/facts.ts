@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 import { tree } from '../command-tree.ts';
 import { getExamples, getNotes, isAdvanced } from '../flags/flag.ts';
+import { findCommand } from './help.ts';
 import type { CommandFacts, FlagFacts } from './types.ts';
 
 /** What help and completion know of a command, and of those below it whose flags are loaded. */
@@ -22,6 +23,18 @@ export function toCommandFacts(command: Command): CommandFacts {
     commands: command.commands.map((sub) => ({ ...toCommandFacts(sub), ...(!shown.has(sub) && { hidden: true }) })),
     ...(standard !== undefined && { standard }),
   };
+}
+
+/** A command and all below it that are not hidden, with their flags: `openTree` loads those of the named one alone. */
+export async function describeTree(
+  openTree: (words: readonly string[]) => Promise<Command>,
+  words: readonly string[] = [],
+): Promise<CommandFacts> {
+  const program = toCommandFacts(await openTree(words));
+  const facts = words.reduce((at, word) => findCommand(at, word) ?? at, program);
+  const shown = facts.commands.filter(({ hidden }) => !hidden);
+  const commands = shown.map(({ name }) => describeTree(openTree, name.split(' ').slice(1)));
+  return { ...facts, commands: await Promise.all(commands) };
 }
 
 function toFlagFacts(option: Option): FlagFacts {

@@ -146,14 +146,15 @@ export async function findAsked(
 }
 
 /** What chose the service, if nothing named it; for `--verbose`, what the base URL decides. */
-async function logChoices({ service, model, proxy, baseUrl }: Settings, { ui }: Context): Promise<void> {
+async function logChoices({ service, model, proxy, baseUrl, key }: Settings, { ui }: Context): Promise<void> {
   const { title } = services[service.value];
   const byVariable = baseUrl?.origin.kind === 'variable' ? baseUrl.origin.name : '';
   const at = addressNames(service.value).includes(byVariable)
     ? ` at ${new URL(baseUrl?.value ?? '').origin} (${byVariable})`
     : '';
+  const otherKey = 'from' in key && key.from !== service.from ? `; the key is of ${key.from}` : '';
   if (service.origin.kind === 'variable' && service.origin.name !== 'GATEWAY_SERVICE')
-    await ui.notice(`using ${title}${at}, ${model.value} (${service.origin.name})`);
+    await ui.notice(`using ${title}${at}, ${model.value} (${service.origin.name}${otherKey})`);
   else if (at !== '') await ui.notice(`using ${title}${at}`);
   if (service.origin.kind === 'host') await ui.detail(`service ${service.value}, by ${service.from}`);
   if (proxy && baseUrl && isLoopback(new URL(baseUrl.value)))

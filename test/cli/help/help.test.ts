@@ -119,3 +119,27 @@ describe('help --recipe', () => {
     expect(ran.stderr).toContain(hint);
   });
 });
+
+test.each([
+  ['proxy', 'gateway-cli text --proxy <url>', 'gateway-cli help settings'],
+  ['retry', 'gateway-cli text --retry-max-time <time>', 'gateway-cli help exit-codes'],
+  ['docker', 'gateway-cli help ci'],
+  ['excel', 'gateway-cli batch export --bom', 'gateway-cli help batch'],
+  ['mask', 'gateway-cli image edit --mask <path|url|->', 'gateway-cli help images'],
+  ['redo', 'gateway-cli batch run --redo <id,…>', 'gateway-cli help batch'],
+  ['log', 'gateway-cli help output'],
+  ['price', 'gateway-cli text --prices <json|path>', 'gateway-cli help costs'],
+  ['vim', 'gateway-cli help recipes'],
+  ['dry-run', 'gateway-cli text --dry-run'],
+])('help %s says where the help has the word', async (word, ...places) => {
+  const { code, stdout, stderr } = await run(['help', word], { columns: 300 });
+  expect([code, stderr]).toEqual([0, '']);
+  const typed = stdout.split('\n').map((line) => line.trim().split('  ', 1)[0]);
+  for (const place of places) expect(typed).toContain(place);
+});
+
+test('help with a word that stands nowhere names the topics', async () => {
+  const { code, stdout, stderr } = await run(['help', 'quetzalcoatl']);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('topics: agents, batch,');
+});

@@ -2,7 +2,7 @@ import { readFileSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { canaryKey, eventStream, imageReply, messageEvents } from '../helpers/with-server.ts';
-import { manyJobs, test } from './with-batch.ts';
+import { firstRequest, manyJobs, test } from './with-batch.ts';
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -160,7 +160,7 @@ describe('a batch', () => {
     folder.jobs(...manyJobs(3));
     expect(await batch(['--dry-run'])).toMatchObject({
       code: 0,
-      stdout: `3 jobs checked, 3 to send, 0 sent before\ntext with m at ${server.url}: 3 jobs\n`,
+      stdout: `3 jobs checked, 3 to send, 0 sent before\ntext with m at ${server.url}: 3 jobs\n${firstRequest}`,
     });
     expect(server.bodies).toEqual([]);
     expect(existsSync(join(folder.cwd, 'out'))).toBe(false);

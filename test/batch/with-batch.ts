@@ -73,6 +73,12 @@ export function createFolder(): BatchFolder {
   };
 }
 
+/** What `--dry-run` shows of the first request of `manyJobs`. */
+export const firstRequest = `
+the first request, of p1:
+${JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'p1' }] }] }, null, 2)}
+`;
+
 /** A number of jobs with the ids and prompts `p1` … */
 export function manyJobs(count: number): object[] {
   return Array.from({ length: count }, (_, i) => ({ id: `p${i + 1}`, prompt: `p${i + 1}` }));

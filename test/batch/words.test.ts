@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { run } from '../helpers/run.ts';
 import { startCountingServer } from './counting-server.ts';
-import { createFolder, environmentFor, manyJobs, test } from './with-batch.ts';
+import { createFolder, environmentFor, firstRequest, manyJobs, test } from './with-batch.ts';
 
 describe('what a batch says', () => {
   test('the first five failures are reported with their reasons, and where the others are', async ({
@@ -176,7 +176,7 @@ describe('what a batch says', () => {
   test('a count of one is singular, and every other count is plural', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(1));
     expect((await batch(['--dry-run'])).stdout).toBe(
-      `1 job checked, 1 to send, 0 sent before\ntext with m at ${server.url}: 1 job\n`,
+      `1 job checked, 1 to send, 0 sent before\ntext with m at ${server.url}: 1 job\n${firstRequest}`,
     );
     await batch();
     expect((await batch(['status', 'out'])).stdout).toBe('1 job: 1 done\n');

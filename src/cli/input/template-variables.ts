@@ -15,21 +15,30 @@ export interface TemplateValues {
   used: Set<string>;
   /** What to type for a variable without a value. */
   advice: (name: string) => string;
+  /** The values are a row of a table: all that is in double braces is a variable. */
+  isRow: boolean;
 }
 
-const namePattern = String.raw`[\p{L}_][\p{L}\p{M}\p{Nd}_.-]*(?: [\p{L}\p{M}\p{Nd}_.-]+)*`;
+/** All that can be a variable: a value is first looked up by what is between the braces, whatever that is. */
+const bracesPattern = /\{\{(\s*[^{}\s][^{}]*)\}\}/g;
 
 /** Made for the first text with braces: its classes of letters take a millisecond, for which each start would wait. */
-let variablePattern: RegExp | undefined;
+let namePattern: RegExp | undefined;
 
-/** It does not match `${{ … }}`, `{{{x}}}`, `{{#if}}` or `{{ a | b }}`, which belong to other template languages. */
-function getVariablePattern(): RegExp {
-  return (variablePattern ??= new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${namePattern})[ \t]*\}\}(?!\})`, 'gu'));
+/** Whether a variable has a name. Others, such as `{{#if x}}` or `{{ a | b }}`, belong to other template languages if they have no value. */
+function isVariableName(written: string): boolean {
+  namePattern ??= /^[ \t]*[\p{L}_][\p{L}\p{M}\p{Nd}_.-]*(?: [\p{L}\p{M}\p{Nd}_.-]+)*[ \t]*$/u;
+  return namePattern.test(written);
 }
 
-/** A name in Unicode's form NFC, so that both encodings of an accent match. */
+/** `${{ x }}` and `{{{x}}}` belong to other template languages. */
+function isOfOthers(text: string, at: number, { length }: string): boolean {
+  return text[at - 1] === '$' || text[at - 1] === '{' || text[at + length] === '}';
+}
+
+/** A name in Unicode's form NFC, so that both encodings of an accent match, with the line breaks of a heading as spaces. */
 export function normalizeVariableName(word: string): string {
-  return word.normalize('NFC');
+  return word.normalize('NFC').trim().replaceAll(/\s+/g, ' ');
 }
 
 /** A value as text: a string as it is, null as an empty text, other values as JSON. */
@@ -38,9 +47,9 @@ export function toTemplateText(value: JsonValue): string {
   return value === null ? '' : JSON.stringify(value);
 }
 
-/** Whether a text has a template variable. */
+/** Whether a text has what can be a template variable. */
 export function hasTemplateVariable(text: string): boolean {
-  return text.includes('{{') && text.search(getVariablePattern()) >= 0;
+  return text.includes('{{') && text.search(bracesPattern) >= 0;
 }
 
 /**
@@ -49,15 +58,18 @@ export function hasTemplateVariable(text: string): boolean {
  */
 export function fillText(text: string, place: string, templateValues: TemplateValues | undefined): string {
   if (templateValues === undefined || !text.includes('{{')) return text;
+  const { values, used, isRow } = templateValues;
   const missing = new Set<string>();
   let where = place;
-  const filled = text.replaceAll(getVariablePattern(), (whole, written: string, at: number) => {
+  const filled = text.replaceAll(bracesPattern, (whole: string, written: string, at: number) => {
+    if (!isRow && isOfOthers(text, at, whole)) return whole;
     const name = normalizeVariableName(written);
-    const value = templateValues.values.get(name);
+    const value = values.get(name);
     if (value !== undefined) {
-      templateValues.used.add(name);
+      used.add(name);
       return value;
     }
+    if (!isRow && !isVariableName(written)) return whole;
     if (missing.size === 0 && text.trim().includes('\n')) where += `, line ${text.slice(0, at).split('\n').length}`;
     missing.add(name);
     return whole;
@@ -86,7 +98,7 @@ export function fillLeaves<Value extends JsonValue>(
 /** `where` names the text and the line of the first variable without a value. */
 function missingValueError(missing: readonly string[], where: string, { values, advice }: TemplateValues): Error {
   const [first = ''] = missing;
-  const names = missing.slice(0, 10).map((word) => `{{${word}}}`);
+  const names = missing.slice(0, 10).map((word) => `{{${word.length > 60 ? `${word.slice(0, 60)}…` : word}}}`);
   const near = closest(first, [...values.keys()]);
   const known = [...values.keys()].slice(0, 20).join(', ');
   const others =
@@ -101,6 +113,14 @@ export interface VarFlags {
   /** A file, JSON, or the number of a row of test data; false is `--no-vars`. */
   vars?: string | JsonObject | false;
   places?: Pick<TextPlaces, 'testData'>;
+  row?: TableRowUse;
+}
+
+/** What is known of a row of a table whose columns are the values. */
+export interface TableRowUse {
+  columns: readonly string[];
+  /** Whether a column is in the request already. */
+  isUsed: boolean;
 }
 
 /** The values of `--vars` and `--var`; undefined with `--no-vars`. Throws GatewayError usage. */
@@ -117,15 +137,12 @@ export async function readTemplateValues(
   const values = new Map<string, string>();
   for (const [name, value] of Object.entries(vars === undefined ? {} : await readVars(vars, context)))
     values.set(normalizeVariableName(name), toTemplateText(value));
-  for (const { name, value, file } of single) {
-    if (!new RegExp(`^${namePattern}$`, 'u').test(name))
-      throw usageError(
-        `--var: a blank cannot be named ${quoteWord(name)}`,
-        'a name begins with a letter or _, and has letters, digits, _, -, . and single spaces',
-      );
-    values.set(name, file === undefined ? value : await readTextFlag(`--var ${name}`, file, context));
-  }
-  return { values, used: new Set(), advice };
+  for (const { name, value, file } of single)
+    values.set(
+      normalizeVariableName(name),
+      file === undefined ? value : await readTextFlag(`--var ${name}`, file, context),
+    );
+  return { values, used: new Set(), advice, isRow: flags.row !== undefined };
 }
 
 async function readVars(vars: string | JsonObject, context: InputContext): Promise<JsonObject> {
@@ -141,6 +158,20 @@ async function readVars(vars: string | JsonObject, context: InputContext): Promi
   throw usageError('--vars takes a JSON object', `for example: --vars '{"city":"Rome"}'`);
 }
 
+/** Throws GatewayError usage for a request that has nothing of its row: all rows would pay for the same. `prompt` is where to put it. */
+export function requireColumn(
+  { columns, isUsed }: TableRowUse,
+  templateValues: TemplateValues,
+  prompt: string | undefined,
+): void {
+  if (isUsed || columns.some((name) => templateValues.used.has(normalizeVariableName(name)))) return;
+  const meant = columns.find((name) => prompt?.includes(name)) ?? columns[0];
+  throw usageError(
+    'no column is used: each row would send the same',
+    `put a column into the prompt: {{${meant}}}\nto send the prompt as it stands, once for each row: --no-vars`,
+  );
+}
+
 /** Warns about each `--var` that fills no variable: its name may be wrong. */
 export async function warnOfUnused(
   single: readonly Var[],
@@ -148,7 +179,7 @@ export async function warnOfUnused(
   { ui }: InputContext,
 ): Promise<void> {
   for (const { name } of single) {
-    if (templateValues === undefined || templateValues.used.has(name)) continue;
+    if (templateValues === undefined || templateValues.used.has(normalizeVariableName(name))) continue;
     const near = closest(name, [...templateValues.used]);
     const rest = near === undefined ? '' : `; the nearest blank is {{${near}}}`;
     await ui.warn(`--var ${quoteWord(name)} fills no blank${rest}`);

@@ -29,6 +29,7 @@ import {
   fillLeaves,
   fillText,
   readTemplateValues,
+  requireColumn,
   type VarFlags,
   warnOfUnused,
 } from '../input/template-variables.ts';
@@ -153,6 +154,7 @@ export async function buildRequest(
     templateValues,
   });
   if (flags.var) await warnOfUnused(flags.var, templateValues, context);
+  if (flags.row && templateValues) requireColumn(flags.row, templateValues, prompt);
   const maxTokens = chooseTokenLimit(settings, files.body && format.limits(files.body));
   const isEffortSet = (flags.effort ?? settings.effort) !== undefined;
   const effort = isEffortSet ? findWantedEffort(settings, flags, files.body) : undefined;

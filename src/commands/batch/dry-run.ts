@@ -19,6 +19,7 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
     left: plan.left,
     origin: plan.origin,
     kinds,
+    first: facts.first,
   };
   if (batch.shard) await noteEmptyShard(batch.shard, batch);
   if (context.root.json) return { document };
@@ -33,6 +34,8 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
     ...told.filter((line) => line !== undefined),
   ];
   lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(batch)] : []));
+  if (facts.first)
+    lines.push('', `the first request, of ${facts.first.id}:`, JSON.stringify(facts.first.body, null, 2));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
   return { document };
 }

@@ -38,6 +38,7 @@ export const batchFlags = {
   },
   idColumn: { flags: '--id-column <name>', text: 'column that holds the id of each row (default: its number)' },
   defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
+  vars: { flags: '--no-vars', text: 'send {{name}} unchanged, and texts that use no column', advanced: true },
   vary: {
     flags: '--vary <key=values>',
     text: 'make a job of each row with each of these values of a key: --vary model=a,b; the product of several',
@@ -131,12 +132,17 @@ export const batchFlags = {
     flags: '--estimate',
     text: 'count the tokens of all jobs, print what they can cost, and send none; -o is optional',
   },
-  dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print how many would be sent, and send nothing' },
+  dryRun: {
+    ...outputFlags.dryRun,
+    text: 'check all jobs, print how many would be sent and the first request, and send nothing',
+  },
 } as const satisfies FlagTable;
 
 /** Flags of `batch run`, as they were typed. */
 export type BatchFlags = ConnectionFlags &
-  Omit<FlagValues<typeof batchFlags>, 'wait' | 'fetch'> & {
+  Omit<FlagValues<typeof batchFlags>, 'wait' | 'fetch' | 'vars'> & {
+    /** False by `--no-vars`. */
+    vars?: boolean;
     /** False by `--no-wait`. */
     wait?: boolean;
     /** False by `--no-fetch`. */
@@ -146,7 +152,7 @@ export type BatchFlags = ConnectionFlags &
 /** Flags that name the jobs, and the model of all of them. */
 export type SourceFlags = Pick<
   BatchFlags,
-  'prompts' | 'data' | 'template' | 'dataFormat' | 'idColumn' | 'defaults' | 'model' | 'vary'
+  'prompts' | 'data' | 'template' | 'dataFormat' | 'idColumn' | 'defaults' | 'model' | 'vary' | 'vars'
 >;
 
 /** Connection flags of `batch run`: the limits hold for each job. */

@@ -11,7 +11,8 @@ import { usageError } from '../../errors.ts';
 import { addCost } from '../../cost/cost.ts';
 import { getCurrency, findPrice } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
-import { isObject } from '../../json.ts';
+import { describeBody } from '../../body.ts';
+import { isObject, type JsonObject } from '../../json.ts';
 import type { ServiceName } from '../../vendors/services.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
@@ -32,6 +33,8 @@ export interface BatchPlanFacts {
    * many may have been billed, and the most that they can cost if known.
    */
   edited: { ids: string[]; jobs: number; stale: number; billed: number; most: readonly Cost[] | undefined };
+  /** The first request that is sent. */
+  first: { id: string; body: JsonObject } | undefined;
   /** What is sent, by command, model and service. */
   kinds: Map<string, JobKind>;
   pricing: PriceFacts;
@@ -62,7 +65,7 @@ export interface JobKind {
 export function emptyFacts(): BatchPlanFacts {
   const edited = { ids: [], jobs: 0, stale: 0, billed: 0, most: [] };
   const pricing = { hasPrices: false, currencies: new Set<string>(), warnings: new Set<string>() };
-  return { edited, kinds: new Map(), pricing, hasVars: false, hasBuilt: false };
+  return { edited, first: undefined, kinds: new Map(), pricing, hasVars: false, hasBuilt: false };
 }
 
 interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
@@ -170,6 +173,7 @@ function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, f
   facts.hasBuilt = true;
   if (decision !== 'run') return;
   const { request, settings, bound } = prepared;
+  facts.first ??= { id, body: describeBody(request.post.body) };
   const { model } = request;
   const service = settings.service.value;
   const origin = getRequestOrigin(settings);

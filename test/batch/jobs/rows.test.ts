@@ -127,6 +127,93 @@ test.for([
   expect(server.bodies).toEqual([]);
 });
 
+const table =
+  'Größe (cm),Kommentar?,2024,Ort/Land,Preis €,"Zwei\nZeilen",a|b\n180,gut,7,Rom/IT,5,ja,x\n175,naja,8,Oslo,6,nein,y\n';
+
+test.for(['Größe (cm)', 'Kommentar?', '2024', 'Ort/Land', 'Preis €', 'Zwei Zeilen', 'Zwei\nZeilen', 'a|b', ' 2024 '])(
+  'a blank is the column of that heading, whatever it is: %s',
+  async (name, { server, folder, batch }) => {
+    folder.write('rows.csv', table);
+    folder.write('prompt.md', `See {{${name}}} and {"n":\${{${name}}}}`);
+    expect(await batch(argv)).toMatchObject({ code: 0 });
+    const column = ['Größe (cm)', 'Kommentar?', '2024', 'Ort/Land', 'Preis €', 'Zwei Zeilen', 'a|b'].indexOf(
+      name.trim().replace('\n', ' '),
+    );
+    const cells = [
+      ['180', 'gut', '7', 'Rom/IT', '5', 'ja', 'x'],
+      ['175', 'naja', '8', 'Oslo', '6', 'nein', 'y'],
+    ].map((row) => row[column]);
+    expect(prompts(server.bodies)).toEqual(cells.map((cell) => String.raw`See ${cell} and {\"n\":$${cell}}`));
+  },
+);
+
+test('columns of any heading fill --defaults and --vary, and what all rows share fills them, too', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.write('rows.csv', table);
+  const defaults = '{"maxTokens":"{{2024}}","stop":"{{end}}","vars":{"end":"."}}';
+  const vary = ['--vary', 'system=["in {{Ort/Land}}"]', '--vary', 'temperature=["{{Preis €}}"]'];
+  const words = ['run', '--data', 'rows.csv', '-o', 'out', '--concurrency', '1', 'x {{a|b}}'];
+  const ran = await batch([...words, '--defaults', defaults, ...vary]);
+  expect(ran).toMatchObject({ code: 0 });
+  expect(server.bodies[0]?.['body']).toMatchObject({
+    generationConfig: { maxOutputTokens: 7, temperature: 5, stopSequences: ['.'] },
+    systemInstruction: { parts: [{ text: 'in Rom/IT' }] },
+  });
+});
+
+test.for([
+  [
+    'see {{Grösse (cm)}}',
+    '{{Grösse (cm)}} has no value: the prompt after batch',
+    'the nearest name with a value is Größe (cm)',
+  ],
+  ['{{#if 2024}} {{2024}}', '{{#if 2024}} has no value', 'to send {{…}} unchanged: --no-vars'],
+  ['{{2024}} ${{ x }} {{{y}}}', '{{x}}, {{y}} have no value', "add a column 'x', or a value for all rows: --defaults"],
+  ['see {Kommentar?} {{', 'no column is used: each row would send the same', 'into the prompt: {{Kommentar?}}\n'],
+  ['see ${2024}, please', 'no column is used: each row would send the same', 'once for each row: --no-vars'],
+] as const)(
+  'refuses a prompt that would be paid for with its braces: %s',
+  async ([prompt, what, hint], { server, folder, batch }) => {
+    folder.write('rows.csv', table);
+    const words = ['run', '--data', 'rows.csv', '-o', 'out', prompt];
+    for (const trial of [[], ['--dry-run'], ['--estimate']]) {
+      const ran = await batch([...words, ...trial]);
+      expect(ran).toMatchObject({ code: 2 });
+      expect(ran.stderr).toContain(what);
+      expect(ran.stderr).toContain(hint);
+    }
+    expect(server.bodies).toEqual([]);
+  },
+);
+
+test('--no-vars sends the prompt of rows, of jobs and of prompts as it stands', async ({ server, folder, batch }) => {
+  folder.write('rows.csv', 'city\nRome\nOslo\n');
+  folder.write('prompts.txt', 'a {{city}}\n');
+  folder.jobs({ prompt: 'b {{city}}' }, { prompt: 'c {{city}}', vars: { city: 'Bern' } });
+  const flags = ['--no-vars', '--concurrency', '1'];
+  expect(await batch(['run', '--data', 'rows.csv', '-o', 'rows', ...flags, 'see {{city}}'])).toMatchObject({ code: 0 });
+  expect(await batch(['run', '--prompts', 'prompts.txt', '-o', 'prompts', ...flags])).toMatchObject({ code: 0 });
+  expect(await batch(['run', 'jobs.jsonl', '-o', 'jobs', ...flags])).toMatchObject({ code: 0 });
+  expect(prompts(server.bodies)).toEqual(['see {{city}}', 'see {{city}}', 'a {{city}}', 'b {{city}}', 'c Bern']);
+  const both = ['--data', 'rows.csv', '-o', 'both', ...flags, '--defaults', '{"vars":{"a":1}}', 'see {{city}}'];
+  expect(await batch(['run', ...both])).toMatchObject({ code: 2 });
+});
+
+test('--dry-run shows the first request as it would be sent', async ({ server, folder, batch }) => {
+  folder.write('rows.csv', 'city\nRome\nOslo\n');
+  const words = ['run', '--data', 'rows.csv', '-o', 'out', 'see {{city}}', '--dry-run'];
+  const { stdout } = await batch(words);
+  expect(stdout).toContain('\n\nthe first request, of row-000001:\n{\n');
+  expect(stdout).toContain('"text": "see Rome"');
+  const body = { contents: [{ role: 'user', parts: [{ text: 'see Rome' }] }] };
+  const json = await batch([...words, '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({ first: { id: 'row-000001', body } });
+  expect(server.bodies).toEqual([]);
+});
+
 test.for([
   [['--data', 'rows.csv'], '--data needs a prompt', '--template prompt.md'],
   [
@@ -150,7 +237,7 @@ test.for([
     'keep one',
   ],
   [
-    ['--data', 'keys.csv', '--id-column', 'key', '--defaults', '{"prompt":"x"}'],
+    ['--data', 'keys.csv', '--id-column', 'key', '--defaults', '{"prompt":"{{n}}"}'],
     "keys.csv:3: row 2 has no id: its column 'key' is empty",
     'fill it',
   ],
@@ -230,7 +317,17 @@ test.for([
 ] as const)('the export repeats no id of the column %s', async ([idColumn, headings], { folder, batch }) => {
   const key = idColumn === 'key' ? 'key,' : '';
   folder.write('rows.csv', `${key}id,name\n${key && 'k,'}7,Ada\n`);
-  await batch(['run', '--data', 'rows.csv', '-o', 'out', '--id-column', idColumn, '--defaults', '{"prompt":"x"}']);
+  await batch([
+    'run',
+    '--data',
+    'rows.csv',
+    '-o',
+    'out',
+    '--id-column',
+    idColumn,
+    '--defaults',
+    '{"prompt":"{{name}}"}',
+  ]);
   const { stdout } = await batch(['export', 'out', '--format', 'csv']);
   expect(stdout.slice(0, headings.length)).toBe(headings);
 });

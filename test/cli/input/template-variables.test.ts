@@ -7,7 +7,7 @@ import {
 } from '../../../src/cli/input/template-variables.ts';
 
 function blanksOf(values: Record<string, string>): TemplateValues {
-  return { values: new Map(Object.entries(values)), used: new Set(), advice: (name) => `type ${name}` };
+  return { values: new Map(Object.entries(values)), used: new Set(), advice: (name) => `type ${name}`, isRow: false };
 }
 
 test.for([

@@ -53,7 +53,6 @@ test.for([
   [['image', 'gen', 'a {{thing}}'], '{{thing}} has no value: the prompt', '--var thing=…'],
   [['text', 'x', '--system', '{{tone}}'], '{{tone}} has no value: --system', '--no-vars'],
   [['text', 'x', '--var', 'city'], "--var takes name=value or name=@file, not 'city'", '--var city=Rome'],
-  [['text', 'x', '--var', '1st=x'], "a blank cannot be named '1st'", 'begins with a letter'],
   [['text', 'x', '--var', 'a=@none.txt'], "--var a 'none.txt'", 'none.txt'],
   [['text', 'x', '--vars', '3'], 'only a .prompt.yml file has those', '--vars 1'],
   [['text', 'x', '--vars', '["a"]'], '--vars takes a JSON object', `--vars '{"city":"Rome"}'`],
@@ -76,6 +75,14 @@ test('warns of a --var that fills no blank, with the nearest blank', async ({ se
   const ran = await cli(['text', '{{city}}', '--var', 'citty=Oslo', '--vars', '{"city":"Rome","other":1}']);
   expect(ran).toMatchObject({ code: 0, stdout: 'ok\n' });
   expect(ran.stderr).toBe("gateway-cli: warning: --var 'citty' fills no blank; the nearest blank is {{city}}\n");
+});
+
+test('fills what is written between the braces by exactly that name, whatever it is', async ({ server, cli }) => {
+  server.reply({ body: textReply('ok') });
+  const vars = ['--var', '1st=one', '--vars', '{"Größe (cm)":180,"a | b":"c"}'];
+  const ran = await cli(['text', '{{1st}} {{Größe (cm)}} {{ a | b }} {{#if x}} ${{ 1st }}', ...vars]);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(server.requests[0]?.text()).toContain('one 180 c {{#if x}} ${{ 1st }}');
 });
 
 test('does not fill what a session said before', async ({ server, cli }) => {

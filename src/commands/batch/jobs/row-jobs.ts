@@ -1,13 +1,13 @@
 import { dirname, resolve } from 'node:path';
-import type { Job } from '../../../batch/index.ts';
+import type { Job, Variation } from '../../../batch/index.ts';
 import { GatewayError, usageError } from '../../../errors.ts';
-import type { JsonObject, JsonValue } from '../../../json.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import type { Context } from '../../../cli/context.ts';
 import { quoteWord } from '../../../cli/flags/flag.ts';
 import {
+  type TableRowUse,
   type TemplateValues,
   fillLeaves,
-  hasTemplateVariable,
   normalizeVariableName,
   toTemplateText,
 } from '../../../cli/input/template-variables.ts';
@@ -49,9 +49,7 @@ export async function openRowJobs(
     flags.data === undefined && template !== undefined
       ? testData(template, flags, context)
       : await openRows(flags, context);
-  const toValues = Object.values(defaults.values).some((value) => hasTemplateVariable(JSON.stringify(value)))
-    ? (columns: JsonObject) => fillDefaults(defaults, columns)
-    : () => defaults;
+  const shared = { defaults, variations };
   let unusedIdColumn: string | undefined;
   return {
     name: data.name,
@@ -78,9 +76,12 @@ export async function openRowJobs(
               `--id-column: the value of ${quoteWord(flags.idColumn)} is not an id: an id is ${idWords}, such as line breaks`,
               'name another column, or none: rows that move are known by what was sent',
             );
-          const filled = { file: data.name, defaults: toValues(columns) };
-          const job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);
-          jobs = expandJob({ ...job, isNumbered: flags.idColumn === undefined }, data.name, variations);
+          const { row, ...filled } = fillShared(shared, columns);
+          const rules = { file: data.name, defaults: filled.defaults };
+          const job = intoTemplate(readJobObject(row ? { id, vars: columns } : { id }, line, rules), template, flags);
+          const values = row ? { ...job.values, row } : job.values;
+          const numbered = { ...job, values, isNumbered: flags.idColumn === undefined };
+          jobs = expandJob(numbered, data.name, filled.variations);
         } catch (error) {
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
           onFault(hasPlace ? error : atLine(data.name, line, error));
@@ -128,24 +129,48 @@ function requirePrompt(template: Template | undefined, { values }: Defaults): vo
   );
 }
 
+/** What the rows share. */
+interface Shared {
+  defaults: Defaults;
+  variations: readonly Variation[] | undefined;
+  /** Undefined if nothing is filled. */
+  row?: TableRowUse;
+}
+
+/** What the rows share, with the columns of one of them in it. */
+function fillShared({ defaults, variations }: Shared, columns: JsonObject): Shared {
+  const { values } = defaults;
+  if (values['vars'] === false) return { defaults, variations };
+  const names = Object.keys(columns);
+  const vars = Object.entries(isObject(values['vars']) ? { ...values['vars'], ...columns } : columns);
+  const templateValues = {
+    values: new Map(vars.map(([name, value]) => [normalizeVariableName(name), toTemplateText(value)])),
+    used: new Set<string>(),
+    advice: adviseTemplateVariable,
+    isRow: true,
+  };
+  return {
+    defaults: { ...defaults, values: fillKeys(values, '--defaults', templateValues) },
+    variations: variations?.map((one) => ({ ...one, values: fillKeys(one.values, '--vary', templateValues) })),
+    row: { columns: names, isUsed: names.some((name) => templateValues.used.has(normalizeVariableName(name))) },
+  };
+}
+
 /** Texts whose template variables are filled where the request is built. */
 const filledLater = new Set(['prompt', 'system', 'vars']);
 
-function fillDefaults({ command, values }: Defaults, columns: JsonObject): Defaults {
-  const texts = Object.entries(columns).map(
-    ([name, value]) => [normalizeVariableName(name), toTemplateText(value)] as const,
-  );
-  const templateValues: TemplateValues = { values: new Map(texts), used: new Set(), advice: adviseTemplateVariable };
-  const fillDefault = (key: string, value: JsonValue): JsonValue => {
+function fillKeys(values: Readonly<JsonObject>, flag: string, templateValues: TemplateValues): JsonObject {
+  const filled = Object.entries(values).map(([key, value]) => {
     const isTurns = (key === 'contents' || key === 'messages') && typeof value !== 'string';
-    return filledLater.has(key) || isTurns ? value : fillLeaves(value, `"${key}" of --defaults`, templateValues);
-  };
-  const filled = Object.entries(values).map(([key, value]) => [key, fillDefault(key, value)] as const);
-  return { command, values: Object.fromEntries(filled) };
+    const isLater = filledLater.has(key) || isTurns;
+    return [key, isLater ? value : fillLeaves(value, `"${key}" of ${flag}`, templateValues)] as const;
+  });
+  return Object.fromEntries(filled);
 }
 
 function adviseTemplateVariable(name: string): string {
-  return `add a column ${quoteWord(name)}, or a value for all rows: --defaults '{"vars":{${JSON.stringify(name)}:"…"}}'`;
+  const shared = `--defaults ${shellWord(`{"vars":{${JSON.stringify(name)}:"…"}}`)}`;
+  return `add a column ${quoteWord(name)}, or a value for all rows: ${shared}\nto send {{…}} unchanged: --no-vars`;
 }
 
 function intoTemplate(job: Job, template: Template | undefined, { model }: SourceFlags): Job {

@@ -21,7 +21,7 @@ import { expandJob, readVariations } from './vary.ts';
 import type { SourceFlags } from '../flags.ts';
 import { chooseHint } from '../../../advice.ts';
 import { usageError, GatewayError } from '../../../errors.ts';
-import { isObject, parseObject } from '../../../json.ts';
+import { isObject, type JsonObject, parseObject } from '../../../json.ts';
 import { closest } from '../../../closest.ts';
 import { shellWord } from '../../../shell-word.ts';
 import type { Context } from '../../../cli/context.ts';
@@ -61,7 +61,7 @@ interface JobPlace {
 /** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
 export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, context: Context): Promise<JobSource> {
   const isRows = takesRows(flags);
-  const defaults = flags.defaults === undefined ? noDefaults : await readDefaultsFlag(flags.defaults, context, isRows);
+  const defaults = await readDefaultsFlag(flags, context, isRows);
   if (isRows) return openRowJobs({ ...flags, prompt }, defaults, context);
   const label = flags.prompts === undefined ? 'jobs' : '--prompts';
   const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
@@ -124,7 +124,7 @@ export type StreamedJob = { line: number; id: string } & ({ job: Job } | { error
 
 /** Opens the jobs of `--stream`, which come on stdin one by one; empty lines are skipped. Throws GatewayError usage. */
 export async function openJobStream(flags: SourceFlags, context: Context): Promise<AsyncGenerator<StreamedJob, void>> {
-  const defaults = flags.defaults === undefined ? noDefaults : await readDefaultsFlag(flags.defaults, context);
+  const defaults = await readDefaultsFlag(flags, context);
   const reading = { rules: { defaults, file: 'stdin' }, flags, context };
   return readJobStream(context.stdin.claim('jobs', { quiet: true }), reading);
 }
@@ -244,10 +244,19 @@ export function takesRows({ data, template }: SourceFlags): boolean {
 
 const noDefaults: Defaults = { command: 'text', values: {} };
 
-async function readDefaultsFlag(word: string, context: Context, isRows = false): Promise<Defaults> {
-  if (!word.trimStart().startsWith('{')) return readDefaults(await readObjectFlag('--defaults', word, context), isRows);
+async function readDefaultsFlag(flags: SourceFlags, context: Context, isRows = false): Promise<Defaults> {
+  const word = flags.defaults;
+  const defaults = word === undefined ? noDefaults : readDefaults(await readDefaultsObject(word, context), isRows);
+  if (flags.vars !== false) return defaults;
+  if (isObject(defaults.values['vars']))
+    throw usageError('--no-vars and "vars" of --defaults are both given', 'keep one of them');
+  return { ...defaults, values: { ...defaults.values, vars: false } };
+}
+
+async function readDefaultsObject(word: string, context: Context): Promise<JsonObject> {
+  if (!word.trimStart().startsWith('{')) return readObjectFlag('--defaults', word, context);
   const value = parseJson('--defaults', word);
-  return readDefaults(isObject(value) ? value : {}, isRows);
+  return isObject(value) ? value : {};
 }
 
 /** What is wrong with the lines of a job file, reported together and not one line a run. */

@@ -213,3 +213,26 @@ deviation('unknown events, blocks and deltas are passed over (deviation 30)', {
   code: 0,
   document: hello,
 });
+
+const part = (type: string, more: object) =>
+  `event: response.${type}\ndata: ${JSON.stringify({ type: `response.${type}`, item_id: 'msg_1', output_index: 0, ...more })}\n\n`;
+const item = {
+  type: 'message',
+  id: 'msg_1',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text: 'Hello', annotations: [] }],
+};
+
+deviation('numbers of parts that are not those of the item (deviation 80)', {
+  argv: ['text', 'hi', '--stream', '--format', 'responses'],
+  reply:
+    part('output_item.added', { item: { ...item, content: [] } }) +
+    part('output_text.delta', { content_index: 1, delta: 'Hel' }) +
+    part('output_text.delta', { content_index: 2, delta: 'lo' }) +
+    part('output_text.done', { content_index: 3, text: 'Hello' }) +
+    part('output_item.done', { item }) +
+    part('completed', { response: { id: 'r', object: 'response', status: 'completed', model: 'm', output: [item] } }),
+  code: 0,
+  stdout: 'Hello\n',
+});

@@ -18,6 +18,7 @@ export interface ArrivingOutput {
   /** The names of the tools that were offered, where they are known. */
   readonly offered: readonly string[] | undefined;
   readonly items: ArrivingItem[];
+  readonly byType: Map<string, ItemsOfType>;
   /** How many blocks readers were told of. */
   blocks: number;
   /** The words with which the model refused: they do not answer the prompt, so they are not in its text. */
@@ -30,19 +31,34 @@ export interface ArrivingOutput {
   length: number;
 }
 
+/** The items of a type, to be found without going through all of them. */
+interface ItemsOfType {
+  /** In the order in which they began. */
+  readonly all: ArrivingItem[];
+  readonly byId: Map<string, ArrivingItem>;
+  /** The newest of each number. */
+  readonly byIndex: Map<number, ArrivingItem>;
+  /** Those that are not done, and at the end perhaps some that are. */
+  readonly open: ArrivingItem[];
+  /** How many of `all` the last event has had. */
+  listed: number;
+}
+
 /** One item of the output. */
 interface ArrivingItem {
   /** `message`, `reasoning`, `function_call`, or another kind. */
   readonly type: string;
-  readonly index: number | undefined;
-  readonly id: string | undefined;
   /** What the item said of itself when it began. */
   readonly start: JsonObject;
   /** Its blocks: of a message one for each part of its content, else one. */
-  readonly parts: Map<number, ArrivingPart>;
+  readonly parts: ArrivingPart[];
+  /** The next text begins a part, or a paragraph of thinking. */
+  startsPart: boolean;
   /** The arguments of a call. */
   json: string;
   isDone: boolean;
+  /** The last event has it. */
+  isListed: boolean;
 }
 
 /** A part of an item, which is a block for readers. */
@@ -57,7 +73,8 @@ interface ArrivingPart {
 }
 
 export function createResponseOutput(offered?: readonly string[]): ArrivingOutput {
-  return { offered, items: [], blocks: 0, refusal: '', hasSound: false, searches: 0, length: 0 };
+  const counts = { blocks: 0, refusal: '', hasSound: false, searches: 0, length: 0 };
+  return { offered, items: [], byType: new Map(), ...counts };
 }
 
 /** An item begins. A call without a name waits for all of it. */
@@ -76,8 +93,7 @@ export function growItem(event: string, payload: JsonObject, output: ArrivingOut
   const index = numberField(payload, 'outputIndex');
   const item = findOpenItem(payload, type, output) ?? openItem({ type }, index, output);
   if (isOfService(item.start, output)) return [];
-  const at = numberField(payload, 'contentIndex') ?? 0;
-  if (way === 'annotation') return addAnnotation(item, at, payload['annotation'] ?? {});
+  if (way === 'annotation') return addAnnotation(item.parts.at(-1), payload['annotation'] ?? {});
 
   const piece = textField(payload, way === 'delta' ? 'delta' : (wholeNames[kind] ?? 'text')) ?? '';
   if (isCall(item)) return way === 'delta' ? addArguments(item, encodePiece(item, piece), output) : [];
@@ -85,9 +101,25 @@ export function growItem(event: string, payload: JsonObject, output: ArrivingOut
     addRefusal(way === 'delta' ? piece : piece.slice(output.refusal.length), output);
     return [];
   }
-  if (way === 'done' && item.parts.has(type === 'reasoning' ? 0 : at)) return [];
-  if (type === 'message') return growText(item, at, piece, output);
-  return addThinking(item, { text: piece, kind, paragraph: numberField(payload, 'summaryIndex') ?? at }, output);
+  if (way === 'done' && item.parts.length > 0 && !item.startsPart) {
+    item.startsPart = true;
+    return [];
+  }
+  const paragraph = numberField(payload, 'summaryIndex');
+  const grow =
+    type === 'message' ? growText(item, piece, output) : addThinking(item, { text: piece, kind, paragraph }, output);
+  item.startsPart = way === 'done';
+  return grow;
+}
+
+/**
+ * A part of an item begins. The number of a part is not asked for: there are servers that count the parts of all items, or each
+ * piece of one (deviation 80).
+ */
+export function beginPart(payload: JsonObject, output: ArrivingOutput): void {
+  const isThinking = objectField(payload, 'part')?.['type'] === 'reasoning_text';
+  const item = findOpenItem(payload, isThinking ? 'reasoning' : 'message', output);
+  if (item) item.startsPart = true;
 }
 
 /** Of which type of item a kind of event is, if not of a message. */
@@ -128,70 +160,120 @@ export function finishItem(payload: JsonObject, output: ArrivingOutput): ReplyEv
   const { item: raw } = payload;
   if (!isObject(raw)) return [];
   const index = numberField(payload, 'outputIndex');
-  const item = findItem(raw, index, output) ?? openItem(raw, index, output);
+  return finish(findItem(raw, index, output) ?? openItem(raw, index, output), raw, output);
+}
+
+/** All items of a whole reply, or of the last event. */
+export function finishItems(list: readonly JsonValue[], output: ArrivingOutput): ReplyEvent[] {
+  const raws = list.filter(isObject);
+  const named = raws.map((raw) => takeListed(findNamed(raw, output)));
+  return raws.flatMap((raw, at) => {
+    const item = named[at] ?? takeListed(findUnlisted(raw, at, output)) ?? openItem(raw, at, output);
+    item.isListed = true;
+    return finish(item, raw, output);
+  });
+}
+
+function takeListed(item: ArrivingItem | undefined): ArrivingItem | undefined {
+  if (item === undefined || item.isListed) return undefined;
+  item.isListed = true;
+  return item;
+}
+
+function finish(item: ArrivingItem, raw: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   if (item.isDone) return [];
-  const finish = isOfService(raw, output) ? undefined : (finishers[item.type] ?? finishOther);
-  return [...(finish?.(item, raw, output) ?? []), ...closeItem(item)];
+  const finisher = isOfService(raw, output) ? undefined : (finishers[item.type] ?? finishOther);
+  return [...(finisher?.(item, raw, output) ?? []), ...closeItem(item)];
 }
 
 /** The reply is over, and so are items that did not say so. */
 export function endItems(output: ArrivingOutput): ReplyEvent[] {
   return output.items.flatMap((item) => {
     if (item.isDone) return [];
-    const finish = isCall(item) && !isOfService(item.start, output) ? finishers[item.type] : undefined;
-    return [...(finish?.(item, {}, output) ?? []), ...closeItem(item)];
+    const finisher = isCall(item) && !isOfService(item.start, output) ? finishers[item.type] : undefined;
+    return [...(finisher?.(item, {}, output) ?? []), ...closeItem(item)];
   });
 }
 
 function openItem(item: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem {
   const type = textField(item, 'type') ?? 'message';
-  const opened = { type, index, id: textField(item, 'id'), start: item, parts: new Map(), json: '', isDone: false };
-  output.items.push(opened);
+  const flags = { startsPart: false, isDone: false, isListed: false };
+  const opened: ArrivingItem = { type, start: item, parts: [], json: '', ...flags };
+  const { all, byId, byIndex, open } = itemsOfType(type, output);
+  const id = textField(item, 'id');
+  if (id !== undefined && !byId.has(id)) byId.set(id, opened);
+  if (index !== undefined) byIndex.set(index, opened);
+  for (const list of [output.items, all, open]) list.push(opened);
   output.length += valueCost;
   return opened;
 }
 
+function itemsOfType(type: string, { byType }: ArrivingOutput): ItemsOfType {
+  const known = byType.get(type);
+  if (known) return known;
+  const made: ItemsOfType = { all: [], byId: new Map(), byIndex: new Map(), open: [], listed: 0 };
+  byType.set(type, made);
+  return made;
+}
+
+function findNewestOpen({ open }: ItemsOfType): ArrivingItem | undefined {
+  while (open.at(-1)?.isDone) open.pop();
+  return open.at(-1);
+}
+
 /** The item that an event is about: by its id, else by its number, else the one that is open (deviation 73). */
-function findOpenItem(payload: JsonObject, type: string, { items }: ArrivingOutput): ArrivingItem | undefined {
-  const id = textField(payload, 'itemId');
-  const index = numberField(payload, 'outputIndex');
-  const open = items.filter((item) => !item.isDone && item.type === type);
-  return (
-    open.find((item) => id !== undefined && item.id === id) ??
-    open.findLast((item) => index !== undefined && item.index === index) ??
-    open.at(-1)
-  );
+function findOpenItem(payload: JsonObject, type: string, output: ArrivingOutput): ArrivingItem | undefined {
+  const alike = itemsOfType(type, output);
+  const named = alike.byId.get(textField(payload, 'itemId') ?? '');
+  if (named?.isDone === false) return named;
+  const numbered = alike.byIndex.get(numberField(payload, 'outputIndex') ?? -1);
+  return numbered?.isDone === false ? numbered : findNewestOpen(alike);
+}
+
+function findNamed(raw: JsonObject, output: ArrivingOutput): ArrivingItem | undefined {
+  const id = textField(raw, 'id');
+  return id === undefined ? undefined : itemsOfType(textField(raw, 'type') ?? 'message', output).byId.get(id);
 }
 
 /** The item that is whole in an event: it may have been so before. */
-function findItem(raw: JsonObject, index: number | undefined, { items }: ArrivingOutput): ArrivingItem | undefined {
-  const id = textField(raw, 'id');
-  const type = textField(raw, 'type') ?? 'message';
-  const alike = items.filter((item) => item.type === type);
-  return (
-    alike.find((item) => id !== undefined && item.id === id) ??
-    alike.find((item) => !item.isDone && item.index === index) ??
-    alike.findLast((item) => !item.isDone) ??
-    alike.find((item) => item.index === index)
-  );
+function findItem(raw: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem | undefined {
+  const alike = itemsOfType(textField(raw, 'type') ?? 'message', output);
+  const numbered = index === undefined ? undefined : alike.byIndex.get(index);
+  const named = findNamed(raw, output);
+  if (named) return named;
+  return numbered?.isDone === false ? numbered : (findNewestOpen(alike) ?? numbered);
 }
 
-/** The block of a part. It begins with its first piece. */
-function openPart(item: ArrivingItem, at: number, raw: JsonObject, output: ArrivingOutput) {
-  const known = item.parts.get(at);
-  if (known) return { part: known, events: [] };
+/** An item of the last event that has another id than before: by its number, else the first of its type that no other one was. */
+function findUnlisted(raw: JsonObject, index: number, output: ArrivingOutput): ArrivingItem | undefined {
+  const alike = itemsOfType(textField(raw, 'type') ?? 'message', output);
+  const numbered = alike.byIndex.get(index);
+  if (numbered?.isListed === false) return numbered;
+  while (alike.all[alike.listed]?.isListed) alike.listed++;
+  return alike.all[alike.listed];
+}
+
+/** The only block of an item. It begins with its first piece. */
+function openPart(item: ArrivingItem, raw: JsonObject, output: ArrivingOutput) {
+  const [known] = item.parts;
+  return known ? { part: known, events: [] } : addPart(item, raw, output);
+}
+
+function addPart(item: ArrivingItem, raw: JsonObject, output: ArrivingOutput) {
   const part: ArrivingPart = { block: output.blocks++, length: 0, annotations: 0 };
-  item.parts.set(at, part);
+  item.parts.push(part);
+  item.startsPart = false;
   output.length += valueCost;
   const begun: ReplyEvent = { type: 'block-start', raw, index: part.block };
   return { part, events: [begun] };
 }
 
-function growText(item: ArrivingItem, at: number, text: string, output: ArrivingOutput): ReplyEvent[] {
+function growText(item: ArrivingItem, text: string, output: ArrivingOutput): ReplyEvent[] {
   if (text === '') return [];
   const phase = textField(item.start, 'phase');
   const raw = { type: 'text', text: '', ...(phase !== undefined && { phase }) };
-  const { part, events } = openPart(item, at, raw, output);
+  const last = item.startsPart ? undefined : item.parts.at(-1);
+  const { part, events } = last ? { part: last, events: [] } : addPart(item, raw, output);
   part.length += text.length;
   return [...events, { type: 'text', text, index: part.block }];
 }
@@ -199,21 +281,22 @@ function growText(item: ArrivingItem, at: number, text: string, output: Arriving
 /** Paragraphs of thinking come one after the other. Where they come in two kinds of events, both say the same. */
 function addThinking(
   item: ArrivingItem,
-  { text, kind, paragraph }: { text: string; kind: string; paragraph: number },
+  { text, kind, paragraph }: { text: string; kind: string; paragraph: number | undefined },
   output: ArrivingOutput,
 ): ReplyEvent[] {
   if (text === '') return [];
-  const { part, events } = openPart(item, 0, { type: 'thinking', thinking: '' }, output);
+  const { part, events } = openPart(item, { type: 'thinking', thinking: '' }, output);
   part.kind ??= kind;
   if (part.kind !== kind) return events;
-  const added = (part.paragraph ?? paragraph) === paragraph ? text : `\n\n${text}`;
-  part.paragraph = paragraph;
+  const isNext = item.startsPart || (part.paragraph ?? paragraph) !== paragraph;
+  const added = isNext && part.length > 0 ? `\n\n${text}` : text;
+  if (paragraph !== undefined) part.paragraph = paragraph;
+  item.startsPart = false;
   part.length += added.length;
   return [...events, { type: 'thinking', text: added, index: part.block }];
 }
 
-function addAnnotation(item: ArrivingItem, at: number, citation: JsonValue): ReplyEvent[] {
-  const part = item.parts.get(at);
+function addAnnotation(part: ArrivingPart | undefined, citation: JsonValue): ReplyEvent[] {
   if (part === undefined) return [];
   part.annotations++;
   return [{ type: 'citation', citation, index: part.block }, ...sourceEvents([citation], part.block)];
@@ -227,14 +310,14 @@ function addRefusal(text: string, output: ArrivingOutput): void {
 function addArguments(item: ArrivingItem, json: string, output: ArrivingOutput): ReplyEvent[] {
   item.json += json;
   output.length += json.length;
-  const part = item.parts.get(0);
+  const [part] = item.parts;
   return part === undefined || json === '' ? [] : [{ type: 'tool-input', json, index: part.block }];
 }
 
 function beginCall(item: ArrivingItem, raw: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const id = textField(raw, 'callId') ?? textField(raw, 'id');
   const name = textField(raw, 'name') ?? '';
-  return openPart(item, 0, { type: 'tool_use', ...(id !== undefined && { id }), name, input: {} }, output).events;
+  return openPart(item, { type: 'tool_use', ...(id !== undefined && { id }), name, input: {} }, output).events;
 }
 
 const finishers: Readonly<Record<string, typeof finishMessage>> = {
@@ -249,15 +332,21 @@ function finishMessage(item: ArrivingItem, whole: JsonObject, output: ArrivingOu
   const parts: JsonValue[] = typeof content === 'string' ? [{ text: content }] : (listField(whole, 'content') ?? []);
   const role = textField(whole, 'role');
   const events: ReplyEvent[] = role === undefined ? [] : [{ type: 'candidate', role }];
-  for (const [at, part] of parts.entries()) {
+  // In order, whatever the numbers of its parts were.
+  let before = item.parts.reduce((sum, { length }) => sum + length, 0);
+  let count = 0;
+  for (const part of parts) {
     if (!isObject(part)) continue;
     addRefusal((textField(part, 'refusal') ?? '').slice(output.refusal.length), output);
     const text = textField(part, 'text') ?? textField(part, 'transcript') ?? '';
-    events.push(...growText(item, at, text.slice(item.parts.get(at)?.length ?? 0), output));
+    const came = Math.min(before, text.length);
+    before -= came;
+    item.startsPart = came === 0;
+    events.push(...growText(item, text.slice(came), output));
     if (!output.hasSound) events.push(...soundEvents(part['data']));
-    const annotations = listField(part, 'annotations') ?? [];
-    for (const each of annotations.slice(item.parts.get(at)?.annotations ?? 0))
-      events.push(...addAnnotation(item, at, each));
+    const block = text === '' ? undefined : (item.parts[count++] ?? item.parts.at(-1));
+    for (const each of (listField(part, 'annotations') ?? []).slice(block?.annotations))
+      events.push(...addAnnotation(block, each));
   }
   return events;
 }
@@ -267,7 +356,7 @@ function finishThinking(item: ArrivingItem, whole: JsonObject, output: ArrivingO
   const text = summary || content;
   const signature = signThinking(whole);
   if (text === '' && signature === undefined) return [];
-  const { part, events } = openPart(item, 0, { type: 'thinking', thinking: '' }, output);
+  const { part, events } = openPart(item, { type: 'thinking', thinking: '' }, output);
   const rest: ReplyEvent = { type: 'thinking', text: text.slice(part.length), index: part.block };
   const signed: ReplyEvent[] = signature === undefined ? [] : [{ type: 'signature', signature, index: part.block }];
   return [...events, rest, ...signed];
@@ -284,7 +373,7 @@ function finishCall(item: ArrivingItem, whole: JsonObject, output: ArrivingOutpu
   // The format has a string; some servers send the object itself.
   const json = (typeof given === 'string' ? given : JSON.stringify(given)) || item.json;
   if (json === '' || (events.length === 0 && json === item.json)) return events;
-  return [...events, { type: 'tool-input', json, index: item.parts.get(0)?.block, isAll: true }];
+  return [...events, { type: 'tool-input', json, index: item.parts[0]?.block, isAll: true }];
 }
 
 /** The signature of a call of a custom tool is its item, which goes back as it came. */
@@ -293,7 +382,7 @@ function finishCustomCall(item: ArrivingItem, whole: JsonObject, output: Arrivin
   const input = textField(whole, 'input');
   if (input === undefined) return item.json === '' ? events : [...events, ...addArguments(item, '"}', output)];
   const json = JSON.stringify({ input });
-  const index = item.parts.get(0)?.block;
+  const index = item.parts[0]?.block;
   const rest = json.startsWith(item.json)
     ? addArguments(item, json.slice(item.json.length), output)
     : [...addArguments(item, '"}', output), { type: 'tool-input', json, index, isAll: true } as const];
@@ -311,7 +400,7 @@ function finishOther(item: ArrivingItem, whole: JsonObject, output: ArrivingOutp
   // To open a page that was found is no other search.
   if (action && (action['type'] ?? 'search') === 'search') output.searches++;
   if (item.type !== 'image_generation_call')
-    return [...openPart(item, 0, { type: item.type, item: whole }, output).events, ...pageSources(whole)];
+    return [...openPart(item, { type: item.type, item: whole }, output).events, ...pageSources(whole)];
   const data = textField(whole, 'result');
   const mimeType = `image/${textField(whole, 'outputFormat') ?? 'png'}`;
   return data === undefined ? [] : [{ type: 'blob', mimeType, data }];
@@ -341,5 +430,5 @@ function pageSources(item: JsonObject): ReplyEvent[] {
 
 function closeItem(item: ArrivingItem): ReplyEvent[] {
   item.isDone = true;
-  return [...item.parts.values()].map(({ block }) => ({ type: 'block-stop', index: block }));
+  return item.parts.map(({ block }) => ({ type: 'block-stop', index: block }));
 }

@@ -6,9 +6,11 @@ import { findErrorInReply, type ReplyHead } from '../format.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
 import {
   beginItem,
+  beginPart,
   createResponseOutput,
   endItems,
   finishItem,
+  finishItems,
   growItem,
   growSound,
   type ArrivingOutput,
@@ -21,7 +23,7 @@ interface ResponseState {
   progress: ReplyProgress;
 }
 
-/** Reads one reply of the format (formats 8, and deviations 72 to 78). */
+/** Reads one reply of the format (formats 8, and deviations 72 to 78, and 80). */
 export function createResponsesDecoder({ offered }: Pick<ReplyHead, 'offered'> = {}): Decoder {
   const state: ResponseState = { output: createResponseOutput(offered), hasStarted: false, progress: 'open' };
   return {
@@ -64,6 +66,10 @@ function readEvent(type: string, payload: JsonObject, state: ResponseState): Rep
       return beginItem(payload, state.output);
     case 'response.output_item.done':
       return finishItem(payload, state.output);
+    case 'response.content_part.added':
+    case 'response.reasoning_part.added':
+      beginPart(payload, state.output);
+      return [];
     case 'response.output_text.delta':
     case 'response.output_text.done':
     case 'response.refusal.delta':
@@ -112,11 +118,10 @@ function startEvents(response: JsonObject, state: ResponseState): ReplyEvent[] {
 /** The end of a reply, or a whole one: what its items say that did not come before, and why it ended. */
 function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   const status = textField(response, 'status');
-  const events = startEvents(response, state);
+  const started = startEvents(response, state);
   // A last event without items keeps those that came (deviation 74).
-  for (const [at, item] of (listField(response, 'output') ?? []).entries())
-    if (isObject(item)) events.push(...finishItem({ output_index: at, item }, state.output));
-  events.push(...endItems(state.output), ...usageEvents(response, state.output.searches), ...tierEvents(response));
+  const items = [...finishItems(listField(response, 'output') ?? [], state.output), ...endItems(state.output)];
+  const events = [...started, ...items, ...usageEvents(response, state.output.searches), ...tierEvents(response)];
 
   if (status === 'failed' || (!status && isObject(response['error']))) {
     const error = findErrorInReply({ error: response['error'] ?? 'the reply failed' }) ?? { message: '' };

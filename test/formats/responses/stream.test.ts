@@ -1,5 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { completed, created, done, feedAll, message, readWhole, response, textEvents } from './feeding.ts';
+import {
+  addedPart,
+  completed,
+  created,
+  done,
+  feedAll,
+  message,
+  readWhole,
+  response,
+  textEvents,
+  thinkingPieces,
+  vllmEvents,
+} from './feeding.ts';
 
 const thinking = {
   type: 'reasoning',
@@ -271,6 +283,39 @@ describe('streams that differ from the format', () => {
     ],
     ['that has its text in the last event alone (deviation 74)', [created, completed([message('Hello')])]],
     [
+      'that counts the parts of all items on, and the whole item its own (deviation 80)',
+      [
+        created,
+        added,
+        addedPart(1),
+        ...deltas.map((event) => ({ ...event, content_index: 1 })),
+        { type: 'response.output_text.done', item_id: 'msg_1', output_index: 0, content_index: 1, text: 'Hello' },
+        done(0, message('Hello')),
+        completed([message('Hello')]),
+      ],
+    ],
+    [
+      'that has its pieces at places of their own, and another id at the end (deviation 80)',
+      [...vllmEvents(['Hel', 'lo']), completed([message('Hello', { id: 'z' })])],
+    ],
+    [
+      'that has its parts without their beginnings (deviation 72)',
+      [created, added, ...deltas, completed([message('', { content: ['Hel', 'lo'].map((text) => ({ text })) })])],
+    ],
+    [
+      'whose second part is in the whole item alone (deviation 74)',
+      [created, added, deltas[0] ?? {}, completed([message('', { content: ['Hel', 'lo'].map((text) => ({ text })) })])],
+    ],
+    [
+      'that has its parts without deltas (deviation 72)',
+      [
+        created,
+        added,
+        ...['Hel', 'lo'].map((text, content_index) => ({ type: 'response.output_text.done', content_index, text })),
+        completed([]),
+      ],
+    ],
+    [
       'that has bare replies in its first events (deviation 75)',
       [{ type: 'response.created', response: {} }, added, ...deltas, completed([])],
     ],
@@ -298,6 +343,42 @@ describe('streams that differ from the format', () => {
         { type: 'text', text: 'Hello' },
       ]);
     }
+  });
+
+  test('thinking whose pieces have places of their own is one text (deviation 80)', () => {
+    const item = { type: 'reasoning', id: 'x', summary: [], content: [{ type: 'reasoning_text', text: 'Hm. So.' }] };
+    const { result } = feedAll([
+      created,
+      ...thinkingPieces(['Hm', '.', ' So.']),
+      { type: 'response.reasoning_text.done', item_id: 'a', output_index: 0, content_index: 4, text: 'Hm. So.' },
+      done(0, { ...item, id: 'a' }),
+      ...vllmEvents(['Hel', 'lo']).slice(1),
+      completed([item, message('Hello', { id: 'y' })]),
+    ]);
+    expect([result.thinking, result.text]).toEqual(['Hm. So.', 'Hello']);
+  });
+
+  test('several parts are blocks of their own, each with its citations, streamed and whole', () => {
+    const page = (url: string) => ({ type: 'url_citation', url, title: url, start_index: 0, end_index: 1 });
+    const content = ['Hel', 'lo'].map((text) => ({
+      type: 'output_text',
+      text,
+      annotations: [page(`https://${text}`)],
+    }));
+    const streamed = feedAll([
+      created,
+      added,
+      ...content.flatMap(({ text }, at) => [
+        addedPart(at),
+        { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, content_index: at, delta: text },
+      ]),
+      done(0, message('', { content })),
+      completed([message('', { content })]),
+    ]);
+    for (const { result } of [streamed, readWhole(response([message('', { content })]))])
+      expect(result.content).toEqual(
+        content.map(({ text, annotations }) => ({ type: 'text', text, citations: annotations })),
+      );
   });
 
   test('[DONE] says nothing: a stream ends with its own event (deviation 77)', () => {

@@ -116,7 +116,7 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (missing !== undefined) return settingError(message, { reason: missing });
   const isCluster = flag.length === 2 && takesPrompt(typed) && !typed.argv.includes(flag);
   const meant = isCluster ? [] : meantFlags(flag);
-  const known = meant.filter((name) => typed.command?.options.some(({ long }) => long === name));
+  const known = meant.filter((name) => typed.command?.options.some(({ long }) => long === name.split(' ', 1)[0]));
   if (known.length > 0) return settingError(message, { reason: 'meant', value: known.join(', ') });
   const field = meant.find((name) => findFlagByField(name) !== undefined);
   if (field !== undefined && typed.command && /^batch(?: run)?$/.test(getCommandName(typed.command)))
@@ -184,6 +184,7 @@ function typedCommand({ argv }: MistypedLine): string {
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   '--output': ['dest', 'file', 'filename', 'out', 'outdir', 'outfile', 'outputdir', 'outputfile', 'save'],
   '--aspect': ['ratio'],
+  '--background transparent': ['transparent'],
   '--size': ['dimensions', 'height', 'resolution', 'width'],
   '--count': ['images', 'n', 'num', 'number', 'samples'],
   '--candidates': ['n'],

@@ -1,13 +1,13 @@
 import { chooseHint } from '../advice.ts';
 import { defaultTimeoutMs, monotonic } from '../clock.ts';
 import { type Certainty, GatewayError, isGatewayError, usageError } from '../errors.ts';
-import { type PlainRequest, readTurns } from '../formats/plain-request.ts';
+import { type Media, type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { encodeFlexibly, encodeRequest, loadFormat, requirePictures } from '../formats/format.ts';
 import type { FormatName, Quirks } from '../formats/types.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
-import { sniffType } from '../images/image-type.ts';
+import { imageFacts, sniffType } from '../images/image-type.ts';
 import { makeRereadable, readInputImage, type Spooling } from '../images/input.ts';
 import { chooseFormat, getQuirks, services, type Use } from '../vendors/services.ts';
 import { createUpload, type Upload } from '../body.ts';
@@ -113,6 +113,7 @@ async function prepareCall(
     const asked = checkRequest(request, { use, stream });
     const format = await loadFormat(name);
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
+    if (inputs.mask) await (await import('../images/mask.ts')).refuseEmptyMask(inputs.mask.data, 'the mask');
     const plain = { ...asked, ...inputs };
     const post = named ? encodeRequest(plain, format, quirksIn(name)) : encodeFlexibly(plain, format, quirksIn);
     requirePictures(post, use);
@@ -223,7 +224,7 @@ async function* flatten(
 
 /** Media ready to be sent. */
 interface OpenedMedia {
-  inline: { mimeType: string; data: Upload }[];
+  inline: (Pick<Media, 'mimeType' | 'pixels'> & { data: Upload })[];
   /** Removes what was spooled. */
   cleanup(): Promise<void>;
 }
@@ -250,10 +251,15 @@ async function openOne(medium: MediaInput, spooling: Spooling): Promise<OpenedMe
     const label = JSON.stringify(medium.path);
     const path = await makeRereadable(medium.path, { ...spooling, label });
     const image = await readInputImage(path, { label });
-    return { mimeType: image.mimeType, data: createUpload(path, image.bytes) };
+    return { mimeType: image.mimeType, data: createUpload(path, image.bytes), pixels: pixelsOf(image) };
   }
   const data = medium instanceof Uint8Array ? medium : medium.data;
   const mimeType = medium instanceof Uint8Array ? sniffType(medium) : medium.mimeType;
   if (mimeType === undefined) throw usageError('the bytes are not an image of a known type', 'give { data, mimeType }');
-  return { mimeType, data: createUpload(data) };
+  const pixels = mimeType.startsWith('image/') ? pixelsOf(await imageFacts(data)) : undefined;
+  return { mimeType, data: createUpload(data), pixels };
+}
+
+function pixelsOf({ width, height }: { width: number | undefined; height: number | undefined }): string | undefined {
+  return width === undefined ? undefined : `${width}x${height}`;
 }

@@ -3,7 +3,7 @@ import { usageError } from '../errors.ts';
 import { type ServiceName, services, type Use } from '../vendors/services.ts';
 import { refusedImages } from '../vendors/image-types.ts';
 import { shellWord } from '../shell-word.ts';
-import type { PlainRequest, EncodedRequest, Media, Turn } from './plain-request.ts';
+import { type PlainRequest, type EncodedRequest, getTurnBlocks, type Media, type Turn } from './plain-request.ts';
 import { base64Length, type Body, type BodyValue, getBodyObject, unlessEmpty } from '../body.ts';
 import { encodedEffortFields } from '../vendors/effort.ts';
 import { chooseEffort } from './effort.ts';
@@ -279,7 +279,7 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
   if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');
   for (const media of request.media ?? []) {
     refuseType(media, format.name);
-    refuseImage(media, request.use, quirks);
+    refuseImage(media, request, quirks);
   }
   const chosen = chooseEffort(request, format.name, quirks);
   const encoded = format.encode(chosen ? { ...request, effort: chosen.effort } : request, quirks);
@@ -335,7 +335,8 @@ function refuseType({ mimeType, data, title }: Media, name: FormatName): void {
 }
 
 /** Throws GatewayError usage for an image that the service is known to refuse; the hint has a command that makes it fit. */
-function refuseImage({ mimeType, data, title }: Media, use: Use, { service }: Quirks): void {
+function refuseImage({ mimeType, data, title, pixels }: Media, request: PlainRequest, { service }: Quirks): void {
+  const { use } = request;
   const name = service.slice(0, service.indexOf('/')) as ServiceName;
   const refused = Object.hasOwn(refusedImages, name) ? refusedImages[name] : undefined;
   if (refused === undefined || typeof data === 'string' || data.bytes === 0) return;
@@ -351,13 +352,35 @@ function refuseImage({ mimeType, data, title }: Media, use: Use, { service }: Qu
       `make it one that it takes: magick ${shellWord(`${source}[0]`)} ${made}, or on macOS: sips -s format jpeg ${file} --out ${made}`,
     );
   }
-  const { base64 = Infinity } = refused;
-  if (!type.startsWith('image/') || base64Length(data.bytes) <= base64) return;
+  if (!type.startsWith('image/')) return;
+  const { base64 = Infinity, mostToEdit = Infinity, amongMany } = refused;
+  const count = countPictures(request);
+  if (use === 'edit' && count > mostToEdit)
+    throw usageError(
+      `${services[name].title} edits at most ${mostToEdit} pictures at once, and ${count} are given`,
+      'leave some out, or join some into one: magick a.png b.png +append both.png',
+    );
+  const isMany = amongMany !== undefined && count > amongMany.above;
+  const longest = (isMany ? amongMany.longestSide : refused.longestSide) ?? Infinity;
+  const found = [
+    base64Length(data.bytes) > base64 &&
+      `at most ${base64} bytes of Base64 for a picture: ${called} has ${base64Length(data.bytes)}`,
+    Math.max(...(pixels?.split('x').map(Number) ?? [0])) > longest &&
+      `no side above ${longest} pixels${isMany ? ` with more than ${amongMany.above} pictures` : ''}: ${called} has ${pixels}`,
+  ].find((words) => words !== false);
+  if (found === undefined) return;
   const made = shellWord(`${stem}-small.jpg`);
   throw usageError(
-    `${services[name].title} takes at most ${base64} bytes of Base64 for a picture: ${called} has ${base64Length(data.bytes)}`,
+    `${services[name].title} takes ${found}`,
     `make it smaller: magick ${file} -resize '2000x2000>' ${made}, or on macOS: sips -Z 2000 -s format jpeg ${file} --out ${made}`,
   );
+}
+
+/** The pictures that a request holds, those of earlier turns too. */
+function countPictures({ media = [], turns = [] }: PlainRequest): number {
+  const given = media.filter(({ mimeType }) => mimeType.toLowerCase().startsWith('image/'));
+  const earlier = turns.flatMap(getTurnBlocks).filter(({ type }) => type === 'image');
+  return given.length + earlier.length;
 }
 
 function isGiven(value: PlainRequest[keyof PlainRequest]): boolean {

@@ -13,6 +13,8 @@ export interface Media {
   data: Upload | string;
   /** What people call it: a file's name. */
   title?: string | undefined;
+  /** `WxH` of a picture, in pixels. */
+  pixels?: string | undefined;
 }
 
 /** A request to a model, in the words of no format. An absent field is not sent. */

@@ -175,9 +175,12 @@ export function toSlug(prompt: string): string {
   return avoidReserved(cutToBytes(trimDashes(words), maxBytes)) || 'image';
 }
 
-/** The id of a model or reply as part of a file name: only ASCII letters, digits, `.`, `_` and `-`. */
+/** The id of a job, model or reply as part of a file name: letters and digits of any script, `.`, `_` and `-`. */
 export function fileWord(text: string): string {
-  const word = text.slice(0, longestPrompt).replace(/[^A-Za-z0-9._-]+/g, '-');
+  const word = text
+    .slice(0, longestPrompt)
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{M}\p{N}._-]+/gu, '-');
   return avoidReserved(trimDashes(cutToBytes(word, maxBytes))) || 'unknown';
 }
 

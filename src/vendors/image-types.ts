@@ -58,6 +58,11 @@ interface RefusedImages {
   editTypes?: RegExp;
   /** The most characters of Base64. */
   base64?: number;
+  /** The most pictures to edit at once. */
+  mostToEdit?: number;
+  /** The longest side in pixels, and of each picture where there are more than some. */
+  longestSide?: number;
+  amongMany?: { above: number; longestSide: number };
 }
 
 /** A service that is not here gets what it is given. */
@@ -65,7 +70,13 @@ export const refusedImages: Readonly<Partial<Record<ServiceName, RefusedImages>>
   // Its error lists PNG, JPEG, WebP, HEIC and HEIF (EvanZhouDev/gemini-ai#3); GIF: microsoft/vscode#286628, BMP:
   // google-gemini/gemini-cli#14838, TIFF: googleapis/js-genai#862, AVIF: googleapis/js-genai#1664 (2026-06).
   gemini: { types: /^image\/(?:gif|bmp|tiff|avif)$/ },
-  // The limit is measured on the Base64: anthropics/claude-code#19631.
-  anthropic: { types: /^image\/(?:hei[cf]|bmp|tiff|avif)$/, base64: 5_242_880 },
-  openai: { types: /^image\/(?:hei[cf]|bmp|tiff|avif)$/, editTypes: /^image\/gif$/ },
+  // The limit is measured on the Base64: anthropics/claude-code#19631. Sides: anthropics/claude-code#4778 and #24630, charmbracelet/crush#3810.
+  anthropic: {
+    types: /^image\/(?:hei[cf]|bmp|tiff|avif)$/,
+    base64: 5_242_880,
+    longestSide: 8000,
+    amongMany: { above: 20, longestSide: 2000 },
+  },
+  // 16: npm openai 7.57.0, ImageEditParamsBase.image.
+  openai: { types: /^image\/(?:hei[cf]|bmp|tiff|avif)$/, editTypes: /^image\/gif$/, mostToEdit: 16 },
 };

@@ -150,6 +150,12 @@ test.each([
   ['a flag nearly right', ['image', 'gen', 'x', '--aspct', '1:1'], 'unknown flag --aspct', 'did you mean: --aspect'],
   ['a name elsewhere', ['image', 'gen', 'x', '--out', 'y.png'], 'unknown flag --out', 'did you mean: --output\n'],
   ['one for an aspect', ['image', 'gen', 'x', '--ratio', '1:1'], 'unknown flag --ratio', 'did you mean: --aspect\n'],
+  [
+    'a value as a flag',
+    ['image', 'gen', 'x', '--transparent'],
+    'unknown flag --transparent',
+    'did you mean: --background transparent\n',
+  ],
   ['one for a count', ['image', 'gen', 'x', '--num', '2'], 'unknown flag --num', 'did you mean: --count\n'],
   ['one for two', ['text', 'x', '--file', 'a.txt'], 'unknown flag --file', 'did you mean: --output, --attach\n'],
   [

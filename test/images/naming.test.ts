@@ -150,6 +150,8 @@ test.each([
   ['.hidden.', 'hidden'],
   ['aux.1', '_aux.1'],
   ['a b\u202ec', 'a-b-c'],
+  ['Größe 猫.кот', 'Größe-猫.кот'],
+  ['ca\u0301t', 'cát'],
 ])('makes a word from %j', (text, expected) => {
   expect(fileWord(text)).toBe(expected);
 });

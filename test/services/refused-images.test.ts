@@ -15,6 +15,8 @@ const pictures = {
   'a.tiff': Buffer.from('II*\0abcd', 'latin1'),
   'a.gif': Buffer.from('GIF89a\x01\0\x01\0\0\0\0;', 'latin1'),
   'a.png': makePng(1, 1),
+  'tall.png': makePng(10, 8001),
+  'wide.png': makePng(2001, 10),
   "it's big.png": Buffer.concat([makePng(1, 1), Buffer.alloc(3_932_161)]),
   'fits.png': Buffer.concat([makePng(1, 1), Buffer.alloc(3_932_160 - makePng(1, 1).length)]),
 };
@@ -75,6 +77,55 @@ describe('before anything is sent', () => {
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain(`takes at most 5242880 bytes of Base64 for a picture: "it's big.png" has 52429`);
     expect(ran.stderr).toContain(`-resize '2000x2000>' 'it'\\''s big-small.jpg', or on macOS: sips -Z 2000`);
+  });
+
+  const many = (count: number, file: string): string[] => Array.from({ length: count }, () => ['-i', file]).flat();
+  test.each([
+    [
+      'openai',
+      ['image', 'edit', 'blue', ...many(17, 'a.png')],
+      'OpenAI edits at most 16 pictures at once, and 17 are given',
+    ],
+    ['anthropic', ['chat', 'x', '-i', 'tall.png'], 'no side above 8000 pixels: "tall.png" has 10x8001'],
+    ['anthropic', ['text', 'x', '--attach', 'tall.png'], 'no side above 8000 pixels: "tall.png" has 10x8001'],
+    [
+      'anthropic',
+      ['chat', 'x', ...many(20, 'a.png'), '-i', 'wide.png'],
+      'no side above 2000 pixels with more than 20 pictures: "wide.png" has 2001x10',
+    ],
+  ] as const)('%s refuses pictures by their number or their sides: %j', async (name, argv, message) => {
+    const ran = await run([...argv, '--dry-run'], { cwd: folder(), env: { [keys[name]]: 'k' } });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(message);
+  });
+
+  test.each([
+    ['openai', ['image', 'edit', 'blue', ...many(16, 'a.png')]],
+    ['anthropic', ['chat', 'x', ...many(19, 'a.png'), '-i', 'wide.png']],
+    ['gemini', ['chat', 'x', '-i', 'tall.png']],
+  ] as const)('%s is given as many and as large ones as it takes', async (name, argv) => {
+    const ran = await run([...argv, '--dry-run'], { cwd: folder(), env: { [keys[name]]: 'k' } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('the library measures a picture, too', async () => {
+    const client = createClient({ service: 'anthropic', apiKey: 'k' });
+    const asked = client.generate({ model: 'm', prompt: 'x', media: [pictures['tall.png']] });
+    await expect(asked).rejects.toThrow('no side above 8000 pixels: "in.png" has 10x8001');
+    await client.close();
+  });
+
+  test.each([
+    ['openai', ['-o', 'a.jpg']],
+    ['openai', ['--output-format', 'jpeg']],
+    ['openrouter', ['-o', 'a.jpeg']],
+  ])('%s: a transparent background is not asked for in a JPEG: %j', async (service, argv) => {
+    const line = ['image', 'gen', 'a cat', '--service', service, '-m', 'm', '--background', 'transparent', ...argv];
+    const ran = await run([...line, '--dry-run'], { cwd: folder() });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain('a JPEG has no transparent background\n  ask for another type, such as -o a.png\n');
+    const other = await run([...line.slice(0, 9), '-o', 'new.webp', '--dry-run'], { cwd: folder() });
+    expect(other).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('the library refuses it too, by the name that it has', async () => {

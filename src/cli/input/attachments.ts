@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
 import type { Media } from '../../formats/plain-request.ts';
 import { makeRereadable, readInputImage, spool, type Spooling } from '../../images/input.ts';
+import { imageFacts } from '../../images/image-type.ts';
 import { sniffMedia } from '../../images/media-type.ts';
 import { decodeText, isStdin, isUrl, isUtf16, readAgain, shownUrl, unreadableFile, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
@@ -95,10 +96,14 @@ export async function openInputImages(
       mimeType: image.mimeType,
       data: createUpload(path, image.bytes, origin),
       sha256: image.sha256,
-      pixels: image.width === undefined ? undefined : `${image.width}x${image.height}`,
+      pixels: pixelsOf(image),
     });
   }
   return images;
+}
+
+function pixelsOf({ width, height }: { width: number | undefined; height: number | undefined }): string | undefined {
+  return width === undefined ? undefined : `${width}x${height}`;
 }
 
 /** Whether the command has `--attach`. */
@@ -115,11 +120,14 @@ async function readMask(typed: string, covered: Attached | undefined, reading: I
       `--mask ${quoteWord(typed)} is ${mask.mimeType}, and a mask is a PNG`,
       'make the part that may change transparent, and save it as PNG',
     );
-  if (mask.pixels === undefined || covered?.pixels === undefined || mask.pixels === covered.pixels) return mask;
-  throw usageError(
-    `--mask ${quoteWord(typed)} has ${mask.pixels} pixels, and the first image has ${covered.pixels}`,
-    'both must be of the same size',
-  );
+  if (mask.pixels !== undefined && covered?.pixels !== undefined && mask.pixels !== covered.pixels)
+    throw usageError(
+      `--mask ${quoteWord(typed)} has ${mask.pixels} pixels, and the first image has ${covered.pixels}`,
+      'both must be of the same size',
+    );
+  const { refuseEmptyMask } = await import('../../images/mask.ts');
+  await refuseEmptyMask(mask.data, `--mask ${quoteWord(typed)}`);
+  return mask;
 }
 
 /** Opens the files of `--attach`, of any type. Throws GatewayError usage if one is empty, or its type cannot be told. */
@@ -137,17 +145,17 @@ export async function readAttachments(
       files.push({ mimeType: 'application/octet-stream', data: createUpload(noBytes, 0, origin), title });
       continue;
     }
-    const { bytes, mimeType, isText } = await known(path, 'facts', () => readFileFacts(path, opened, flag)).catch(
-      (error: unknown) => {
-        throw unreadableFile(flag, name, error);
-      },
-    );
+    const { bytes, mimeType, isText, pixels } = await known(path, 'facts', () =>
+      readFileFacts(path, opened, flag),
+    ).catch((error: unknown) => {
+      throw unreadableFile(flag, name, error);
+    });
     await warnOfSize(name, bytes, reading.context);
     const isSentAsText = isText && !reading.takesTextFiles;
     const data = isSentAsText
       ? await known(path, 'text', async () => decodeText(await readFile(path), `${flag} ${quoteWord(name)}`))
       : createUpload(path, bytes, origin);
-    files.push({ mimeType, data, title });
+    files.push({ mimeType, data, title, pixels });
   }
   return files;
 }
@@ -246,6 +254,8 @@ interface FileFacts {
   bytes: number;
   mimeType: string;
   isText: boolean;
+  /** `WxH` of a picture, in pixels. */
+  pixels?: string | undefined;
 }
 
 /** The type by the bytes, by the server's header, or by the name. Throws GatewayError usage, and errors of the system. */
@@ -256,6 +266,8 @@ async function readFileFacts(path: string, { name, declaredType }: OpenedInput, 
   const { default: mimeTypes } = await import('mime-types');
   const named = !name.endsWith('/') && mimeTypes.lookup(name);
   const known = sniffMedia(head);
+  if (known?.startsWith('image/'))
+    return { bytes, mimeType: known, isText: false, pixels: pixelsOf(await imageFacts(head)) };
   if (known !== undefined) return { bytes, mimeType: known, isText: false };
   if (declaredType === 'text/html' && named !== false && /pdf$|^(image|audio|video)\//.test(named))
     throw usageError(`${label} is a web page (text/html), not ${named}`, 'look at it in a browser');

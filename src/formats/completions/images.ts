@@ -97,6 +97,8 @@ export function encodeImages(request: PlainRequest, operation: ImagesOperation):
     background: request.background,
     output_format: request.outputFormat ?? own['output_format'] ?? byName,
   });
+  if (body['background'] === 'transparent' && /^jpe?g$/.test(String(body['output_format'])))
+    throw usageError('a JPEG has no transparent background', 'ask for another type, such as -o a.png');
   const { media = [], mask } = request;
   if (media.length === 0) return { path: paths.draw ?? drawPath, body };
   for (const one of mask ? [...media, mask] : media) requirePicture(one);

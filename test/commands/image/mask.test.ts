@@ -9,6 +9,8 @@ import { jpeg, png } from '../../replies/deviation.ts';
 
 const transparent = (width: number, height: number) =>
   Buffer.from(encode({ width, height, data: new Uint8Array(4 * width * height), channels: 4 }));
+const opaque = (channels: 3 | 4) =>
+  Buffer.from(encode({ width: 1, height: 1, data: new Uint8Array(channels).fill(255), channels }));
 const edit = 'image edit -i dot.png blue --mask mask.png -o out.png'.split(' ');
 const openai = ['--service', 'openai', '-m', 'm'];
 
@@ -27,13 +29,15 @@ describe('--mask', () => {
     expect(await cli([...edit, ...openai], { cwd: folderWith(mask), env })).toMatchObject({ code: 0, stderr: '' });
     const [request] = server.requests;
     expect(request?.path).toBe('/v1/images/edits');
-    expect(request?.body.toString('latin1')).toMatch(/name="image\[\]".*name="mask"; filename="image.png"/s);
+    expect(request?.body.toString('latin1')).toMatch(/name="image";.*name="mask"; filename="image.png"/s);
     expect(request?.body.includes(mask)).toBe(true);
   });
 
   test.for([
     ['of another size', transparent(2, 1), openai, '2x1 pixels, and the first image has 1x1'],
     ['that is no PNG', Buffer.from(jpeg, 'base64'), openai, 'is image/jpeg, and a mask is a PNG'],
+    ['that marks nothing', opaque(4), openai, "--mask 'mask.png' marks nothing: no pixel of it is transparent"],
+    ['without transparency', opaque(3), openai, "--mask 'mask.png' marks nothing: no pixel of it is transparent"],
     ['at Gemini', transparent(1, 1), [], '--mask: the content format does not have this field'],
     ['by chat', transparent(1, 1), ['--format', 'completions'], 'pictures by chat have no mask'],
   ] as const)('%s is refused before anything is sent', async ([, mask, flags, message], { server, cli }) => {
@@ -50,5 +54,17 @@ describe('--mask', () => {
     await client.generateImages({ model: 'm', prompt: 'blue', media: [Buffer.from(png, 'base64')], mask });
     await client.close();
     expect(server.requests[0]?.body.includes(mask)).toBe(true);
+  });
+
+  test('one that marks nothing is refused by the library, too', async () => {
+    const client = createClient({ service: 'openai', apiKey: 'k' });
+    const asked = client.generateImages({
+      model: 'm',
+      prompt: 'blue',
+      media: [Buffer.from(png, 'base64')],
+      mask: opaque(4),
+    });
+    await expect(asked).rejects.toThrow('the mask marks nothing');
+    await client.close();
   });
 });

@@ -90,9 +90,9 @@ export interface ErrorDetails {
   retryAfterMs?: number | undefined;
   /** Whether the request left this machine. */
   sent?: Certainty | undefined;
-  /** Whether it may have been billed. Default: by its class. */
+  /** Whether its last attempt may have been billed. Default: by its class. */
   billed?: Certainty | undefined;
-  /** It was not billed, and an attempt before it may have been. */
+  /** An attempt before the last may have been billed. */
   isDoubtful?: true | undefined;
   /** Where the request went: `POST https://host/path`, never with a key. */
   request?: string | undefined;
@@ -133,9 +133,22 @@ export class GatewayError extends Error {
     return outcomes[this.class].code;
   }
 
-  /** Whether the request may have been billed. */
+  /** Whether the request may have been billed, by any of its attempts: what people and programs are told. */
   get billed(): Certainty {
+    const last = this.lastBilled;
+    return last === 'no' && this.details.isDoubtful ? 'unknown' : last;
+  }
+
+  /** Whether its last attempt may have been billed: what one attempt costs, and what its refusal asks for, depend on that alone. */
+  get lastBilled(): Certainty {
     return this.details.billed ?? outcomes[this.class].billed;
+  }
+
+  /** The same failure of a request that had failed before: what was sent and may have been billed then counts with it. */
+  after(failed: GatewayError | undefined): GatewayError {
+    if (failed === undefined) return this;
+    const isSent = failed.details.sent === 'yes';
+    return this.withDetails({ ...(failed.billed !== 'no' && { isDoubtful: true }), ...(isSent && { sent: 'yes' }) });
   }
 
   /** Adds details; known details win, and a known hint or reason wins over both. */

@@ -27,7 +27,7 @@ export interface Lessons {
   set(name: string, lesson: string): unknown;
 }
 
-/** A request that was refused, and was certainly not billed. */
+/** A request whose last attempt was refused, and was certainly not billed. */
 interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
   request: Request;
   error: GatewayError;
@@ -136,7 +136,7 @@ export function learnFrom<Request extends AnyApiRequest>(
   { request, error }: Refused<Request>,
   endpoint: Endpoint,
 ): Learnt<Request> | undefined {
-  if (error.class !== 'rejected' || error.billed !== 'no') return undefined;
+  if (error.class !== 'rejected' || error.lastBilled !== 'no') return undefined;
   for (const [name, correction] of Object.entries(corrections)) {
     const { learn, apply, tell, counts, isGuess = false } = correction;
     const lesson = learn({ request, error }, endpoint);
@@ -181,7 +181,7 @@ async function learnFormat(
   lessons: Lessons,
 ): Promise<Learnt | undefined> {
   const { status, reason } = error.details;
-  if (error.class !== 'rejected' || error.billed !== 'no' || (status !== 404 && status !== 400)) return undefined;
+  if (error.class !== 'rejected' || error.lastBilled !== 'no' || (status !== 404 && status !== 400)) return undefined;
   // What was right once need not be so for a day: another server can answer at the address.
   const isGone = asked.format !== request.format && status === 404 && !knownPath.has(reason);
   const lesson = isGone ? request.format : findNamedFormat(error.message);

@@ -115,7 +115,7 @@ async function chooseOther(
   deadline: Deadline,
   choosing: Choosing,
 ): Promise<PreparedRequest | undefined> {
-  if (!(error instanceof GatewayError) || error.billed !== 'no' || error.details.isDoubtful) return undefined;
+  if (!(error instanceof GatewayError) || error.billed !== 'no') return undefined;
   if (deadline.signal.aborted) return undefined;
   const { replacements, examined, aliveMs, onModel } = choosing;
   const { model, fallback, defaultFor } = request;

@@ -192,14 +192,13 @@ async function sendToOther(
 
 /** The answer to a request after one that failed and counts with it: the attempts of both, and whether one may have been billed. */
 export async function countWith(failed: GatewayError, sent: Promise<Answered>): Promise<Answered> {
-  const { attempts: before = 0, isDoubtful } = failed.details;
+  const { attempts: before = 0 } = failed.details;
   try {
     const { reply, attempts } = await sent;
     return { reply, attempts: attempts + before };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const attempts = (error.details.attempts ?? 0) + before;
-    throw error.withDetails({ attempts, ...(isDoubtful && { isDoubtful }) });
+    throw error.after(failed).withDetails({ attempts: (error.details.attempts ?? 0) + before });
   }
 }
 
@@ -247,7 +246,6 @@ export async function sendRequest(
       ? explained.withDefaults({ request: name })
       : explained;
   };
-  let isDoubtful = false;
   const { reply, attempts } = await sendWithRetries(request, {
     fetch,
     signal: deadline.signal,
@@ -256,7 +254,6 @@ export async function sendRequest(
     reserve: payment && ((signal) => payment.reserve(signal)),
     onSent: own.onSent,
     onRetry(notice) {
-      isDoubtful ||= notice.error.billed !== 'no';
       payment?.retry(notice.error);
       onRetry?.(notice);
     },
@@ -266,8 +263,6 @@ export async function sendRequest(
       return readFailedReply({ ...failed, format, model: getAskedModel(apiRequest), streamsContent, sentKey });
     },
     explain: (error, isSent) => explainFailure(error, isSent ? 'sent' : 'unsent'),
-  }).catch((error: unknown) => {
-    throw isDoubtful && error instanceof GatewayError ? error.withDetails({ isDoubtful }) : error;
   });
   const { status, headers, recordedAt } = reply;
   const body = withExplainedErrors(reply.body, (error) => explainFailure(error, 'reading'));

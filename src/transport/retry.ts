@@ -41,7 +41,7 @@ export interface RetryOptions {
 
 /**
  * Sends a request until a 2xx head arrives or a retry cannot help; every attempt sends the same bytes. Attempts are counted here,
- * and nowhere else: they are in the outcome and in every error. Throws GatewayError, or the signal's reason.
+ * and nowhere else: they are in the outcome and in every error, and so is whether one of them may have been billed. Throws GatewayError, or the signal's reason.
  */
 export async function sendWithRetries(request: HttpRequest, options: RetryOptions): Promise<Answered> {
   const { policy, gate, signal, reserve, sleep = sleepByTimer, now = Date.now, random = Math.random } = options;
@@ -84,13 +84,13 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
       if (!decision.retry) throw finalError(error, decision, policy);
       if (gate?.allowRetry?.() === false) throw error;
       options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
+      last = error.after(last);
       await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
       waitedMs += decision.waitMs;
-      last = error;
     }
   } catch (thrown) {
     const error = options.explain?.(thrown, isSent) ?? thrown;
-    throw error instanceof GatewayError ? error.withDefaults({ attempts }) : error;
+    throw error instanceof GatewayError ? error.after(last).withDefaults({ attempts }) : error;
   }
 }
 

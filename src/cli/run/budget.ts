@@ -135,7 +135,7 @@ export function payFrom(budget: OpenBudget, request: PayableRequest): Payment {
       });
     },
     retry(error) {
-      isDoubtful ||= error.billed !== 'no';
+      isDoubtful ||= error.lastBilled !== 'no';
     },
     async end(end, signal) {
       const written =
@@ -161,7 +161,7 @@ async function writeBudgetEnd(
 ): Promise<void> {
   const { ledger } = budget;
   if (answer === undefined) {
-    const isFree = error instanceof GatewayError && error.billed === 'no';
+    const isFree = error instanceof GatewayError && error.lastBilled === 'no';
     return isFree ? ledger.free(id, signal) : ledger.spend(id, unknownAmount, { signal });
   }
   const { amount = unknownAmount, told }: Partial<Cost> = computeAnswerCost(answer, budget) ?? {};

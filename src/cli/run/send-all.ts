@@ -125,8 +125,13 @@ export function mergeAnswers(outcomes: readonly RequestOutcome[]): Partial<Answe
   const [only] = outcomes;
   if (outcomes.length === 1 && only?.answer) return only.answer;
   const results = outcomes.flatMap(({ answer }) => answer?.result ?? []);
-  const [first] = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
-  if (results.length === 0) return { error: first ?? new GatewayError('internal', 'no request was made') };
+  const failures = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
+  const [first] = failures;
+  if (results.length === 0) {
+    if (first === undefined) return { error: new GatewayError('internal', 'no request was made') };
+    // What is told of all is not what is true of the first.
+    return { error: failures.reduce((error, other) => error.after(other), first) };
+  }
   const result = mergeResults(results);
   const missing = outcomes.length - results.filter(({ images }) => images.length > 0).length;
   if (missing === 0 || result.images.length === 0) return { result, error: first };

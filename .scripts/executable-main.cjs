@@ -28,13 +28,4 @@ function load(path) {
   return module.exports;
 }
 
-/** What can be told without the program: the version, and most TABs. */
-function readAnswer(argv) {
-  const [word] = argv;
-  if (word === '__complete') return load('dist/quick.js').answerQuickly(argv, inside.read);
-  return argv.length === 1 && (word === '-V' || word === '--version') ? inside.read('dist/version.txt') : undefined;
-}
-
-const answer = readAnswer(process.argv.slice(2));
-if (answer === undefined) load('dist/main.js');
-else process.stdout.write(answer);
+load('dist/cjs/main.js');

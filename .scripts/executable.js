@@ -25,7 +25,8 @@ const list = (path, ends) =>
     .filter((entry) => entry.isFile() && ends.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'));
 const files = [
-  ...list('dist', /^(?!index|testing).*\.(?:js|txt|json)$/).filter((path) => !path.startsWith('dist/esm/')),
+  ...list('dist/cjs', /^(?!index|testing).*\.js$/),
+  ...list('dist', /\.schema\.json$/),
   ...list('src/help', /./),
   ...list('.agents/skills', /./),
 ];

@@ -26,7 +26,6 @@ const beneath = [
  */
 const allowed: Record<string, readonly string[]> = {
   'main.ts': ['cli/run.ts', 'terminal'],
-  'quick.ts': ['cli/help', 'commands'],
   'index.ts': ['client'],
   testing: ['gateway', 'recordings', 'images'],
   man: ['cli/cli.ts', 'cli/shipped.ts', 'cli/help', 'terminal'],

@@ -147,7 +147,7 @@ function commandPath([word = '', ...rest]: readonly string[], entries: Tree): st
 }
 
 /** The names at the beginning of the words, without defaults: `['batch']` of `batch jobs.jsonl`. */
-export function typedNames([word = '', ...rest]: readonly string[], entries = tree): string[] {
+export function typedNames([word = '', ...rest]: readonly string[], entries: Tree = tree): string[] {
   const found = findEntry(entries, word);
   return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
 }

@@ -1,6 +1,6 @@
 import { defaultTimeoutMs } from '../clock.ts';
 import { services } from '../vendors/services.ts';
-import type { AnyRequest, ClientCall, SendProgress } from './call.ts';
+import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type SendProgress, streamCall } from './call.ts';
 import type { CallOptions, Client, ClientOptions, MessageStream, Reply } from './client-types.ts';
 import { sendOrFallBack } from './lane.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
@@ -42,7 +42,6 @@ export function createClient(options: ClientOptions): Client {
     messages: (request, call) => reply(toCall(request, call, { use: 'chat', format: 'messages', stream: undefined })),
     streamMessages: (request, call) => stream(toCall(request, call, { use: 'chat', format: 'messages' })),
     async prepare(request, { use = 'text', format, stream: isStreamed = false, ...call } = {}) {
-      const { prepareForCaller } = await import('./call.ts');
       return prepareForCaller(toCall(request, call, { use, format, stream: isStreamed }), chooseDeadline(call));
     },
     ask(request, call = {}) {
@@ -139,11 +138,11 @@ async function* endDeadlineAfter<Delta, Outcome>(
 const loadFreeRequests = () => import('./free-requests.ts');
 
 async function reply(call: ClientCall, folder?: string): Promise<Reply> {
-  return (await import('./call.ts')).readCall(call, folder);
+  return readCall(call, folder);
 }
 
 function stream(call: ClientCall): MessageStream {
   const progress: SendProgress = { attempts: 0, sent: 'no', billed: 'no' };
-  const open = async () => (await import('./call.ts')).streamCall({ ...call, stream: true, progress });
+  const open = async () => streamCall({ ...call, stream: true, progress });
   return openMessageStream(open, progress, call.call.signal);
 }

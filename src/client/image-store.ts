@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { createMemoryStore } from '../images/store.ts';
 import type { BlobStore, StoredBlob } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink, DivertedString } from '../scan/json-scan.ts';
 import { createWatch, type CheckEnd, type Watch } from './deadline.ts';
@@ -77,7 +78,7 @@ async function joinKept(pieces: readonly string[], watch: Watch, kept: KeptImage
   const [only = ''] = pieces;
   if (pieces.length === 1) return resolveKept(only, await watch(), kept);
   // A file for each piece would be written for nothing.
-  const memory = await openInMemory();
+  const memory = createMemoryStore();
   const blobs: StoredBlob[] = [];
   const fail = (error: GatewayError): void => void (kept.failure ??= error);
   for (const piece of pieces) {
@@ -95,12 +96,7 @@ async function joinKept(pieces: readonly string[], watch: Watch, kept: KeptImage
 function chooseStore(data: string, late: GatewayError | undefined, kept: KeptImages): BlobStore | undefined {
   const isWanted = ++kept.count <= kept.mostImages;
   if (kept.stored.has(data) || (isWanted && late === undefined)) return kept.store;
-  return isWanted || late === undefined ? (kept.memory ??= createLateStore(openInMemory)) : undefined;
-}
-
-/** For `createLateStore`: images stay in memory. */
-export async function openInMemory(): Promise<BlobStore> {
-  return (await import('../images/store.ts')).createMemoryStore();
+  return isWanted || late === undefined ? (kept.memory ??= createMemoryStore()) : undefined;
 }
 
 /** Ignores the rest of an image after its first invalid byte. */

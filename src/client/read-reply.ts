@@ -12,7 +12,8 @@ import type { HttpReply } from '../transport/types.ts';
 import type { FormatName } from '../formats/types.ts';
 import { createWatch, type Deadline, checkEnd, readWhilePatient } from './deadline.ts';
 import { createAccumulator, type Accumulator } from './accumulator.ts';
-import { createLateStore, keepGoodImages, openInMemory, type ImageStore, type ReplyBounds } from './image-store.ts';
+import { createMemoryStore } from '../images/store.ts';
+import { keepGoodImages, type ImageStore, type ReplyBounds } from './image-store.ts';
 import { type Answer } from './result.ts';
 import { emptyResult, toModelEnd } from './arriving-reply.ts';
 import { isUnfinished } from '../vendors/finish-reasons.ts';
@@ -66,7 +67,7 @@ export interface ReadReplyOptions extends Omit<ReadOptions, 'store'> {
  */
 export async function readReply(
   reply: HeldReply,
-  { format: name, deadline, store = createLateStore(openInMemory), ...options }: ReadReplyOptions,
+  { format: name, deadline, store = createMemoryStore(), ...options }: ReadReplyOptions,
 ): Promise<Answer> {
   const { body } = reply;
   const http = { ...reply, body: body instanceof Uint8Array ? oneChunk(body) : body };
@@ -78,7 +79,7 @@ export async function readReply(
 /** The same for the JSON of a reply of status 200, parsed by `parseFlat`; long Base64 in it is in memory already. */
 export async function readParsedReply(
   value: JsonObject,
-  { format: name, store = createLateStore(openInMemory), ...options }: Omit<ReadReplyOptions, 'deadline'>,
+  { format: name, store = createMemoryStore(), ...options }: Omit<ReadReplyOptions, 'deadline'>,
 ): Promise<Answer> {
   const reply = { status: 200, headers: {} };
   if (findErrorInReply(value))

@@ -10,7 +10,7 @@ import type { Signal, CallOptions, Client, ClientOptions } from './client-types.
 import { type AskOne, askRest, type ContinuationOptions, type Hop } from './continuation.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
-import { createLateStore, openInMemory } from './image-store.ts';
+import { createMemoryStore } from '../images/store.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
 import type { Answer, InsteadOf } from './result.ts';
 import type { Use } from '../vendors/services.ts';
@@ -83,7 +83,7 @@ export async function* perform(
   client: Pick<Client, 'send' | 'payments' | 'models'>,
   options: AskOptions & { deadline: Deadline },
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { store = createLateStore(openInMemory) } = options;
+  const { store = createMemoryStore() } = options;
   const own: Reader = { store, held: [] };
   const paid: PaidRequest = { request, payment: options.payment };
   const answer = yield* performOne(paid, client, options, own);

@@ -7,7 +7,6 @@ import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts
 import { commandsNamed, describeTree, listedNames, toCommandFacts } from '../cli/help/facts.ts';
 import { findCommand, formatHelp, topics, topicSummaries, twoColumns } from '../cli/help/help.ts';
 import { searchHelp } from '../cli/help/search.ts';
-import { unpackFacts } from '../cli/help/packed.ts';
 import { listShipped, readShipped } from '../cli/shipped.ts';
 
 /** The names that `help` takes. */
@@ -43,11 +42,7 @@ export function helpCommand(command: Command, openTree: OpenTree): Action {
     const { isTTY, columns: width } = io.stdout;
     const colored = wantsColor({ env: io.env, isTTY, color: root.color });
     // The help of a command with the same name comes first: `help batch` includes `batch --help`.
-    // It loads none of the command, unless a file of the package is damaged.
-    const facts = await readShipped('dist/commands.json')
-      .then(unpackFacts)
-      .catch(async () => toCommandFacts(await openTree([name])));
-    const named = findCommand(facts, name);
+    const named = findCommand(toCommandFacts(await openTree([name])), name);
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     // A terminal gets the page laid out; a pipe, for `grep` and for programs, whole sentences and rows in one line.
     if (!isTTY && !colored) return io.stdout.write(usage + text);

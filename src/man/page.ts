@@ -1,7 +1,6 @@
 import { openSilent } from '../cli/cli.ts';
-import { describeTree, toCommandFacts } from '../cli/help/facts.ts';
+import { toCommandFacts } from '../cli/help/facts.ts';
 import { commandRows, flagSections, formatUsage, topicSummaries } from '../cli/help/help.ts';
-import type { CommandFacts } from '../cli/help/types.ts';
 import { readShipped } from '../cli/shipped.ts';
 import { parseBlocks, renderMarkdown } from '../terminal/markdown.ts';
 import { version } from '../version.ts';
@@ -35,9 +34,6 @@ export async function manPage(): Promise<string> {
   ];
   return `${lines.join('\n')}\n`;
 }
-
-/** What help and completion know of the program and of each command that is not hidden, with all flags. */
-export const describeProgram = (): Promise<CommandFacts> => describeTree(openSilent);
 
 /** A topic as a terminal shows it, without its title. */
 async function topicLines(name: string): Promise<string[]> {

@@ -6,7 +6,7 @@ import { scratchFolder } from '../helpers/scratch.ts';
 import { isFull } from '../helpers/full.ts';
 
 const script = join(import.meta.dirname, 'two-addresses.js');
-const library = join(import.meta.dirname, '../../dist/index.js');
+const library = join(import.meta.dirname, '../../dist/cjs/index.js');
 const hosts = join(scratchFolder(), 'hosts');
 writeFileSync(hosts, '127.0.0.2 two.test\n127.0.0.3 two.test\n');
 

@@ -40,7 +40,7 @@ export function recordingsIn(lab, count) {
 export function recorded(count) {
   /** @type {(kind: 'found' | 'missed') => Side} */
   const asked = (kind) => async (lab) => {
-    const testing = join(lab.bin, '../../dist/testing.js');
+    const testing = join(lab.bin, '../../dist/cjs/testing.js');
     const run = await lab.script('asked.js', [testing, recordingsIn(lab, count), kind]);
     return { wallMs: Number(run.stdout) };
   };

@@ -8,20 +8,13 @@ import { resultDocument } from '../../../cli/output/document.ts';
 import type { ImageOutput, SavingContext } from '../../../cli/output/save-images.ts';
 import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
 import type { RecoveryInput } from '../../../cli/run/recovery.ts';
-import {
-  type Answer,
-  listBlobs,
-  createLateStore,
-  mostImages,
-  judgeAnswer,
-  type Result,
-  startDeadline,
-} from '../../../client/index.ts';
+import { type Answer, listBlobs, mostImages, judgeAnswer, type Result, startDeadline } from '../../../client/index.ts';
 import { createMeter } from '../../../cost/cost.ts';
 import type { Cost, MeteredAnswer } from '../../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
 import { chooseHint } from '../../../advice.ts';
 import { fileWord } from '../../../images/naming.ts';
+import { createFileStore } from '../../../images/store.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import type { Settings } from '../../../settings/types.ts';
 import type { BatchFlags } from '../flags.ts';
@@ -71,12 +64,8 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   const report = emptyReport(job.command, warnings);
   report.job = job.id;
   const making: Making = { job, options, asked, report, images: undefined };
-  const store = createLateStore(async () => {
-    const { createFileStore } = await import('../../../images/store.ts');
-    const files = createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
-    options.atEnd(() => files.discard());
-    return files;
-  });
+  const store = createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
+  options.atEnd(() => store.discard());
   return {
     store,
     mostImages: flags.maxImages ?? mostImages,

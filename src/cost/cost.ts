@@ -3,27 +3,36 @@ import type { Usage } from '../formats/events.ts';
 import { type FormatFacts, formatFacts, type RequestLimits } from '../formats/format.ts';
 import type { Price } from '../settings/types.ts';
 import type { Body } from '../body.ts';
-import { measureRequest } from '../formats/request-size.ts';
+import { measureRequest, type RequestSize } from '../formats/request-size.ts';
 import { quoteForeign } from '../errors.ts';
-import { getCurrency, pricedTiers, findAnswerPrice, findTierPrice, type Pricing } from './price.ts';
+import { getCurrency, isOfImagesAlone, pricedTiers, findAnswerPrice, findTierPrice, type Pricing } from './price.ts';
 import type { Bound, Budget, Cost, KnownCosts, Meter, MeteredAnswer, Spending } from './types.ts';
 
-/** The billed units of a request: tokens, each in one class, and images. */
-interface Billed {
-  input: number;
-  cached: number;
-  cacheWrite: number;
-  cacheWriteLong: number;
-  searches: number;
-  output: number;
-  thinking: number;
+/** The amounts of a price that are for tokens. */
+const tokenAmounts = [
+  ...([
+    'input',
+    'imageInput',
+    'audioInput',
+    'cached',
+    'cachedImage',
+    'cachedAudio',
+    'cacheWrite',
+    'cacheWriteLong',
+  ] as const),
+  ...(['output', 'imageOutput', 'audioOutput', 'thinking'] as const),
+];
+
+/** The billed units of a request: tokens, each under the amount that they cost, images and searches. */
+interface Billed extends Record<(typeof tokenAmounts)[number], number> {
   images: number;
-  /** Tokens of the images, if the gateway reports them; included in `output`. */
-  imageTokens: number | undefined;
+  searches: number;
+  /** The service tells the tokens of the images from the rest of the output. */
+  countsImageOutput: boolean;
+  /** The service tells which of the cached tokens are pictures and sound, or none can be. */
+  splitsCached: boolean;
   /** All tokens of the prompt, on which the price can depend. */
   promptTokens: number;
-  /** A write for an hour costs twice the input: the rule of Anthropic (npm @anthropic-ai/sdk 1.14.0), in its format alone. */
-  doublesLongWrites: boolean;
 }
 
 /** The billed units of a usage; undefined if input or output is unknown, or if a value is not a count. */
@@ -34,34 +43,43 @@ function countBilled(
 ): Billed | undefined {
   if (Object.values(usage).some((count) => count !== undefined && !(Number.isSafeInteger(count) && count >= 0)))
     return undefined;
-  const { inputTokens, cachedInputTokens: cached = 0, cacheWriteInputTokens: cacheWrite = 0 } = usage;
-  const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
+  const { inputTokens, toolInputTokens = 0, imageInputTokens = 0, audioInputTokens = 0, totalTokens = NaN } = usage;
+  const { cachedInputTokens = 0, cachedImageInputTokens, cachedAudioInputTokens } = usage;
+  const [cachedImage, cachedAudio] = [cachedImageInputTokens ?? 0, cachedAudioInputTokens ?? 0];
+  const { cacheWriteInputTokens = 0, cacheWriteLongInputTokens = 0, thinkingTokens: thinking = 0 } = usage;
+  const { imageOutputTokens: imageOutput = 0, audioOutputTokens: audioOutput = 0, searches = 0 } = usage;
   if (inputTokens === undefined) return undefined;
   const prompt = inputTokens + toolInputTokens;
-  const input = inputHasCached ? Math.max(0, prompt - cached - cacheWrite) : prompt;
-  const { cacheWriteLongInputTokens = 0, searches = 0 } = usage;
-  const cacheWriteLong = Math.min(cacheWriteLongInputTokens, cacheWrite);
-  const shared = {
-    input,
-    cached,
-    cacheWrite: cacheWrite - cacheWriteLong,
+  // The content format omits a count of 0; the total shows whether it was one.
+  const counted = outputHasThinking ? NaN : Math.max(0, totalTokens - prompt - thinking);
+  const { outputTokens = counted } = usage;
+  if (Number.isNaN(outputTokens)) return undefined;
+  const cacheTokens = cachedInputTokens + cacheWriteInputTokens;
+  const besides = (inputHasCached ? cacheTokens : 0) + imageInputTokens + audioInputTokens - cachedImage - cachedAudio;
+  const cacheWriteLong = Math.min(cacheWriteLongInputTokens, cacheWriteInputTokens);
+  const thought = outputHasThinking ? thinking : 0;
+  return {
+    input: Math.max(0, prompt - besides),
+    imageInput: Math.max(0, imageInputTokens - cachedImage),
+    audioInput: Math.max(0, audioInputTokens - cachedAudio),
+    cached: Math.max(0, cachedInputTokens - cachedImage - cachedAudio),
+    cachedImage,
+    cachedAudio,
+    cacheWrite: cacheWriteInputTokens - cacheWriteLong,
     cacheWriteLong,
-    searches,
+    output: Math.max(0, outputTokens - thought - imageOutput - audioOutput),
+    imageOutput,
+    audioOutput,
     thinking,
     images,
-    imageTokens,
-    promptTokens: inputHasCached ? prompt : prompt + cached + cacheWrite,
-    doublesLongWrites: !inputHasCached,
+    searches,
+    countsImageOutput: usage.imageOutputTokens !== undefined,
+    splitsCached:
+      cachedInputTokens === 0 ||
+      imageInputTokens + audioInputTokens === 0 ||
+      (cachedImageInputTokens ?? cachedAudioInputTokens) !== undefined,
+    promptTokens: inputHasCached ? prompt : prompt + cacheTokens,
   };
-  if (outputHasThinking) {
-    if (usage.outputTokens === undefined) return undefined;
-    const output = Math.max(0, usage.outputTokens - thinking);
-    return { ...shared, output };
-  }
-  // The content format omits a count of 0; the total shows whether it was one.
-  const { totalTokens = NaN, outputTokens: output = Math.max(0, totalTokens - prompt - thinking) } = usage;
-  if (Number.isNaN(output)) return undefined;
-  return { ...shared, output };
 }
 
 /** The amounts of a price for a prompt of some tokens: those of the highest step that it is above. */
@@ -71,40 +89,61 @@ function atLength({ tiers = [], ...base }: Price, promptTokens: number): Price {
   return { ...base, ...amounts };
 }
 
-/** The exact cost by a price; undefined if a class of tokens has no price. */
-function computeCost(billed: Billed, whole: Price): Cost | undefined {
-  const price = atLength(whole, billed.promptTokens);
-  const { output, image, search } = price;
+type Amounts = { [name in (typeof tokenAmounts)[number] | 'image' | 'search']: string | number | undefined };
+
+/** The amounts of a price, with those that follow from others. What nothing says stays undefined: no amount is guessed. */
+function completeAmounts(price: Price, { inputHasCached }: FormatFacts['billing']): Amounts {
   // If only images have a price, the prompt is free.
-  const { input = output === undefined && image !== undefined ? 0 : undefined, thinking = output } = price;
-  const { cached = input, cacheWrite = input } = price;
-  const doubled = billed.doublesLongWrites && input !== undefined ? new Big(input).times(2).toFixed() : undefined;
-  const { cacheWriteLong = doubled } = price;
-  if (billed.searches > 0 && search === undefined) return undefined;
-  const rows: [number, string | number | undefined][] = [
-    [billed.input, input],
-    [billed.cached, cached],
-    [billed.cacheWrite, cacheWrite],
-    [billed.cacheWriteLong, cacheWriteLong],
-    [outputTokens(billed, price), output],
-    [billed.thinking, thinking],
-  ];
-  let sum = new Big(0);
-  for (const [tokens, amount] of rows) {
-    if (tokens === 0) continue;
-    if (amount === undefined) return undefined;
-    sum = sum.plus(perMillion(tokens, amount));
-  }
-  if (image !== undefined) sum = sum.plus(new Big(image).times(billed.images));
-  if (search !== undefined) sum = sum.plus(new Big(search).times(billed.searches));
-  return { amount: sum.toFixed(), currency: getCurrency(price) };
+  const free = isOfImagesAlone(price) ? '0' : undefined;
+  const { input = free, imageInput = free, audioInput = free } = price;
+  const { output, imageOutput, audioOutput, image, search } = price;
+  // A write for an hour costs twice the input: the rule of Anthropic (npm @anthropic-ai/sdk 1.14.0), in its format alone.
+  const doubled = !inputHasCached && input !== undefined ? new Big(input).times(2).toFixed() : undefined;
+  const { cached = input, cachedImage = imageInput, cachedAudio = audioInput, cacheWrite = input } = price;
+  const { cacheWriteLong = doubled, thinking = output } = price;
+  const ofInput = { input, imageInput, audioInput, cached, cachedImage, cachedAudio, cacheWrite, cacheWriteLong };
+  return { ...ofInput, output, imageOutput, audioOutput, thinking, image, search };
 }
 
-/** Tokens with the price of output: a price of images includes their tokens, and without a price of output all others too. */
-function outputTokens({ output, images, imageTokens }: Billed, price: Price): number {
-  if (price.image === undefined) return output;
-  if (imageTokens !== undefined) return Math.max(0, output - imageTokens);
-  return price.output === undefined && images > 0 ? 0 : output;
+/** The tokens that cost the amounts of a price. One of an image includes their tokens, and without a price of output all others too. */
+function withoutImages(billed: Billed, price: Amounts): Billed {
+  if (price.image === undefined) return billed;
+  if (!billed.countsImageOutput)
+    return price.output === undefined && billed.images > 0 ? { ...billed, output: 0 } : billed;
+  return price.imageOutput === undefined ? { ...billed, imageOutput: 0 } : { ...billed, images: 0 };
+}
+
+/** Tokens that never cost what words cost, wherever a service counts them apart. */
+const apart: { [name in (typeof tokenAmounts)[number]]?: string } = {
+  imageInput: 'pictures in the request',
+  audioInput: 'sound in the request',
+  imageOutput: 'pictures in the answer',
+  audioOutput: 'sound in the answer',
+};
+
+/** A cost; or why it is unknown, if that is to be told. */
+type FoundCost = { cost: Cost } | { lack: string | undefined };
+
+/** The exact cost of a usage by a price. */
+function computeCost(usage: Usage, billing: FormatFacts['billing'], images: number, whole: Price): FoundCost {
+  const isAsText = billing.picturesAreText && whole.imageInput === undefined;
+  const asText = { imageInputTokens: undefined, cachedImageInputTokens: undefined };
+  const all = countBilled(isAsText ? { ...usage, ...asText } : usage, billing, images);
+  if (all === undefined) return { lack: undefined };
+  const price = completeAmounts(atLength(whole, all.promptTokens), billing);
+  const billed = withoutImages(all, price);
+  if (billed.searches > 0 && price.search === undefined)
+    return { lack: 'the price has no search, and the service searched' };
+  if (!billed.splitsCached)
+    return { lack: 'the service does not say how much of what was cached is pictures or sound' };
+  let sum = new Big(price.image ?? 0).times(billed.images).plus(new Big(price.search ?? 0).times(billed.searches));
+  for (const name of tokenAmounts) {
+    const [count, amount, what] = [billed[name], price[name], apart[name]];
+    if (count === 0) continue;
+    if (amount === undefined) return { lack: what && `the price has no ${name}, and ${count} tokens are of ${what}` };
+    sum = sum.plus(perMillion(count, amount));
+  }
+  return { cost: { amount: sum.toFixed(), currency: getCurrency(whole) } };
 }
 
 /** A number counts as its decimal text, not as its binary fraction. Division would round. */
@@ -113,25 +152,37 @@ function perMillion(tokens: number, amount: string | number): Big {
 }
 
 /** The cost of an answer; undefined if no price matches, or if its final usage is unknown. */
-export function computeAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): Cost | undefined {
-  if (hops !== undefined) {
-    const costs = hops.flatMap((hop) => (hop.isFree ? [] : [computeAnswerCost(hop, pricing)]));
-    return costs.every((cost) => cost !== undefined) ? joinCosts(costs) : undefined;
-  }
+export function computeAnswerCost(answer: MeteredAnswer, pricing: Pricing): Cost | undefined {
+  const found = findAnswerCost(answer, pricing);
+  return 'cost' in found ? found.cost : undefined;
+}
+
+function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
+  if (hops !== undefined) return joinFound(hops.flatMap((hop) => (hop.isFree ? [] : [findAnswerCost(hop, pricing)])));
   const { usage, svgUsage, images, stopReason, toldCost } = result;
   const found = findAnswerPrice(pricing, result);
   // What the service says is what it takes. Amounts of another currency than that of the prices cannot be added to the others.
   if (toldCost !== undefined && ('lack' in found || getCurrency(found.price) === toldCost.currency))
-    return { ...toldCost, told: true };
+    return { cost: { ...toldCost, told: true } };
+  if ('lack' in found) return found;
   // The counts of a stream grow until its finish reason.
-  const isCut = error !== undefined && stopReason === undefined;
-  if ('lack' in found || usage === undefined || isCut) return undefined;
-  const billed = countBilled(usage, formatFacts[pricing.format.value].billing, images.length);
-  const cost = billed && computeCost(billed, found.price);
-  const scaled = cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
-  if (svgUsage === undefined || scaled === undefined) return scaled;
-  const ofSvg = computeAnswerCost({ result: { ...svgUsage, images: [] }, error: undefined }, pricing);
-  return ofSvg && joinCosts([scaled, ofSvg]);
+  if (usage === undefined || (error !== undefined && stopReason === undefined)) return { lack: undefined };
+  const billing = formatFacts[pricing.format.value].billing;
+  const own = computeCost(usage, billing, images.length, found.price);
+  if ('lack' in own) return own;
+  const scaled = { cost: { ...own.cost, amount: multiply(own.cost.amount, found.factor) } };
+  if (svgUsage === undefined) return scaled;
+  if (!('price' in findAnswerPrice(pricing, svgUsage)))
+    return { lack: `the model ${quoteForeign(svgUsage.model, 200)}, which wrote the SVG, has no price` };
+  return joinFound([scaled, findAnswerCost({ result: { ...svgUsage, images: [] }, error: undefined }, pricing)]);
+}
+
+/** The sum of what was found, if all is known in one currency. */
+function joinFound(all: readonly FoundCost[]): FoundCost {
+  const lacking = all.find((found) => 'lack' in found);
+  const cost =
+    lacking === undefined ? joinCosts(all.flatMap((found) => ('cost' in found ? found.cost : []))) : undefined;
+  return cost === undefined ? (lacking ?? { lack: undefined }) : { cost };
 }
 
 /** What the answered requests of one answer cost; undefined if that of one is unknown. */
@@ -147,15 +198,15 @@ export function computeBound(
   price: Price,
   { lane, ...limits }: RequestLimits & Pick<Pricing, 'lane'>,
 ): Bound {
-  const { bytes, hasFiles, readsMore } = measureRequest(body);
-  // The service tier is unknown before the reply, and so is the number of tokens of an image or a document.
+  const size = measureRequest(body);
+  // The service tier is unknown before the reply.
   const tiers = pricedTiers.flatMap((tier) => findTierPrice(price, tier) ?? []);
   const batch = lane?.value === 'batch' ? findTierPrice(price, 'batch') : undefined;
   const possible = batch === undefined ? [{ price, factor: 1 }, ...tiers] : [batch];
-  const amounts = possible.map(({ price, factor }) =>
-    new Big(maxAmountAt(price, bytes, limits)).times(factor).toFixed(),
+  const bounds = possible.flatMap(({ price, factor }) =>
+    boundsAt(price, size, limits).map(({ amount, isMost }) => ({ amount: multiply(amount, factor), isMost })),
   );
-  return { amount: greatest(amounts), isMost: limits.maxTokens !== undefined && !hasFiles && !readsMore };
+  return joinBounds(bounds);
 }
 
 /** The most that a request can cost which one of several models answers. */
@@ -164,28 +215,41 @@ export function computeGreatestBound(
   prices: readonly Price[],
   limits: Parameters<typeof computeBound>[2],
 ): Bound {
-  const bounds = prices.map((price) => computeBound(body, price, limits));
+  return joinBounds(prices.map((price) => computeBound(body, price, limits)));
+}
+
+function joinBounds(bounds: readonly Bound[]): Bound {
   return { amount: greatest(bounds.map(({ amount }) => amount)), isMost: bounds.every(({ isMost }) => isMost) };
 }
 
-/** The most that a request of some bytes can cost at one price, whichever of its steps the prompt is above. */
-function maxAmountAt(price: Price, bytes: number, limits: RequestLimits): string {
-  const lengths = [0, ...(price.tiers ?? []).map(({ above }) => above + 1)].filter((tokens) => tokens <= bytes);
-  return greatest(lengths.map((tokens) => maxAmountOf(atLength(price, tokens), bytes, limits)));
+/** The most that a request of some size can cost at each step of a price that its prompt can be above. */
+function boundsAt(price: Price, size: RequestSize, limits: RequestLimits): Bound[] {
+  const lengths = [0, ...(price.tiers ?? []).map(({ above }) => above + 1)].filter((tokens) => tokens <= size.bytes);
+  return lengths.map((tokens) => boundOf(atLength(price, tokens), size, limits));
 }
 
-function maxAmountOf(
+function boundOf(
   price: Price,
-  bytes: number,
+  { bytes, hasFiles, readsMore }: RequestSize,
   { maxTokens, candidates, images = candidates }: RequestLimits,
-): string {
-  const { input = 0, cached = 0, cacheWrite = 0, cacheWriteLong = 0, output = 0, thinking = 0, image = 0 } = price;
+): Bound {
+  const { input = 0, cached = 0, cacheWrite = 0, cacheWriteLong = 0, image = 0, search = 0 } = price;
+  const { imageInput = 0, audioInput = 0, cachedImage = 0, cachedAudio = 0 } = price;
+  const perByte = greatest([input, cached, cacheWrite, cacheWriteLong]);
+  const perUnseen = greatest([perByte, imageInput, audioInput, cachedImage, cachedAudio, search]);
+  const perAnswered = greatestOfOutput(price);
   const ofImages = new Big(image).times(images);
-  if (maxTokens === undefined) return ofImages.toFixed();
-  return ofImages
-    .plus(perMillion(bytes, greatest([input, cached, cacheWrite, cacheWriteLong])))
-    .plus(perMillion(maxTokens * candidates, greatest([output, thinking])))
+  // What the tokens of an answer or of a file cost is unknown, unless they cost nothing.
+  if (maxTokens === undefined && perAnswered !== '0') return { amount: ofImages.toFixed(), isMost: false };
+  const amount = ofImages
+    .plus(perMillion(bytes, perByte))
+    .plus(perMillion((maxTokens ?? 0) * candidates, perAnswered))
     .toFixed();
+  return { amount, isMost: perUnseen === '0' || !(hasFiles || readsMore) };
+}
+
+function greatestOfOutput({ output = 0, imageOutput = 0, audioOutput = 0, thinking = 0 }: Price): string {
+  return greatest([output, imageOutput, audioOutput, thinking]);
 }
 
 /** The greatest of some amounts. */
@@ -201,6 +265,10 @@ export function areWithin(amounts: readonly string[], most: string): boolean {
 /** The sum of amounts. */
 export function addAmounts(...amounts: readonly string[]): string {
   return sumAmounts(amounts).toFixed();
+}
+
+function multiply(amount: string, factor: string | number): string {
+  return new Big(amount).times(factor).toFixed();
 }
 
 /** What is left of an amount. */
@@ -287,30 +355,20 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   };
 }
 
-/** Why the cost of an answer is unknown although the price of its model is known. */
-function describeLack(
-  { usage, svgUsage }: MeteredAnswer['result'],
-  { search }: Price,
-  pricing: Pricing,
-): string | undefined {
-  if ((usage?.searches ?? 0) > 0 && search === undefined) return 'the price has no search, and the service searched';
-  const isSvgPriced = svgUsage === undefined || 'price' in findAnswerPrice(pricing, svgUsage);
-  return isSvgPriced ? undefined : `the model ${quoteForeign(svgUsage.model, 200)}, which wrote the SVG, has no price`;
-}
-
 /** Opens a meter with the prices of the settings. */
 export function createMeter(pricing: Pricing): Meter {
   let costs: readonly Cost[] = [];
   let unknown = 0;
   return {
     count(answer) {
-      const cost = computeAnswerCost(answer, pricing);
-      const found = findAnswerPrice(pricing, answer.result);
-      const lack = 'lack' in found ? found.lack : describeLack(answer.result, found.price, pricing);
-      if (cost === undefined && lack !== undefined) answer.result.warnings?.push(`the cost is unknown: ${lack}`);
-      if (cost === undefined) unknown++;
-      else costs = addCost(costs, cost);
-      return cost;
+      const found = findAnswerCost(answer, pricing);
+      if ('cost' in found) {
+        costs = addCost(costs, found.cost);
+        return found.cost;
+      }
+      unknown++;
+      if (found.lack !== undefined) answer.result.warnings?.push(`the cost is unknown: ${found.lack}`);
+      return undefined;
     },
     lose: () => void unknown++,
     get costs() {
@@ -380,9 +438,10 @@ export function estimateCost(
   { price, factor }: { price: Price; factor: string | number },
   { maxTokens, candidates, images = candidates }: RequestLimits,
 ): { input: string; most: string | undefined } {
-  const { input = 0, output = 0, thinking = output, image = 0 } = atLength(price, inputTokens);
+  const amounts = atLength(price, inputTokens);
+  const { input = 0, image = 0 } = amounts;
   const ofInput = perMillion(inputTokens, input);
-  const perToken = greatest([output, thinking]);
+  const perToken = greatestOfOutput(amounts);
   const isBounded = maxTokens !== undefined || perToken === '0';
   const most = ofInput.plus(new Big(image).times(images)).plus(perMillion((maxTokens ?? 0) * candidates, perToken));
   const toAmount = (sum: Big): string => sum.times(factor).toFixed();

@@ -97,8 +97,14 @@ function matchesPattern(name: string, pattern: string): boolean {
 }
 
 /** Whether a price has the amounts that every answer needs, whatever its classes of tokens. */
-export function isWholePrice({ input, output, image }: Price): boolean {
-  return input !== undefined && (output !== undefined || image !== undefined);
+export function isWholePrice(price: Price): boolean {
+  const { input, output, image, imageOutput } = price;
+  return isOfImagesAlone(price) || (input !== undefined && (output ?? image ?? imageOutput) !== undefined);
+}
+
+/** Whether a price is for images and nothing else. */
+export function isOfImagesAlone({ input, output, image, imageOutput }: Price): boolean {
+  return image !== undefined && (input ?? output ?? imageOutput) === undefined;
 }
 
 /** The currency of a price. */

@@ -121,8 +121,14 @@ export interface Usage {
   cacheWriteInputTokens?: number | undefined;
   /** Of what was written to a cache, what stays there for an hour or longer. */
   cacheWriteLongInputTokens?: number | undefined;
-  /** Tokens of images, within outputTokens. */
+  /** Tokens of pictures and of sound, within inputTokens; of those in a cache, within cachedInputTokens too. */
+  imageInputTokens?: number | undefined;
+  audioInputTokens?: number | undefined;
+  cachedImageInputTokens?: number | undefined;
+  cachedAudioInputTokens?: number | undefined;
+  /** Tokens of images and of sound, within outputTokens. */
   imageOutputTokens?: number | undefined;
+  audioOutputTokens?: number | undefined;
   /** Searches of the service's own tool: requests, or in the content format queries. Most services bill each. */
   searches?: number | undefined;
   totalTokens?: number | undefined;

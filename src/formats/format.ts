@@ -60,8 +60,13 @@ export interface FormatFacts {
   returnsPictures?: true;
   /** Types of files that its services refuse. */
   refuses: RegExp;
-  /** Whether the count of output tokens holds those of thinking, and the count of input tokens those of the cache. */
-  billing: { outputHasThinking: boolean; inputHasCached: boolean };
+  billing: {
+    /** Whether the count of output tokens holds those of thinking, and the count of input tokens those of the cache. */
+    outputHasThinking: boolean;
+    inputHasCached: boolean;
+    /** Pictures in the request cost what its text costs: https://ai.google.dev/gemini-api/docs/pricing, "text / image / video". */
+    picturesAreText: boolean;
+  };
 }
 
 export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
@@ -76,7 +81,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     takesTextFiles: true,
     returnsPictures: true,
     refuses: /^application\/(?:zip$|gzip$|msword$|vnd\.(?:ms-|openxmlformats|oasis))/,
-    billing: { outputHasThinking: false, inputHasCached: true },
+    billing: { outputHasThinking: false, inputHasCached: true, picturesAreText: true },
   },
   messages: {
     load: async () => (await import('./messages/format.ts')).messages,
@@ -91,7 +96,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     reserved: ['stream'],
     takesTextFiles: false,
     refuses: /^(?!image\/|text\/|application\/pdf$)/,
-    billing: { outputHasThinking: true, inputHasCached: false },
+    billing: { outputHasThinking: true, inputHasCached: false, picturesAreText: false },
   },
   completions: {
     load: async () => (await import('./completions/format.ts')).completions,
@@ -104,7 +109,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     takesTextFiles: false,
     returnsPictures: true,
     refuses: /^(?:video\/|audio\/(?!(?:x-)?(?:wav|mp3|mpeg)$))/,
-    billing: { outputHasThinking: true, inputHasCached: true },
+    billing: { outputHasThinking: true, inputHasCached: true, picturesAreText: false },
   },
   responses: {
     load: async () => (await import('./responses/format.ts')).responses,
@@ -120,7 +125,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     reserved: ['stream'],
     takesTextFiles: false,
     refuses: /^(?:video\/|audio\/(?!(?:x-)?(?:wav|mp3|mpeg)$))/,
-    billing: { outputHasThinking: true, inputHasCached: true },
+    billing: { outputHasThinking: true, inputHasCached: true, picturesAreText: false },
   },
 };
 

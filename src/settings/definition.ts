@@ -166,7 +166,13 @@ const amountEntries = {
     description: 'Input that was written to a cache for an hour or longer, for a million tokens.',
   }),
   thinking: optional(amount, { description: 'Thinking, for a million tokens (as output).' }),
-  image: optional(amount, { description: 'One image of the answer; its tokens are not counted as output then.' }),
+  imageInput: optional(amount, { description: 'Pictures in the request, for a million tokens.' }),
+  audioInput: optional(amount, { description: 'Sound in the request, for a million tokens.' }),
+  cachedImage: optional(amount, { description: 'Pictures that were read from a cache (as imageInput).' }),
+  cachedAudio: optional(amount, { description: 'Sound that was read from a cache (as audioInput).' }),
+  imageOutput: optional(amount, { description: 'Pictures in the answer, for a million tokens.' }),
+  audioOutput: optional(amount, { description: 'Sound in the answer, for a million tokens.' }),
+  image: optional(amount, { description: 'One image of the answer, where its tokens have no price of their own.' }),
   search: optional(amount, { description: 'One search that the service makes.' }),
 };
 

@@ -50,6 +50,27 @@ test.each<[Format, Body, RequestLimits]>([
   expect(limits(body)).toEqual(expected);
 });
 
+test.each<[string, object, boolean]>([
+  ['of images alone', { image: '0.067' }, true],
+  ['whose tokens cost nothing', { input: 0, image: '0.067' }, true],
+  ['of the prompt too', { input: '2', image: '0.067' }, false],
+  ['whose answer is counted in tokens', { imageOutput: '40', image: '0.067' }, false],
+])('without a limit of tokens, a price %s bounds a request of two images with a file: %j, %s', (_, price, isMost) => {
+  const body = { n: 2, prompt: 'a hat', image: createUpload(new Uint8Array(9)) };
+  expect(computeBound(body, price, completions.limits(body)).isMost).toBe(isMost);
+  expect(computeBound({ ...body, image: 'none' }, { image: '0.067' }, completions.limits(body))).toEqual({
+    amount: '0.134',
+    isMost: true,
+  });
+});
+
+test('a prompt without files costs its bytes at most, where the answer is paid by the image', () => {
+  const body = { n: 2, prompt: 'a hat' };
+  const bytes = JSON.stringify(body).length;
+  const bound = computeBound(body, { input: '2', image: '0.067' }, completions.limits(body));
+  expect([scaled(bound.amount), bound.isMost]).toEqual([sum(`${bytes} × 2 + 2 images × 0.067`), true]);
+});
+
 test('a limit of tokens bounds a message', () => {
   const body = { max_tokens: 1000 };
   expect(computeBound(body, opus, messages.limits(body)).isMost).toBe(true);

@@ -89,17 +89,6 @@ test.each<[string, JsonObject, Price, number, string]>([
     0,
     '7 × 1 + 2 × 1',
   ],
-  [
-    'the tokens of images by a price that has none of images',
-    {
-      promptTokenCount: 7,
-      candidatesTokenCount: 1300,
-      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }],
-    },
-    { input: '0.30', output: '30' },
-    1,
-    '7 × 0.30 + 1300 × 30',
-  ],
   ['a prompt that was blocked', { promptTokenCount: 7, totalTokenCount: 7 }, flash, 0, '7 × 0.30'],
   [
     'an answer that only thought',

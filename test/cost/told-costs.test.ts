@@ -263,7 +263,7 @@ test('what another model used to write an SVG counts in the cost, and the cost i
   const ask = (priced: string[]): ReturnType<typeof cli> =>
     cli([...asked, '-o', 'leaf.svg', '--force', '--json', '--prices', price(priced)], { cwd });
   const price = (names: string[]): string =>
-    JSON.stringify(Object.fromEntries(names.map((name) => [name, { input: '1', output: '10' }])));
+    JSON.stringify(Object.fromEntries(names.map((name) => [name, { input: '1', output: '10', imageOutput: '10' }])));
   expect(costOf((await ask(['m', 'writer'])).stdout)).toEqual(usd('0.02205'));
   const unpriced = await ask(['m']);
   expect([unpriced.code, costOf(unpriced.stdout)]).toEqual([0, undefined]);

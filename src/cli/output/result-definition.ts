@@ -92,7 +92,12 @@ const usage = v.object({
   cacheWriteInputTokens: optionalKey(count, 'tokens of the request that the gateway wrote to its cache'),
   cacheWriteLongInputTokens: optionalKey(count, 'of those, tokens that stay in the cache for an hour or longer'),
   toolInputTokens: optionalKey(count, 'tokens of tool results that the gateway added to the request'),
+  imageInputTokens: optionalKey(count, 'tokens of pictures, within those of the request'),
+  audioInputTokens: optionalKey(count, 'tokens of sound, within those of the request'),
+  cachedImageInputTokens: optionalKey(count, 'tokens of pictures that the gateway had in its cache'),
+  cachedAudioInputTokens: optionalKey(count, 'tokens of sound that the gateway had in its cache'),
   imageOutputTokens: optionalKey(count, 'tokens of images, within those of the answer'),
+  audioOutputTokens: optionalKey(count, 'tokens of sound, within those of the answer'),
   searches: optionalKey(count, 'searches of the service'),
 });
 

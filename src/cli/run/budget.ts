@@ -236,7 +236,9 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
   if (warned.has(ledger)) return;
   warned.add(ledger);
   const { command } = context;
-  const limit = command === 'serve' ? 'limit of tokens' : command.startsWith('batch') ? 'maxTokens' : '--max-tokens';
+  const flag = command.startsWith('batch') ? 'maxTokens' : '--max-tokens';
+  // Pictures have no such flag.
+  const limit = command === 'serve' || command.startsWith('image') ? 'limit of tokens' : flag;
   const why = isWithoutLimit ? `has no ${limit}` : 'has files, a cache or tools of the service';
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
 }

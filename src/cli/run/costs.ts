@@ -24,9 +24,7 @@ export function priceWarning({ prices, model: sourced }: Pick<Settings, 'prices'
   const model = sourced.value;
   const price = findPrice(prices, model);
   if (price === undefined || isWholePrice(price)) return undefined;
-  const { input, output, image } = price;
-  if (input === undefined && output === undefined && image !== undefined) return undefined;
-  const lack = input === undefined ? 'input' : 'output';
+  const lack = price.input === undefined ? 'input' : 'output';
   return `the price of the model ${model} has no ${lack}, so its cost is unknown; ${pricingHint(model).replace('\n', ', ')}`;
 }
 

@@ -152,7 +152,7 @@ function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEve
   const holders = [...choices, json, objectField(json, 'xGroq')];
   const usages = holders.map((holder) => holder?.['usage']).filter(isObject);
   const told = usages.flatMap((usage): ReplyEvent[] => [
-    { type: 'usage', usage: readUsage(usage) },
+    { type: 'usage', usage: isImagesReply(json) ? readImagesUsage(usage) : readUsage(usage) },
     ...toldCostEvents(usage),
   ]);
   // OpenAI has another model write an SVG (npm openai 7.57.0). What cannot be read makes the cost unknown.
@@ -175,6 +175,9 @@ function readUsage(usage: JsonObject): Usage {
   const written = numberField(input, 'cacheWriteTokens') ?? numberField(input, 'cacheCreationTokens');
   const cacheWriteInputTokens = written ?? numberField(usage, 'cacheCreationInputTokens');
   const imageOutputTokens = numberField(output, 'imageTokens');
+  const imageInputTokens = numberField(input, 'imageTokens');
+  const audioInputTokens = numberField(input, 'audioTokens');
+  const audioOutputTokens = numberField(output, 'audioTokens');
   // OpenRouter, and Perplexity.
   const tools = objectField(usage, 'serverToolUseDetails') ?? objectField(usage, 'serverToolUse') ?? {};
   const searches = numberField(tools, 'webSearchRequests') ?? numberField(usage, 'numSearchQueries');
@@ -186,8 +189,17 @@ function readUsage(usage: JsonObject): Usage {
     thinkingTokens,
     cachedInputTokens: cachedInputTokens ?? numberField(usage, 'cachedTokens'),
     ...(cacheWriteInputTokens !== undefined && { cacheWriteInputTokens }),
+    ...(imageInputTokens && { imageInputTokens }),
+    ...(audioInputTokens && { audioInputTokens }),
+    ...(audioOutputTokens && { audioOutputTokens }),
     ...(imageOutputTokens !== undefined && { imageOutputTokens }),
     ...(searches !== undefined && { searches }),
     totalTokens,
   };
+}
+
+/** The counts of an image operation. Where it does not tell its output apart, that is pictures (npm openai 7.57.0, `images.d.ts`). */
+function readImagesUsage(usage: JsonObject): Usage {
+  const { imageOutputTokens, ...counts } = readUsage(usage);
+  return { ...counts, imageOutputTokens: imageOutputTokens ?? counts.outputTokens };
 }

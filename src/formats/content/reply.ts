@@ -216,12 +216,22 @@ function blobEvent(
 /** Counts of usageMetadata as the gateway gave them: outputTokens without thinking, cachedInputTokens within inputTokens (formats 2). */
 function readUsage(metadata: JsonObject): Usage {
   const toolInputTokens = numberField(metadata, 'toolUsePromptTokenCount');
-  const imageOutputTokens = imageTokens(metadata);
+  const imageOutputTokens = sumModality(metadata, 'IMAGE', ['candidatesTokensDetails']);
+  const imageInputTokens = sumModality(metadata, 'IMAGE', ofPrompt);
+  const audioInputTokens = sumModality(metadata, 'AUDIO', ofPrompt);
+  const audioOutputTokens = sumModality(metadata, 'AUDIO', ['candidatesTokensDetails']);
+  const splitsCached = listField(metadata, 'cacheTokensDetails') !== undefined;
+  const cachedOf = (modality: string): number => sumModality(metadata, modality, ['cacheTokensDetails']) ?? 0;
   const usage: Usage = {
     inputTokens: numberField(metadata, 'promptTokenCount'),
     outputTokens: numberField(metadata, 'candidatesTokenCount'),
     thinkingTokens: numberField(metadata, 'thoughtsTokenCount'),
     cachedInputTokens: numberField(metadata, 'cachedContentTokenCount'),
+    ...(imageInputTokens && { imageInputTokens }),
+    ...(audioInputTokens && { audioInputTokens }),
+    ...(splitsCached && imageInputTokens && { cachedImageInputTokens: cachedOf('IMAGE') }),
+    ...(splitsCached && audioInputTokens && { cachedAudioInputTokens: cachedOf('AUDIO') }),
+    ...(audioOutputTokens && { audioOutputTokens }),
   };
   if (toolInputTokens !== undefined) usage.toolInputTokens = toolInputTokens;
   if (imageOutputTokens !== undefined) usage.imageOutputTokens = imageOutputTokens;
@@ -229,8 +239,14 @@ function readUsage(metadata: JsonObject): Usage {
   return usage;
 }
 
-function imageTokens(metadata: JsonObject): number | undefined {
-  const details = listField(metadata, 'candidatesTokensDetails')?.filter(isObject);
-  const image = details?.find((one) => textField(one, 'modality') === 'IMAGE');
-  return image && numberField(image, 'tokenCount');
+const ofPrompt = ['promptTokensDetails', 'toolUsePromptTokensDetails'];
+
+/** The tokens of one modality in some lists; undefined if none names it. */
+function sumModality(metadata: JsonObject, modality: string, lists: readonly string[]): number | undefined {
+  const counts = lists
+    .flatMap((list) => listField(metadata, list) ?? [])
+    .filter(isObject)
+    .filter((one) => textField(one, 'modality') === modality)
+    .flatMap((one) => numberField(one, 'tokenCount') ?? []);
+  return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
 }

@@ -131,6 +131,53 @@ test('several images are paid for one by one, from the same ledger', async ({ se
   expect(readdirSync(cwd).filter((name) => name.includes('.lock'))).toEqual([]);
 });
 
+test.for([
+  ['of pictures alone', { image: '0.04' }, ''],
+  ['whose prompt is free', { input: 0, image: '0.04' }, ''],
+  [
+    'of tokens of pictures',
+    { input: '1', imageOutput: '31' },
+    'a request has no limit of tokens, so its cost is not bounded',
+  ],
+] as const)('pictures are paid from a budget by a price %s', async ([, price, words], { server, cli }) => {
+  const { cwd, flags, lines } = place('0.1');
+  const counts = { promptTokenCount: 3, candidatesTokenCount: 1290, totalTokenCount: 1293 };
+  const usageMetadata = { ...counts, candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1290 }] };
+  const body = { ...imageReply({ mimeType: 'image/png', data: pixel }), usageMetadata };
+  const gen = ['image', 'gen', 'hi', ...flags, '--prices', JSON.stringify({ m: price })];
+  for (const code of [0, 0, 13]) {
+    if (code === 0) server.reply({ body });
+    const ran = await cli(gen, { cwd });
+    expect(ran.code).toBe(code);
+    if (words === '') expect(ran.stderr).not.toContain('bounded');
+    else expect(ran.stderr).toContain(words);
+  }
+  expect(lines().filter(({ type }) => type === 'reserved')).toMatchObject(
+    [0, 1].map(() => ({ bounded: words === '' })),
+  );
+});
+
+test('a batch of pictures is held to --max-cost by the price of one', async ({ server, cli }) => {
+  const body = imageReply({ mimeType: 'image/png', data: pixel });
+  for (let n = 0; n < 2; n++) server.reply({ body });
+  const image = '{"command":"image gen"}';
+  const batch = [
+    'batch',
+    '--prompts',
+    '-',
+    '-o',
+    'out',
+    '--concurrency',
+    '1',
+    '--defaults',
+    image,
+    '--max-cost',
+    '0.1',
+  ];
+  const ran = await cli([...batch, '--prices', '{"m":{"image":"0.04"}}'], { cwd: scratchFolder(), stdin: 'a\nb\nc\n' });
+  expect([ran.code, server.requests.length]).toEqual([13, 2]);
+});
+
 test('a batch stops before the job that could pass the budget, and goes on with a greater one', async ({
   server,
   cli,

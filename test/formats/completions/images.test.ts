@@ -206,6 +206,7 @@ describe('reads pictures of the images operations', () => {
         outputTokens: 1056,
         thinkingTokens: undefined,
         cachedInputTokens: undefined,
+        imageInputTokens: 40,
         imageOutputTokens: 1050,
         totalTokens: 1106,
       },

@@ -54,6 +54,12 @@ interface ArrivingItem {
   readonly parts: ArrivingPart[];
   /** The next text begins a part, or a paragraph of thinking. */
   startsPart: boolean;
+  /** Events say where its parts begin. */
+  announcesParts: boolean;
+  /** How many pieces came since a text was whole. */
+  pieces: number;
+  /** The number of the part that came last. */
+  partIndex: number | undefined;
   /** The arguments of a call. */
   json: string;
   isDone: boolean;
@@ -67,8 +73,7 @@ interface ArrivingPart {
   /** Characters that came. */
   length: number;
   annotations: number;
-  /** Which paragraph of thinking comes, and in which kind of events. */
-  paragraph?: number;
+  /** In which kind of events thinking comes. */
   kind?: string;
 }
 
@@ -101,25 +106,28 @@ export function growItem(event: string, payload: JsonObject, output: ArrivingOut
     addRefusal(way === 'delta' ? piece : piece.slice(output.refusal.length), output);
     return [];
   }
-  if (way === 'done' && item.parts.length > 0 && !item.startsPart) {
-    item.startsPart = true;
-    return [];
-  }
-  const paragraph = numberField(payload, 'summaryIndex');
-  const grow =
-    type === 'message' ? growText(item, piece, output) : addThinking(item, { text: piece, kind, paragraph }, output);
-  item.startsPart = way === 'done';
-  return grow;
+  const rest = way === 'done' && item.pieces > 0 ? '' : piece;
+  if (way === 'delta') turnToPart(item, numberField(payload, type === 'message' ? 'contentIndex' : 'summaryIndex'));
+  const grown = type === 'message' ? growText(item, rest, output) : addThinking(item, rest, kind, output);
+  if (way === 'done') item.startsPart = true;
+  item.pieces = way === 'done' ? 0 : item.pieces + 1;
+  return grown;
 }
 
 /**
- * A part of an item begins. The number of a part is not asked for: there are servers that count the parts of all items, or each
- * piece of one (deviation 80).
+ * A part of an item begins. Where events say so, the number of a part is not asked for: there are servers that count the parts of all
+ * items, or each piece of one (deviation 80).
  */
 export function beginPart(payload: JsonObject, output: ArrivingOutput): void {
   const isThinking = objectField(payload, 'part')?.['type'] === 'reasoning_text';
   const item = findOpenItem(payload, isThinking ? 'reasoning' : 'message', output);
-  if (item) item.startsPart = true;
+  if (item) Object.assign(item, { startsPart: true, announcesParts: true });
+}
+
+/** The part of a piece, or of a citation of it. */
+function turnToPart(item: ArrivingItem, index: number | undefined): void {
+  if (!item.announcesParts && index !== item.partIndex && item.parts.length > 0) item.startsPart = true;
+  item.partIndex = index;
 }
 
 /** Of which type of item a kind of event is, if not of a message. */
@@ -197,8 +205,8 @@ export function endItems(output: ArrivingOutput): ReplyEvent[] {
 
 function openItem(item: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem {
   const type = textField(item, 'type') ?? 'message';
-  const flags = { startsPart: false, isDone: false, isListed: false };
-  const opened: ArrivingItem = { type, start: item, parts: [], json: '', ...flags };
+  const flags = { startsPart: false, announcesParts: false, isDone: false, isListed: false };
+  const opened: ArrivingItem = { type, start: item, parts: [], pieces: 0, partIndex: undefined, json: '', ...flags };
   const { all, byId, byIndex, open } = itemsOfType(type, output);
   const id = textField(item, 'id');
   if (id !== undefined && !byId.has(id)) byId.set(id, opened);
@@ -279,18 +287,12 @@ function growText(item: ArrivingItem, text: string, output: ArrivingOutput): Rep
 }
 
 /** Paragraphs of thinking come one after the other. Where they come in two kinds of events, both say the same. */
-function addThinking(
-  item: ArrivingItem,
-  { text, kind, paragraph }: { text: string; kind: string; paragraph: number | undefined },
-  output: ArrivingOutput,
-): ReplyEvent[] {
+function addThinking(item: ArrivingItem, text: string, kind: string, output: ArrivingOutput): ReplyEvent[] {
   if (text === '') return [];
   const { part, events } = openPart(item, { type: 'thinking', thinking: '' }, output);
   part.kind ??= kind;
   if (part.kind !== kind) return events;
-  const isNext = item.startsPart || (part.paragraph ?? paragraph) !== paragraph;
-  const added = isNext && part.length > 0 ? `\n\n${text}` : text;
-  if (paragraph !== undefined) part.paragraph = paragraph;
+  const added = item.startsPart && part.length > 0 ? `\n\n${text}` : text;
   item.startsPart = false;
   part.length += added.length;
   return [...events, { type: 'thinking', text: added, index: part.block }];

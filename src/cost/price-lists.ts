@@ -1,31 +1,23 @@
 import { Big } from 'big.js';
-import { isObject, type JsonObject, type JsonValue, listField, numberField, objectField, textField } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, listField, numberField, objectField } from '../json.ts';
 import type { Price, Prices } from '../settings/types.ts';
 import { nameInPriceList } from '../vendors/price-lists.ts';
 import { isWholePrice } from './price.ts';
 
 /** The prices in a list that others keep, as settings have them. */
 export interface ReadPrices {
-  /** Whose list it is. */
-  source: 'models.dev' | 'LiteLLM';
   prices: Prices;
   /** How many models the list has in all. */
   listed: number;
 }
 
 /**
- * Reads the list of models.dev (`api.json`) or of LiteLLM: the models of a service, else all by the name of their provider too.
- * Undefined for anything else. A model without a price of input and output is left out: none is guessed.
+ * Reads the list of models.dev (`api.json`): the models of a service, else all by the name of their provider too. Undefined for anything
+ * else. A model without a price of input and output is left out: none is guessed.
  */
 export function readPriceList(list: JsonValue, service: string | undefined): ReadPrices | undefined {
-  if (!isObject(list)) return undefined;
-  const rows = Object.values(list).filter(isObject);
-  if (rows.some((row) => isObject(row['models']))) return readModelsDev(list, service);
-  return rows.some((row) => 'litellm_provider' in row) ? readLitellm(list, service) : undefined;
-}
-
-function readModelsDev(list: JsonObject, service: string | undefined): ReadPrices {
-  const wanted = service === undefined ? undefined : nameInPriceList(service, 'modelsDev');
+  if (!isObject(list) || !Object.values(list).some((row) => isObject(row) && isObject(row['models']))) return undefined;
+  const wanted = service === undefined ? undefined : nameInPriceList(service);
   const models = Object.entries(list).flatMap(([provider, held]) =>
     Object.entries((isObject(held) && objectField(held, 'models')) || {}).map(([id, model]) => ({
       provider,
@@ -34,74 +26,48 @@ function readModelsDev(list: JsonObject, service: string | undefined): ReadPrice
     })),
   );
   const chosen = wanted === undefined ? models : models.filter(({ provider }) => provider === wanted);
-  const entries = chosen.map(({ provider, id, model }): [string, Price | undefined] => {
-    const cost = isObject(model) ? objectField(model, 'cost') : undefined;
-    return [wanted === undefined ? `${provider}/${id}` : id, cost && readModelsDevCost(cost)];
-  });
-  return { source: 'models.dev', prices: keepWhole(entries), listed: models.length };
+  const entries = chosen.map(({ provider, id, model }): [string, Price | undefined] => [
+    wanted === undefined ? `${provider}/${id}` : id,
+    isObject(model) ? readPrice(model) : undefined,
+  ]);
+  return { prices: keepWhole(entries), listed: models.length };
 }
 
 /** Amounts in USD for a million tokens. */
-function readModelsDevCost(cost: JsonObject): Price {
+function readPrice(model: JsonObject): Price | undefined {
+  const cost = objectField(model, 'cost');
+  if (cost === undefined) return undefined;
+  const { input = [], output = [] } = objectField(model, 'modalities') ?? {};
+  const modalities = { input: [input].flat(), output: [output].flat() };
   const over = objectField(cost, 'context_over_200k');
   const tiers = (listField(cost, 'tiers') ?? []).filter(isObject).flatMap((held) => {
     const above = numberField(objectField(held, 'tier') ?? {}, 'size');
-    return above === undefined ? [] : [{ above, ...readModelsDevAmounts(held) }];
+    return above === undefined ? [] : [{ above, ...readAmounts(held, modalities) }];
   });
-  const steps = tiers.length === 0 && over ? [{ above: 200_000, ...readModelsDevAmounts(over) }] : tiers;
-  return { ...readModelsDevAmounts(cost), ...(steps.length > 0 && { tiers: steps }) };
+  const steps = tiers.length === 0 && over ? [{ above: 200_000, ...readAmounts(over, modalities) }] : tiers;
+  return { ...readAmounts(cost, modalities), ...(steps.length > 0 && { tiers: steps }) };
 }
 
-function readModelsDevAmounts(cost: JsonObject): Price {
-  return readAmounts(cost, 1, {
-    input: 'input',
-    output: 'output',
-    cached: 'cache_read',
-    cacheWrite: 'cache_write',
-    thinking: 'reasoning',
-  });
-}
-
-function readLitellm(list: JsonObject, service: string | undefined): ReadPrices {
-  const { sample_spec: _, ...models } = list;
-  const wanted = service === undefined ? undefined : nameInPriceList(service, 'litellm');
-  const entries = Object.entries(models).flatMap(([name, row]): [string, Price][] => {
-    if (!isObject(row) || (wanted !== undefined && textField(row, 'litellm_provider') !== wanted)) return [];
-    const own = wanted !== undefined && name.startsWith(`${wanted}/`) ? name.slice(wanted.length + 1) : name;
-    return [[own, readLitellmPrice(row)]];
-  });
-  return { source: 'LiteLLM', prices: keepWhole(entries), listed: Object.keys(models).length };
-}
-
-/** Amounts in USD for one token; those of long prompts have names such as `input_cost_per_token_above_200k_tokens`. */
-function readLitellmPrice(row: JsonObject): Price {
-  const lengths = Object.keys(row).flatMap((key) => /^input_cost_per_token_above_(\d+)k_tokens$/.exec(key)?.[1] ?? []);
-  const tiers = lengths.map((thousands) => {
-    const behind = `_above_${thousands}k_tokens`;
-    return { above: Number(thousands) * 1000, ...readLitellmAmounts(row, behind) };
-  });
-  const image = readAmounts(row, 1, { image: 'output_cost_per_image' });
-  return { ...readLitellmAmounts(row, ''), ...image, ...(tiers.length > 0 && { tiers }) };
-}
-
-function readLitellmAmounts(row: JsonObject, behind: string): Price {
-  return readAmounts(row, 1_000_000, {
-    input: `input_cost_per_token${behind}`,
-    output: `output_cost_per_token${behind}`,
-    cached: `cache_read_input_token_cost${behind}`,
-    cacheWrite: `cache_creation_input_token_cost${behind}`,
-    ...(behind === '' && {
-      cacheWriteLong: 'cache_creation_input_token_cost_above_1hr',
-      thinking: 'output_cost_per_reasoning_token',
-    }),
-  });
-}
-
-/** The amounts that an object has, as decimal texts. */
-function readAmounts(held: JsonObject, times: number, names: Readonly<Record<string, string>>): Price {
-  const entries = Object.entries(names).flatMap(([name, key]) => {
-    const amount = numberField(held, key);
-    return amount !== undefined && amount >= 0 ? [[name, new Big(amount).times(times).toFixed()]] : [];
+/**
+ * The list has amounts of sound where they are "billed separately", as its README says, and none of pictures: the output of a model that
+ * makes them has their amount, and what they cost in the request of such a model is not said.
+ */
+function readAmounts(cost: JsonObject, modalities: { input: JsonValue[]; output: JsonValue[] }): Price {
+  const makesImages = modalities.output.includes('image');
+  const keys: Readonly<Record<string, readonly (string | false)[]>> = {
+    input: ['input'],
+    output: ['output'],
+    cached: ['cache_read'],
+    cacheWrite: ['cache_write'],
+    thinking: ['reasoning'],
+    imageInput: [modalities.input.includes('image') && !makesImages && 'input'],
+    audioInput: ['input_audio', modalities.input.includes('audio') && 'input'],
+    imageOutput: [makesImages && 'output'],
+    audioOutput: ['output_audio', modalities.output.includes('audio') && 'output'],
+  };
+  const entries = Object.entries(keys).flatMap(([name, places]) => {
+    const amount = places.map((key) => (key ? numberField(cost, key) : undefined)).find((found) => found !== undefined);
+    return amount !== undefined && amount >= 0 ? [[name, new Big(amount).toFixed()]] : [];
   });
   return Object.fromEntries(entries) as Price;
 }

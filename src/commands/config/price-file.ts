@@ -6,9 +6,8 @@ import type { Context } from '../../cli/context.ts';
 import { readPriceList } from '../../cost/price-lists.ts';
 import { usageError } from '../../errors.ts';
 import { type JsonValue } from '../../json.ts';
-import { getProfileService } from '../../settings/config-file.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
-import type { Config, LoadedConfig } from '../../settings/types.ts';
+import type { Config, LoadedConfig, PartialSettings } from '../../settings/types.ts';
 
 /** More than any of the lists; the config file holds one megabyte. */
 const maxListBytes = 32 * 1024 * 1024;
@@ -21,18 +20,20 @@ export interface PriceFile {
   told: string;
 }
 
-/** Reads a file of prices: one of ours, of models.dev or of LiteLLM, of which the models of the profile's service are taken. Throws GatewayError. */
+/** Reads a file of prices: one of ours, or the list of models.dev, of which the models of the service are taken. Throws GatewayError. */
 export async function readPriceFile(
   place: string,
   { loaded, profile }: { loaded: LoadedConfig; profile: string },
   context: Context,
 ): Promise<PriceFile> {
   const label = 'config set prices';
-  const bytes = await readPlace(label, place, loaded, context);
+  const flags = { profile: Object.hasOwn(loaded.config.profiles, profile) ? profile : undefined };
+  const settings = resolvePartialSettings({ flags, env: context.io.env, config: loaded, use: 'text' });
+  const bytes = await readPlace(label, place, settings, context);
   if (bytes.byteLength > maxListBytes) throw usageError(`${quoteWord(place)} is too large for a list of prices`);
   const text = new TextDecoder().decode(bytes).replace(/^\uFEFF/, '');
   const json = parseJson(`${label} ${quoteWord(place)}`, text) as JsonValue;
-  const service = getProfileService(loaded.config.profiles[profile] ?? {});
+  const service = settings.service.value;
   const read = readPriceList(json, service === 'gateway' ? undefined : service);
   const prices = read?.prices ?? (json as object);
   const count = Object.keys(prices).length;
@@ -40,24 +41,30 @@ export async function readPriceFile(
   if (count === 0)
     throw usageError(
       `${quoteWord(place)} has no prices${whose}`,
-      read ? `it is a list of ${read.source}; set them one by one` : 'name a list of prices, or set them one by one',
+      read ? 'it is the list of models.dev; set them one by one' : 'name a list of prices, or set them one by one',
     );
   if (count > maxModels)
     throw usageError(
       `${quoteWord(place)} has prices of ${count} models, and a profile holds ${maxModels}`,
-      `say which service the profile is for, and set them again: gateway-cli config set service gemini --profile ${profile}`,
+      read
+        ? `say which service the profile is for, and set them again: gateway-cli config set service gemini --profile ${profile}`
+        : 'how a list of others becomes one of ours, of one service: gateway-cli help costs',
     );
   return {
     word: ({ profiles }) => JSON.stringify({ ...profiles[profile]?.prices, ...prices }),
     told: read
-      ? `${count} of the ${read.listed} models of ${read.source} have a price${whose}, in USD`
+      ? `${count} of the ${read.listed} models of models.dev have a price${whose}, in USD`
       : `${count} ${count === 1 ? 'price is' : 'prices are'} taken`,
   };
 }
 
-async function readPlace(label: string, place: string, loaded: LoadedConfig, context: Context): Promise<Uint8Array> {
+async function readPlace(
+  label: string,
+  place: string,
+  settings: PartialSettings,
+  context: Context,
+): Promise<Uint8Array> {
   if (!/^https?:/i.test(place)) return readUserFile(label, place, context.io.cwd);
-  const settings = resolvePartialSettings({ flags: {}, env: context.io.env, config: loaded, use: 'text' });
   const deadline = startDeadline(settings.timeoutMs.value, context.signal);
   context.atEnd(async () => deadline.end());
   const fetched = await openUrlFetcher({}, context).fetchAll([{ flag: label, typed: place }], {

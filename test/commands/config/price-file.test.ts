@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { place } from './place.ts';
 
-// `config set prices @<file|url>`: public lists of prices, as they are.
+// `config set prices @<file|url>`: the public list of prices of models.dev as it is, and files of our own form.
 
 const modelsDev = {
   google: {
@@ -31,23 +31,6 @@ const modelsDev = {
   },
   openai: { id: 'openai', models: { 'gpt-a': { cost: { input: 2, output: 8, cache_write: 2.5 } } } },
 };
-const litellm = {
-  sample_spec: { input_cost_per_token: 0, output_cost_per_token: 0, litellm_provider: 'one of …' },
-  'gemini/gemini-a-pro': {
-    litellm_provider: 'gemini',
-    mode: 'chat',
-    input_cost_per_token: 1.25e-6,
-    output_cost_per_token: 1e-5,
-    cache_read_input_token_cost: 1.25e-7,
-    cache_creation_input_token_cost_above_1hr: 2.5e-6,
-    input_cost_per_token_above_200k_tokens: 2.5e-6,
-    output_cost_per_token_above_200k_tokens: 1.5e-5,
-    deprecation_date: '2027-01-01',
-  },
-  'gemini/gemini-draws': { litellm_provider: 'gemini', input_cost_per_token: 3e-7, output_cost_per_image: 0.039 },
-  'gpt-a': { litellm_provider: 'openai', input_cost_per_token: 2e-6, output_cost_per_token: 8e-6 },
-};
-
 function fileOf(value: unknown): string {
   const path = join(scratchFolder(), 'list.json');
   writeFileSync(path, JSON.stringify(value));
@@ -79,31 +62,42 @@ test('the list of models.dev gives the profile the prices of its service beside 
   });
 });
 
-test("LiteLLM's list is for single tokens, and its prices are exact for a million", async () => {
-  const { cli, config } = place({ profiles: { default: { service: 'gemini' } } });
-  const ran = await cli(['config', 'set', 'prices', `@${fileOf(litellm)}`]);
-  expect(ran.stderr).toContain('2 of the 3 models of LiteLLM have a price of gemini, in USD\n');
-  expect(pricesIn(config())).toEqual({
-    'gemini-a-pro': {
-      input: '1.25',
-      output: '10',
-      cached: '0.125',
-      cacheWriteLong: '2.5',
-      tiers: [{ above: 200_000, input: '2.5', output: '15' }],
-    },
-    'gemini-draws': { input: '0.3', image: '0.039' },
+test('amounts of sound and of pictures are those that models.dev has, and none where it does not say', async () => {
+  const { cli, config } = place(gemini);
+  const model = (cost: object, input: string[], output: string[]): object => ({ cost, modalities: { input, output } });
+  const models = {
+    hears: model({ input: 0.3, output: 2.5, input_audio: 1 }, ['text', 'image', 'audio'], ['text']),
+    listens: model({ input: 2, output: 12 }, ['text', 'audio'], ['text']),
+    speaks: model({ input: 0.5, output: 10 }, ['text'], ['audio']),
+    converses: model({ input: 1, output: 2, input_audio: 3, output_audio: 4 }, ['text', 'audio'], ['text', 'audio']),
+    draws: model({ input: 2, output: 120 }, ['text', 'image'], ['text', 'image']),
+  };
+  await cli(['config', 'set', 'prices', `@${fileOf({ google: { models } })}`]);
+  expect(pricesIn(config())).toMatchObject({
+    hears: { input: '0.3', output: '2.5', imageInput: '0.3', audioInput: '1' },
+    listens: { input: '2', output: '12', audioInput: '2' },
+    speaks: { input: '0.5', output: '10', audioOutput: '10' },
+    converses: { input: '1', output: '2', audioInput: '3', audioOutput: '4' },
+    draws: { input: '2', output: '120', imageOutput: '120' },
   });
+  expect(pricesIn(config())).not.toHaveProperty('draws.imageInput');
 });
 
 test('a profile without a service gets all prices, with the names of their providers', async () => {
-  for (const [list, names] of [
-    [modelsDev, ['google/gemini-a-pro', 'google/gemini-b', 'openai/gpt-a']],
-    [litellm, ['gemini/gemini-a-pro', 'gemini/gemini-draws', 'gpt-a']],
-  ] as const) {
-    const { cli, config } = place({ profiles: { default: { baseUrl: 'https://relay.example' } } });
-    expect(await cli(['config', 'set', 'prices', `@${fileOf(list)}`])).toMatchObject({ code: 0 });
-    expect(Object.keys(pricesIn(config()) as object)).toEqual(names);
-  }
+  const { cli, config } = place({ profiles: { default: { baseUrl: 'https://relay.example' } } });
+  expect(await cli(['config', 'set', 'prices', `@${fileOf(modelsDev)}`])).toMatchObject({ code: 0 });
+  expect(Object.keys(pricesIn(config()) as object)).toEqual(['google/gemini-a-pro', 'google/gemini-b', 'openai/gpt-a']);
+});
+
+test('without a profile, the only key that a variable holds says whose prices they are, and requests find them', async () => {
+  const { cli, config } = place();
+  const env = { OPENAI_API_KEY: 'sk-a' };
+  const ran = await cli(['config', 'set', 'prices', `@${fileOf(modelsDev)}`], { env });
+  expect(ran.stderr).toContain('1 of the 5 models of models.dev have a price of openai, in USD\n');
+  expect(pricesIn(config())).toEqual({ 'gpt-a': { input: '2', output: '8', cacheWrite: '2.5' } });
+  const two = { OPENAI_API_KEY: 'sk-a', GEMINI_API_KEY: 'g' };
+  const both = await place().cli(['config', 'set', 'prices', `@${fileOf(modelsDev)}`], { env: two });
+  expect(both.stderr).toContain('3 of the 5 models of models.dev have a price, in USD\n');
 });
 
 test('a file of prices in our own form is taken too', async () => {
@@ -125,6 +119,11 @@ test.each([
   ['an empty table', () => fileOf({}), 'has no prices of gemini'],
   ['a file that is not there', () => '/nowhere/list.json', 'there is no such file'],
   ['a URL without TLS', () => 'http://127.0.0.1/list.json', 'only https:// is fetched'],
+  [
+    'a list of others that is too long',
+    () => fileOf(many),
+    'becomes one of ours, of one service: gateway-cli help costs',
+  ],
   ['too many', () => fileOf({ google: { models: many } }), 'has prices of 2001 models, and a profile holds 2000'],
 ])('%s in place of a list is refused, and nothing is written', async (_what, path, words) => {
   const { cli, config } = place(gemini);

@@ -1,3 +1,4 @@
+import { chooseHint } from '../advice.ts';
 import { GatewayError } from '../errors.ts';
 import { replaceModel } from '../formats/format.ts';
 import type { FormatName } from '../formats/types.ts';
@@ -58,7 +59,10 @@ export interface ClientModels extends ModelChoice {
 }
 
 /** A client, as far as it chooses models. */
-interface ChoosingClient extends Pick<ClientOptions, 'aliveMs' | 'looksUpModels' | 'modelMemory' | 'onModel'> {
+interface ChoosingClient extends Pick<
+  ClientOptions,
+  'aliveMs' | 'looksUpModels' | 'modelMemory' | 'onModel' | 'payments'
+> {
   service: ServiceName;
   listModels(format: FormatName, deadline: Deadline): Promise<ModelList>;
 }
@@ -173,7 +177,7 @@ async function findReplacement(
   { model, post, defaultFor: use, insteadOf }: PreparedRequest,
   error: GatewayError,
   deadline: Deadline,
-  { service, list, unkept, onModel }: Choosing,
+  { service, list, unkept, payments, onModel }: Choosing,
 ): Promise<string | undefined> {
   const models = await list(post.format, deadline);
   if (use === undefined || models instanceof GatewayError) return undefined;
@@ -182,6 +186,11 @@ async function findReplacement(
   if (isBare404(error) && isListed) return undefined;
   const to = chooseDefault({ service, use, gone: model }, models, Date.now());
   if (to === undefined) return undefined;
+  const unpaid = payments?.refuse?.(to);
+  if (unpaid !== undefined) {
+    const hint = [`${to} is not asked in its place: ${unpaid.message}`, chooseHint(unpaid)].join('\n');
+    throw error.withDetails({ hint });
+  }
   await onModel?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
   unkept.set(to, insteadOf?.model ?? model);
   return to;

@@ -43,7 +43,9 @@ export interface Performed extends Answer {
 /** What pays for the requests of a client. */
 export interface Payments {
   /** What pays for one request; undefined for one that costs nothing. */
-  open(request: Pick<PreparedRequest, 'post' | 'model'>): Payment | undefined;
+  open(request: Pick<PreparedRequest, 'post' | 'model' | 'fallback'>): Payment | undefined;
+  /** Why requests to a model cannot be paid for; undefined if they can. */
+  refuse?(model: string): GatewayError | undefined;
 }
 
 /** One request that is paid from a budget. */

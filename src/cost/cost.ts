@@ -276,6 +276,11 @@ export function subtractAmounts(from: string, amount: string): string {
   return new Big(from).minus(amount).toFixed();
 }
 
+/** An amount with so many decimals at most; what is cut is rounded up. */
+export function roundUp(amount: string, decimals: number): string {
+  return new Big(amount).round(decimals, Big.roundUp).toFixed();
+}
+
 /** A part or a multiple of an amount, to four digits. */
 export function scaleAmount(amount: string, times: number, by: number): string {
   return new Big(new Big(amount).times(times).div(by).toPrecision(4)).toFixed();

@@ -1,6 +1,7 @@
 import { readSync } from 'node:fs';
 import { isObject, type JsonValue, parseObject } from '../json.ts';
 import { usageError } from '../errors.ts';
+import { roundUp } from './cost.ts';
 import type { ProcessMark } from '../files/process-mark.ts';
 
 /** What a request is for, as the report groups it. */
@@ -98,10 +99,11 @@ const needed: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['sum', ['day', 'amount', 'currency', 'saved']],
 ]);
 
-const amounts = ['amount', 'saved', 'dearest'];
+const amounts = ['amount', 'saved', 'dearest'] as const;
+const mostDecimals = 60;
 // A sum of amounts has all their digits: one of 1e999999999 would never be added up.
-const isAmount = (value: JsonValue): boolean =>
-  typeof value === 'string' && /^\d{1,30}(\.\d{1,60})?(e[-+]?\d{1,2})?$/.test(value);
+const amountForm = new RegExp(String.raw`^\d{1,30}(\.\d{1,${mostDecimals}})?(e[-+]?\d{1,2})?$`);
+const isAmount = (value: JsonValue): boolean => typeof value === 'string' && amountForm.test(value);
 const counts = ['requests', 'savedRequests', 'held', 'compactedBytes'];
 const isCount = (value: JsonValue): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
@@ -116,6 +118,16 @@ function parseLedgerLine(text: string): LedgerLine | undefined {
     (type !== 'reserved' || isObject(line['by'])) &&
     (type !== 'sum' || line['told'] === undefined || isAmount(line['told']));
   return isWhole ? (line as unknown as LedgerLine) : undefined;
+}
+
+/** A line as it can be read again: what services tell, and prices, can have more decimals than a ledger adds up. */
+export function toReadableLine<Line extends LedgerLine>(line: Line): Line {
+  const readable: Partial<Record<string, unknown>> = { ...line };
+  for (const field of amounts) {
+    const amount = readable[field];
+    if (typeof amount === 'string' && !isAmount(amount)) readable[field] = roundUp(amount, mostDecimals);
+  }
+  return readable as unknown as Line;
 }
 
 /** The UTC day of a time. */

@@ -8,7 +8,15 @@ import { ownMark } from '../files/process-mark.ts';
 import { openToAppendNow } from '../files/synced-file.ts';
 import { closeQuietly, notWritten, randomNonce, syncFolder } from '../files/temp-file.ts';
 import { addAmounts, areWithin, subtractAmounts, sumHeld } from './cost.ts';
-import type { BatchEnd, LedgerEntry, LedgerLimit, LedgerLine, ReservedLine, SpentLine } from './ledger-lines.ts';
+import {
+  type BatchEnd,
+  type LedgerEntry,
+  type LedgerLimit,
+  type LedgerLine,
+  type ReservedLine,
+  type SpentLine,
+  toReadableLine,
+} from './ledger-lines.ts';
 import {
   appendToLedger,
   applyLine,
@@ -347,8 +355,11 @@ function makeLines(ledger: OpenLedger, { taken, lines }: Work): void {
         ledger.parked.push(waiting);
         continue;
       }
-      for (const line of made) applyLine(ledger.state, line);
-      lines.push(...made);
+      for (const each of made) {
+        const line = toReadableLine(each);
+        applyLine(ledger.state, line);
+        lines.push(line);
+      }
       taken.push(waiting);
     } catch (error) {
       waiting.fail(error);

@@ -74,8 +74,7 @@ function buildFailure(error: ErrorBody, known: FailureFacts): GatewayError {
     retryAfterMs:
       error.retryDelayMs ?? (errorClass === 'quota' ? resetDelayMs(known.headers ?? {}, error.resetAt) : undefined),
     sent: 'yes',
-    // Ollama runs on the machine of its user.
-    billed: known.billed ?? (isOllama(known) ? 'no' : judgeBilled(errorClass, status)),
+    billed: known.billed ?? (isOwnMachine(known) ? 'no' : judgeBilled(errorClass, status)),
   });
 }
 
@@ -193,6 +192,11 @@ function chooseFailureAdvice(
 
 /** What llama.cpp says while it starts. */
 const loads = /^loading model/i;
+
+/** Ollama runs on the machine of its user, but where a key opens another host. */
+function isOwnMachine({ sentKey }: FailureFacts): boolean {
+  return sentKey?.service === 'ollama' && !(sentKey.isElsewhere && sentKey.header !== undefined);
+}
 
 function isOllama({ sentKey }: FailureFacts): boolean {
   return sentKey?.service === 'ollama';

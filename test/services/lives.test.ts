@@ -445,6 +445,17 @@ describe('--fallback', () => {
     },
   );
 
+  test('of a default that is gone is not asked without a price where a budget pays, and the refusal says how to set one', async () => {
+    const prices = '{"gpt-6-luna":{"input":"1","output":"1"}}';
+    const line = `text hi --max-tokens 16 --json --budget ./spent.jsonl:1 --prices '${prices}'`;
+    const ran = await ask('openai', { models: luna }, line);
+    expect(ran).toMatchObject({ code: 4, asked: ['gpt-6-luna', 'list'] });
+    const hint = expect.stringMatching(
+      /^gpt-7-luna is not asked in its place: --budget: the model gpt-7-luna has no price\nset it, for a million tokens: --prices /,
+    );
+    expect(JSON.parse(ran.stdout)).toMatchObject({ error: { class: 'rejected', hint, sent: 'yes', billed: 'no' } });
+  });
+
   test('is not asked where an attempt before may have been billed', async () => {
     let times = 0;
     const amend: Amend = (reply, request) => busy(times++ === 0 ? 500 : 429)(reply, request);

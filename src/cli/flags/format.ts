@@ -164,6 +164,7 @@ export const imageFlags = {
     values: ['png', 'jpeg', 'webp', 'gif', 'svg'],
     advanced: true,
   },
+  maxTurns,
   count: { flags: '-n, --count <n>', text: 'number of requests, each billed, 1 to 1000', parse: whole(1, 1000) },
   concurrency: {
     flags: '--concurrency <n>',

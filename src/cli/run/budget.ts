@@ -55,7 +55,9 @@ export async function openSharedBudgets(
 ): Promise<(Payments | undefined)[]> {
   const budgets = [];
   for (const settings of gateways) budgets.push(await openSharedBudget(settings, tags, context));
-  return budgets.map((budget) => budget && { open: (request) => payFrom(budget, request) });
+  return budgets.map(
+    (budget) => budget && { open: (request) => payFrom(budget, request), refuse: refuseModel(budget) },
+  );
 }
 
 /** Ledgers whose place was looked at. */
@@ -114,7 +116,21 @@ async function budgetPath(
 /** What decides the cost of a request. */
 interface PayableRequest {
   model: string;
+  /** The model that may answer in its place. */
+  fallback?: string | undefined;
   post: Pick<PreparedRequest['post'], 'format' | 'body'>;
+}
+
+/** Without a price, what a model costs could pass the budget. */
+function refuseModel({ prices }: OpenBudget): NonNullable<Payments['refuse']> {
+  return (model) => {
+    try {
+      requirePrice(prices, model, '--budget');
+      return undefined;
+    } catch (error) {
+      return error as GatewayError;
+    }
+  };
 }
 
 /** Pays for one request. */
@@ -177,11 +193,12 @@ function createEntry({ context, service, lane, tags }: OpenBudget, model: string
 
 async function reserveRequest(
   budget: OpenBudget,
-  { post, model }: PayableRequest,
+  { post, model, fallback = model }: PayableRequest,
   signal: AbortSignal,
 ): Promise<string> {
   const { prices, lane, ledger } = budget;
   const price = requirePrice(prices, model, '--budget');
+  requirePrice(prices, fallback, '--budget');
   const { limits } = await loadFormat(post.format);
   const bound = computeBound(post.body, price, { ...limits(post.body), lane });
   if (!bound.isMost) await warnOfBound(budget, limits(post.body).maxTokens === undefined);

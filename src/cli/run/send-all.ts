@@ -28,6 +28,8 @@ export interface SendAllOptions extends PreparedRequest {
   concurrency?: number | undefined;
   /** Makes all requests wait after a 429. */
   gate?: Gate | undefined;
+  /** How many requests each answer may take. */
+  maxTurns?: number | undefined;
   unsaved: UnsavedReply;
   /** Fetches the pictures that an answer only links to. */
   fetchLinked?: ((result: Result) => Promise<void>) | undefined;
@@ -78,13 +80,13 @@ interface SendState extends SendAllOptions {
 }
 
 async function sendOne(index: number, before: Promise<unknown> | undefined, state: SendState): Promise<RequestOutcome> {
-  const { client, deadline, images, gate } = state;
+  const { client, deadline, images, gate, maxTurns } = state;
   if (state.isDiskInDoubt) await before;
   const over = state.over ?? state.unsaved.failure;
   if (over !== undefined) return { failure: over };
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
-    const options = { deadline, sample: index, gate, store, mostImages: images.most };
+    const options = { deadline, sample: index, gate, store, mostImages: images.most, maxTurns };
     const answer = await drainDeltas(client.ask(state, options));
     await state.fetchLinked?.(answer.result);
     state.onAnswer?.(++state.answered);

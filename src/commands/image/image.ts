@@ -71,6 +71,7 @@ async function runImage(
     count,
     candidates,
     unsaved: context.report.unsaved,
+    maxTurns: flags.maxTurns,
     fetchLinked,
     onAnswer,
   }).finally(progress.stop);

@@ -24,11 +24,12 @@ export interface ToolPlace {
 
 /**
  * Runs the command of a tool in a process of its own, which the signal ends. A failure of the command is a result that says so.
+ * `onEnd` is told how many requests it sent, if it says so.
  */
 export async function runTool(
   tool: McpTool,
   given: ToolArguments,
-  { place, signal }: { place: ToolPlace; signal: AbortSignal },
+  { place, signal, onEnd }: { place: ToolPlace; signal: AbortSignal; onEnd?: (attempts: number) => void },
 ): Promise<CallToolResult> {
   const { root, readOnly } = place;
   const folder = readOnly ? await mkdtemp(join(tmpdir(), 'gateway-cli-mcp-')).catch(throwNotStarted) : root.path;
@@ -36,6 +37,8 @@ export async function runTool(
     const run = { cwd: folder, env: place.env, prompt: given.prompt, signal };
     const { out, err } = await runGatewayCli(toCommandWords(tool, given, ['--json', '--quiet', ...place.flags]), run);
     const document = parseObject(out);
+    if (typeof document['attempts'] === 'number') onEnd?.(document['attempts']);
+    signal.throwIfAborted();
     if (typeof document['schema'] !== 'string')
       throw new GatewayError('internal', `the command printed no document: ${err.trim()}`, { sent: 'unknown' });
     // A client cannot use a file in a folder that is removed afterwards.
@@ -69,7 +72,7 @@ function throwNotStarted(error: unknown): never {
   throw new GatewayError('not-sent', `the command cannot be started: ${describeReadError(error)}`, { cause: error });
 }
 
-/** What the program prints, and the end of its stderr. Throws the reason of the signal. */
+/** What the program prints, and the end of its stderr. */
 async function runGatewayCli(
   argv: readonly string[],
   { cwd, env, prompt = '', signal }: ProgramRun,
@@ -91,7 +94,6 @@ async function runGatewayCli(
   if (signal.aborted) stopProgram();
   await closed;
   signal.removeEventListener('abort', stopProgram);
-  signal.throwIfAborted();
   return { out: Buffer.concat(out).toString('utf8'), err };
 }
 

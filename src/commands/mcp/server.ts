@@ -10,6 +10,7 @@ import {
   type Tool as ListedTool,
 } from '@modelcontextprotocol/sdk/types.js';
 import pLimit from 'p-limit';
+import { defaultMaxTurns } from '../../client/index.ts';
 import { untilAborted } from '../../clock.ts';
 import type { JsonValue } from '../../json.ts';
 import { usageError } from '../../errors.ts';
@@ -115,7 +116,7 @@ function toListedTool({ name, title, description, inputSchema, writes }: McpTool
 function caller(
   options: ServerOptions,
 ): (tool: McpTool, given: object, signal: AbortSignal) => Promise<CallToolResult> {
-  const { maxRequests = Infinity } = options;
+  const { maxRequests } = options;
   let sent = 0;
   return async (tool, given, signal) => {
     try {
@@ -123,16 +124,23 @@ function caller(
       if (toCommandWords(tool, typed, []).some((word) => word.includes('\0')))
         throw usageError('an argument has a NUL character');
       const placed = await withPaths(typed, options.root);
-      const requests = tool.isBilled ? (typed.count ?? 1) : 0;
-      if (sent + requests > maxRequests)
+      if (!tool.isBilled || maxRequests === undefined) return await runTool(tool, placed, { place: options, signal });
+      const { count = 1 } = typed;
+      if (sent + count > maxRequests)
         throw usageError(
-          `this server has sent its ${maxRequests} requests`,
+          `this server has sent its ${maxRequests} requests, or keeps them for calls that run`,
           'start it again with a greater --max-requests',
         );
-      sent += requests;
-      const isCounted = tool.isBilled && options.maxRequests !== undefined;
-      const place = isCounted ? { ...options, flags: [...options.flags, '--retries=0'] } : options;
-      return await runTool(tool, placed, { place, signal });
+      // An answer in which the service pauses takes several.
+      const turns = Math.min(defaultMaxTurns, Math.floor((maxRequests - sent) / count));
+      const limits = ['--retries=0', `--max-turns=${turns}`];
+      sent += count * turns;
+      const onEnd = (attempts: number): void => void (sent += attempts - count * turns);
+      return await runTool(tool, placed, {
+        place: { ...options, flags: [...options.flags, ...limits] },
+        signal,
+        onEnd,
+      });
     } catch (error) {
       return refusedResult(error);
     }

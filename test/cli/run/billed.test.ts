@@ -122,3 +122,14 @@ test('several pictures of which one was refused and another may have been billed
   const ran = await run(argv, { env: environment(url), cwd: scratchFolder() });
   expect(JSON.parse(ran.stdout)).toMatchObject({ attempts: 2, error: { sent: 'yes', billed: 'unknown' } });
 });
+
+test.each([
+  ['with a key', { GATEWAY_API_KEY: 'key-0123456789' }, 'unknown'],
+  ['without a key', { GATEWAY_API_KEY: '' }, 'no'],
+])('a 500 of Ollama at another host %s', async (_, key, billed) => {
+  const server = await startFakeServer(() => refusal(500));
+  onTestFinished(() => server.close());
+  const env = { ...environment(server.url), GATEWAY_SERVICE: 'ollama', ...key };
+  const ran = await run(['text', 'hi', '--retries', '0', '--json'], { env });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ error: { status: 500, billed } });
+});

@@ -103,6 +103,30 @@ test('an attempt that may have been billed, and its retry, count as two requests
   expect(kinds.slice(2)).toEqual(['reserved', 'spent unknown', 'reserved', 'spent', 'reserved', 'freed']);
 });
 
+test('a told cost of more decimals than a ledger adds up counts in full', async ({ server, cli }) => {
+  const { cwd, flags, lines } = place('1.00');
+  const usage = { prompt_tokens: 1, completion_tokens: 1, cost: 1, is_byok: true };
+  const told = { ...usage, cost_details: { upstream_inference_cost: 1e-70 } };
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }];
+  server.reply({ body: { choices, usage: told } });
+  const env = { GATEWAY_FORMAT: 'completions' };
+  expect((await cli(['text', 'hi', ...limit, ...flags], { cwd, env })).code).toBe(0);
+  expect(lines().at(-1)).toMatchObject({ type: 'spent', amount: `1.${'0'.repeat(59)}1`, told: true });
+  const ran = await cli(['text', 'hi', ...limit, ...flags], { cwd, env });
+  expect(ran.stderr).toContain(`could pass the budget ./team.jsonl: 1.${'0'.repeat(59)}1 of 1.00 USD are spent`);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a model that may answer in place of another needs a price for a budget, before anything is sent', async ({
+  server,
+  cli,
+}) => {
+  const { cwd, flags } = place('1.00');
+  const ran = await cli(['text', 'hi', '--fallback', 'other', ...limit, ...flags], { cwd });
+  expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--budget: the model other has no price') });
+  expect(server.requests).toHaveLength(0);
+});
+
 test('an answer from a cache costs nothing, even when the budget is used up, and is reported as saved', async ({
   server,
   cli,

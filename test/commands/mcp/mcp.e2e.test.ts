@@ -298,4 +298,30 @@ describe('limits', () => {
     expect(server.requests).toHaveLength(count + 1);
     await limited.client.close();
   });
+
+  test('--max-requests counts each request of an answer in which the service pauses', async () => {
+    const limited = await connect(['--max-requests', '3', '--service', 'anthropic', '--base-url', server.url], {
+      ANTHROPIC_API_KEY: 'k-123456',
+      GATEWAY_MODEL: 'm',
+    });
+    const pausing = (stop: string): object => ({
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'text', text: `${stop} ` }],
+      stop_reason: stop,
+      usage: { input_tokens: 1, output_tokens: 1 },
+    });
+    const count = server.requests.length;
+    for (const stop of ['pause_turn', 'end_turn']) server.reply({ body: pausing(stop) });
+    expect((await limited.call('ask', { prompt: 'hi', max_tokens: 100 })).isError).toBeUndefined();
+    expect(server.requests).toHaveLength(count + 2);
+    // One request is left: the answer stays as it is after it.
+    server.reply({ body: pausing('pause_turn') });
+    const cut = await limited.call('ask', { prompt: 'hi', max_tokens: 100 });
+    expect(cut.structuredContent).toMatchObject({ text: 'pause_turn ', error: { class: 'incomplete' } });
+    const refused = await limited.call('ask', { prompt: 'hi', max_tokens: 100 });
+    expect(refused.content[0]?.text).toContain('has sent its 3 requests');
+    expect(server.requests).toHaveLength(count + 3);
+    await limited.client.close();
+  });
 });

@@ -43,8 +43,28 @@ export interface RequestDigest {
  */
 export async function digestRequest(
   { path, body, origin }: { path: string; body: Body; origin?: string | undefined },
-  { onBytes, known }: { onBytes?: ((bytes: number) => void) | undefined; known?: KnownFiles } = {},
+  { onBytes, known }: Hashing = {},
 ): Promise<RequestDigest> {
+  const { text: asked, hasUrls, characters } = await canonicalText(body, { onBytes, known });
+  const text = `${origin ?? ''}${path}\n${asked}`;
+  return { digest: digestText(text), hasUrls, characters: characters + text.length - asked.length };
+}
+
+/** How files are hashed. */
+export interface Hashing {
+  /** Called for each piece of a file. */
+  onBytes?: ((bytes: number) => void) | undefined;
+  known?: KnownFiles | undefined;
+}
+
+/**
+ * A body with sorted keys, files by their content, what is still to be fetched by its URL. `characters`: its length; infinite if it has files
+ * or URLs. Throws the system's error for an unreadable file.
+ */
+export async function canonicalText(
+  body: Body,
+  { onBytes, known }: Hashing,
+): Promise<Pick<RequestDigest, 'hasUrls' | 'characters'> & { text: string }> {
   const hashes = new Map<Upload, string>();
   const uploads = uploadsIn(body);
   const files = uploads.filter(({ url }) => url === undefined);
@@ -53,9 +73,9 @@ export async function digestRequest(
     const hashed = (): Promise<string> => hashUpload(upload, onBytes);
     hashes.set(upload, await (known && typeof source === 'string' ? known(source, 'sha256', hashed) : hashed()));
   }
-  const text = `${origin ?? ''}${path}\n${canonical(body, hashes)}`;
+  const text = canonical(body, hashes);
   const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
-  return { digest: digestText(text), hasUrls: files.length < uploads.length, characters };
+  return { text, hasUrls: files.length < uploads.length, characters };
 }
 
 /** The first 64 bits of the SHA-256 of a text: 16 hex digits. */

@@ -1,4 +1,6 @@
 import type { Batch, BatchPolicy, JobState } from '../types.ts';
+import type { Fold } from '../folder/fold.ts';
+import type { SlotState } from '../folder/slots.ts';
 import { keepEarlier } from '../folder/state.ts';
 
 /** Whether a job is sent or left, or the run stops because it was edited. */
@@ -57,4 +59,38 @@ export function decideOn(
   if (index.digestOf(row) !== digest) index.setState(row, 'new');
   index.setDigest(row, digest);
   return decision;
+}
+
+type RetryPolicy = Pick<BatchPolicy, 'retryFailed' | 'retryIncomplete' | 'retryUnknown'>;
+
+/** The one place that decides whether a slot is paid for: by its state, and by the user's word. */
+export function decideSlot(
+  state: SlotState,
+  { isAtService, policy }: { isAtService: boolean; policy: RetryPolicy },
+): 'send' | 'collect' | 'leave' {
+  if (isAtService) return 'collect';
+  if (state === 'pending') return 'send';
+  if (state === 'sent') return policy.retryUnknown ? 'send' : 'leave';
+  if (state === 'failed') return policy.retryFailed ? 'send' : 'leave';
+  return 'leave';
+}
+
+/**
+ * Whether a slot becomes pending again: it is named by `--redo`, or its answer was cut and `--retry-incomplete` is given. Where a run goes on with
+ * what an earlier one named, only what failed since: the others are made, or pending already.
+ */
+export function isMadeAgain(
+  slot: number,
+  { isNamed, goesOn, policy }: { isNamed: boolean; goesOn: boolean; policy: RetryPolicy },
+  { slots, atService }: Pick<Fold, 'slots' | 'atService'>,
+): boolean {
+  const state = slots.stateOf(slot);
+  if (atService.has(slot) || state === 'pending') return false;
+  if (isNamed && (!goesOn || (state !== 'sent' && slots.has(slot, 'tried')))) return true;
+  return state === 'incomplete' && policy.retryIncomplete === true;
+}
+
+/** Whether a slot that was named by `--redo` lacks the answer that is to come. */
+export function isLeftToRedo(slot: number, { slots }: Pick<Fold, 'slots'>): boolean {
+  return ['pending', 'sent'].includes(slots.stateOf(slot)) || slots.has(slot, 'tried');
 }

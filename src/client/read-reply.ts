@@ -218,7 +218,7 @@ async function readValue(
   } catch (error) {
     failure = requireReplyError(error);
   }
-  accumulator.end(true, cut !== undefined);
+  accumulator.end(true, isCut(cut));
   await accumulator.store();
   const broken = events.find((event) => event.type === 'broken');
   return cut ?? failure ?? broken?.error;
@@ -416,15 +416,14 @@ export function readOn(seen: Uint8Array[], body: AsyncIterator<Uint8Array>): Asy
   };
 }
 
-const fieldNames = ['event:', 'data:', 'id:', 'retry:', ':'];
+const firstLine = /^(?:(?:event|data|id|retry)?:|error:\s*\{)/;
 
 /**
  * Whether a body is a stream of server-sent events, whatever its Content-Type says (deviations 37 and 38).
  * Wants the first 16 bytes, or the whole body where it is shorter; a byte order mark and blank lines are passed over.
  */
 export function looksLikeSse(firstBytes: Uint8Array): boolean {
-  const start = utf8.decode(firstBytes.subarray(0, 64)).trimStart();
-  return fieldNames.some((name) => start.startsWith(name));
+  return firstLine.test(utf8.decode(firstBytes.subarray(0, 64)).trimStart());
 }
 
 /** An error of reading a reply, with where its request went and its status. Failures of this machine stay as they are. */

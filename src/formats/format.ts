@@ -426,10 +426,30 @@ export function findErrorInReply(json: unknown): ErrorBody | undefined {
   return claimsError(value) ? readError(value) : undefined;
 }
 
+/** Whether a reply that holds an error holds an answer, too: in itself, in a `response`, or in one of its pieces. */
+export function holdsAnswer(json: unknown): boolean {
+  if (Array.isArray(json)) return json.some(holdsAnswer);
+  if (!isObject(json)) return false;
+  const inner = json['response'];
+  return looksLikeResult(json) || (isObject(inner) && looksLikeResult(inner));
+}
+
+/** The failure that an event of a stream reports, in any of its shapes (deviations 16, 17 and 78). `name`: of its `event:` line. */
+export function findErrorInEvent(json: JsonObject, name?: string): ErrorBody | undefined {
+  const { type, object, detail, error } = json;
+  const isNamed = type === 'error' || name === 'error' || object === 'error';
+  // FastAPI's shape has no other word; nor has an event of one of the formats.
+  const isDetail = type === undefined && !looksLikeResult(json) && (detail ?? '') !== '';
+  if (!isNamed && !isDetail && json['success'] !== false && (error ?? '') === '') return undefined;
+  return findErrorInReply(json) ?? (isNamed ? { message: '' } : undefined);
+}
+
 /** Whether a value has what a result has, in one of the formats. */
 function looksLikeResult(json: JsonObject): boolean {
-  const { type, content, choices } = json;
+  const { type, content, choices, output } = json;
   if (Array.isArray(choices) && choices.length > 0) return true;
+  // A failed reply of the responses format has both; with neither item nor usage it has nothing to keep.
+  if (Array.isArray(output) && (output.length > 0 || isObject(json['usage']))) return true;
   return field(json, 'candidates') !== undefined || type === 'message' || Array.isArray(content);
 }
 

@@ -3,7 +3,7 @@ import { countValues, isObject, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
 import { parseOrNothing } from './error-body.ts';
 import { readFailedReply } from './failure.ts';
-import { findErrorInReply, formatFacts, type ReplyHead } from './format.ts';
+import { findErrorInReply, formatFacts, holdsAnswer, type ReplyHead } from './format.ts';
 import type { FormatName } from './types.ts';
 
 /** Largest part of a body without its images, in bytes. */
@@ -27,7 +27,10 @@ export interface ReadText {
   damage?: GatewayError | undefined;
 }
 
-/** Parses a JSON reply. A body that only lacks its end gives what came, with the error that says so. Throws bad-reply. */
+/**
+ * Parses a JSON reply. A body that only lacks its end gives what came, with the error that says so, and so does an answer with an error
+ * beside it. Throws bad-reply, and the error of a body that has nothing else.
+ */
 export function parseReply(
   body: ReadText,
   reply: ReplyHead,
@@ -43,8 +46,10 @@ export function parseReply(
   const failure = (): GatewayError => readFailedReply({ ...reply, body: text, format });
   try {
     const value = parseFlat(text);
-    if (findErrorInReply(value)) throw failure();
-    return { value, cut: body.damage };
+    if (!findErrorInReply(value)) return { value, cut: body.damage };
+    // What came beside the error was paid for, as what a stream says before it fails.
+    if (holdsAnswer(value)) return { value, cut: failure().withDetails({ billed: 'unknown' }) };
+    throw failure();
   } catch (error) {
     if (error instanceof GatewayError) throw error;
   }

@@ -48,7 +48,7 @@ export async function* readEvents<Known extends object = never>(
     parser.check();
     if (isInvalid) throw badStream('an event of the stream is not UTF-8');
   }
-  const rest = parser.parse(`${decode().text}\n\n`, 0);
+  const rest = [...parser.parse(`${decode().text}\n\n`, 0), ...parser.end()];
   for (const event of rest) Object.assign(event, { unterminated: true });
   if (rest.length > 0) yield rest;
   parser.check();
@@ -68,13 +68,16 @@ function createEventParser<Known extends object>({
   let failure: string | undefined;
   const tooLarge = `an event of the stream is larger than ${maxEventBytes} bytes`;
   const count = { events: 0, bytes: 0 };
+  const stray = createStrayReader((event) => void events.push(event));
   const open = createOpenEvent({
     maxEventBytes,
+    onStray: stray.add,
     onTooLarge() {
       failure ??= tooLarge;
     },
     onEvent({ event, data }) {
       count.events++;
+      stray.end();
       // The parser does not check its limit for an event that is complete in one feed.
       if (data.length > maxEventBytes) failure ??= tooLarge;
       else if (failure === undefined) events.push(event === undefined ? { data } : { event, data });
@@ -110,6 +113,11 @@ function createEventParser<Known extends object>({
       events = [];
       return found;
     },
+    /** The body is over. */
+    end(): ServerEvent[] {
+      stray.end();
+      return events.splice(0) as ServerEvent[];
+    },
     /** Throws GatewayError bad-reply if a limit was exceeded. */
     check(): void {
       if (failure !== undefined) throw badStream(failure);
@@ -125,9 +133,12 @@ const blankLine = /\n\r?\n|\r\r/;
 function createOpenEvent({
   maxEventBytes,
   onEvent,
+  onStray,
   onTooLarge,
 }: {
   maxEventBytes: number;
+  /** A line that is of no field of the format. */
+  onStray(line: string): void;
   onEvent(event: { event?: string | undefined; data: string }): void;
   onTooLarge(): void;
 }) {
@@ -138,8 +149,9 @@ function createOpenEvent({
       held = 0;
       onEvent(event);
     },
-    onError({ type }: ParseError) {
+    onError({ type, line = '' }: ParseError) {
       if (type === 'max-buffer-size-exceeded') onTooLarge();
+      else if (type === 'unknown-field') onStray(line);
     },
   });
   return {
@@ -155,6 +167,34 @@ function createOpenEvent({
       parser.feed(text);
       held = 0;
     },
+  };
+}
+
+/** A failure is short. */
+const longestStray = 64 * 1024;
+
+/**
+ * Makes events of a failure that came without `data:`: in a line `error: …`, or as a body of JSON, which may have several lines
+ * (deviation 81).
+ */
+function createStrayReader(onEvent: (event: ServerEvent) => void) {
+  let held = '';
+  const end = (): void => {
+    if (held !== '') onEvent({ data: held });
+    held = '';
+  };
+  return {
+    add(line: string): void {
+      const [, said] = /^error:\s*(\S[^]*)$/.exec(line) ?? [];
+      if (said !== undefined) {
+        end();
+        onEvent({ event: 'error', data: said.startsWith('{') ? said : JSON.stringify({ error: said }) });
+      } else if (line.startsWith('{')) {
+        end();
+        held = line;
+      } else if (held !== '') held = held.length + line.length > longestStray ? '' : `${held}\n${line}`;
+    },
+    end,
   };
 }
 

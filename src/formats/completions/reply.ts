@@ -9,11 +9,10 @@ import {
   textField,
 } from '../../json.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
-import type { ErrorBody } from '../error-body.ts';
 import type { Decoder, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { toldCostEvents } from '../told-cost.ts';
-import { findErrorInReply, type ReplyHead } from '../format.ts';
+import { findErrorInEvent, type ReplyHead } from '../format.ts';
 import { createSourcesReader } from './found-sources.ts';
 import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
 import { isImagesReply, readImagesReply } from './images.ts';
@@ -86,7 +85,7 @@ function feed({ event, data, unterminated }: DecoderInput, state: CompletionStat
 function readPieces(pieces: readonly JsonObject[], state: CompletionState, event?: string): ReplyEvent[] {
   const events: ReplyEvent[] = [];
   for (const json of pieces) {
-    const error = findChunkError(json, event);
+    const error = findErrorInEvent(json, event);
     const failure = error && toFailure(error, { billed: state.choices.size > 0 ? 'unknown' : undefined });
     if (isImagesReply(json)) events.push(...readImagesReply(json));
     if (!failure || listField(json, 'choices')?.length) events.push(...readChunk(json, state));
@@ -128,12 +127,6 @@ function unwrap(json: unknown): JsonObject | undefined {
 
 function isReply(json: JsonObject): boolean {
   return Array.isArray(json['choices']) || isImagesReply(json) || (json['error'] ?? '') !== '';
-}
-
-function findChunkError(json: JsonObject, event: string | undefined): ErrorBody | undefined {
-  const isError = event === 'error' || json['type'] === 'error' || json['success'] === false;
-  if (!isError && (json['error'] ?? '') === '') return undefined;
-  return findErrorInReply(json) ?? (isError ? { message: '' } : undefined);
 }
 
 /** Facts that every chunk repeats. The first chunk may lack them, and some gateways give each chunk an id of its own. */

@@ -10,7 +10,7 @@ import {
 } from '../../json.ts';
 import { searchResultEvents, sourceEvents } from '../sources.ts';
 import { badReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
-import { findErrorInReply } from '../format.ts';
+import { findErrorInEvent } from '../format.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { quoteForeign } from '../../errors.ts';
@@ -61,18 +61,11 @@ function feed({ event, data, unterminated }: DecoderInput, state: MessageState):
   const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;
   if (handler) return handler(payload, state);
   if (state.progress === 'ended') return [];
-  throwError(type, payload, state);
+  const error = findErrorInEvent(payload, event);
+  if (error) throw toFailure(error, { billed: state.message ? 'unknown' : undefined });
   // An event without a type is skipped if it has no delta.
   if (type === '' && isObject(payload['delta'])) throw badReply('an event of the stream has no type');
   return [];
-}
-
-/** Gateways report errors under types of their own (deviations 16 and 17); other unknown events are not errors. */
-function throwError(type: string, payload: JsonObject, state: MessageState): void {
-  const error = findErrorInReply(payload);
-  const isError = type === 'error' || payload['success'] === false || (payload['error'] ?? '') !== '';
-  if (!isError || (!error && type !== 'error')) return;
-  throw toFailure(error ?? { message: '' }, { billed: state.message ? 'unknown' : undefined });
 }
 
 function startMessage(payload: JsonObject, state: MessageState): ReplyEvent[] {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, listField, numberField, objectField, textFie
 import { toldCostEvents } from '../told-cost.ts';
 import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
-import { findErrorInReply, type ReplyHead } from '../format.ts';
+import { findErrorInEvent, findErrorInReply, type ReplyHead } from '../format.ts';
 import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-reply.ts';
 import {
   beginItem,
@@ -49,13 +49,13 @@ function feed({ event, data, unterminated }: DecoderInput, state: ResponseState)
   if (unterminated && isCutData(text)) return [];
   const payload = parseEventData(text);
   if (!isObject(payload)) return [];
-  const type = textField(payload, 'type') ?? event ?? '';
-  const events = readEvent(type, payload, state);
+  const events = readEvent(event, payload, state);
   limitAnswer(state.output.length);
   return events;
 }
 
-function readEvent(type: string, payload: JsonObject, state: ResponseState): ReplyEvent[] {
+function readEvent(event: string | undefined, payload: JsonObject, state: ResponseState): ReplyEvent[] {
+  const type = textField(payload, 'type') ?? event ?? '';
   const response = objectField(payload, 'response');
   switch (type) {
     case 'response.created':
@@ -94,15 +94,14 @@ function readEvent(type: string, payload: JsonObject, state: ResponseState): Rep
     case 'response.cancelled':
       return endResponse(response ?? payload, state);
     default:
-      return otherEvents(type, payload, state);
+      return otherEvents(payload, event, state);
   }
 }
 
 /** An error, in either of its shapes (deviation 78); events of a kind that is not known mean nothing. */
-function otherEvents(type: string, payload: JsonObject, state: ResponseState): ReplyEvent[] {
-  const isError = type === 'error' || (payload['error'] ?? '') !== '';
-  if (!isError) return [];
-  const error = findErrorInReply(payload) ?? { message: '' };
+function otherEvents(payload: JsonObject, event: string | undefined, state: ResponseState): ReplyEvent[] {
+  const error = findErrorInEvent(payload, event);
+  if (!error) return [];
   throw toFailure(error, { billed: state.hasStarted ? 'unknown' : undefined });
 }
 

@@ -9,7 +9,7 @@ import Client from 'undici/lib/dispatcher/client.js';
 import { getErrorCode, GatewayError, settingError } from '../errors.ts';
 import { startExchange } from './exchange.ts';
 import { ConnectionEnd } from './network-error.ts';
-import { openTunnel, parseProxy, proxyFor } from './proxy.ts';
+import { openTunnel, parseProxy, type Proxy, proxyFailed, proxyFor } from './proxy.ts';
 import { connectedHost, isLoopback, namedProxy } from './request.ts';
 import type { Trust } from './trust.ts';
 import type { Connection, ConnectionOptions } from './types.ts';
@@ -52,7 +52,8 @@ export function openHttpConnection(options: ConnectionOptions & { guard?: HostGu
       await checkUploads(request.body);
       if (beforeSend) await beforeSend();
       opened ??= openPool();
-      const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs };
+      const proxy = request.url.protocol === 'http:' ? findProxy(request.url, options) : undefined;
+      const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs, proxy };
       const pool = await opened;
       try {
         return await startExchange(pool, request, hooks);
@@ -82,37 +83,70 @@ interface ConnectOptions {
 /** Opens sockets, through a proxy if there is one. */
 function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
   const { guard } = options;
-  const connectSocket = createConnector({
+  const common = {
     timeout: connectTimeoutMs,
     // Node gives up on every address but the last after 250 ms, too short for a distant host (nodejs/node#54359).
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 2000,
     signal,
+  };
+  const connectSocket = createConnector({
+    ...common,
     ...(trust === undefined ? {} : { secureContext: trust.secureContext }),
     ...(guard && { lookup: guard.lookup }),
   } as buildConnector.BuildOptions);
+  const explain = (cause: Error): Error => {
+    if (getErrorCode(cause) !== 'UND_ERR_CONNECT_TIMEOUT') return cause;
+    return new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
+  };
   const direct: buildConnector.connector = (target, callback) =>
     connectSocket({ ...target, hostname: connectedHost(target.hostname) }, (...outcome) => {
       const [cause] = outcome;
-      if (!cause || getErrorCode(cause) !== 'UND_ERR_CONNECT_TIMEOUT') return callback(...outcome);
-      callback(new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause }), null);
+      if (cause) callback(explain(cause), null);
+      else callback(...outcome);
     });
+
+  const connectProxy = (
+    proxy: Proxy,
+    { hostname: host }: buildConnector.Options,
+    callback: buildConnector.Callback,
+  ): void => {
+    const { protocol, port } = proxy.url;
+    const hostname = proxy.url.hostname.replaceAll(/^\[|\]$/g, '');
+    const { authorities: ca } = trust ?? {};
+    // Even with NODE_TLS_REJECT_UNAUTHORIZED=0: the proxy receives a password.
+    const connect = createConnector({
+      ...common,
+      rejectUnauthorized: true,
+      ...(ca && { ca }),
+    } as buildConnector.BuildOptions);
+    connect({ protocol, hostname, port, servername: hostname }, (...outcome) => {
+      const [cause] = outcome;
+      if (cause) callback(proxyFailed(proxy, host, explain(cause)), null);
+      else callback(...outcome);
+    });
+  };
 
   return (target, callback) => {
     const url = new URL(`${target.protocol}//${target.host ?? target.hostname}`);
-    const proxy = namedProxy(url, options) && proxyFor(url, options);
+    const proxy = findProxy(url, options);
     // `lookup` is not called for an address, nor for a name that the proxy looks up.
     const skipsLookup = proxy !== undefined || isIP(target.hostname) !== 0;
     const forbidden = skipsLookup ? guard?.check(target.hostname) : undefined;
     if (forbidden !== undefined) return callback(forbidden, null);
     if (proxy === undefined) return direct(target, callback);
+    // What is not encrypted goes to the proxy itself: many refuse a tunnel to a port other than 443.
+    if (target.protocol !== 'https:') return connectProxy(proxy, target, callback);
     const tunnel = { proxy, target, authorities: trust?.authorities, timeoutMs: connectTimeoutMs, signal };
     callbackify(openTunnel)(tunnel, (error, httpSocket) => {
       if (error !== null) callback(error, null);
-      else if (target.protocol === 'https:') direct({ ...target, httpSocket }, callback);
-      else callback(null, httpSocket);
+      else direct({ ...target, httpSocket }, callback);
     });
   };
+}
+
+function findProxy(url: URL, options: ConnectionOptions): Proxy | undefined {
+  return namedProxy(url, options) && proxyFor(url, options);
 }
 
 /** The variable disables every certificate check silently. */

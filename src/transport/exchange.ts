@@ -3,30 +3,40 @@ import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { plainBody, streamBody } from '../body.ts';
 import type { ConnectionPool, PooledConnection } from './connection.ts';
+import { type Proxy, proxyAuthorization, proxyRefused } from './proxy.ts';
 import { ConnectionEnd, networkError, type ConnectionPhase } from './network-error.ts';
 import type { FetchCall, HttpReply, HttpRequest } from './types.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
+/** How an exchange goes. */
+interface ExchangeOptions extends FetchCall {
+  idleTimeoutMs: number;
+  /** The proxy that is asked for the URL, where there is no tunnel through it. */
+  proxy: Proxy | undefined;
+}
+
 /** Sends one request on an idle connection: what `Fetch` promises. */
 export async function startExchange(
   pool: ConnectionPool,
   request: HttpRequest,
-  options: FetchCall & { idleTimeoutMs: number },
+  options: ExchangeOptions,
 ): Promise<HttpReply> {
   const { url } = request;
+  const { proxy } = options;
   options.signal.throwIfAborted();
   const { origin } = url;
   const connection = pool.acquire(origin);
   const { method, headers, body } = toDispatchContent(request);
+  const authorization = proxy && proxyAuthorization(proxy.url);
   const reply = await new Promise<HttpReply>((resolve, reject) => {
     connection.client.dispatch(
       {
         origin,
-        path: url.pathname + url.search,
+        path: (proxy ? origin : '') + url.pathname + url.search,
         method,
-        headers,
+        headers: authorization === undefined ? headers : { ...headers, 'proxy-authorization': authorization },
         body,
         // The time is limited here: undici's timers are coarse and ignore the command's deadline.
         headersTimeout: 0,
@@ -74,7 +84,7 @@ interface Caller {
 /** One exchange in flight. undici calls `onRequestStart` right before it writes the head: from then on it counts as sent. */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
-  readonly #options: FetchCall & { idleTimeoutMs: number };
+  readonly #options: ExchangeOptions;
   readonly #caller: Caller;
   readonly #onAbort = (): void => this.#stop(this.#options.signal.reason, { atOnce: true });
   #phase: ConnectionPhase = 'connecting';
@@ -82,7 +92,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #controller: Controller | undefined;
   #queue: ChunkQueue | undefined;
 
-  constructor(request: HttpRequest, options: FetchCall & { idleTimeoutMs: number }, caller: Caller) {
+  constructor(request: HttpRequest, options: ExchangeOptions, caller: Caller) {
     this.#request = request;
     this.#options = options;
     this.#caller = caller;
@@ -103,6 +113,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     // 1xx: the final head is still to come.
     if (status < 200) return;
     const headers = joinHeaders(rawHeaders);
+    const { proxy } = this.#options;
+    if (status === 407 && proxy) return this.#stop(proxyRefused(proxy, status, this.#request.url));
     const isRedirect = status >= 300 && status < 400 && !this.#options.acceptsAnyHead;
     if (isRedirect) return this.#stop(redirectError(status, headers, this.#request.url));
     this.#phase = 'body';

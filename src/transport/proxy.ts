@@ -1,5 +1,5 @@
 import { request as requestHttp, type RequestOptions } from 'node:http';
-import { isIP, isIPv6, type Socket } from 'node:net';
+import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import type { Reason } from '../reasons.ts';
 import { type Advice, getErrorCode, GatewayError, usageError } from '../errors.ts';
@@ -32,7 +32,9 @@ export function parseProxy({ value, from }: NonNullable<ConnectionOptions['proxy
   const full = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   const hint = 'it looks like http://host:port or http://user:password@host:port';
-  if (url === undefined || !isDecodable(url)) throw usageError(`${from} is not a proxy URL`, hint);
+  if (url === undefined) throw usageError(`${from} is not a proxy URL`, hint);
+  if (!isDecodable(url))
+    throw usageError(`${from} has a bare % in its user name or password`, `write it as %25; ${hint}`);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     const wanted = from === 'ALL_PROXY' ? 'set HTTPS_PROXY, which comes first, to an HTTP proxy' : 'name an HTTP proxy';
     const instead = `${wanted} (http://host:port), or name the host in NO_PROXY to connect without one`;
@@ -49,12 +51,24 @@ function isDecodable(url: URL): boolean {
   }
 }
 
-/** Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address; a host or address can have `:port`. */
+/**
+ * Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address, the addresses of a network such
+ * as `10.0.0.0/8`; a host or address can have `:port`.
+ */
 function isExempt(target: URL, list: string): boolean {
   const host = withoutBrackets(target.hostname.toLowerCase());
   const port = getPort(target);
   const entries = list.toLowerCase().split(/[\s,]/).filter(Boolean);
-  return entries.some((entry) => entry === '*' || matchesHost(entry, host, port));
+  return entries.some((entry) => entry === '*' || matchesNetwork(entry, host) || matchesHost(entry, host, port));
+}
+
+function matchesNetwork(entry: string, host: string): boolean {
+  const [, network = '', bits = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
+  const version = isIP(network);
+  if (version === 0 || Number(bits) > (version === 4 ? 32 : 128) || isIP(host) === 0) return false;
+  const list = new BlockList();
+  list.addSubnet(network, Number(bits), `ipv${version as 4 | 6}`);
+  return list.check(host, `ipv${isIP(host) as 4 | 6}`);
 }
 
 function matchesHost(entry: string, host: string, port: string): boolean {
@@ -73,6 +87,13 @@ function getPort(target: { protocol: string; port?: string | null }): string {
   return target.port || (target.protocol === 'https:' ? '443' : '80');
 }
 
+/** A target, as far as an address has it. */
+type Target = Pick<buildConnector.Options, 'hostname' | 'protocol'> & { port?: string | null };
+
+function getAddress(target: Target): string {
+  return `${isIPv6(target.hostname) ? `[${target.hostname}]` : target.hostname}:${getPort(target)}`;
+}
+
 interface TunnelOptions {
   proxy: Proxy;
   target: buildConnector.Options;
@@ -88,7 +109,7 @@ interface TunnelOptions {
  * a refusal only in its message, accepts no 2xx except 200, and reconnects forever to a proxy that closes the connection.
  */
 export async function openTunnel({ proxy, target, authorities, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
-  const address = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${getPort(target)}`;
+  const address = getAddress(target);
   const { url } = proxy;
   const authorization = proxyAuthorization(url);
   const send = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
@@ -116,13 +137,13 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
         return resolve(socket);
       }
       socket.destroy();
-      reject(proxyRefused(proxy, statusCode, { address, target }));
+      reject(proxyRefused(proxy, statusCode, target));
     });
     connecting.end();
   });
 }
 
-function proxyFailed(proxy: Proxy, target: string, cause: Error): GatewayError {
+export function proxyFailed(proxy: Proxy, target: string, cause: Error): GatewayError {
   const code = getErrorCode(cause) ?? '';
   const message = `${describeProxy(proxy)} does not work: ${describeCause(cause, proxy.url.host)}`;
   return new GatewayError('not-sent', message, {
@@ -145,11 +166,7 @@ function proxyReason(code: string): Reason {
   return code === 'ECONNREFUSED' ? 'proxy-down' : 'proxy';
 }
 
-function proxyRefused(
-  proxy: Proxy,
-  status: number,
-  { address, target }: { address: string; target: buildConnector.Options },
-): GatewayError {
+export function proxyRefused(proxy: Proxy, status: number, target: Target): GatewayError {
   const { url, from } = proxy;
   const tunnelFailure = (what: string, advice: Advice): GatewayError =>
     new GatewayError('not-sent', `${describeProxy(proxy)} ${what} (${status})`, {
@@ -160,7 +177,10 @@ function proxyRefused(
   const hasPassword = proxyAuthorization(url) !== undefined;
   // Some proxies answer a wrong password with 401.
   if (status !== 407 && !(status === 401 && hasPassword))
-    return tunnelFailure(`refuses the way to ${address}`, { reason: 'proxy-refuses', value: target.hostname });
+    return tunnelFailure(`refuses the way to ${getAddress(target)}`, {
+      reason: 'proxy-refuses',
+      value: target.hostname,
+    });
   if (hasPassword)
     return tunnelFailure('does not take the user name and password', { reason: 'proxy-password-wrong', source: from });
   const variable = target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';

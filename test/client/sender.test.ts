@@ -57,7 +57,6 @@ test('what may have been billed is not sent again with retrySafeOnly', async () 
 
 test('the option proxy comes before the variables, and the call reports an invalid proxy', async () => {
   const server = await serve();
-  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
   server.reply({ body: textReply('hello') });
   const call = (proxy: string): Promise<unknown> =>
     clientFor('http://gateway.test', { proxy, env: { HTTP_PROXY: 'http://127.0.0.1:1' } }).generateContent(request);

@@ -102,11 +102,10 @@ test.each([
 test('retries what a proxy could not send because CONNECT failed', async () => {
   const proxy = await serve();
   proxy.raw('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n', cut);
-  proxy.raw('HTTP/1.1 200 Connected\r\n\r\n');
-  proxy.reply(ok);
-  const line = 'text x --json --base-url http://gateway.example.invalid --allow-http';
-  const ran = await ask(line, nowhere, { env: { http_proxy: proxy.url } });
-  expect([ran.code, document(ran.stdout).attempts]).toEqual([0, 2]);
+  proxy.raw('HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', cut);
+  const line = 'text x --json --base-url https://gateway.example.invalid';
+  const ran = await ask(line, nowhere, { env: { https_proxy: proxy.url } });
+  expect([ran.code, document(ran.stdout).attempts]).toEqual([7, 2]);
 });
 
 test('asks a loopback gateway directly, whatever the proxy variables say', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, rootCertificates } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/transport/proxy.ts';
@@ -21,18 +21,37 @@ test.each([
   expect(proxyFor(new URL(target), { env: { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt } })?.url.host).toBe(expected);
 });
 
+/** A tunnel through a server to a target. */
+function tunnelTo(url: string, server: { url: string }, timeoutMs = 60_000): Promise<Socket> {
+  const { hostname, protocol, port } = new URL(url);
+  return openTunnel({
+    proxy: { url: new URL(server.url), from: 'HTTPS_PROXY' },
+    target: { hostname: hostname.replaceAll(/^\[|\]$/g, ''), protocol, port },
+    timeoutMs,
+    signal: new AbortController().signal,
+  });
+}
+
 test.each([
-  ['http://gateway.test/', 'gateway.test:80'],
-  ['http://gateway.test:8080/', 'gateway.test:8080'],
-  ['http://[fd00::1]/', '[fd00::1]:80'],
+  ['https://gateway.test/', 'gateway.test:443'],
+  ['https://gateway.test:8443/', 'gateway.test:8443'],
+  ['https://[fd00::1]/', '[fd00::1]:443'],
 ])('requests a tunnel to %s from the proxy', async (url, place) => {
   const server = await serve();
   server.raw(connected);
-  server.reply({ body: 'hello' });
-  expect(await post(url, { env: { HTTP_PROXY: server.url } })).toMatchObject({ text: 'hello' });
-  expect(server.requests[0]?.path).toBe(place);
-  expect(server.requests[0]?.headers['host']).toBe(place);
+  (await tunnelTo(url, server)).destroy();
+  expect(server.requests[0]).toMatchObject({ method: 'CONNECT', path: place, headers: { host: place } });
 });
+
+test.each(['http://gateway.test/', 'http://gateway.test:8080/a?b=c', 'http://[fd00::1]/'])(
+  'asks the proxy for %s itself',
+  async (url) => {
+    const server = await serve();
+    server.reply({ body: 'hello' });
+    expect(await post(url, { env: { HTTP_PROXY: server.url } })).toMatchObject({ text: 'hello' });
+    expect(server.requests[0]).toMatchObject({ method: 'POST', path: url, headers: { host: new URL(url).host } });
+  },
+);
 
 test('a proxy can have an IPv6 address', async () => {
   const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: 'http://[::1]:1' } }));
@@ -42,14 +61,13 @@ test('a proxy can have an IPv6 address', async () => {
 test("a proxy is not connected to by the process's global agent, which may have a proxy too", async () => {
   const server = await serve();
   server.raw(connected);
-  server.reply({ body: 'hello' });
   const before = http.globalAgent;
   onTestFinished(() => void (http.globalAgent = before));
   http.globalAgent = new http.Agent({ host: '127.0.0.1', port: 1 });
   http.globalAgent.createConnection = () => {
     throw new Error('not this one');
   };
-  expect(await post('http://gateway.test/', { env: { HTTP_PROXY: server.url } })).toMatchObject({ text: 'hello' });
+  expect((await tunnelTo('https://gateway.test/', server)).destroy().destroyed).toBe(true);
 });
 
 test('a proxy can speak TLS itself', async () => {
@@ -68,45 +86,49 @@ test('a proxy can speak TLS itself', async () => {
 test("the user's own authority is trusted for a proxy that speaks TLS too", async () => {
   const proxy = createTlsServer(serverPair, (socket) => {
     socket.on('error', () => {});
-    socket.once('data', () => socket.end('HTTP/1.1 403 No\r\n\r\n'));
+    socket.once('data', (head: Buffer) => {
+      const isTunnel = head.toString().startsWith('CONNECT ');
+      socket.end(isTunnel ? 'HTTP/1.1 403 No\r\n\r\n' : 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello');
+    });
   }).listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   onTestFinished(() => void proxy.close());
-  const env = { HTTP_PROXY: `https://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
-  const error = failureOf(await post('http://gateway.test/', { env, ca: authority }));
-  expect(error.message).toContain('refuses the way to gateway.test:80 (403)');
+  const env = { ALL_PROXY: `https://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  const error = failureOf(await post('https://gateway.test/', { env, ca: authority }));
+  expect(error.message).toContain('refuses the way to gateway.test:443 (403)');
+  expect(await post('http://gateway.test/', { env, ca: authority })).toMatchObject({ text: 'hello' });
 });
 
-test.each([199, 204, 299])('a status %i of a proxy opens the tunnel if it is 2xx', async (status) => {
+test.each([204, 299])('a status %i of a proxy opens the tunnel: it is 2xx', async (status) => {
   const server = await serve();
   server.raw(`HTTP/1.1 ${status} So\r\n\r\n`);
-  if (status >= 200) server.reply({ body: 'hello' });
-  const ending = await post('http://gateway.test/', { env: { HTTP_PROXY: server.url }, connectTimeoutMs: 500 });
-  expect(ending.text).toBe(status >= 200 ? 'hello' : '');
+  expect((await tunnelTo('https://gateway.test/', server)).destroy().destroyed).toBe(true);
+});
+
+test('a status 199 of a proxy opens no tunnel', async () => {
+  const server = await serve();
+  server.raw('HTTP/1.1 199 So\r\n\r\n');
+  await expect(tunnelTo('https://gateway.test/', server, 500)).rejects.toMatchObject({ class: 'not-sent' });
 });
 
 test.each([300, 302])('a status %i of a proxy is a refusal, and its connection is closed', async (status) => {
   const server = await serve();
   server.raw(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
-  const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: server.url } }));
-  expect(error.message).toContain(`(${status})`);
+  const error = failureOf(await post('https://gateway.test/', { env: { HTTPS_PROXY: server.url } }));
+  expect(error.message).toContain(`refuses the way to gateway.test:443 (${status})`);
   await server.requests[0]?.closed;
 });
 
 test('the connect timeout ends when the tunnel is open', async () => {
   const server = await serve();
-  const pause = createPause();
   server.raw(connected);
-  server.raw(pause.until, 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi');
-  const ending = post('http://gateway.test/', { env: { HTTP_PROXY: server.url }, connectTimeoutMs: 500 });
-  await server.received(2);
+  const socket = await tunnelTo('https://gateway.test/', server, 500);
   // Its time is as long and began later: that of the first is over, too, when it fails.
   const silent = await serve();
   silent.raw(createPause().until);
-  const env = { HTTP_PROXY: silent.url };
-  expect(failureOf(await post('http://gateway.test/', { env, connectTimeoutMs: 500 })).class).toBe('not-sent');
-  pause.release();
-  expect(await ending).toMatchObject({ text: 'hi' });
+  await expect(tunnelTo('https://gateway.test/', silent, 500)).rejects.toMatchObject({ class: 'not-sent' });
+  expect(socket.destroyed).toBe(false);
+  socket.destroy();
 });
 
 test('bytes of the target right after the head of the proxy are not lost', async () => {

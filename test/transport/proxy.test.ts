@@ -41,10 +41,13 @@ test.each<[string, Env, string | undefined]>([
   [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'gateway.test:443' }, undefined],
   [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'gateway.test:8443' }, 'p:1'],
   [https, { HTTPS_PROXY: 'http://p:1', no_proxy: '', NO_PROXY: '*' }, 'p:1'],
-  ['https://10.1.2.3/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '10.0.0.0/8' }, 'p:1'],
+  ['https://10.1.2.3/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '10.0.0.0/8' }, undefined],
+  ['https://11.1.2.3/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '10.0.0.0/8,10.0.0.0/99' }, 'p:1'],
+  ['https://10.1.2.3/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '10.1.0.0/24, fd00::/8' }, 'p:1'],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: '0.0.0.0/0' }, 'p:1'],
   ['https://10.1.2.3/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '2.3, 10.1.2.3' }, undefined],
   ['https://11.1.2.3/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '2.3, 10.1.2.3' }, 'p:1'],
-  ['https://[fd00::1]/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'fd00::/8' }, 'p:1'],
+  ['https://[fd00::1]/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'fd00::/8' }, undefined],
   ['https://[fd00::1]:8443/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '[fd00::1]:8443' }, undefined],
   ['https://[fd00::1]/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'fd00::1' }, undefined],
   ['https://127.0.0.1/', { HTTPS_PROXY: 'http://p:1' }, undefined],
@@ -82,10 +85,9 @@ test.each(['socks://p:1', 'socks5://user:secret@p:1', 'socks5h://p:1'])(
 
 test('a request goes through the proxy of ALL_PROXY', async () => {
   const server = await serve();
-  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
   server.reply({ body: 'hello' });
   expect(await post(http, { env: { all_proxy: server.url } })).toMatchObject({ text: 'hello' });
-  expect(server.requests[0]).toMatchObject({ method: 'CONNECT', path: 'gateway.test:80' });
+  expect(server.requests[0]).toMatchObject({ method: 'POST', path: http });
 });
 
 test.each(['http://', 'http://user:secret@', 'socks5://user:secret@p:1', 'http://user:%zz-secret@p:1', '::'])(
@@ -103,20 +105,46 @@ test('decodes user name and password of a proxy', () => {
   expect(proxyAuthorization(new URL('http://p:1'))).toBeUndefined();
 });
 
-test('sends a request to http through a tunnel, with the proxy password for the proxy only', async () => {
+test('asks a proxy for the whole URL of what is not encrypted, at any port: it may refuse a tunnel there', async () => {
   const server = await serve();
-  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
-  server.reply({ body: 'hello' });
   const env = { HTTP_PROXY: server.url.replace('://', '://me:secret@') };
-  const ending = await post(`${http}/messages`, { env, headers: { 'x-api-key': 'key' } });
-  expect(ending).toMatchObject({ text: 'hello', sent: true });
-  const [tunnel, request] = server.requests;
-  expect(tunnel).toMatchObject({ method: 'CONNECT', path: 'gateway.test:80' });
-  expect(tunnel?.headers).toMatchObject({ 'proxy-authorization': `Basic ${btoa('me:secret')}` });
-  expect(tunnel?.headers['x-api-key']).toBeUndefined();
-  expect(request).toMatchObject({ method: 'POST', path: '/v1/messages' });
-  expect(request?.headers).toMatchObject({ host: 'gateway.test', 'x-api-key': 'key' });
-  expect(request?.headers['proxy-authorization']).toBeUndefined();
+  for (const target of ['http://gateway.test:8080/v1/messages?a=1', 'http://gateway.test/v1/messages']) {
+    server.reply({ body: 'hello' });
+    const ending = await post(target, { env, headers: { 'x-api-key': 'key' } });
+    expect(ending).toMatchObject({ text: 'hello', sent: true });
+    const request = server.requests.at(-1);
+    expect(request).toMatchObject({ method: 'POST', path: target });
+    expect(request?.headers).toMatchObject({
+      host: new URL(target).host,
+      'x-api-key': 'key',
+      'proxy-authorization': `Basic ${btoa('me:secret')}`,
+    });
+  }
+});
+
+test('a proxy that wants another password for a whole URL sent nothing on', async () => {
+  const server = await serve();
+  server.reply({ status: 407, body: 'no' });
+  const error = failureOf(await post(http, { env: { HTTP_PROXY: server.url.replace('://', '://me:secret@') } }));
+  expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: false } });
+  expect(error.message).toBe(
+    `the proxy 127.0.0.1:${server.port} (HTTP_PROXY) does not take the user name and password (407)`,
+  );
+});
+
+test('a proxy for whole URLs that does not listen is told as one that does not work', async () => {
+  const error = failureOf(await post(http, { env: { HTTP_PROXY: 'http://me:secret@127.0.0.1:1' } }));
+  expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: true } });
+  expect(error.message).toBe(
+    'the proxy 127.0.0.1:1 (HTTP_PROXY) does not work: the connection was refused (ECONNREFUSED)',
+  );
+});
+
+test('a bare % in the password of a proxy is told with what to write', async () => {
+  const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://user:100%secret@p:1' } }));
+  expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
+  expect(error.message).toBe('HTTPS_PROXY has a bare % in its user name or password');
+  expect(chooseHint(error, 'library')).toContain('write it as %25');
 });
 
 test('speaks TLS with the gateway inside the tunnel', async () => {

@@ -18,12 +18,11 @@ function configWith(profile: object): { GATEWAY_CONFIG: string } {
 }
 
 test('--proxy comes before the variables and the profile', async ({ server, cli }) => {
-  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
   server.reply({ body: textReply('hello') });
   const env = { ...away, HTTP_PROXY: 'http://127.0.0.1:1', ...configWith({ proxy: 'http://127.0.0.1:1' }) };
   const ran = await cli(['text', 'hi', '--allow-http', '--proxy', `127.0.0.1:${server.port}`], { env });
   expect(ran).toMatchObject({ code: 0, stdout: 'hello\n', stderr: '' });
-  expect(server.requests[0]).toMatchObject({ method: 'CONNECT', path: 'gateway.test:80' });
+  expect(server.requests[0]?.path).toMatch(/^http:\/\/gateway\.test\//);
 });
 
 test("a profile's proxy comes before the variables, and what fails names it", async ({ server, cli }) => {
@@ -38,7 +37,6 @@ test("a profile's proxy comes before the variables, and what fails names it", as
 });
 
 test('serve --upstream goes through --proxy', async ({ server }) => {
-  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
   server.reply({ body: textReply('hello') });
   const cwd = scratchFolder();
   const work = { baseUrl: 'http://gateway.test', apiKey: upstreamKey, allowHttp: true };
@@ -52,7 +50,7 @@ test('serve --upstream goes through --proxy', async ({ server }) => {
     body: '{"contents":[{"parts":[{"text":"hi"}]}]}',
   });
   expect(await answer.text()).toContain('hello');
-  expect(server.requests[0]).toMatchObject({ method: 'CONNECT', path: 'gateway.test:80' });
+  expect(server.requests[0]?.path).toMatch(/^http:\/\/gateway\.test\//);
 });
 
 test('an invalid proxy ends a batch before its first job', async ({ server, cli }) => {

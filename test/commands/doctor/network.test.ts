@@ -76,10 +76,13 @@ test('goes through a proxy to TLS and HTTP', async () => {
   expect(other.at(-1)?.text).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
   const plain = await serve();
   plain.reply(replied);
-  const plainProxy = await startProxy(plain.port);
-  const through = await examine('http://gateway.test/prefix', { transport: { env: { HTTP_PROXY: plainProxy.url } } });
+  const through = await examine('http://gateway.test/prefix', { transport: { env: { HTTP_PROXY: plain.url } } });
   expect(through.map(({ name, state }) => `${name} ${state}`)).toEqual(['proxy ok', 'connection ok']);
-  expect(plain.requests[0]).toMatchObject({ method: 'HEAD', path: '/prefix', headers: { host: 'gateway.test' } });
+  expect(plain.requests[0]).toMatchObject({
+    method: 'HEAD',
+    path: 'http://gateway.test/prefix',
+    headers: { host: 'gateway.test' },
+  });
 });
 
 test('a certificate of an unknown authority is a failure with its fix', async () => {

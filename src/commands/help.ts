@@ -46,8 +46,8 @@ export function helpCommand(command: Command, openTree: OpenTree): Action {
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     // A terminal gets the page laid out; a pipe, for `grep` and for programs, whole sentences and rows in one line.
     if (!isTTY && !colored) return io.stdout.write(usage + text);
-    const { parseBlocks, renderMarkdown } = await import('../terminal/markdown.ts');
-    return io.stdout.write(usage + renderMarkdown(parseBlocks(text), { width, colored }));
+    const { renderMarkdown } = await import('../terminal/markdown.ts');
+    return io.stdout.write(usage + renderMarkdown(text, { width, colored }));
   };
 }
 

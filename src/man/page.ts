@@ -2,7 +2,7 @@ import { openSilent } from '../cli/cli.ts';
 import { toCommandFacts } from '../cli/help/facts.ts';
 import { commandRows, flagSections, formatUsage, topicSummaries } from '../cli/help/help.ts';
 import { readShipped } from '../cli/shipped.ts';
-import { parseBlocks, renderMarkdown } from '../terminal/markdown.ts';
+import { renderMarkdown } from '../terminal/markdown.ts';
 import { version } from '../version.ts';
 
 /** Columns of a topic in a terminal of 80, inside the margins of the page. */
@@ -38,7 +38,7 @@ export async function manPage(): Promise<string> {
 /** A topic as a terminal shows it, without its title. */
 async function topicLines(name: string): Promise<string[]> {
   const text = await readShipped(`src/help/${name}.md`);
-  const shown = renderMarkdown(parseBlocks(text.replace(/^# .*\n+/, '')), { width: topicWidth, colored: false });
+  const shown = renderMarkdown(text.replace(/^# .*\n+/, ''), { width: topicWidth, colored: false });
   return [
     '.EX',
     ...shown

@@ -59,7 +59,7 @@ function splitIntoPieces(line: string): string[] {
 }
 
 /** Whether a line can end between two characters that follow each other. */
-export function mayBreak(before: string, after: string): boolean {
+function mayBreak(before: string, after: string): boolean {
   if (before === '' || after === ' ') return false;
   if (before === ' ') return true;
   return (cjk.test(before) || cjk.test(after)) && !closing.test(after) && !opening.test(before);

@@ -1,92 +1,203 @@
+import { stripVTControlCharacters } from 'node:util';
 import { escapeForTerminal } from './escape.ts';
-import { redraw } from './frame.ts';
+import { countRows, redraw } from './frame.ts';
 import type { Output } from './io.ts';
-import {
-  advance,
-  type Drawing,
-  lastWithin,
-  linesBetween,
-  type LiveText,
-  maxCharacters,
-  settle,
-  type TerminalSize,
-  withoutMarks,
-} from './live-text.ts';
+import { parseBlocks, renderMarkdown } from './markdown.ts';
+
+/** The rest of a longer block is another one of its kind: to format all of it with each piece would take long. In characters. */
+const maxCharacters = 4096;
+
+/** How much of a block is printed: its letters, and the lines without letters behind the last of them. */
+interface Printed {
+  letters: number;
+  bare: number;
+}
+
+const nothing: Printed = { letters: 0, bare: 0 };
 
 /**
- * Prints Markdown on a terminal while it arrives. Each write shows all text so far: lines that are decided are printed once; the
- * last line, and others that later text can change, are drawn again in their place. They are never more than the window shows, as
- * what has left it cannot be changed. The cursor is at the beginning of the line below, where no change of the window moves it.
- * `end` prints the rest; the next write begins another text. `onOutput` is called before each output.
+ * Prints Markdown on a terminal while it arrives. A block that has ended is printed once; the open one is drawn again in its place with
+ * each write. Its lines that leave the window stay as they look then, and so do those before the last when the window changes its size. The cursor is at
+ * the beginning of the line below. `end` prints the rest; the next write begins another text. `onOutput` is called before each output.
  */
 export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () => void) {
-  let live: LiveText = { text: '' };
+  /** The block that is still arriving, with what of it is printed, and the lines that are drawn again. */
+  let open = '';
+  let printed = nothing;
+  let tail: string[] = [];
+  /** Whether an empty line comes before it. */
+  let isApart = false;
   /** A half line break. */
   let held = '';
-  let tail: string[] = [];
-  let size: TerminalSize = getTerminalSize(stdout);
+  let size = `${stdout.columns}x${stdout.rows}`;
 
   /** As bytes: the escape sequences are those of the program. The text between them is escaped. */
-  async function drawLines({ done, tail: next }: Drawing): Promise<void> {
-    const drawn = redraw(tail, [...done, ...next], size.columns);
+  async function draw(done: readonly string[], next: string[]): Promise<void> {
+    const drawn = redraw(tail, [...done, ...next], stdout.columns);
     tail = next;
     if (drawn === '') return;
     onOutput?.();
     await stdout.write(Buffer.from(drawn));
   }
 
-  /** In a smaller window, the first lines of the tail leave it: they are printed then. */
+  function format(text: string): string[] {
+    const lines = renderMarkdown(text, { width: stdout.columns, colored, breaks: true }).trimEnd();
+    return lines === '' ? [] : [...(isApart ? [''] : []), ...lines.split('\n')];
+  }
+
+  /** Ends blocks. Returns their lines without those that are printed; what is printed of the next block stays so. */
+  function close(text: string): string[] {
+    const lines = format(text);
+    const left = withoutPrinted(lines, printed);
+    printed = left.length > 0 ? nothing : withoutLines(printed, lines);
+    isApart ||= text.trim() !== '';
+    return left;
+  }
+
+  /** Where the lines are in a window of another size is only known of the last one, which the next words go on with. */
   function followWindow(): void {
-    const now = getTerminalSize(stdout);
-    if (now.columns === size.columns && now.rows === size.rows) return;
-    const visible = lastWithin(tail, now);
-    const gone = tail.length - visible.length;
-    settle(live, { most: gone, least: gone }, { size, colored });
-    [tail, size] = [visible, now];
+    const now = `${stdout.columns}x${stdout.rows}`;
+    if (now === size) return;
+    size = now;
+    const first = Math.max(tail.length - 1, findFirstWithin(tail, heightOf(stdout), stdout.columns));
+    printed = addLines(printed, tail.slice(0, first));
+    tail = tail.slice(first);
   }
 
-  async function appendText(text: string): Promise<void> {
+  async function add(text: string): Promise<void> {
+    open += text;
     followWindow();
-    live.text += text;
-    const drawing = advance(live, { size, colored });
-    // In a window of one row, each line has left it when it is written.
-    const canRedraw = stdout.rows !== undefined && stdout.rows > 1;
-    await drawLines(canRedraw ? { ...drawing, tail: lastWithin(drawing.tail, size) } : { ...drawing, tail: [] });
-  }
-
-  async function addInPieces(text: string): Promise<void> {
-    for (let from = 0; from < text.length; from += maxCharacters / 2)
-      await appendText(text.slice(from, from + maxCharacters / 2));
+    const { at, again } = findOpenBlock(open);
+    const done = at > 0 ? close(open.slice(0, at)) : [];
+    open = open.slice(at);
+    if (again !== undefined) {
+      isApart = false;
+      printed = addLines(printed, format(again));
+      open = again + open;
+    }
+    const lines = withoutPrinted(format(open), printed);
+    const height = heightOf(stdout);
+    // Where nothing can be drawn again, the last line waits.
+    const waiting = height < 1 ? lines.slice(-1) : lines.slice(findFirstWithin(lines, height, stdout.columns));
+    const gone = lines.slice(0, lines.length - waiting.length);
+    printed = addLines(printed, gone);
+    await draw([...done, ...gone], height < 1 ? [] : waiting);
   }
 
   return {
     async write(text: string): Promise<void> {
       const [, whole = '', half = ''] = /^(.*?)(\r?)$/s.exec(held + text) ?? [];
       held = half;
-      const safe = escapeForTerminal(whole.replaceAll('\r\n', '\n'));
-      if (!safe.split('\n\n').some((block) => block.length > maxCharacters)) return addInPieces(safe);
-      // To format such a block could take minutes.
-      await this.end();
-      held = half;
-      await drawLines({ done: safe.trimEnd().split('\n'), tail: [] });
+      await add(escapeForTerminal(whole.replaceAll('\r\n', '\n')));
     },
-    /** Takes what is not yet decided from the screen, so that `print` can begin a line, and draws it again below. */
+    /** Takes the open block from the screen, so that `print` can begin a line, and draws it again below. */
     async makeRoom(print: () => Promise<void>): Promise<void> {
-      followWindow();
       const shown = tail;
       // Begun at once, so that no other text comes between.
-      await Promise.all([drawLines({ done: [], tail: [] }), print(), drawLines({ done: [], tail: shown })]);
+      await Promise.all([draw([], []), print(), draw([], shown)]);
     },
     async end(): Promise<void> {
-      followWindow();
-      const done = withoutMarks(linesBetween(live, undefined, { size, colored }) ?? []);
-      live = { text: '' };
-      held = '';
-      await drawLines({ done, tail: [] });
+      const done = close(open);
+      [open, held, isApart, printed] = ['', '', false, nothing];
+      await draw(done, []);
     },
   };
 }
 
-function getTerminalSize({ columns, rows = 24 }: Output): TerminalSize {
-  return { columns, rows };
+/** How many rows a window shows above the line of the cursor; 0 where that is unknown, and nothing can be drawn again. */
+function heightOf({ rows = 1 }: Output): number {
+  return rows - 1;
+}
+
+/** The last block of a text, which can go on. */
+interface OpenBlock {
+  at: number;
+  /** It is only the rest of a long block, which begins with this again. */
+  again?: string;
+}
+
+function findOpenBlock(text: string): OpenBlock {
+  // A line that has no end yet can be a part of the block before it.
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  const block = listBlocks(whole).findLast(({ type }) => type !== 'space');
+  const at = block === undefined ? 0 : whole.lastIndexOf(block.raw);
+  if (text.length - at <= maxCharacters) return { at };
+  if (block?.type === 'code') return isClosed(block.raw) ? { at } : { at: whole.length, again: firstFence(block.raw) };
+  if (block?.type === 'table') return { at: whole.length, again: block.raw.split(/(?<=\n)/, 2).join('') };
+  return { at: findCut(text, at), again: '' };
+}
+
+/** The line that opens a code block; none of an indented one. */
+function firstFence(code: string): string {
+  return /^ *(?:`{3,}|~{3,}).*\n/.exec(code)?.[0] ?? '';
+}
+
+function isClosed(code: string): boolean {
+  const fence = firstFence(code).match(/[`~]+/)?.[0];
+  return fence !== undefined && code.trimEnd().endsWith(`\n${fence}`);
+}
+
+/** Where a long block can end: before its last line that is not a part of the line above, or else before its last word. */
+function findCut(text: string, start: number): number {
+  for (let at = text.lastIndexOf('\n'); at > start; at = text.lastIndexOf('\n', at - 1))
+    if (!/\s/.test(text[at + 1] ?? ' ')) return at + 1;
+  const word = text.lastIndexOf(' ') + 1;
+  return word > start ? word : text.length;
+}
+
+function listBlocks(text: string): ReturnType<typeof parseBlocks> {
+  try {
+    return parseBlocks(text);
+  } catch {
+    // They are nested too deep.
+    return [];
+  }
+}
+
+/** The first of the lines that a window of this height shows. */
+function findFirstWithin(lines: readonly string[], height: number, columns: number): number {
+  let room = height;
+  return lines.findLastIndex((line) => (room -= countRows(line, columns)) < 0) + 1;
+}
+
+/** Letters and digits: what stays when marks are understood and lines are broken otherwise. */
+const letter = /[\p{L}\p{N}\p{Extended_Pictographic}]/gu;
+
+function countLetters(line: string): number {
+  return stripVTControlCharacters(line).match(letter)?.length ?? 0;
+}
+
+/** What is printed when these lines are, too. */
+function addLines(printed: Printed, lines: readonly string[]): Printed {
+  return lines.reduce(({ letters, bare }, line) => {
+    const more = countLetters(line);
+    return more === 0 ? { letters, bare: bare + 1 } : { letters: letters + more, bare: 0 };
+  }, printed);
+}
+
+/** What is printed behind these lines, if they all are. */
+function withoutLines({ letters, bare }: Printed, lines: readonly string[]): Printed {
+  const own = addLines(nothing, lines);
+  return { letters: letters - own.letters, bare: letters > own.letters ? bare : Math.max(0, bare - own.bare) };
+}
+
+/** Lines without the printed ones. Where lines are broken otherwise now, the first can be the rest of one. */
+function withoutPrinted(lines: readonly string[], { letters, bare }: Printed): string[] {
+  let left = letters;
+  let at = 0;
+  for (; at < lines.length && left > 0; at++) {
+    const line = lines[at] as string;
+    const count = countLetters(line);
+    if (count > left) return [cutLetters(line, left), ...lines.slice(at + 1)];
+    left -= count;
+  }
+  for (let more = bare; more > 0 && at < lines.length && countLetters(lines[at] as string) === 0; more--) at++;
+  return lines.slice(at);
+}
+
+/** A line behind its first letters, without colours. */
+function cutLetters(line: string, count: number): string {
+  const text = stripVTControlCharacters(line);
+  const last = [...text.matchAll(letter)][count - 1];
+  return last === undefined ? text : text.slice(last.index + last[0].length).trimStart();
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { breakCjk, breakLines, asColumn, cutToColumns } from '../../src/terminal/break-lines.ts';
-import { parseBlocks, renderMarkdown } from '../../src/terminal/markdown.ts';
+import { renderMarkdown } from '../../src/terminal/markdown.ts';
 
 describe('Chinese and Japanese break', () => {
   test.each([
@@ -17,12 +17,12 @@ describe('Chinese and Japanese break', () => {
   });
 
   test('Chinese and Japanese break within colors, which stay', () => {
-    const text = renderMarkdown(parseBlocks('**三つの名前を** 考えました。'), { width: 12, colored: true });
+    const text = renderMarkdown('**三つの名前を** 考えました。', { width: 12, colored: true });
     expect(text).toBe('\u001b[1m三つの名前を\u001b[22m\n考えました。\n');
   });
 
   test('in the cells of a table', () => {
-    const text = renderMarkdown(parseBlocks('|a|b|\n|-|-|\n|x|三つの名前です。はい|'), {
+    const text = renderMarkdown('|a|b|\n|-|-|\n|x|三つの名前です。はい|', {
       width: 17,
       colored: false,
       breaks: true,

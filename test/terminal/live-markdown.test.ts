@@ -258,6 +258,29 @@ test('formats a text of more than 32 KB that comes in one piece, but for a block
   expect((await show([block, 'after'], { columns: 200 })).join('')).toContain('**word** **word**');
 });
 
+const long: [kind: string, text: string, shown: RegExp][] = [
+  [
+    'code',
+    `\`\`\`sh\n${numbered(400, (at) => `  echo e${at} # *f${at}*`)}\n\`\`\`\n\nend`,
+    /^    echo e\d+ # \*f\d+\*$/,
+  ],
+  [
+    'a table',
+    `| Name | Meaning |\n|---|---|\n${numbered(400, (at) => `| n${at} | m${at}p |`)}\n\nend`,
+    /^n\d+ +m\d+p$/,
+  ],
+  ['a list', `${numbered(400, (at) => `- item${at}\n  1. *x${at}*`)}\n\nend`, /^(?:• item\d+|  1\. x\d+)$/],
+  ['a paragraph', `${words(2000)}\n\nend`, /^w\d+(?: w\d+)*$/],
+];
+
+test.each(long)('a long block goes on as one: %s', async (_kind, text, line) => {
+  const shown = await show(piecesOf(text));
+  expect(letters(shown.join(''))).toBe(letters(text));
+  expect(shown.slice(-2)).toEqual(['', 'end']);
+  const others = shown.slice(0, -2).filter((one) => !line.test(one));
+  expect(others).toHaveLength(text.startsWith('|') ? 2 : 0);
+});
+
 test('puts an empty line between blocks, and none at the beginning', async () => {
   expect(await show(['\n\na\n\n\nb\n'])).toEqual(['a', '', 'b']);
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { stripVTControlCharacters } from 'node:util';
-import { parseBlocks, type MarkdownPlace, renderMarkdown } from '../../src/terminal/markdown.ts';
+import { type MarkdownPlace, renderMarkdown } from '../../src/terminal/markdown.ts';
 
 const bold = (text: string): string => `\x1b[1m${text}\x1b[22m`;
 const cyan = (text: string): string => `\x1b[36m${text}\x1b[39m`;
 
 const render = (text: string, place: Partial<MarkdownPlace> = {}): string =>
-  renderMarkdown(parseBlocks(text), { width: 40, colored: false, ...place });
+  renderMarkdown(text, { width: 40, colored: false, ...place });
 
 test('shows headings, emphasis and code as type', () => {
   const text = '# One *two*\n\nSetext\n---\n\na **b** _c_ ~~d~~ `e`\n';
@@ -102,4 +102,12 @@ test('splits no word of a table in a document, whatever its row', () => {
   const table = ['| n | name | text |', '|-|-|-|', ...rows].join('\n');
   expect(render(table)).toContain('\n13  a-long-name  a b c d\n');
   expect(render(table, { width: 18 })).toContain('\nn: 13\nname: a-long-name\n');
+});
+
+test.each([
+  ['60,000 marks', 'a_'.repeat(60_000), 'a_a_a_'],
+  ['1,000 lists in each other', `${'- '.repeat(1000)}deep`, 'deep'],
+  ['2,000 quotes in each other', `${'> '.repeat(2000)}deep`, 'deep'],
+])('%s are shown, as they are', (_, text, part) => {
+  expect(renderMarkdown(`# Title\n\n${text}`, { width: 80, colored: false })).toContain(part);
 });

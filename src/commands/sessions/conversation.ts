@@ -11,30 +11,16 @@ export async function formatConversation(
 ): Promise<string> {
   const isFormatted = stdout.isTTY && env['TERM'] !== 'dumb' && !isReadByCi(env, stdout);
   const colored = isFormatted && wantsColor({ env, isTTY: true, color: root.color });
-  const format = isFormatted ? await loadFormatter({ width: stdout.columns, colored, breaks: true }) : undefined;
+  const { renderMarkdown } = await import('../../terminal/markdown.ts');
+  const place = { width: stdout.columns, colored, breaks: true };
   const escape = stdout.isTTY ? escapeForTerminal : (text: string): string => text;
   const shown = messages.map((message) => {
     const author = bold(`${escape(message.role === 'user' ? 'you' : (message.model ?? 'model'))}:`, colored);
     const text = getMessageBlocks(message).map(formatBlock).join('\n');
-    return `${author}\n${format && message.role === 'assistant' ? format(text) : `${escape(text)}\n`}`;
+    const shown = isFormatted && message.role === 'assistant' ? renderMarkdown(text, place) : `${escape(text)}\n`;
+    return `${author}\n${shown}`;
   });
   return shown.join('\n');
-}
-
-async function loadFormatter(place: {
-  width: number;
-  colored: boolean;
-  breaks: boolean;
-}): Promise<(text: string) => string> {
-  const { parseBlocks: parse, renderMarkdown } = await import('../../terminal/markdown.ts');
-  return (text) => {
-    try {
-      return renderMarkdown(parse(text), place);
-    } catch {
-      // The nesting is deeper than the stack.
-      return `${escapeForTerminal(text)}\n`;
-    }
-  };
 }
 
 function formatBlock(block: JsonObject): string {

@@ -2,6 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import { findPastedEnd, hasVersionInBase } from '../formats/base-path.ts';
+import { listTexts, withoutQuotes } from '../formats/heard.ts';
 import { findNamedFormat, isOpenAiFormat } from '../formats/named-format.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
 import {
@@ -31,6 +32,11 @@ export interface Lessons {
 interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
   request: Request;
   error: GatewayError;
+}
+
+/** What the service says itself: words of the prompt that it quotes teach nothing. */
+function hear({ request, error }: Refused): string {
+  return withoutQuotes(error.message, listTexts(request.body));
 }
 
 /** One way in which a refused request can be right. */
@@ -82,13 +88,13 @@ const corrections: Readonly<Record<string, Correction>> = {
   },
   // The conversation was with another model or account, or the service has another upstream today.
   thinking: {
-    learn: ({ request, error }) => learnOfThinking(request, error, 'items'),
+    learn: (refused) => learnOfThinking(refused, 'items'),
     apply: withoutThinking,
     tell: () => ({ text: 'the service refuses the thinking of earlier turns: sent again without it' }),
     counts: 'once',
   },
   'encrypted-thinking': {
-    learn: ({ request, error }) => learnOfThinking(request, error, 'include'),
+    learn: (refused) => learnOfThinking(refused, 'include'),
     apply: withoutEncryptedThinking,
     tell: () => ({
       text: 'the model has no thinking that can go back: sent again without asking for it',
@@ -96,18 +102,14 @@ const corrections: Readonly<Record<string, Correction>> = {
     }),
   },
   summary: {
-    learn: ({ request, error }) => learnOfThinking(request, error, 'summary'),
+    learn: (refused) => learnOfThinking(refused, 'summary'),
     apply: withoutSummary,
     tell: () => ({ text: 'the service sums up no thinking for this account: sent again without asking for it' }),
   },
 };
 
-function learnOfThinking(
-  request: AnyApiRequest,
-  { message }: GatewayError,
-  about: ReturnType<typeof findRefusedThinking>,
-): string | undefined {
-  return findRefusedThinking(request, message) === about ? 'refused' : undefined;
+function learnOfThinking(refused: Refused, about: ReturnType<typeof findRefusedThinking>): string | undefined {
+  return findRefusedThinking(refused.request, hear(refused)) === about ? 'refused' : undefined;
 }
 
 /** A request as the lessons say that its service wants it. */
@@ -184,7 +186,7 @@ async function learnFormat(
   if (error.class !== 'rejected' || error.lastBilled !== 'no' || (status !== 404 && status !== 400)) return undefined;
   // What was right once need not be so for a day: another server can answer at the address.
   const isGone = asked.format !== request.format && status === 404 && !knownPath.has(reason);
-  const lesson = isGone ? request.format : findNamedFormat(error.message);
+  const lesson = isGone ? request.format : findNamedFormat(hear({ request: asked, error }));
   if (lesson === undefined || lesson === asked.format) return undefined;
   const other = lesson === request.format ? request : await encodeAgain(request, lesson);
   if (other === undefined) return undefined;

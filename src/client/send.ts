@@ -262,7 +262,8 @@ export async function sendRequest(
     async classify(failed) {
       onFailedBody?.(failed.bytes);
       const sentKey = describeSentKey(endpoint, use);
-      return readFailedReply({ ...failed, format, model: getAskedModel(apiRequest), streamsContent, sentKey });
+      const { body: asked } = apiRequest;
+      return readFailedReply({ ...failed, format, model: getAskedModel(apiRequest), asked, streamsContent, sentKey });
     },
     explain: (error, isSent) => explainFailure(error, isSent ? 'sent' : 'unsent'),
   });

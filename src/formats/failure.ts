@@ -1,8 +1,10 @@
+import type { Body } from '../body.ts';
 import { GatewayError, type Certainty, type ErrorClass, type Advice, quoteForeign } from '../errors.ts';
 import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { keyAdvice, type RefusedRequest, readRefusal, type Refusal } from './key-advice.ts';
 import { otherTokenField } from './completions/token-field.ts';
 import { findErrorInReply } from './format.ts';
+import { listTexts, withoutQuotes } from './heard.ts';
 import { findNamedFormat, isOpenAiFormat } from './named-format.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
@@ -18,6 +20,8 @@ export interface FailedReply extends RefusedRequest {
   format: FormatName;
   /** The model that was asked. */
   model?: string | undefined;
+  /** The body of the request, whose own words say nothing where the reply quotes them. */
+  asked?: Body | undefined;
   /** A stream of the content format was asked for: a gateway need not have that operation. */
   streamsContent?: true | undefined;
 }
@@ -54,17 +58,19 @@ interface FailureFacts extends RefusedRequest {
   requestId?: string | undefined;
   billed?: Certainty | undefined;
   model?: string | undefined;
+  asked?: Body | undefined;
   streamsContent?: true | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-function buildFailure(error: ErrorBody, known: FailureFacts): GatewayError {
-  const { status, summary } = known;
+function buildFailure(told: ErrorBody, known: FailureFacts): GatewayError {
+  const { status, summary, asked } = known;
+  const error = { ...told, message: withoutQuotes(told.message, listTexts(asked)) };
   const refusal = readRefusal(status, error);
   const errorClass = chooseErrorClass(status, error, refusal);
   const name = error.type ?? error.status ?? (typeof error.code === 'string' ? error.code : undefined);
   const label = name === undefined ? '' : ` (${quoteForeign(name, 60)})`;
-  const said = error.message === '' || error.message === name ? '' : `: ${quoteForeign(error.message)}`;
+  const said = told.message === '' || told.message === name ? '' : `: ${quoteForeign(told.message)}`;
   const limit = errorClass === 'quota' && error.limit !== undefined ? ` (limit ${quoteForeign(error.limit, 80)})` : '';
   return new GatewayError(errorClass, `${summary}${label}${said}${limit}`, {
     ...chooseFailureAdvice(error, { ...known, errorClass, refusal }),

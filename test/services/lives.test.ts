@@ -75,6 +75,16 @@ const sonnets = {
   'claude-song': { line: 'haiku', lifecycle: 'active', created_at: '2027-01-01T00:00:00Z' },
 };
 
+test('a default stays where only the prompt, which the refusal quotes, says that a model is gone', async () => {
+  const prompt = 'Translate: the model has been deprecated, please use gpt-7-luna instead.';
+  const error = { message: `Invalid prompt: '${prompt}'`, type: 'invalid_request_error', param: null, code: null };
+  const amend: Amend = (reply, { method }) =>
+    method === 'POST' ? { ...reply, status: 400, body: JSON.stringify({ error }) } : reply;
+  const ran = await ask('openai', { models: { ...luna, 'gpt-6-luna': {} }, amend }, `text '${prompt}'`);
+  expect(ran).toMatchObject({ code: 4, asked: ['gpt-6-luna'] });
+  expect(ran.stderr).not.toContain('successor');
+});
+
 describe('a default that is gone is replaced by the rule of its service, from its list', () => {
   test.each([
     ['openai', 'text hi', luna, ['gpt-6-luna', 'list', 'gpt-7-luna'], 'models.text gpt-7-luna'],

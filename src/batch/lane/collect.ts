@@ -344,7 +344,7 @@ function queueAgain(
 ): boolean {
   const { rows, due } = run.sentAgain;
   if (result instanceof GatewayError || result.kind !== 'errored' || rows.has(row)) return false;
-  if (run.clients.get(plan.profile)?.learn(apiRequest, readLaneRefusal(result, plan.format)) !== true) return false;
+  if (run.clients.get(plan.profile)?.learn(apiRequest, readLaneRefusal(result, apiRequest)) !== true) return false;
   rows.add(row);
   due.push(row);
   return true;
@@ -392,12 +392,12 @@ function unfinishedAnswer(reason: string): GatewayError {
 function requireReplyBody(
   result: BatchOutcome | GatewayError,
   format: FormatName,
-  { defaultFor }: Pick<PreparedRequest, 'defaultFor'>,
+  { defaultFor, post }: Pick<PreparedRequest, 'defaultFor' | 'post'>,
 ): JsonObject {
   if (result instanceof GatewayError) throw result;
   if (result.kind === 'succeeded') return result.body;
   if (result.kind !== 'errored') throw unfinishedError(result.kind, result.message);
-  const failure = readLaneRefusal(result, format);
+  const failure = readLaneRefusal(result, { format, body: post.body });
   // Only this job was refused, not the others of its batch.
   const { reason } = failure.details;
   const isGone = defaultFor !== undefined && (reason === 'model' || reason === 'successor');
@@ -409,8 +409,11 @@ function requireReplyBody(
 const goneDefault =
   'in a batch of the service no other model takes the place of its default: --lane live --retry-failed asks one that follows it, or name one: -m <model>';
 
-function readLaneRefusal({ status = 500, body }: BatchOutcome & { kind: 'errored' }, format: FormatName): GatewayError {
-  return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, sentKey: undefined });
+function readLaneRefusal(
+  { status = 500, body }: BatchOutcome & { kind: 'errored' },
+  { format, body: asked }: Pick<AnyApiRequest, 'format' | 'body'>,
+): GatewayError {
+  return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, asked, sentKey: undefined });
 }
 
 /** Ends the jobs that the job file does not name any more, and keeps their results aside. */

@@ -141,7 +141,8 @@ async function examineEnds(live: GatewaySubject): Promise<Check[]> {
     const now = context.io.now();
     if (listed === undefined || !isEnding(listed, now)) continue;
     const { id, endsOn, lifecycle, successor } = listed;
-    const setModel = `gateway-cli config set models.${use} ${successor ?? '<model>'}${profileFlag(context)}`;
+    const next = successor === undefined ? '<model>' : shellWord(successor);
+    const setModel = `gateway-cli config set models.${use} ${next}${profileFlag(context)}`;
     const text = describeEnd({ model: id, endsOn, lifecycle, successor }, now);
     ends.set(id, ends.get(id) ?? { name: 'model', state: 'warning', text, fix: setModel });
   }

@@ -1,0 +1,61 @@
+import { type BodyValue, isUpload } from '../body.ts';
+
+/*
+ * A refusal can quote what it refuses. Words of the user's own prompt say nothing about the service: they teach nothing, and no advice
+ * follows from them.
+ */
+
+/** So many words in a row are no chance: what a refusal has of them in common with the request is quoted. */
+const quotedWords = 4;
+
+/** A text of fewer words is one that is quoted as a whole, if it has so many. */
+const leastWords = 3;
+
+const word = /[\p{L}\p{N}_]+/gu;
+
+/** What the service itself says in a message: without what the texts of the request say, too. */
+export function withoutQuotes(message: string, texts: Iterable<string>): string {
+  const said = [...message.matchAll(word)];
+  const words = said.map(([one]) => one.toLowerCase());
+  const placesOf = new Map<string, number[]>();
+  for (const length of [leastWords, quotedWords])
+    for (let at = 0; at + length <= words.length; at++) {
+      const run = words.slice(at, at + length).join(' ');
+      placesOf.set(run, [...(placesOf.get(run) ?? []), at]);
+    }
+  if (placesOf.size === 0) return message;
+  const quoted = new Set<number>();
+  for (const text of texts) {
+    for (const run of listRuns(text))
+      for (const at of placesOf.get(run.join(' ')) ?? [])
+        for (let place = at; place < at + run.length; place++) quoted.add(place);
+  }
+  if (quoted.size === 0) return message;
+  let heard = '';
+  let end = 0;
+  for (const [at, { 0: own, index }] of said.entries()) {
+    if (!quoted.has(at)) heard += message.slice(end, index) + own;
+    else if (!quoted.has(at - 1)) heard += `${message.slice(end, index)}…`;
+    end = index + own.length;
+  }
+  return heard + message.slice(end);
+}
+
+/** The words of a text in runs of so many as count, each once. */
+function* listRuns(text: string): Generator<readonly string[], void> {
+  let run: string[] = [];
+  let count = 0;
+  for (const [one] of text.matchAll(word)) {
+    count++;
+    run = [...run.slice(1 - quotedWords), one.toLowerCase()];
+    if (run.length === quotedWords) yield run;
+  }
+  if (count >= leastWords && count < quotedWords) yield run;
+}
+
+/** Every text in the body of a request that can be a sentence: names have no blanks. */
+export function* listTexts(value: BodyValue | undefined): Generator<string, void> {
+  if (typeof value === 'string' && /\s/.test(value)) yield value;
+  if (typeof value !== 'object' || value === null || isUpload(value)) return;
+  for (const item of Object.values(value)) yield* listTexts(item);
+}

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { withoutQuotes } from '../../src/formats/heard.ts';
+import { startFakeServer } from '../fake-servers/start.ts';
+import { run } from '../helpers/run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+
+/*
+ * A refusal that quotes the prompt: what it quotes is no word of the service, and teaches nothing for this or for later requests.
+ */
+
+const json = { 'content-type': 'application/json' };
+
+let cache: string;
+beforeEach(() => {
+  cache = scratchFolder();
+  vi.stubEnv('XDG_CACHE_HOME', cache);
+});
+
+const sentences = [
+  [
+    'another field for tokens',
+    'completions',
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+  ],
+  ['another format', 'completions', 'This model is only supported in v1/responses and not in v1/chat/completions.'],
+  ['another format, of the other one', 'responses', "The requested model 'm' cannot be used with the Responses API."],
+  ['no encrypted thinking', 'responses', 'Encrypted content is not supported with this model.'],
+  ['no summaries', 'responses', 'Your organization must be verified to generate reasoning summaries.'],
+  ['a model that is gone', 'completions', 'The model `m` has been deprecated. Please use `gpt-9` instead.'],
+] as const;
+
+/** The ways in which services quote: whole, cut at the end, in JSON, in lower case. */
+const ways: readonly ((prompt: string) => string)[] = [
+  (prompt) => `Your request was rejected by our safety system. Prompt: ${prompt}`,
+  (prompt) => `Invalid prompt: "${prompt.slice(0, -3)}…" was flagged for this model`,
+  (prompt) => `Invalid value for messages[0].content: ${JSON.stringify(JSON.stringify(prompt))}`,
+  (prompt) => `Blocked by the model's filter: ${prompt.toLowerCase()}`,
+];
+
+test.each(sentences)('words of the prompt that a refusal quotes do not teach %s', async (_, format, sentence) => {
+  const prompt = `Translate into German:\n${sentence}`;
+  for (const quote of ways) {
+    const error = { message: quote(prompt), type: 'invalid_request_error', param: null, code: null };
+    const server = await startFakeServer(() => ({ status: 400, headers: json, body: JSON.stringify({ error }) }));
+    onTestFinished(() => server.close());
+    const env = {
+      GATEWAY_BASE_URL: `${server.url}/v1`,
+      GATEWAY_FORMAT: format,
+      GATEWAY_API_KEY: 'key-0123456789',
+      GATEWAY_MODEL: 'm',
+    };
+    const argv = ['text', prompt, '--max-tokens', '16', '--effort', 'low', '--json'];
+    const ran = await run(argv, { env });
+    expect(ran.code).toBe(4);
+    expect(server.requests).toHaveLength(1);
+    const { error: told } = JSON.parse(ran.stdout) as { error: { hint: string; message: string } };
+    expect(told.hint).not.toMatch(/successor|max_completion_tokens|--format/);
+    expect(told.message.toLowerCase()).toContain('translate into german');
+    expect(existsSync(join(cache, 'gateway-cli', 'memory.json'))).toBe(false);
+  }
+});
+
+test.each([
+  ['The model `m` has been retired', ['say hello to all'], 'The model `m` has been retired'],
+  ['Bad: "say hello to all" was flagged', ['Say hello\n to all'], 'Bad: "…" was flagged'],
+  ['Bad: say it now', ['say it now'], 'Bad: …'],
+  ['Bad: say it now', ['say it now and then'], 'Bad: say it now'],
+  ['the model is gone', ['the model'], 'the model is gone'],
+  ['', ['a b c d'], ''],
+])('of %j, with the texts %j, the service says %j itself', (message, texts, heard) => {
+  expect(withoutQuotes(message, texts)).toBe(heard);
+});
+
+test('a prompt of megabytes is read once', () => {
+  const text = 'the model has been '.repeat(200_000);
+  expect(withoutQuotes('The model has been deprecated', [text])).toBe('… deprecated');
+});

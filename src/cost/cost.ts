@@ -5,7 +5,15 @@ import type { Price } from '../settings/types.ts';
 import type { Body } from '../body.ts';
 import { measureRequest, type RequestSize } from '../formats/request-size.ts';
 import { quoteForeign } from '../errors.ts';
-import { getCurrency, isOfImagesAlone, pricedTiers, findAnswerPrice, findTierPrice, type Pricing } from './price.ts';
+import {
+  getCurrency,
+  isOfImagesAlone,
+  serviceTiers,
+  findAnswerPrice,
+  findAskedFactors,
+  findTierPrice,
+  type Pricing,
+} from './price.ts';
 import type { Bound, Budget, Cost, KnownCosts, Meter, MeteredAnswer, Spending } from './types.ts';
 
 /** The amounts of a price that are for tokens. */
@@ -170,7 +178,7 @@ function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing
   const billing = formatFacts[pricing.format.value].billing;
   const own = computeCost(usage, billing, images.length, found.price);
   if ('lack' in own) return own;
-  const scaled = { cost: { ...own.cost, amount: multiply(own.cost.amount, found.factor) } };
+  const scaled = { cost: { ...own.cost, amount: found.factors.reduce(multiply, own.cost.amount) } };
   if (svgUsage === undefined) return scaled;
   if (!('price' in findAnswerPrice(pricing, svgUsage)))
     return { lack: `the model ${quoteForeign(svgUsage.model, 200)}, which wrote the SVG, has no price` };
@@ -200,13 +208,15 @@ export function computeBound(
 ): Bound {
   const size = measureRequest(body);
   // The service tier is unknown before the reply.
-  const tiers = pricedTiers.flatMap((tier) => findTierPrice(price, tier) ?? []);
+  const tiers = serviceTiers.flatMap((tier) => findTierPrice(price, tier) ?? []);
   const batch = lane?.value === 'batch' ? findTierPrice(price, 'batch') : undefined;
   const possible = batch === undefined ? [{ price, factor: 1 }, ...tiers] : [batch];
   const bounds = possible.flatMap(({ price, factor }) =>
     boundsAt(price, size, limits).map(({ amount, isMost }) => ({ amount: multiply(amount, factor), isMost })),
   );
-  return joinBounds(bounds);
+  const { amount, isMost } = joinBounds(bounds);
+  const asked = findAskedFactors(price, body);
+  return { amount: (asked ?? []).reduce(multiply, amount), isMost: isMost && asked !== undefined };
 }
 
 /** The most that a request can cost which one of several models answers. */
@@ -440,7 +450,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
 /** The cost of a request for its input tokens only, and with all the output that it allows; undefined if that has no limit. */
 export function estimateCost(
   inputTokens: number,
-  { price, factor }: { price: Price; factor: string | number },
+  { price, factors }: { price: Price; factors: readonly (string | number)[] },
   { maxTokens, candidates, images = candidates }: RequestLimits,
 ): { input: string; most: string | undefined } {
   const amounts = atLength(price, inputTokens);
@@ -449,6 +459,6 @@ export function estimateCost(
   const perToken = greatestOfOutput(amounts);
   const isBounded = maxTokens !== undefined || perToken === '0';
   const most = ofInput.plus(new Big(image).times(images)).plus(perMillion((maxTokens ?? 0) * candidates, perToken));
-  const toAmount = (sum: Big): string => sum.times(factor).toFixed();
+  const toAmount = (sum: Big): string => factors.reduce(multiply, sum.toFixed());
   return { input: toAmount(ofInput), most: isBounded ? toAmount(most) : undefined };
 }

@@ -1,3 +1,4 @@
+import type { Body } from '../body.ts';
 import type { FormatName } from '../formats/types.ts';
 import type { Price, Prices, SourcedValue } from '../settings/types.ts';
 import type { Result } from '../client/index.ts';
@@ -29,21 +30,25 @@ function isValidAt({ from = '', until = '9' }: Price, at: number): boolean {
   return from <= day && day <= until;
 }
 
-/** Names of service tiers with the factor 1. */
-const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified']);
+/** Names of service tiers, and of a region, with the factor 1. */
+const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified', 'global']);
 
 /** A service tier in lower case, without the prefix SERVICE_TIER_ that one service uses. */
 export function normalizeTier(tier: string): string {
   return tier.toLowerCase().replace(/^service_tier_/, '');
 }
 
-/** The service tier that answered; undefined if it is one of the full price. */
+/** The service tier that answered; undefined if it is one of the full price. Of several words, those that are not. */
 export function unusualTier(tier = ''): string | undefined {
-  return plainTiers.has(normalizeTier(tier)) ? undefined : tier;
+  return tier.split(' ').filter(isUnusual).join(' ') || undefined;
 }
 
-/** A price and the factor for each of its amounts; or why there is none, if the requested model has a price. */
-type AnswerPrice = { price: Price; factor: string | number } | { lack: string | undefined };
+function isUnusual(word: string): boolean {
+  return !plainTiers.has(normalizeTier(word));
+}
+
+/** A price and the factors for each of its amounts; or why there is none, if the requested model has a price. */
+type AnswerPrice = { price: Price; factors: readonly (string | number)[] } | { lack: string | undefined };
 
 /**
  * The price of the model and of the service tier that answered. The price of a moving alias is used if the model behind it has
@@ -58,16 +63,28 @@ export function findAnswerPrice(
   const found = other === undefined ? requested : findPrice(prices, other);
   const price = found ?? (isMovingAlias(model) ? requested : undefined);
   if (price === undefined) return { lack: requested && `the model ${quoteForeign(other ?? model, 200)} has no price` };
-  const tierName = lane?.value === 'batch' ? lane.value : serviceTier;
-  const tier = normalizeTier(tierName);
-  if (plainTiers.has(tier)) return { price, factor: 1 };
-  const known = pricedTiers.find((name) => name === tier);
-  const lack = `the price has no factor of the service tier ${quoteForeign(tierName, 60)}, which answered`;
-  return (known && findTierPrice(price, known)) ?? { lack };
+  const words = serviceTier.split(' ').filter(isUnusual);
+  const besides = words.filter((word) => !serviceTiers.some((tier) => tier === normalizeTier(word)));
+  return findPriceOfTiers(price, lane?.value === 'batch' ? ['batch', ...besides] : words);
+}
+
+function findPriceOfTiers(price: Price, words: readonly string[]): AnswerPrice {
+  let found = { price, factors: [] as (string | number)[] };
+  for (const word of words) {
+    const known = pricedTiers.find((name) => name === normalizeTier(word));
+    const tier = known && findTierPrice(price, known);
+    if (tier === undefined)
+      return { lack: `the price has no factor of the service tier ${quoteForeign(word, 60)}, which answered` };
+    found = { price: tier.price === price ? found.price : tier.price, factors: [...found.factors, tier.factor] };
+  }
+  return found;
 }
 
 /** The keys of a price that name a service tier: a factor of its amounts, or amounts in their place. */
-export const pricedTiers = ['batch', 'flex', 'priority'] as const;
+export const serviceTiers = ['batch', 'flex', 'priority'] as const;
+
+/** Beside them, what can be added to each: Anthropic's fast mode, and its inference in the United States. Both are factors. */
+const pricedTiers = [...serviceTiers, 'fast', 'us'] as const;
 
 /** A price in a service tier; undefined if it has none. */
 export function findTierPrice(
@@ -78,6 +95,17 @@ export function findTierPrice(
   if (own === undefined) return undefined;
   if (typeof own !== 'object') return { price, factor: own };
   return { price: { ...own, currency: getCurrency(price) }, factor: 1 };
+}
+
+/**
+ * The factors of what a request asks for beside its tier; undefined if the price has none of it. A workspace can have a region without
+ * being asked: where the price knows it, it counts.
+ */
+export function findAskedFactors(price: Price, body: Body): readonly (string | number)[] | undefined {
+  const region = body['inference_geo'] ?? (price.us === undefined ? undefined : 'us');
+  const words = [body['speed'], region].filter((word) => typeof word === 'string');
+  const found = findPriceOfTiers(price, words.filter(isUnusual));
+  return 'lack' in found ? undefined : found.factors;
 }
 
 /** Whether a name matches a pattern with `*`. Without backtracking: for each part between two `*` its first match is enough. */

@@ -201,6 +201,11 @@ const priceEntries = {
   batch: optional(ofTier, { description: 'The service tier batch: a factor, or its own amounts.', examples: ['0.5'] }),
   flex: optional(ofTier, { description: 'The service tier flex: a factor, or its own amounts.', examples: ['0.5'] }),
   priority: optional(ofTier, { description: 'The service tier priority: a factor, or its own amounts.' }),
+  fast: optional(amount, { description: 'The factor of fast mode, of Anthropic.', examples: ['2'] }),
+  us: optional(amount, {
+    description: 'The factor of answers made in the United States, of Anthropic.',
+    examples: ['1.1'],
+  }),
   currency: optional(currency, { description: 'The currency of the amounts (USD).', examples: ['USD', 'EUR'] }),
   from: optional(day, { description: 'The first day on which the price counts, in UTC.', examples: ['2026-12-01'] }),
   until: optional(day, { description: 'The last day on which the price counts, in UTC.', examples: ['2026-11-30'] }),

@@ -332,11 +332,11 @@ test.each([
   ],
   ['images without one', { maxTokens: undefined, candidates: 2 }, { image: '0.5' }, '1'],
 ])('an estimate counts %s', (_, limits, price, most) => {
-  expect(estimateCost(0, { price, factor: 1 }, limits).most).toBe(most);
+  expect(estimateCost(0, { price, factors: [1] }, limits).most).toBe(most);
 });
 
 test('an estimate is multiplied by the factor of the tier', () => {
   const price = { input: '1', output: '2' };
   const limits = { maxTokens: 10, candidates: 1 };
-  expect(estimateCost(100, { price, factor: '0.5' }, limits)).toEqual({ input: '0.00005', most: '0.00006' });
+  expect(estimateCost(100, { price, factors: ['0.5'] }, limits)).toEqual({ input: '0.00005', most: '0.00006' });
 });

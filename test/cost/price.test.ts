@@ -32,11 +32,11 @@ test.each([
 const tiered: Price = { input: '2', output: '4', currency: 'EUR', batch: { input: '0.9', output: '1.8' }, flex: '0.5' };
 
 test.each<[string, string | undefined, string | undefined, unknown]>([
-  ['no tier in the reply', undefined, undefined, { price: tiered, factor: 1 }],
-  ['a factor', 'flex', 'SERVICE_TIER_FLEX', { price: tiered, factor: '0.5' }],
-  ['own amounts', undefined, 'batch', { price: { input: '0.9', output: '1.8', currency: 'EUR' }, factor: 1 }],
-  ['a flex request that the standard tier answered', 'flex', 'default', { price: tiered, factor: 1 }],
-  ['the lane batch, whose replies name no tier', 'batch', 'default', { price: { input: '0.9' }, factor: 1 }],
+  ['no tier in the reply', undefined, undefined, { price: tiered, factors: [] }],
+  ['a factor', 'flex', 'SERVICE_TIER_FLEX', { price: tiered, factors: ['0.5'] }],
+  ['own amounts', undefined, 'batch', { price: { input: '0.9', output: '1.8', currency: 'EUR' }, factors: [1] }],
+  ['a flex request that the standard tier answered', 'flex', 'default', { price: tiered, factors: [] }],
+  ['the lane batch, whose replies name no tier', 'batch', 'default', { price: { input: '0.9' }, factors: [1] }],
 ])('the tier that answered chooses the price: %s', (_, lane, serviceTier, expected) => {
   expect(
     findAnswerPrice({ prices: table({ m: tiered }), lane: { value: lane ?? 'live' } }, { model: 'm', serviceTier }),

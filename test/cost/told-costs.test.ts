@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createClient } from '../../src/index.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
-import { canaryKey, test, textReply } from '../helpers/with-server.ts';
+import { canaryKey, eventStream, test, textReply } from '../helpers/with-server.ts';
 
 // What a service says that an answer cost, and what is computed where it does not.
 
@@ -269,4 +269,75 @@ test('what another model used to write an SVG counts in the cost, and the cost i
   expect([unpriced.code, costOf(unpriced.stdout)]).toEqual([0, undefined]);
   expect(unpriced.stderr).toContain('the cost is unknown: the model writer, which wrote the SVG, has no price');
   expect(costOf((await ask(['m', 'writer'])).stdout)).toBeUndefined();
+});
+
+const usage = { input_tokens: 1000, output_tokens: 10 };
+const plainPrice = { input: '1', output: '2' };
+
+test.for([
+  ['in fast mode', { speed: 'fast' }, { fast: '6' }, 'standard fast', '0.00612'],
+  ['made in the United States', { inference_geo: 'us' }, { us: '1.1' }, 'standard us', '0.001122'],
+  ['with both', { speed: 'fast', inference_geo: 'us' }, { fast: '6', us: '1.1' }, 'standard fast us', '0.006732'],
+  ['of the usual kind', { speed: 'standard', inference_geo: 'not_available' }, {}, 'standard', '0.00102'],
+  ['made anywhere', { speed: null, inference_geo: 'global' }, {}, 'standard', '0.00102'],
+] as const)('an answer of Anthropic %s costs its factors, streamed and whole', async (row, { server, cli }) => {
+  const [, more, factors, tier, amount] = row;
+  const said = { service_tier: 'standard', ...more };
+  const flags = ['--json', '--format', 'messages', '--prices', JSON.stringify({ m: { ...plainPrice, ...factors } })];
+  server.reply({ body: message(said) });
+  // What the end of a stream does not say again stays.
+  const start = { type: 'message', role: 'assistant', content: [], model: 'm', usage: { ...usage, ...said } };
+  server.reply({
+    body: eventStream(
+      { type: 'message_start', message: start },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'hi' } },
+      { type: 'content_block_stop', index: 0 },
+      {
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn' },
+        usage: { output_tokens: 10, service_tier: 'standard' },
+      },
+      { type: 'message_stop' },
+    ),
+  });
+  for (const command of ['text', 'chat']) {
+    const ran = await cli([command, 'hi', ...flags]);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ serviceTier: tier, cost: usd(amount) });
+  }
+});
+
+test.for([
+  ['fast mode', { speed: 'fast' }, 'fast'],
+  ['a region', { inference_geo: 'us' }, 'us'],
+] as const)(
+  'the cost of an answer with %s that the price does not know is unknown, with a warning',
+  async (row, { server, cli }) => {
+    const [, said, word] = row;
+    server.reply({ body: message(said) });
+    const prices = ['--prices', JSON.stringify({ m: plainPrice })];
+    const ran = await cli(['text', 'hi', '--json', '--format', 'messages', ...prices]);
+    expect(costOf(ran.stdout)).toBeUndefined();
+    expect(ran.stderr).toContain(
+      `the cost is unknown: the price has no factor of the service tier ${word}, which answered`,
+    );
+  },
+);
+
+test('a budget reserves what fast mode costs, and has no bound where the price does not know it', async ({
+  server,
+  cli,
+}) => {
+  for (const [factors, words] of [
+    [{ fast: '6' }, ''],
+    [{}, 'its cost is not bounded'],
+  ] as const) {
+    server.reply({ body: message({ speed: 'fast' }) });
+    const path = join(scratchFolder(), 'team.jsonl');
+    const budget = ['--budget', `${path}:1`, '--max-tokens', '1000', '--set', 'speed=fast', '--format', 'messages'];
+    const ran = await cli(['text', 'hi', ...budget, '--prices', JSON.stringify({ m: { ...plainPrice, ...factors } })]);
+    expect(ran.stderr.includes(words)).toBe(true);
+    const [, , reserved = ''] = readFileSync(path, 'utf8').split('\n');
+    const { amount, bounded } = JSON.parse(reserved) as { amount: string; bounded: boolean };
+    expect([Number(amount) > 0.012, bounded]).toEqual(words === '' ? [true, true] : [false, false]);
+  }
 });

@@ -168,7 +168,10 @@ export const resultDefinition = v.pipe(
     stopReason: optionalKey(text, "why the answer ended, in the gateway's own word"),
     stopSequence: optionalKey(text, 'the stop sequence that ended the answer'),
     promptFeedback: optionalKey(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),
-    serviceTier: optionalKey(text, "the service tier that answered, in the gateway's own word"),
+    serviceTier: optionalKey(
+      text,
+      "the service tier that answered, in the gateway's own word; behind it what has another price, such as fast or us",
+    ),
     usage: optionalKey(usage, 'tokens, as far as the gateway tells'),
     cost: optionalKey(cost, 'what the requests cost, if the service told it or prices are set'),
     tags: optionalKey(v.record(v.string(), v.string()), 'what --tag gave'),

@@ -256,7 +256,9 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
   const flag = command.startsWith('batch') ? 'maxTokens' : '--max-tokens';
   // Pictures have no such flag.
   const limit = command === 'serve' || command.startsWith('image') ? 'limit of tokens' : flag;
-  const why = isWithoutLimit ? `has no ${limit}` : 'has files, a cache or tools of the service';
+  const why = isWithoutLimit
+    ? `has no ${limit}`
+    : 'has files, a cache, tools of the service, or a speed or region without a price';
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
 }
 

@@ -15,7 +15,14 @@ import { type Format, loadFormat } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
 import { addCost, estimateCost, scaleAmount } from '../../cost/cost.ts';
-import { getCurrency, describeCosts, pricedTiers, findPrice, findTierPrice } from '../../cost/price.ts';
+import {
+  getCurrency,
+  describeCosts,
+  findAskedFactors,
+  findPrice,
+  findTierPrice,
+  serviceTiers,
+} from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -224,14 +231,15 @@ function createSums(estimate: Estimate): AddJob {
     else if (sum.outputTokensMost !== undefined) sum.outputTokensMost += limits.maxTokens * limits.candidates;
     if (window !== undefined && tokens > window && estimate.tooLongJobs++ < maxKept)
       estimate.tooLong.push({ id, line, model, tokens, window });
-    for (const lane of ['live', ...pricedTiers.filter((tier) => tier !== 'priority')] as const) {
+    const asked = price && findAskedFactors(price, post.body);
+    for (const lane of ['live', ...serviceTiers.filter((tier) => tier !== 'priority')] as const) {
       const priced = price && (lane === 'live' ? { price, factor: 1 } : findTierPrice(price, lane));
-      if (priced === undefined) lacking.add(lane);
-      if (priced === undefined || lacking.has(lane)) {
+      if (priced === undefined || asked === undefined) lacking.add(lane);
+      if (priced === undefined || asked === undefined || lacking.has(lane)) {
         lanes.delete(lane);
         continue;
       }
-      const { input, most } = estimateCost(tokens, priced, limits);
+      const { input, most } = estimateCost(tokens, { price: priced.price, factors: [priced.factor, ...asked] }, limits);
       const currency = getCurrency(priced.price);
       const before = lanes.get(lane) ?? { input: [], most: [] };
       lanes.set(lane, {

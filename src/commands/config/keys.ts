@@ -2,7 +2,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { quoteWord } from '../../cli/flags/flag.ts';
 import { closest } from '../../closest.ts';
-import { pricedTiers } from '../../cost/price.ts';
+import { serviceTiers } from '../../cost/price.ts';
 import { amountFields, keyForms, priceFields } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/config-file.ts';
@@ -68,11 +68,13 @@ function findKey(key: string): Key | undefined {
 }
 
 /** The name of a model, and a service tier that has amounts of its own. */
-const tierForm = new RegExp(`^(.+)\\.(${pricedTiers.join('|')})$`, 's');
+const tierForm = new RegExp(`^(.+)\\.(${serviceTiers.join('|')})$`, 's');
 const examples: { [field in (typeof priceFields)[number]]?: string } = {
   batch: '0.5',
   flex: '0.5',
   priority: '2',
+  fast: '2',
+  us: '1.1',
   currency: 'USD',
   from: '2026-12-01',
   until: '2026-11-30',

@@ -19,6 +19,7 @@ import { quoteForeign } from '../../errors.ts';
 interface MessageState {
   message: { id: string | undefined } | undefined;
   counts: MessageCounts;
+  rates: Rates;
   progress: ReplyProgress;
 }
 
@@ -34,7 +35,7 @@ const handlers: Readonly<Record<string, (payload: JsonObject, state: MessageStat
 
 /** Reads one reply of the messages format (formats 3 and 4, and deviations 22 to 38). */
 export function createMessagesDecoder(): Decoder {
-  const state: MessageState = { message: undefined, counts: {}, progress: 'open' };
+  const state: MessageState = { message: undefined, counts: {}, rates: {}, progress: 'open' };
   return {
     whole(json) {
       const events = readWholeMessage(json);
@@ -132,7 +133,8 @@ function changeMessage(payload: JsonObject, state: MessageState): ReplyEvent[] {
 function updateUsage(payload: JsonObject, state: MessageState): ReplyEvent[] {
   const { usage: counts } = payload;
   state.counts = updateCounts(state.counts, isObject(counts) ? counts : undefined);
-  return [...(isObject(counts) ? usageEvents(state.counts) : []), ...tierEvents(payload)];
+  state.rates = updateRates(state.rates, payload);
+  return [...(isObject(counts) ? usageEvents(state.counts) : []), ...tierEvents(state.rates)];
 }
 
 function endMessage(_payload: JsonObject, state: MessageState): ReplyEvent[] {
@@ -168,14 +170,30 @@ function readWholeMessage(json: unknown): ReplyEvent[] {
       details: field(message, 'stopDetails'),
     },
     ...usageEvents(updateCounts({}, objectField(message, 'usage'))),
-    ...tierEvents(message),
+    ...tierEvents(updateRates({}, message)),
   ];
 }
 
-/** The service tier that a message names, in its usage or beside it. */
-function tierEvents(message: JsonObject): ReplyEvent[] {
-  const usage = objectField(message, 'usage');
-  const tier = (usage && textField(usage, 'serviceTier')) ?? textField(message, 'serviceTier');
+/** Words of a message that decide its price: the service tier, the speed, and where it was made. */
+type Rates = { [name in 'serviceTier' | 'speed' | 'inferenceGeo']?: string | undefined };
+
+/** The words of a later usage over earlier ones. Some gateways have the tier beside the usage. */
+function updateRates(before: Rates, message: JsonObject): Rates {
+  const usage = objectField(message, 'usage') ?? {};
+  return {
+    serviceTier: textField(usage, 'serviceTier') ?? textField(message, 'serviceTier') ?? before.serviceTier,
+    speed: textField(usage, 'speed') ?? before.speed,
+    inferenceGeo: textField(usage, 'inferenceGeo') ?? before.inferenceGeo,
+  };
+}
+
+/** Speeds and regions of the usual price (npm @anthropic-ai/sdk 1.14.0). */
+const usual = new Set(['standard', 'global', 'not_available']);
+
+/** The service tier, and behind it what has another price: `standard fast us`. */
+function tierEvents({ serviceTier, speed = '', inferenceGeo = '' }: Rates): ReplyEvent[] {
+  const besides = [speed, inferenceGeo].filter((word) => !usual.has(word));
+  const tier = [serviceTier, ...besides].filter(Boolean).join(' ');
   return tier ? [{ type: 'tier', tier }] : [];
 }
 

@@ -48,7 +48,12 @@ const blocked = {
     thoughtsTokenCount: 1,
     cachedContentTokenCount: 2,
     toolUsePromptTokenCount: 1,
-    candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 0 }],
+    promptTokensDetails: ['IMAGE', 'AUDIO'].map((modality) => ({ modality, tokenCount: 2 })),
+    cacheTokensDetails: ['IMAGE', 'AUDIO'].map((modality) => ({ modality, tokenCount: 1 })),
+    candidatesTokensDetails: [
+      { modality: 'IMAGE', tokenCount: 0 },
+      { modality: 'AUDIO', tokenCount: 1 },
+    ],
   },
 };
 const tooLong = textReply('abc', {

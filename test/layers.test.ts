@@ -85,6 +85,7 @@ const open = new Set([
   'advice.ts',
   'clock.ts',
   'closest.ts',
+  'long-lists.ts',
   'csv.ts',
   'errors.ts',
   'json-position.ts',

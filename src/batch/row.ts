@@ -123,15 +123,15 @@ export function findColumns() {
     },
     columns(): Column[] {
       const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));
-      const listColumns = (...wanted: string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
-      const leading = listColumns(...leadingNames);
+      const listColumns = (wanted: readonly string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
+      const leading = listColumns(leadingNames);
       const fixed = [
-        ...listColumns('text', 'answer'),
+        ...listColumns(['text', 'answer']),
         ...memberColumns('answer', names.answer),
-        ...listColumns('images', 'sources'),
+        ...listColumns(['images', 'sources']),
         ...memberColumns('usage', names.usage),
         ...memberColumns('cost', names.cost),
-        ...listColumns(...trailingNames, 'error.class', 'error.message'),
+        ...listColumns([...trailingNames, 'error.class', 'error.message']),
       ];
       const taken = new Set([...leading, ...fixed].map(({ name }) => name));
       const vars = [...names.vars].filter((name) => name !== 'id' || hasOtherId);
@@ -139,7 +139,7 @@ export function findColumns() {
         column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => getColumnValue(vars, name)),
       );
       // If no table filled them, the jobs are distinguished by their prompts.
-      return [...leading, ...(own.length > 0 ? own : listColumns('prompt')), ...fixed];
+      return [...leading, ...(own.length > 0 ? own : listColumns(['prompt'])), ...fixed];
     },
   };
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { maxOf } from '../long-lists.ts';
 
 /** One line of a session: a message of the messages format with additional facts. */
 export interface SessionMessage {
@@ -148,7 +149,7 @@ function resultText(content: JsonValue | undefined): string {
 
 /** A code block whose fence is longer than any inside. */
 function fence(text: string, language: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((match) => match[0].length));
+  const longest = maxOf([2, ...[...text.matchAll(/`+/g)].map((match) => match[0].length)]);
   const mark = '`'.repeat(longest + 1);
   return `${mark}${language}\n${text.trimEnd()}\n${mark}`;
 }

@@ -191,7 +191,7 @@ async function saveLostDocument(failure: GatewayError, run: RunState): Promise<G
 function rootOptions(command: Command): RootOptions {
   const found: RootOptions[] = [];
   for (let at: Command | null = command; at; at = at.parent) found.unshift(at.opts<RootOptions>());
-  const merged = Object.assign({}, ...found) as RootOptions;
+  const merged = Object.fromEntries(found.flatMap((options) => Object.entries(options))) as RootOptions;
   const isOn = (flag: 'color' | 'stdin'): boolean => found.every((options) => options[flag] !== false);
   return { ...merged, color: isOn('color'), stdin: isOn('stdin') };
 }

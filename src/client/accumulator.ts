@@ -14,6 +14,7 @@ import {
 } from './arriving-reply.ts';
 import { createTextFilter, mayBeginFile } from './text-files.ts';
 import { isSamples } from '../images/image-type.ts';
+import { append } from '../long-lists.ts';
 
 /** Makes one result of the events of one reply, and says what each means to a reader. */
 export function createAccumulator({
@@ -196,8 +197,8 @@ function addText(
   const deltas: StreamDelta[] = [];
   let block = findBlock(candidate, index);
   if (block?.kind !== type) {
-    if (index === undefined && block?.isImplicit) deltas.push(...endBlock(undefined, candidate));
-    deltas.push(...beginBlock({ raw: { type }, index }, candidate, arriving));
+    if (index === undefined && block?.isImplicit) append(deltas, endBlock(undefined, candidate));
+    append(deltas, beginBlock({ raw: { type }, index }, candidate, arriving));
     block = candidate.blocks.at(-1) as Block;
     block.isImplicit = index === undefined;
   }

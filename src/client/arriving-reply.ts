@@ -8,6 +8,7 @@ import { endedWell, otherModelWarnings } from './verdict.ts';
 import { collectSources, type NotedSource } from './sources.ts';
 import type { TextFilter } from './text-files.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
+import { append } from '../long-lists.ts';
 
 /** An event of one type. */
 export type EventByType<Type extends ReplyEvent['type']> = Extract<ReplyEvent, { type: Type }>;
@@ -183,7 +184,7 @@ export function finishResult(arriving: ArrivingReply): Answer {
   result.stopReason = first?.said.reason ?? feedback?.blockReason;
   result.stopSequence = first?.said.sequence;
   result.stopDetails = first?.said.details;
-  result.warnings.push(...arriving.warnings, ...otherModelWarnings(result));
+  append(result.warnings, [...arriving.warnings, ...otherModelWarnings(result)]);
   const sources = arriving.sources.length > 0 && collectSources(arriving.sources, first?.blocks ?? []);
   if (sources) result.sources = sources;
   result.complete = endedWell(result);
@@ -228,8 +229,8 @@ function toResult(candidates: readonly ArrivingCandidate[], model: string): Resu
     result.candidates.push(shown);
     const found = [...blobs, ...filesInText];
     const files = found.filter((blob) => !isImageBlob(blob));
-    result.images.push(...found.filter(isImageBlob));
-    if (files.length > 0) (result.files ??= []).push(...files);
+    append(result.images, found.filter(isImageBlob));
+    if (files.length > 0) append((result.files ??= []), files);
     for (const block of blocks) if (block.kind === 'tool_use') result.toolCalls.push(toToolCall(block));
   }
   result.images = withoutDrafts(result.images);

@@ -29,6 +29,7 @@ import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
 import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
 import type { Performed, PreparedRequest } from './send.ts';
 import { judgeAnswer, listLinkedImages } from './verdict.ts';
+import { append } from '../long-lists.ts';
 
 /** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
 export class ResponseError extends GatewayError {
@@ -159,7 +160,7 @@ async function* sendCall<Image extends Picture>(
     const verdict = judgeAnswer({ result, error: error ?? checkEnd(deadline) }, wanted);
     if (verdict.error) throw new ResponseError(verdict.error, reply);
     const told = [request.post.note, verdict.warning?.message].filter((each) => each !== undefined);
-    reply.warnings.push(...told);
+    append(reply.warnings, told);
     return reply;
   } catch (error) {
     throw withHint(error);

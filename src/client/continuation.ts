@@ -6,6 +6,7 @@ import type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send
 import { emptyResult } from './arriving-reply.ts';
 import type { Answer, Result, Source } from './result.ts';
 import { mergeSources, shiftSources } from './sources.ts';
+import { append } from '../long-lists.ts';
 
 /** How many requests one answer may take. */
 export const defaultMaxTurns = 10;
@@ -193,7 +194,7 @@ function joinSources(results: readonly Result[]): Source[] | undefined {
   let before = 0;
   const shifted: Source[] = [];
   for (const { sources, text } of results) {
-    shifted.push(...shiftSources(sources, before));
+    append(shifted, shiftSources(sources, before));
     before += [...text].length;
   }
   return mergeSources(shifted);

@@ -9,6 +9,7 @@ import { readDiverted, withRequest } from './read-reply.ts';
 import type { Answered } from '../transport/types.ts';
 import type { Client } from './client-types.ts';
 import type { PreparedRequest, SendOptions } from './send.ts';
+import { append } from '../long-lists.ts';
 
 /*
  * What a service says for free: the models that it has, how many tokens a request has, and how many a model takes.
@@ -123,7 +124,7 @@ async function readPages(
       const details = { reason: 'address', sent: 'yes' } as const;
       throw withRequest(new GatewayError('bad-reply', 'the reply is not a list of models', details), answered.reply);
     }
-    models.push(...page.models.slice(0, maxModels + 1 - models.length));
+    append(models, page.models.slice(0, maxModels + 1 - models.length));
     if (models.length > maxModels)
       return { models: models.slice(0, maxModels), cut: `it has more than ${maxModels} models` };
     const cut = explainMissingPage(page, seen);

@@ -20,6 +20,7 @@ import { isUnfinished } from '../vendors/finish-reasons.ts';
 import { readEndHeaders } from '../vendors/model-rules.ts';
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../json.ts';
+import { append } from '../long-lists.ts';
 
 /** What was asked for, and where the images of the reply go. */
 export interface ReadOptions extends ReplyBounds {
@@ -274,7 +275,7 @@ async function* readStream(
 function withoutHeld(deltas: StreamDelta[], held: StreamDelta[] | undefined): StreamDelta[] {
   const at = deltas.findIndex((delta) => delta.type === 'stop' && isUnfinished(delta.stopReason));
   const end = held?.length ? 0 : at;
-  if (held && end >= 0) held.push(...deltas.splice(end));
+  if (held && end >= 0) append(held, deltas.splice(end));
   return deltas;
 }
 

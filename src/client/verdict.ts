@@ -4,6 +4,7 @@ import { isMovingAlias, otherModel } from '../vendors/services.ts';
 import { formatFacts } from '../formats/format.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import { type Result } from './result.ts';
+import { append } from '../long-lists.ts';
 
 /** What was asked for, as far as the verdict needs it. */
 export interface Wanted {
@@ -196,13 +197,16 @@ function feedback(result: Result): string[] {
   for (const { finishReason, finishMessage, safetyRatings } of result.candidates) {
     if (finishReason) facts.push(`finishReason ${finishReason}`);
     if (finishMessage) facts.push(finishMessage);
-    facts.push(...ratings(safetyRatings));
+    append(facts, ratings(safetyRatings));
   }
-  facts.push(...ratings(promptFeedback?.['safetyRatings'] ?? promptFeedback?.['safety_ratings']));
+  append(facts, ratings(promptFeedback?.['safetyRatings'] ?? promptFeedback?.['safety_ratings']));
   if (result.candidates.length === 0 && result.stopReason && !block) facts.push(`stopped with ${result.stopReason}`);
   // Their type says the stop reason again.
   const details = isObject(result.stopDetails) ? Object.values(result.stopDetails) : [];
-  facts.push(...details.filter(isText).filter((detail) => detail !== result.stopReason));
+  append(
+    facts,
+    details.filter(isText).filter((detail) => detail !== result.stopReason),
+  );
   return [...new Set(facts)].map((fact) => (fact.length > 200 ? `${fact.slice(0, 200)}…` : fact));
 }
 

@@ -197,7 +197,7 @@ function joinFound(all: readonly FoundCost[]): FoundCost {
 export function addUpCosts(came: readonly MeteredAnswer[], pricing: Pricing): KnownCosts | undefined {
   const amounts = came.flatMap((answer) => computeAnswerCost(answer, pricing)?.amount ?? []);
   if (amounts.length < came.length) return undefined;
-  return { amount: addAmounts(...amounts), dearest: greatest(amounts) };
+  return { amount: sumAmounts(amounts), dearest: greatest(amounts) };
 }
 
 /** The most that a request can cost by its body and its lane: a token has at least one byte. */
@@ -269,12 +269,12 @@ export function greatest(amounts: readonly (string | number)[]): string {
 
 /** Whether a sum of amounts is within a limit. */
 export function areWithin(amounts: readonly string[], most: string): boolean {
-  return sumAmounts(amounts).lte(most);
+  return new Big(sumAmounts(amounts)).lte(most);
 }
 
 /** The sum of amounts. */
 export function addAmounts(...amounts: readonly string[]): string {
-  return sumAmounts(amounts).toFixed();
+  return sumAmounts(amounts);
 }
 
 function multiply(amount: string, factor: string | number): string {
@@ -317,8 +317,9 @@ export function getCounted(sums: AmountSums, name: string): string {
   return new Big(`${digits.slice(0, -sumDecimals)}.${digits.slice(-sumDecimals)}`).toFixed();
 }
 
-function sumAmounts(amounts: readonly string[]): Big {
-  return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0));
+/** The sum of any number of amounts. */
+export function sumAmounts(amounts: readonly string[]): string {
+  return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0)).toFixed();
 }
 
 /** Adds a cost; different currencies stay separate, and what services told from what was computed. */
@@ -334,9 +335,7 @@ function joinCosts(costs: readonly Cost[]): Cost | undefined {
   const [first, ...rest] = costs.reduce<readonly Cost[]>(addCost, []);
   if (first === undefined || rest.some(({ currency }) => currency !== first.currency)) return undefined;
   const { currency } = first;
-  return rest.length === 0
-    ? first
-    : { amount: addAmounts(first.amount, ...rest.map(({ amount }) => amount)), currency };
+  return rest.length === 0 ? first : { amount: sumAmounts([first, ...rest].map(({ amount }) => amount)), currency };
 }
 
 /** Adds a request with a known cost. */
@@ -357,7 +356,7 @@ export function heldFor({ amount, isMost }: Bound = { amount: '0', isMost: false
 
 /** The amount that requests with an unknown cost count with together. */
 export function sumHeld(bounds: readonly (Bound | undefined)[], dearest: string): string {
-  return sumAmounts(bounds.map((bound) => heldFor(bound, dearest))).toFixed();
+  return sumAmounts(bounds.map((bound) => heldFor(bound, dearest)));
 }
 
 /** Adds several spendings. */
@@ -365,7 +364,7 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   return {
     costs: spendings.flatMap(({ costs }) => costs).reduce<readonly Cost[]>(addCost, []),
     unknown: spendings.reduce((sum, { unknown }) => sum + unknown, 0),
-    held: addAmounts(...spendings.map(({ held }) => held)),
+    held: sumAmounts(spendings.map(({ held }) => held)),
     dearest: greatest(spendings.map(({ dearest }) => dearest)),
   };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fstatSync, writeFileSync } from 'node:fs';
 import { isRunning, type ProcessMark } from '../files/process-mark.ts';
-import { addAmounts, type AmountSums, areWithin, countAmount, getCounted, greatest } from './cost.ts';
+import { addAmounts, type AmountSums, areWithin, countAmount, getCounted, greatest, sumAmounts } from './cost.ts';
 import {
   headBytes,
   type LedgerLimit,
@@ -170,5 +170,5 @@ export function judgeProcesses(now: number): (line: { by: ProcessMark; at: strin
 }
 
 function sumReserved(lines: readonly ReservedLine[]): string {
-  return addAmounts(...lines.map(({ amount }) => amount));
+  return sumAmounts(lines.map(({ amount }) => amount));
 }

@@ -11,6 +11,7 @@ import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
 import { isOpenAiFormat } from './named-format.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
+import { maxOf } from '../long-lists.ts';
 
 /** The form that `auto` means, and the header of the form `api-key`; absent: the setting names it. */
 export const keyFacts: Readonly<Record<AuthUse, { form: 'api-key' | 'bearer'; header?: string }>> = {
@@ -388,7 +389,7 @@ function refuseImage({ mimeType, data, title, pixels }: Media, request: PlainReq
   const found = [
     base64Length(data.bytes) > base64 &&
       `at most ${base64} bytes of Base64 for a picture: ${called} has ${base64Length(data.bytes)}`,
-    Math.max(...(pixels?.split('x').map(Number) ?? [0])) > longest &&
+    maxOf(pixels?.split('x').map(Number) ?? [0]) > longest &&
       `no side above ${longest} pixels${isMany ? ` with more than ${amongMany.above} pictures` : ''}: ${called} has ${pixels}`,
   ].find((words) => words !== false);
   if (found === undefined) return;

@@ -1,5 +1,6 @@
 import type { Body } from '../body.ts';
 import type { RequestLimits } from './format.ts';
+import { maxOf } from '../long-lists.ts';
 
 /**
  * What a request allows at most, by the names that its fields can have in `bodies`. To services, 0 is the same as no value; without a
@@ -28,5 +29,5 @@ function greatestCount(bodies: readonly Body[], names: readonly string[]): numbe
   if (values.length === 0) return undefined;
   const counts = values.map((value) => (typeof value === 'string' && value.trim() !== '' ? Number(value) : value));
   const areCounts = counts.every((count) => Number.isSafeInteger(count) && (count as number) >= 0);
-  return areCounts ? Math.max(...(counts as number[])) : NaN;
+  return areCounts ? maxOf(counts as number[]) : NaN;
 }

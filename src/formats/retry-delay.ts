@@ -1,4 +1,5 @@
 import { isObject, type JsonValue } from '../json.ts';
+import { maxOf } from '../long-lists.ts';
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const span = /^(\d{1,12}(?:\.\d{1,12})?) ?(ms|s(?:econds?)?|m(?:inutes?)?|h(?:ours?)?)(?![a-z])/;
@@ -43,7 +44,7 @@ export function resetDelayMs(
     const delay = usable(Date.parse(headers[`anthropic-ratelimit-${kind}-reset`] ?? '') - now);
     if (delay !== undefined && isLimitUsedUp(`anthropic-ratelimit-${kind}-remaining`)) delays.push(delay);
   }
-  return delays.length === 0 ? undefined : Math.max(...delays);
+  return delays.length === 0 ? undefined : maxOf(delays);
 }
 
 /** Reads `1m2.5s` from the beginning of a short text. */

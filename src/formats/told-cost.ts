@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, numberField, objectField } from '../json.ts';
 import type { ReplyEvent } from './events.ts';
+import { maxOf } from '../long-lists.ts';
 
 /**
  * What a service says that a reply cost, in USD: OpenRouter (npm @openrouter/sdk 1.3.19), which with a key of the user's at the
@@ -32,7 +33,7 @@ function toDecimal(numbers: readonly number[], places = 0): string | undefined {
     const [whole = '', fraction = ''] = mantissa.split('.');
     return { digits: BigInt(whole + fraction), scale: fraction.length - Number(exponent) + places };
   });
-  const scale = Math.max(0, ...terms.map((term) => term.scale));
+  const scale = maxOf([0, ...terms.map((term) => term.scale)]);
   const sum = terms.reduce((total, term) => total + term.digits * 10n ** BigInt(scale - term.scale), 0n);
   if (scale === 0) return String(sum);
   const text = String(sum).padStart(scale + 1, '0');

@@ -1,5 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import { type Color, type Bitmap, shrink } from './pixels/bitmap.ts';
+import { minOf } from '../long-lists.ts';
 
 /** How much of the screen an image may take. */
 interface PreviewRoom {
@@ -140,7 +141,7 @@ function paletteIndex(color: Color): number {
 
 function nearestLevel(value: number): number {
   const gaps = levels.map((level) => Math.abs(level - value));
-  return gaps.indexOf(Math.min(...gaps));
+  return gaps.indexOf(minOf(gaps));
 }
 
 function colorDistance(a: readonly number[], b: readonly number[]): number {

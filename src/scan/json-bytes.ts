@@ -1,3 +1,5 @@
+import { maxOf } from '../long-lists.ts';
+
 /** The kind of a string value: any string, one that is Base64 as a whole, or prose that can contain a data URL. */
 export type ValueKind = 'plain' | 'data' | 'text';
 
@@ -28,7 +30,7 @@ const toolKeys = new Set(
 const knownKeys = new Set(['data', 'url', wholeKey, urlHolder, ...blobKeys, ...textKeys, ...contentKeys, ...toolKeys]);
 
 /** Length of the longest key that the scanner knows. */
-export const longestKey = Math.max(...[...knownKeys].map((key) => key.length));
+export const longestKey = maxOf([...knownKeys].map((key) => key.length));
 
 /** The position of a value in the JSON: the containers around it and their keys. */
 export class Nesting {
@@ -138,7 +140,8 @@ const simpleEscapes = new Map([
 /** The ASCII character of an escape; 0xff for any other character and for an invalid escape. */
 function escapedByte(bytes: Uint8Array, at: number, length: number): number {
   if (length === 2) return simpleEscapes.get(bytes[at + 1] as number) ?? otherByte;
-  const hex = String.fromCharCode(...bytes.subarray(at + 2, at + 6));
+  let hex = '';
+  for (const byte of bytes.subarray(at + 2, at + 6)) hex += String.fromCharCode(byte);
   const code = /^[0-9a-f]{4}$/i.test(hex) ? Number.parseInt(hex, 16) : otherByte;
   return code < 0x80 ? code : otherByte;
 }

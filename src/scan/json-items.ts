@@ -1,3 +1,5 @@
+import { minOf } from '../long-lists.ts';
+
 const space = 0x20;
 const quotationMark = 0x22;
 const backslash = 0x5c;
@@ -19,7 +21,7 @@ function findStop(chunk: Uint8Array, start: number): number {
   for (let from = start, bytes = 64; from < chunk.length; from += bytes, bytes = 4096) {
     const piece = chunk.subarray(from, from + bytes);
     const stops = [piece.indexOf(quotationMark), piece.indexOf(backslash)].filter((at) => at >= 0);
-    if (stops.length > 0) return from + Math.min(...stops);
+    if (stops.length > 0) return from + minOf(stops);
   }
   return chunk.length;
 }

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { maxOf } from '../long-lists.ts';
 
 /** Scripts without spaces between words (Hangul has them), with their punctuation and wide letters. */
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\uff01-\uff60]/u;
@@ -102,7 +103,7 @@ export function cutToColumns(text: string, columns: number): string {
 /** Pads texts to the width of the widest, as a column of a table. */
 export function asColumn(texts: readonly string[]): string[] {
   const widths = texts.map((text) => stringWidth(text));
-  const widest = Math.max(0, ...widths);
+  const widest = maxOf([0, ...widths]);
   return texts.map((text, index) => text + ' '.repeat(widest - (widths[index] ?? 0)));
 }
 

@@ -3,6 +3,7 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import { callbackify } from 'node:util';
 import { createMuteStream, type MuteStream } from './dialog.ts';
 import { followStops, type JobControl } from './job-control.ts';
+import { append } from '../long-lists.ts';
 
 /** The outcome of reading an entry. */
 export type LineRead =
@@ -213,7 +214,10 @@ function onOneLine(entry: string): string {
 function keepHistory(reader: Interface, earlier: readonly string[]): (entry: string) => void {
   const entries = [...earlier];
   let shown: string[] = [];
-  const showHistory = (): void => void shown.splice(0, shown.length, ...entries);
+  const showHistory = (): void => {
+    shown.length = 0;
+    append(shown, entries);
+  };
   reader.on('history', (history: string[]) => {
     shown = history;
     showHistory();

@@ -1,5 +1,6 @@
 import stringWidth from 'string-width';
 import { wrapped } from './wrap.ts';
+import { maxOf } from '../long-lists.ts';
 
 /** Least width of a column that needs more; below it, each row becomes a list of its cells. */
 const narrowestColumn = 10;
@@ -21,8 +22,8 @@ export function columnWidths(
 ): number[] | undefined {
   const columns = Array.from({ length: rows[0]?.length ?? 0 }, (_, column) => {
     const cells = rows.map((row) => row[column] ?? '');
-    const wanted = Math.max(1, ...cells.map((cell) => widest(cell)));
-    const word = breaks ? 0 : Math.max(...cells.map((cell) => widestWord(cell)));
+    const wanted = maxOf([1, ...cells.map((cell) => widest(cell))]);
+    const word = breaks ? 0 : maxOf(cells.map((cell) => widestWord(cell)));
     return { column, wanted, least: Math.max(word, Math.min(wanted, narrowestColumn)) };
   });
   let room = width - 2 * (columns.length - 1);
@@ -40,7 +41,7 @@ export function columnWidths(
 }
 
 function widest(cell = ''): number {
-  return Math.max(...cell.split('\n').map((line) => stringWidth(line)));
+  return maxOf(cell.split('\n').map((line) => stringWidth(line)));
 }
 
 /** The widths for one row: a later row can have a longer word than those that decided the widths. It is not split if there is room. */
@@ -65,7 +66,7 @@ export function rowLines(
     const cell = row[column] ?? '';
     return wrapped(cell, { width }, { hard: !address.test(cell) });
   });
-  const height = Math.max(...columns.map((lines) => lines.length));
+  const height = maxOf(columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, at) => {
     const pieces = columns.map((lines, column) => padded(lines[at] ?? '', widths[column] ?? 0, align[column]));
     return pieces.join('  ').trimEnd();

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 import { breakCjk } from './break-lines.ts';
+import { maxOf } from '../long-lists.ts';
 
 /** Characters that a terminal can join to the one before, or show beside it. */
 const joining = /\u200d|\ufe0e|\ufe0f|\p{M}|\p{Regional_Indicator}|\p{Emoji_Modifier}/u;
@@ -14,7 +15,7 @@ export function wrapped(text: string, { width }: { width: number }, { hard = fal
   for (let room = width; ;) {
     const lines = wrapAnsi(breakCjk(text, room), room, { hard }).split('\n');
     if (!joining.test(text)) return lines;
-    const excess = Math.max(...lines.map((line) => (stringWidth(line) > width ? 0 : apartWidth(line) - width)));
+    const excess = maxOf(lines.map((line) => (stringWidth(line) > width ? 0 : apartWidth(line) - width)));
     if (excess <= 0 || room <= width / 2) return lines;
     room -= excess;
   }

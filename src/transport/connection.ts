@@ -14,6 +14,7 @@ import { connectedHost, isLoopback, namedProxy } from './request.ts';
 import type { Trust } from './trust.ts';
 import type { Connection, ConnectionOptions } from './types.ts';
 import { checkUploads } from '../body.ts';
+import { append } from '../long-lists.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
@@ -241,7 +242,7 @@ function startRest(connection: PooledConnection, { resting, rested }: OriginPool
   resting.push(rest);
   const end = (): void => {
     const at = resting.indexOf(rest);
-    if (at >= 0) rested.push(...resting.splice(at, 1));
+    if (at >= 0) append(rested, resting.splice(at, 1));
   };
   setTimeout(() => setImmediate(end), restMs).unref();
 }

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { addAmounts } from '../../cost/cost.ts';
+import { sumAmounts } from '../../cost/cost.ts';
 import { openLedger } from '../../cost/ledger.ts';
 import type { GatewayError } from '../../errors.ts';
 import type { BatchState } from '../folder/state.ts';
@@ -26,7 +26,7 @@ export async function endProviderBatch(
   if (!(await exists(path))) return host.on({ type: 'budget-not-here', path });
   const ledger = openLedger({ path, limit: { amount: '0' }, now: () => host.now() });
   const { costs, held, unknown, dearest } = paid.spending;
-  const amount = addAmounts(held, ...costs.map((cost) => cost.amount));
+  const amount = sumAmounts([held, ...costs.map((cost) => cost.amount)]);
   const known = { amount, requests: paid.requests, unknown, dearest };
   const written = isCreated && paid.requests > 0 ? ledger.endBatch(mark, known) : ledger.free(mark);
   await written.catch((error: unknown) => host.on({ type: 'budget-unwritten', path, error }));

@@ -11,6 +11,7 @@ import {
   ignoreRejection,
 } from './lane-run.ts';
 import { listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
+import { append } from '../../long-lists.ts';
 
 /** What the service says about a provider batch whose creation was not answered: the batch, `later` (one that can be it has not ended), or `none`. */
 type FoundBatch = BatchInfo | 'none' | 'later';
@@ -58,7 +59,7 @@ async function findBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<Fo
     const own = page.batches.find(({ mark }) => mark === providerBatch.mark);
     if (own !== undefined) return own;
     const before = page.batches.findIndex(({ id }) => id === providerBatch.plan.after);
-    listed.push(...(before < 0 ? page.batches : page.batches.slice(0, before)));
+    append(listed, before < 0 ? page.batches : page.batches.slice(0, before));
     next = before < 0 ? page.next : undefined;
     if (next === undefined) break;
   }

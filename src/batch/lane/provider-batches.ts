@@ -4,6 +4,7 @@ import type { AuthUse, FormatName } from '../../formats/types.ts';
 import { type BatchState, countCost, type JobIndex, mayHaveCost } from '../folder/state.ts';
 import { hashId, toHex } from '../digest.ts';
 import type { JobRecord } from '../types.ts';
+import { minOf } from '../../long-lists.ts';
 
 /**
  * A record of a provider batch: the jobs that one batch of the service holds. `planned`: what they have in common; records `ready` of its
@@ -129,9 +130,9 @@ export function addToProviderBatch(
 
 /** When the first of some provider batches was submitted, and when the first of them expires, or did: `submitted 5 min ago, expires in 23 h` */
 export function describeTimes(providerBatches: readonly Pick<ProviderBatch, 'at' | 'lastsMs'>[], now: number): string {
-  const since = Math.max(0, now - Math.min(...providerBatches.map(({ at }) => at)));
+  const since = Math.max(0, now - minOf(providerBatches.map(({ at }) => at)));
   const left = providerBatches.flatMap(({ at, lastsMs }) => (lastsMs === undefined ? [] : at + lastsMs - now));
-  const first = Math.min(...left);
+  const first = minOf(left);
   const expires = first < 0 ? `, expired ${timeText(-first)} ago` : `, expires in ${timeText(first)}`;
   return `submitted ${timeText(since)} ago${left.length === 0 ? '' : expires}`;
 }

@@ -1,5 +1,6 @@
 import type { Slots } from '../folder/slots.ts';
 import type { RowTable } from './table.ts';
+import { append } from '../../long-lists.ts';
 
 /** A row without an answer, whose id has an answer that no row wants any more. */
 export interface EditedRow {
@@ -91,7 +92,7 @@ function findInGaps(
   const closeGap = (end: number): void => {
     while (next < orphans.length && (orphans[next] as number) < last) next++;
     const hasOrphan = next < orphans.length && (orphans[next] as number) < end;
-    (hasOrphan ? edited : others).push(...gap);
+    append(hasOrphan ? edited : others, gap);
     gap = [];
   };
   for (let place = 0; place < table.size; place++) {

@@ -21,6 +21,7 @@ import { readyJob } from './queue.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
 import type { AuthForm } from '../../vendors/services.ts';
+import { append } from '../../long-lists.ts';
 
 /** What a run will do, found out before anything is sent. The index of the journal marks the jobs to send. */
 export interface BatchPlan {
@@ -190,7 +191,7 @@ async function readMovedAgain(first: Planning, before: ReturnType<JobIndex['reme
     if (mayMove(planning, before)) await readAgain([]);
     const found = findMoves(planning, before);
     if (!found) break;
-    moves.push(...found.moves);
+    append(moves, found.moves);
     await readAgain();
     // Once those are known whose results it uses, a job can be, too.
     if (!found.hasRenamed || planning.plan.parents.size === 0) break;

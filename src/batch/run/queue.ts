@@ -3,6 +3,7 @@ import type { Recorder } from '../folder/recorder.ts';
 import { listAwaitingParents } from './links.ts';
 import type { Batch, Job, JobOutcome, PreparedJob, ReadyJob, Step } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
+import { append } from '../../long-lists.ts';
 
 /** Jobs on their way to the workers: while requests are in flight, the next ones are built and recorded as ready. */
 export interface JobQueue {
@@ -65,7 +66,7 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
         if (group.length % atOnce === 0) await yieldToEventLoop();
       }
       if (group.length > 0) await recorder.ready(group);
-      ready.push(...group);
+      append(ready, group);
       loadedAt = elapsed();
     } catch (error) {
       failure = { error };

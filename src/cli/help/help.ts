@@ -1,5 +1,6 @@
 import { bold } from '../../terminal/output.ts';
 import type { CommandFacts, FlagFacts } from './types.ts';
+import { maxOf } from '../../long-lists.ts';
 
 /** The topics of `help <topic>`; each is a file of `src/help/`. */
 export const topicSummaries: Readonly<Record<string, string>> = {
@@ -174,7 +175,7 @@ function wrapWords(
 
 /** Names and their texts in two columns. A name wider than its column gets its own line. */
 export function twoColumns(rows: readonly (readonly [string, string])[], width: number): string[] {
-  const widest = Math.max(0, ...rows.map(([name]) => name.length)) + 2;
+  const widest = maxOf([0, ...rows.map(([name]) => name.length)]) + 2;
   const column = indent.length + Math.min(widest, maxNames, Math.floor(width * share));
   return rows.flatMap(([name, text]) => {
     const words = text.split(' ');

@@ -117,7 +117,8 @@ async function askNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Lim
   };
   if (signal?.aborted) endSoon();
   else signal?.addEventListener('abort', endSoon, { once: true });
-  const worker = (thread ??= new Worker(...shippedThread('dist/cjs/schema-worker.js')));
+  const [file, options] = shippedThread('dist/cjs/schema-worker.js');
+  const worker = (thread ??= new Worker(file, options));
   // It holds the process only while it is waited for.
   worker.ref();
   try {

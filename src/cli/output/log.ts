@@ -30,9 +30,9 @@ export function createUi(io: Io, root: RootOptions): Ui {
     running?.clear();
     await around(() => io.stderr.write(`${text}\n`));
   };
-  const note = async (...texts: string[]) => {
+  const note = async (text: string | readonly string[]) => {
     if (root.quiet) return;
-    const lines = await Promise.all(texts.map((text) => wrapForStderr(escapeLine(redact(text)), io)));
+    const lines = await Promise.all([text].flat().map((line) => wrapForStderr(escapeLine(redact(line)), io)));
     await writeLogLine(lines.join('\n'));
   };
   return {

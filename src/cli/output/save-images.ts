@@ -22,6 +22,7 @@ import type { AnswerContext, Report, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isPrintedAtEnd } from './print.ts';
+import { append } from '../../long-lists.ts';
 
 /** Flags for the place and the check of images, as they were typed. */
 export interface ImageOutputFlags {
@@ -187,7 +188,7 @@ function leaveForRecovery(
 ): void {
   const { unsaved } = context.report;
   unsaved.failure ??= end;
-  unsaved.images.push(...images);
+  append(unsaved.images, images);
   // A name that the first image has is taken.
   if (plan.kind !== 'name' || written === 0) unsaved.place ??= plan.output;
 }

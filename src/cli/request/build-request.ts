@@ -242,7 +242,7 @@ function toPlainRequest(
     outputFormat: flags.outputFormat,
     safety: flags.safety,
     cachedContent: flags.cachedContent,
-    metadata: flags.metadata && (Object.assign({}, ...flags.metadata) as JsonObject),
+    metadata: flags.metadata && Object.fromEntries(flags.metadata.flatMap((one) => Object.entries(one))),
     toolChoice: flags.toolChoice === undefined ? undefined : parseToolChoice(flags.toolChoice),
     stream: makesImage(use) ? undefined : use === 'chat' ? flags.stream !== false : flags.stream === true,
     maxTokens: flags.maxTokens ?? parts.maxTokens,

@@ -29,6 +29,7 @@ import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts
 import { type ConnectionFlags, connectionOptions, getGatewayOrigin, readConfiguredKey } from './settings.ts';
 import { modelOptions } from './model-notices.ts';
 import { logReply, logRequest, logRetry } from '../output/log.ts';
+import { append } from '../../long-lists.ts';
 
 /** Forms of authentication where one client serves several uses. */
 export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
@@ -222,7 +223,7 @@ async function openWay(
   for (const settings of allSettings) {
     const needsKey = settings.key.kind !== 'none' && !keyless.includes(settings);
     const key = needsKey ? await within(deadline(), readOwnKey(settings, context, deadline().signal)) : undefined;
-    credentials.push(...listCredentials(settings, key));
+    append(credentials, listCredentials(settings, key));
     own.push({ apiKey: key?.reveal() });
   }
   context.ui.hide(credentials.map(({ secret }) => secret));

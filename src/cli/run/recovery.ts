@@ -20,6 +20,7 @@ import type { Io } from '../../terminal/io.ts';
 import type { AnswerContext, Report } from '../context.ts';
 import { chooseHint } from '../../advice.ts';
 import { resultDocument } from '../output/document.ts';
+import { append } from '../../long-lists.ts';
 
 /** The run whose reply is saved. */
 export interface RecoveryInput {
@@ -89,7 +90,7 @@ export async function saveAfterBug(thrown: unknown, input: RecoveryInput): Promi
   const { unsaved, result, images, files = [] } = input.report;
   unsaved.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
   if (result && unsaved.images.length === 0)
-    unsaved.images.push(...listBlobs(result).slice(images.length + files.length));
+    append(unsaved.images, listBlobs(result).slice(images.length + files.length));
   return saveForRecovery(toGatewayError(thrown), input);
 }
 

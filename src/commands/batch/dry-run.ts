@@ -4,6 +4,7 @@ import { services } from '../../vendors/services.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobKind } from './plan.ts';
 import { describeEdited, describeMade, describeMoves, describeRemoved, describeStale } from './resume.ts';
+import { append } from '../../long-lists.ts';
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
@@ -33,7 +34,7 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
     ...kinds.map(describeKind),
     ...told.filter((line) => line !== undefined),
   ];
-  lines.push(...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(batch)] : []));
+  append(lines, [...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(batch)] : [])]);
   if (facts.first)
     lines.push('', `the first request, of ${facts.first.id}:`, JSON.stringify(facts.first.body, null, 2));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));

@@ -18,6 +18,7 @@ import { basename, join } from 'node:path';
 import type { Context } from '../../cli/context.ts';
 import { joinSpendings } from '../../cost/cost.ts';
 import { usageError } from '../../errors.ts';
+import { maxOf, minOf } from '../../long-lists.ts';
 
 /** The folder of a batch, or of one of its shards, read. */
 export interface BatchFolder {
@@ -113,8 +114,8 @@ export function joinStates(
     usage: states.reduce((sum, { usage }) => addUsage(sum, usage), {}),
     spending: joinSpendings(states.map(({ spending }) => spending)),
     // Shards run side by side.
-    durationMs: Math.max(...states.map(({ durationMs }) => durationMs)),
-    beganAt: began.length > 0 ? Math.min(...began) : undefined,
+    durationMs: maxOf(states.map(({ durationMs }) => durationMs)),
+    beganAt: began.length > 0 ? minOf(began) : undefined,
   };
 }
 

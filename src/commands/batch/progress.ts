@@ -5,6 +5,7 @@ import { timeText } from '../../clock.ts';
 import type { BatchInfo } from '../../formats/batch-format.ts';
 import { isAnimated } from '../../terminal/progress.ts';
 import { describeSpending } from './summary.ts';
+import { append } from '../../long-lists.ts';
 
 const liveMs = 250;
 
@@ -151,7 +152,7 @@ export function progressText(facts: ProgressFacts): string {
   if (failed > 0) parts.push(`${failed} failed`);
   if (ended > 0) parts.push(rateText(perSecond));
   const spent = [...(tokens > 0 ? [`${short(tokens)} tokens`] : []), ...(cost === '' ? [] : [cost])];
-  if (!hasEarlier) parts.push(...spent);
+  if (!hasEarlier) append(parts, spent);
   if (pausedMs > 0) parts.push(`paused for ${timeText(Math.ceil(pausedMs / 1000) * 1000)}`);
   else if (perSecond > 0 && ended < toSend) parts.push(`${timeText(((toSend - ended) / perSecond) * 1000)} left`);
   const text = parts.join(', ');

@@ -46,6 +46,7 @@ import { shellWord } from '../../shell-word.ts';
 import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from './folders.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
+import { append } from '../../long-lists.ts';
 
 /** At most this many failures are named. */
 const maxShown = 20;
@@ -86,14 +87,19 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   };
   if (context.root.json) return { document };
   const lines = [`${formatCount(counts.jobs, 'job')}: ${describeCounts(counts)}`];
-  if (folders.length > 1) lines.push(...folders.map((one) => `${one.name}: ${describeCounts(one.counts)}`));
+  if (folders.length > 1)
+    append(
+      lines,
+      folders.map((one) => `${one.name}: ${describeCounts(one.counts)}`),
+    );
   for (const { name, running: by } of folders) {
     const it = folders.length > 1 ? name : 'it';
     if (by) lines.push(`${describeRun(by)} works on ${it}; what is unknown may be in flight`);
   }
   for (const state of states)
-    lines.push(
-      ...listOpenProviderBatches(state).map((providerBatch) =>
+    append(
+      lines,
+      listOpenProviderBatches(state).map((providerBatch) =>
         describeProviderBatch(providerBatch, state, context.io.now()),
       ),
     );
@@ -105,17 +111,20 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     missingImageStep(missingPictures, states),
     missingResultStep(missingResults, states),
   ];
-  lines.push(...told.flatMap((line) => line || []));
+  append(
+    lines,
+    told.flatMap((line) => line || []),
+  );
   const results = folders.map(({ name }) => shellWord(join(name, batchFiles.results))).join(', ');
-  lines.push(...describeFailures(failures, { counts, most: maxShown, results }));
+  append(lines, describeFailures(failures, { counts, most: maxShown, results }));
   const redo = joinRedoEnds(states);
   const undone = describeRedoLeft(redo.left);
   if (undone !== undefined) lines.push(undone);
   if (!running && (getExitCode(counts) !== outcomes.ok.code || redo.left)) {
     const { message, hint } = (counts.pending > 0 && ended) || {};
     if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
-    if (typeof hint === 'string') lines.push(...hint.split('\n'));
-    else lines.push(...(await listNextSteps(folders, { ...joined, counts, failures }, redo)));
+    if (typeof hint === 'string') append(lines, hint.split('\n'));
+    else append(lines, await listNextSteps(folders, { ...joined, counts, failures }, redo));
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));

@@ -7,7 +7,7 @@ import {
   type JobError,
   type RedoLeft,
 } from '../../batch/index.ts';
-import { addAmounts, areWithin } from '../../cost/cost.ts';
+import { sumAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
@@ -146,7 +146,7 @@ export function missingResultStep(ids: readonly string[], states: LinkedStates):
 export function spentLimit({ usage, spending, run }: BatchState): string | undefined {
   if (isTokenLimitReached(usage, run?.maxTokens)) return '--max-tokens-total';
   if (run?.maxCost === undefined) return undefined;
-  const spent = addAmounts(...spending.costs.map(({ amount }) => amount), spending.held);
+  const spent = sumAmounts([...spending.costs.map(({ amount }) => amount), spending.held]);
   const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
   return hasRoom ? undefined : '--max-cost';
 }

@@ -29,6 +29,7 @@ import {
   warnOfAddress,
 } from './file.ts';
 import { isSecretKey, keyGroups, keysText, requireKey, settingCommand, withoutConfigKey, withValue } from './keys.ts';
+import { maxOf } from '../../long-lists.ts';
 
 /** `config set <key> <value|->`: one key of the profile; secrets come from stdin or are asked for. */
 export function configSetCommand(command: Command): Action {
@@ -195,7 +196,7 @@ export function configListCommand(command: Command): Action {
       return { document: configDocument(opened, { exists, profiles, settings }) };
     }
     if (profiles.length > 0) rows.unshift({ key: 'profiles', value: profiles.join(', '), from: path });
-    const width = Math.max(...rows.map((row) => rowName(row).length));
+    const width = maxOf(rows.map((row) => rowName(row).length));
     const lines = rows.map(
       (row) => `${rowName(row).padEnd(width)}  ${escapeLine(String(row.value))}  (${escapeLine(row.from)})\n`,
     );

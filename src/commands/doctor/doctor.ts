@@ -25,6 +25,7 @@ import {
   readSettingsByUse,
   type SettingsByUse,
 } from './checks.ts';
+import { append } from '../../long-lists.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay']);
 
@@ -89,7 +90,7 @@ async function* examineAll(
   yield* runRows([nodeRow], versions);
   if (!(yield* runRows(settingsRows, start)) || start.surveyed === undefined) return;
   const { surveyed } = start;
-  settings.push(...surveyed.rows);
+  append(settings, surveyed.rows);
   const { json, verbose } = context.root;
   for (const row of json || verbose ? surveyed.rows : [])
     yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };

@@ -193,7 +193,7 @@ async function announce(
 function createLog({ ui, atEnd }: Context): (entry: LogEntry) => void {
   const lines: string[] = [];
   const write = async (): Promise<void> => {
-    if (lines.length > 0) await ui.note(...lines.splice(0));
+    if (lines.length > 0) await ui.note(lines.splice(0));
   };
   atEnd(write);
   return (entry) => {

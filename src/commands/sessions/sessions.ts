@@ -34,6 +34,7 @@ import { formatConversation } from './conversation.ts';
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { JsonObject } from '../../json.ts';
+import { minOf } from '../../long-lists.ts';
 
 /** `sessions list [word]`: name, last change, messages and first prompt of each, the newest first. */
 export function sessionsListCommand(command: Command): Action {
@@ -102,9 +103,7 @@ function hasWord(text: string, word: string): boolean {
 /** The first line of a text with one of the words, from shortly before it. */
 function lineWith(words: readonly string[], text: string): string {
   const line = text.split('\n').find((one) => words.some((word) => hasWord(one, word))) ?? text;
-  const at = Math.min(
-    ...words.map((word) => line.toLowerCase().indexOf(word.toLowerCase())).filter((index) => index >= 0),
-  );
+  const at = minOf(words.map((word) => line.toLowerCase().indexOf(word.toLowerCase())).filter((index) => index >= 0));
   return cutToColumns(escapeLine(at > 30 && at < Infinity ? `…${line.slice(at - 30)}` : line), promptColumns);
 }
 

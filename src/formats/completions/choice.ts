@@ -17,6 +17,7 @@ import { sourceEvents } from '../sources.ts';
 import { linkedImage } from './images.ts';
 import { createThinkTags, type TaggedPiece, type ThinkTags } from './think-tags.ts';
 import { addDetail, detailsText, encodeSignature } from './turns.ts';
+import { append } from '../../long-lists.ts';
 
 /** One candidate of a reply, as far as it came. */
 export interface Choice {
@@ -74,10 +75,10 @@ export function choiceEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
   const events = delta ? choiceMessageEvents(choice, delta, false) : [];
   choice.hasContent ||= events.some(({ type }) => type !== 'candidate');
   // Some streams end with a chunk that repeats the whole message.
-  if (message && !choice.hasContent) events.push(...choiceMessageEvents(choice, message, true));
-  if (!delta && !message) events.push(...textEvents(choice, raw['text']));
+  if (message && !choice.hasContent) append(events, choiceMessageEvents(choice, message, true));
+  if (!delta && !message) append(events, textEvents(choice, raw['text']));
   const error = isObject(raw['error']) ? findErrorInReply({ error: raw['error'] }) : undefined;
-  events.push(...stopEvents(choice, raw));
+  append(events, stopEvents(choice, raw));
   if (error) events.push({ type: 'broken', error: toFailure(error, { billed: 'unknown' }) });
   return events;
 }
@@ -90,15 +91,19 @@ function choiceMessageEvents(choice: Choice, message: JsonObject, isWhole: boole
   if (typeof content === 'string' && Object.keys(message).length === 1) return textEvents(choice, content);
   const sound = objectField(message, 'audio');
   const events = [...roleEvents(choice, message), ...thinkingEvents(choice, message, isWhole)];
-  if (Array.isArray(content)) events.push(...content.flatMap((part) => messagePartEvents(choice, part)));
-  else events.push(...textEvents(choice, content || sound?.['transcript']));
-  for (const image of listField(message, 'images') ?? []) events.push(...imageLinkEvents(choice, image));
-  events.push(...soundEvents(sound?.['data'], candidate));
+  if (Array.isArray(content))
+    append(
+      events,
+      content.flatMap((part) => messagePartEvents(choice, part)),
+    );
+  else append(events, textEvents(choice, content || sound?.['transcript']));
+  for (const image of listField(message, 'images') ?? []) append(events, imageLinkEvents(choice, image));
+  append(events, soundEvents(sound?.['data'], candidate));
   const pieces = calls.add(message);
   // A text ends where a call begins.
-  if (pieces.length > 0) events.push(...taggedEvents(choice, choice.tags?.end(false) ?? []));
+  if (pieces.length > 0) append(events, taggedEvents(choice, choice.tags?.end(false) ?? []));
   // Only the first candidate is shown while it comes, and goes back in a later turn.
-  if (candidate === 0) events.push(...citationEvents(message), ...pieces);
+  if (candidate === 0) append(events, [...citationEvents(message), ...pieces]);
   else for (const piece of pieces) held.characters += piece.type === 'tool-input' ? piece.json.length : valueCost;
   addRefusal(choice, refusal);
   choice.hasContent ||= pieces.length > 0 || choice.refusal !== '';

@@ -16,6 +16,7 @@ import { findErrorInEvent, type ReplyHead } from '../format.ts';
 import { createSourcesReader } from './found-sources.ts';
 import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
 import { isImagesReply, readImagesReply } from './images.ts';
+import { append } from '../../long-lists.ts';
 
 /** What is known about a reply so far. */
 interface CompletionState {
@@ -87,8 +88,8 @@ function readPieces(pieces: readonly JsonObject[], state: CompletionState, event
   for (const json of pieces) {
     const error = findErrorInEvent(json, event);
     const failure = error && toFailure(error, { billed: state.choices.size > 0 ? 'unknown' : undefined });
-    if (isImagesReply(json)) events.push(...readImagesReply(json));
-    if (!failure || listField(json, 'choices')?.length) events.push(...readChunk(json, state));
+    if (isImagesReply(json)) append(events, readImagesReply(json));
+    if (!failure || listField(json, 'choices')?.length) append(events, readChunk(json, state));
     if (failure && events.length === 0) throw failure;
     if (failure) return [...events, { type: 'broken', error: failure }];
   }

@@ -27,7 +27,7 @@ function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[
   const isBlank = text.trim() === '';
   const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => encodeToolCall(block, isOwn));
   if (isBlank && calls.length === 0 && images.length === 0) return [];
-  const thinking = isOwn ? Object.assign({}, ...blocks.map(thinkingFields)) : {};
+  const thinking = isOwn ? Object.fromEntries(blocks.flatMap((block) => Object.entries(thinkingFields(block)))) : {};
   // The format's own documents have `null` where a message calls tools and says nothing.
   const said = { role: 'assistant', content: isBlank ? null : text, ...thinking };
   const message = images.length === 0 ? said : { ...said, images };

@@ -15,6 +15,7 @@ import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '..
 import type { ReplyHead } from '../format.ts';
 import { createGroundingReader } from './grounding.ts';
 import { type CallJoiner, type CallPiece, createCallJoiner } from './streamed-call.ts';
+import { append, maxOf } from '../../long-lists.ts';
 
 const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];
 
@@ -60,7 +61,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     whole(json) {
       const events = read(Array.isArray(json) ? json : [json]);
       if (!isRead) throw foreignReply(json, 'content');
-      events.push(...(readers.calls?.end() ?? []));
+      append(events, readers.calls?.end() ?? []);
       // An array is a stream without `alt=sse`: it lacks its last piece where no reason came.
       if (Array.isArray(json) && progress() === 'open') events.push({ type: 'broken', error: withoutReason() });
       return events;
@@ -198,7 +199,7 @@ function codeEvent(code: JsonObject, candidate: number): ReplyEvent {
 }
 
 function fenced(text: string, language: string): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/g), ([ticks]) => ticks.length));
+  const longest = maxOf([2, ...Array.from(text.matchAll(/`{3,}/g), ([ticks]) => ticks.length)]);
   const fence = '`'.repeat(longest + 1);
   const word = language.toLowerCase().replace(/[^a-z0-9+#-]/g, '');
   return `\n\n${fence}${word}\n${text.replace(/\n$/, '')}\n${fence}\n\n`;

@@ -12,6 +12,7 @@ import type { ReplyEvent } from '../events.ts';
 import { soundEvents } from '../sound.ts';
 import { sourceEvents } from '../sources.ts';
 import { signThinking } from './items.ts';
+import { append } from '../../long-lists.ts';
 
 /** The output of a reply, as far as it came. */
 export interface ArrivingOutput {
@@ -344,11 +345,11 @@ function finishMessage(item: ArrivingItem, whole: JsonObject, output: ArrivingOu
     const came = Math.min(before, text.length);
     before -= came;
     item.startsPart = came === 0;
-    events.push(...growText(item, text.slice(came), output));
-    if (!output.hasSound) events.push(...soundEvents(part['data']));
+    append(events, growText(item, text.slice(came), output));
+    if (!output.hasSound) append(events, soundEvents(part['data']));
     const block = text === '' ? undefined : (item.parts[count++] ?? item.parts.at(-1));
     for (const each of (listField(part, 'annotations') ?? []).slice(block?.annotations))
-      events.push(...addAnnotation(block, each));
+      append(events, addAnnotation(block, each));
   }
   return events;
 }

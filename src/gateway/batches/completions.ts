@@ -1,6 +1,6 @@
 import { type JsonObject, parseObject } from '../../json.ts';
 import { objectAt, textAt, valueAt } from '../fields/read.ts';
-import { badValue, freeObject, object, oneOf, text } from '../fields/rule.ts';
+import { badValue, freeObject, object, oneOf, oneOfList, text } from '../fields/rule.ts';
 import { completionsOperation } from '../completions/format.ts';
 import { editsOperation, imagesOperation } from '../completions/images.ts';
 import { badParameter } from '../completions/reply.ts';
@@ -35,7 +35,7 @@ const handlers: Readonly<Record<string, BodyHandler>> = {
 
 const batchBody = object({
   'input_file_id!': text,
-  'endpoint!': oneOf(...Object.keys(handlers)),
+  'endpoint!': oneOfList(Object.keys(handlers)),
   'completion_window!': oneOf('24h'),
   metadata: freeObject,
   output_expires_after: freeObject,

@@ -9,6 +9,7 @@ import {
   number,
   object,
   oneOf,
+  oneOfList,
   text,
   type Rule,
   aspectRatio,
@@ -98,7 +99,7 @@ const tools: Rule = (value, path, mode) => toolList(Array.isArray(value) ? value
 
 /** A name of an enum, which the service also takes in small letters. */
 function enumName(...allowed: readonly string[]): Rule {
-  return (value, path, mode) => oneOf(...allowed)(typeof value === 'string' ? value.toUpperCase() : value, path, mode);
+  return (value, path, mode) => oneOfList(allowed)(typeof value === 'string' ? value.toUpperCase() : value, path, mode);
 }
 
 const toolConfig = object({

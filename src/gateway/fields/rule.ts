@@ -110,6 +110,10 @@ function inBounds(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule
 
 /** One of some strings. A lenient check leaves out the field that has another. */
 export function oneOf(...allowed: readonly string[]): Rule {
+  return oneOfList(allowed);
+}
+
+export function oneOfList(allowed: readonly string[]): Rule {
   return (value, path, mode) => {
     const found = String(text(value, path, mode));
     if (allowed.includes(found)) return value;

@@ -1,6 +1,7 @@
 import { createInstance } from './schema-instance.ts';
 import { type Draft, type TextTask, type ToolOffer, estimateTokens, cutToTokens, tokensPerImage } from './task.ts';
 import { createRandom } from './random.ts';
+import { append } from '../../long-lists.ts';
 
 const thoughts = 'The offline model does not think; it only shows where thoughts appear.';
 
@@ -157,8 +158,9 @@ function earlierSentences({ system, earlier }: TextTask): string[] {
 function inputSentences({ prompt, media, toolResults }: TextTask): string[] {
   const sentences = toolResults.map(({ name, text }) => `The tool ${name} returned “${shortenText(text)}”.`);
   if (prompt !== '') sentences.push(`You wrote “${shortenText(prompt)}”.`);
-  sentences.push(
-    ...media.map(({ mimeType, bytes }) => `With it came a file of type ${mimeType} (${bytes.length} bytes).`),
+  append(
+    sentences,
+    media.map(({ mimeType, bytes }) => `With it came a file of type ${mimeType} (${bytes.length} bytes).`),
   );
   return sentences;
 }

@@ -12,6 +12,7 @@ import {
   number,
   object,
   oneOf,
+  oneOfList,
   text,
   type Fields,
   type Rule,
@@ -222,7 +223,7 @@ const responsesBody = object(
   {
     'model!': text,
     'input!': choose((value) => (Array.isArray(value) ? list(item) : text)),
-    include: choose(() => list(oneOf(...included))),
+    include: choose(() => list(oneOfList(included))),
     tools: list(tool, { max: 128 }),
     tool_choice: toolChoice,
     metadata: freeObject,

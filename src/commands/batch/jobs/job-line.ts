@@ -109,7 +109,7 @@ export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
   if ($schema !== undefined) requireLink($schema);
   for (const key of Object.keys(values)) {
     const rule = jobCommands.map((name) => getOwn(jobKeys[name], key)).find((found) => found !== undefined);
-    if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));
+    if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, Object.values(jobKeys)));
     if (!hasBlanks || !hasTemplateVariable(JSON.stringify(values[key])))
       parseJobValue(key, values[key] as JsonValue, rule);
   }
@@ -137,7 +137,7 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
   for (const key of Object.keys(object)) {
     if (jobFields.has(key)) continue;
     const rule = getOwn(table, key);
-    if (!rule) throw usageError(`${unknownKey(key)} for ${chosen}`, keysHint(key, table));
+    if (!rule) throw usageError(`${unknownKey(key)} for ${chosen}`, keysHint(key, [table]));
     values[key] = parseJobValue(key, object[key] as JsonValue, rule);
   }
   for (const key of Object.keys(defaults.values)) {
@@ -225,7 +225,7 @@ export function unknownKey(key: string): string {
   return `unknown job key "${key.slice(0, 60)}"`;
 }
 
-export function keysHint(key: string, ...tables: readonly FlagTable[]): string {
+export function keysHint(key: string, tables: readonly FlagTable[]): string {
   const fields = [...jobFields].filter((field) => field !== '$schema');
   const near = closest(key, [...fields, ...tables.flatMap((table) => Object.keys(table))]);
   if (near !== undefined) return `did you mean: "${near}"`;

@@ -5,7 +5,7 @@ import { jobFields, jobKeys, jsonKeys } from './job-line.ts';
 
 /** The JSON Schema of one job, and of the file of `--defaults`, for editors; the build makes job.schema.json of it. */
 export function makeJobSchema(): JsonObject {
-  const keys = Object.assign({}, ...Object.values(jobKeys)) as FlagTable;
+  const keys = Object.fromEntries(Object.values(jobKeys).flatMap((table) => Object.entries(table))) as FlagTable;
   const properties = Object.entries(keys).map(([key, flag]) => [key, toSchema(key, flag)] as const);
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',

@@ -39,7 +39,7 @@ function varyJob(job: Job, { suffix, values: by }: Variation, at: number, file: 
   for (const [key, value] of Object.entries(by)) {
     const rule = getOwn(table, key);
     if (!rule)
-      throw atLine(file, job.line, usageError(`--vary: ${unknownKey(key)} for ${job.command}`, keysHint(key, table)));
+      throw atLine(file, job.line, usageError(`--vary: ${unknownKey(key)} for ${job.command}`, keysHint(key, [table])));
     const twin = getOwn(twins, key);
     if (twin !== undefined) delete values[twin];
     const vars = key === 'vars' && isObject(value) && isObject(values[key]) && { ...values[key], ...value };
@@ -57,7 +57,7 @@ export function parseVary(word: string, name: string): readonly [key: string, va
   const rule = jobCommands.map((command) => getOwn(jobKeys[command], key)).find((found) => found !== undefined);
   if (key === 'count') throw usageError(`${name}: "count" makes several jobs already`, 'give it in the jobs');
   if (jobFields.has(key)) throw usageError(`${name}: "${key}" cannot vary`, `vary what is sent, ${example}`);
-  if (!rule) throw usageError(`${name}: ${unknownKey(key)}`, keysHint(key, ...Object.values(jobKeys)));
+  if (!rule) throw usageError(`${name}: ${unknownKey(key)}`, keysHint(key, Object.values(jobKeys)));
   const words = list.trimStart().startsWith('[') ? parseJson(name, list) : list.split(',').map((value) => value.trim());
   const isSwitch = !rule.flags.includes('<');
   const values = (Array.isArray(words) ? words : []).map((value) =>

@@ -17,7 +17,7 @@ import {
   withoutField,
   withoutProxy,
 } from './advice-words.ts';
-import type { ErrorClass, ErrorDetails, GatewayError } from './errors.ts';
+import { type ErrorClass, type ErrorDetails, type GatewayError, quoteForeign } from './errors.ts';
 import type { Reason } from './reasons.ts';
 import { shellWord } from './shell-word.ts';
 
@@ -206,6 +206,12 @@ const advice = {
       `what came is kept; ${value === 1 ? noWayOn : `allow more requests for one answer: --max-turns ${Number(value) * 2}`}`,
     library: ({ value }) =>
       `what came is kept; ${value === 1 ? noWayOn : 'allow more requests for one answer: maxTurns'}`,
+  },
+  running: {
+    cli: ({ value = '<id>' }) =>
+      `it is billed: fetch it with your key, GET <base URL>/v1/responses/${quoteForeign(String(value), 200)}, not by the same command, which asks again; leave background out to wait for an answer`,
+    library: ({ value = '<id>' }) =>
+      `it is billed: fetch it with your key, GET <base URL>/v1/responses/${quoteForeign(String(value), 200)}; leave background out to wait for an answer`,
   },
   'partly-stopped': 'what came is kept',
   images: {

@@ -51,6 +51,7 @@ export type Reason =
   | 'context-window'
   | 'unknown-ending'
   | 'unfinished'
+  | 'running'
   | 'partly-stopped'
   | 'images'
   | 'words-alone'

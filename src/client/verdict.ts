@@ -46,6 +46,8 @@ export function judgeAnswer(
  */
 function judge(result: Result, wanted: Wanted, reasons: Reasons): GatewayError | undefined {
   const { stopped } = reasons;
+  const [running] = reasons.running;
+  if (running !== undefined) return stillRunning(running, result);
   if (wanted.images > 0 && result.images.length === 0) return lacksError('no image came', result, wanted, reasons);
   if (stopped.length > 0 && stopped.length >= result.candidates.length)
     return lacksError(stopWords(result), result, wanted, reasons);
@@ -103,7 +105,14 @@ function incomplete(message: string, advice: Advice): GatewayError {
 type Reasons = Readonly<Record<ReasonMeaning, readonly string[]>>;
 
 function groupReasons(result: Result): Reasons {
-  const groups: Record<ReasonMeaning, string[]> = { complete: [], unfinished: [], cut: [], stopped: [], unknown: [] };
+  const groups: Record<ReasonMeaning, string[]> = {
+    complete: [],
+    unfinished: [],
+    running: [],
+    cut: [],
+    stopped: [],
+    unknown: [],
+  };
   for (const reason of listReasons(result)) groups[classifyReason(reason)].push(reason);
   return groups;
 }
@@ -131,6 +140,15 @@ function notFinished(reason: string, { requests = 1 }: Result): GatewayError {
   return incomplete(`the answer is not finished ${after}: it ended with ${quoted(reason)}`, {
     reason: 'unfinished',
     value: requests,
+  });
+}
+
+/** The service makes the answer without a connection, and bills it. */
+function stillRunning(status: string, { responseId }: Result): GatewayError {
+  const name = responseId === undefined ? 'without an id' : `as ${quoteForeign(responseId, 200)}`;
+  return incomplete(`the answer is not there yet (${quoted(status)}): the service goes on with it ${name}`, {
+    reason: 'running',
+    value: responseId,
   });
 }
 

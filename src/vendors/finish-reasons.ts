@@ -1,8 +1,8 @@
 /**
- * What a finish reason or a stop reason says about an answer: it is whole; it goes on with another request; a limit cut it; the service
- * stopped it; or no one knows.
+ * What a finish reason or a stop reason says about an answer: it is whole; it goes on with another request; the service still makes it; a
+ * limit cut it; the service stopped it; or no one knows.
  */
-export type ReasonMeaning = 'complete' | 'unfinished' | 'cut' | 'stopped' | 'unknown';
+export type ReasonMeaning = 'complete' | 'unfinished' | 'running' | 'cut' | 'stopped' | 'unknown';
 
 // content: `FinishReason` of npm @google/genai 3.3.0 (November 2026). messages: `StopReason` of npm @anthropic-ai/sdk 1.14.0
 // (2026-11-24). completions: `finish_reason` of npm openai 7.57.0 (2026-11-13), and of OpenRouter, which adds
@@ -11,6 +11,8 @@ const meanings: Readonly<Record<Exclude<ReasonMeaning, 'unknown'>, string>> = {
   complete: 'stop end_turn stop_sequence tool_use tool_calls function_call completed',
   // The service made a pause, and goes on where it is asked to: neither an end nor an error.
   unfinished: 'continuation pause_turn',
+  // What the responses format answers at once to a request with `background`.
+  running: 'queued in_progress',
   cut: 'max_tokens model_context_window_exceeded length max_output_tokens max_messages steered',
   stopped: [
     'safety recitation language other blocklist prohibited_content spii model_armor jailbreak',

@@ -46,3 +46,15 @@ test('a call of a custom tool is an answer, which a command of the user can take
   const output = { type: 'custom_tool_call_output', call_id: 'c1', output: '{"input":"SELECT 1"}' };
   expect(server.requests[2]?.json()).toMatchObject({ input: [{ role: 'user' }, call, output] });
 });
+
+test.for(['queued', 'in_progress'])(
+  'an answer that the service makes in the background (%s) is told with its id and how to fetch it',
+  async (status, { server, cli }) => {
+    server.reply({ body: response([], { status, background: true, usage: null }) });
+    const ran = await cli(['text', 'hi', '--format', 'responses', '--set', 'background=true', '--set', 'store=true']);
+    expect(ran).toMatchObject({ code: 11, stdout: '' });
+    expect(ran.stderr).toContain(`the answer is not there yet (${status}): the service goes on with it as resp_1`);
+    expect(ran.stderr).toContain('GET <base URL>/v1/responses/resp_1');
+    expect(ran.stderr).not.toContain('change the prompt');
+  },
+);

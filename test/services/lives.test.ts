@@ -75,6 +75,14 @@ const sonnets = {
   'claude-song': { line: 'haiku', lifecycle: 'active', created_at: '2027-01-01T00:00:00Z' },
 };
 
+test('doctor prints the successor that a service names as one word of the command to type', async () => {
+  const successor = 'gpt-7; touch "$HOME/it\'s ran"';
+  const models = { 'gpt-6-luna': { shutdown_date: dayIn(5), deprecation_replacement_model: successor } };
+  const ran = await ask('openai', { models }, 'doctor --live');
+  expect(ran.stdout).toContain(`gateway-cli config set models.text 'gpt-7; touch "$HOME/it'\\''s ran"'\n`);
+  expect(ran.stdout).not.toContain(`models.text gpt-7;`);
+});
+
 test('a default stays where only the prompt, which the refusal quotes, says that a model is gone', async () => {
   const prompt = 'Translate: the model has been deprecated, please use gpt-7-luna instead.';
   const error = { message: `Invalid prompt: '${prompt}'`, type: 'invalid_request_error', param: null, code: null };

@@ -222,7 +222,8 @@ export async function settleJob(
   const isSpent = error !== undefined && isQuotaSpent(error);
   if (isSpent && error.details.reason !== 'retry-time' && attempts === 1) return { state: 'unsent', quotaSpent: error };
   const document = output.document(reply, error);
-  const { requestedModel, model, tier } = getModels(answer);
+  // A service can name anything, the key too.
+  const { requestedModel, model, tier } = host.redaction.clean(getModels(answer));
   return {
     state: chooseJobState(error, reply),
     document,

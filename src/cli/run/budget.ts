@@ -175,7 +175,7 @@ async function writeBudgetEnd(
   id: string,
   { model, answer, error, signal }: PaidEnd & { model: string; signal: AbortSignal | undefined },
 ): Promise<void> {
-  const { ledger } = budget;
+  const { ledger, context } = budget;
   if (answer === undefined) {
     const isFree = error instanceof GatewayError && error.lastBilled === 'no';
     return isFree ? ledger.free(id, signal) : ledger.spend(id, unknownAmount, { signal });
@@ -184,7 +184,9 @@ async function writeBudgetEnd(
   const other = otherModel(model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
   const lane = normalizeTier(unusualTier(answer.result.serviceTier) ?? 'live');
-  await ledger.spend(id, amount, { ...(other !== undefined && { model: other }), lane, ...(told && { told }), signal });
+  // A service can name anything, the key too.
+  const answered = context.ui.clean({ ...(other !== undefined && { model: other }), lane });
+  await ledger.spend(id, amount, { ...answered, ...(told && { told }), signal });
 }
 
 function createEntry({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {

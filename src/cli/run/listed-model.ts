@@ -53,7 +53,7 @@ export async function findListedModel(
   if (model === undefined) return undefined;
   const which = loaded.has(model) ? 'which is in memory' : 'the newest of its list';
   await ui.note(`${title} answers with ${model}, ${which}; ${setForGoodHint(model, settings, context)}`);
-  await keepModelChoice(settings, unnamed, model, io.now()).catch(() => undefined);
+  if (ui.redact(model) === model) await keepModelChoice(settings, unnamed, model, io.now()).catch(() => undefined);
   return { value: model, from, origin: { kind: 'service' } };
 }
 

@@ -32,9 +32,11 @@ function openModelMemory(settings: PartialSettings, { io, ui }: Context): ModelM
   const ends = new Map<string, ReturnType<typeof readKeptEnd>>();
   return {
     findChoice: (name) => readModelChoice(settings, name, io.now()),
-    keepChoice: (name, model) => keepModelChoice(settings, name, model, io.now()).catch(tellUnkept),
+    async keepChoice(name, model) {
+      if (ui.redact(model) === model) await keepModelChoice(settings, name, model, io.now()).catch(tellUnkept);
+    },
     keepList: ({ models, cut }) =>
-      cut === undefined ? keepModels(settings, models, io.now()).catch(tellUnkept) : Promise.resolve(),
+      cut === undefined ? keepModels(settings, ui.clean(models), io.now()).catch(tellUnkept) : Promise.resolve(),
     findEnd(model) {
       const end = ends.get(model) ?? readKeptEnd(settings, model, io.now());
       ends.set(model, end);

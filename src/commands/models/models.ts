@@ -62,7 +62,8 @@ async function runModels(filter: string, flags: ModelsFlags, context: Context): 
   const { root, ui, io } = context;
   const { use, ending } = flags;
   const progress = ui.progress('waiting for the list of models');
-  const { lists, complete } = await requestLists(flags, context).finally(() => progress.stop());
+  const { lists: told, complete } = await requestLists(flags, context).finally(() => progress.stop());
+  const lists = told.map((list) => ({ ...list, models: ui.clean(list.models) }));
   await cacheNames(lists, context);
   const all = mergeModels(lists);
   const named = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));

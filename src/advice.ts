@@ -188,6 +188,10 @@ const advice = {
   },
   refused: { cli: 'add --dry-run to see the request that it refuses' },
   'too-large': 'send smaller or fewer images and files',
+  'too-many-pixels': {
+    cli: "make the picture smaller: magick <file> -resize '2000x2000>' small.jpg, or on macOS: sips -Z 2000 <file> --out small.jpg",
+    library: 'make the picture smaller',
+  },
   'url-or-headers': 'check the base URL and headers',
   'header-value': 'correct it, or leave it out',
 

@@ -124,9 +124,7 @@ function isPlainJson(value: BodyValue): boolean {
  * the parts say, so that equal requests have equal bytes, and none of them can hold it.
  */
 export function segmentForm(body: Body): RequestBody {
-  const parts = Object.entries(body).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((item) => formPart(name, item)),
-  );
+  const parts = listFormFields(body).map(([name, value]) => formPart(name, value));
   const digest = getBuiltinModule('node:crypto').createHash('sha256');
   for (const { head, content } of parts) digest.update(`${head}${isUpload(content) ? content.bytes : content}\n`);
   const boundary = `gateway-cli-${digest.digest('hex').slice(0, 32)}`;
@@ -139,6 +137,15 @@ export function segmentForm(body: Body): RequestBody {
   }
   segments.push(Buffer.from(`${text}--${boundary}--\r\n`));
   return { ...withLength(segments), contentType: `multipart/form-data; boundary=${boundary}` };
+}
+
+/** A field for each value: one inside an object has the name `object[field]`, as OpenAI's own tools write it (npm openai 7.59.0, uploads). */
+function listFormFields(body: Body, around = ''): [string, BodyValue][] {
+  return Object.entries(body).flatMap(([key, value]): [string, BodyValue][] => {
+    const name = around === '' ? key : `${around}[${key}]`;
+    if (Array.isArray(value)) return value.map((item): [string, BodyValue] => [name, item]);
+    return isBody(value) ? listFormFields(value, name) : [[name, value]];
+  });
 }
 
 function formPart(name: string, value: BodyValue): { head: string; content: string | Upload } {

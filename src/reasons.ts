@@ -44,6 +44,7 @@ export type Reason =
   | 'no-place'
   | 'refused'
   | 'too-large'
+  | 'too-many-pixels'
   | 'url-or-headers'
   | 'header-value'
   // The answer.

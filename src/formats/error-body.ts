@@ -222,7 +222,6 @@ const spentNames = new Set([
   'insufficient_quota',
   'insufficient_user_quota',
   'pre_consume_token_quota_failed',
-  'enforced_spend_limit_reached',
   'credit_balance_exhausted',
   'credit_balance_too_low',
   'billing_hard_limit_reached',
@@ -231,7 +230,8 @@ const spentNames = new Set([
 
 const spentWords = [
   'credit balance is too low',
-  'enforced_spend_limit_reached',
+  // `enforced_` and `contract_`: npm @anthropic-ai/sdk 1.14.0, resources/shared.d.ts.
+  'spend_limit_reached',
   'insufficient_quota',
   'perday',
   'models-per-day',
@@ -241,7 +241,7 @@ const spentWords = [
 /** Whether an error says that money or a day's quota is spent, so that waiting a minute does not help. */
 export function saysSpent(names: readonly (string | undefined)[], message: string): boolean {
   if (names.some((name) => name !== undefined && spentNames.has(name.toLowerCase()))) return true;
-  const text = message.toLowerCase();
+  const text = [...names, message].join('\n').toLowerCase();
   return spentWords.some((words) => text.includes(words));
 }
 

@@ -190,6 +190,7 @@ function chooseFailureAdvice(
   if (lacking) return { reason: 'model-lacks', value: lacking[1] };
   if (errorClass === 'gateway') return later;
   if (status === 404) return notFoundAdvice(error, facts);
+  if (tooManyPixels.test(`${error.reason} ${error.code} ${error.message}`)) return { reason: 'too-many-pixels' };
   if (status === 413 && !tooLong.test(error.message)) return { reason: 'too-large' };
   const named = status === 400 ? findOtherFormat(error.message, facts.format) : undefined;
   if (named !== undefined && !effortNone.test(error.message)) return { reason: 'named-format', value: named };
@@ -211,6 +212,9 @@ function isOllama({ sentKey }: FailureFacts): boolean {
 /** The words of OpenAI, OpenRouter and Groq, Anthropic, llama.cpp and Google. */
 const tooLong =
   /context (?:length|limit|size|window)|prompt is too long|input token.{0,40} exceed|^request too large for /i;
+
+/** The code and the words of Anthropic (npm @anthropic-ai/sdk 1.14.0; anthropics/claude-code#4778). */
+const tooManyPixels = /image_dimensions_too_large|image dimensions exceed/i;
 
 /** The words of nginx, Apache, HAProxy, Go and Envoy; each answers in plain HTTP. */
 const wantsCertificate = /no required ssl certificate|the ssl certificate error|client certificate (?:is )?required/i;

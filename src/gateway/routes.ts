@@ -75,7 +75,8 @@ const routes = rows.map((row): Route => {
   const pattern = path
     .replace('{version}', 'v1(?:alpha|beta)?')
     .replace('{model}', '([^/]+)')
-    .replace('{id}', '([^/:]+)');
+    // An operation of the vendor is no id.
+    .replace('{id}', '(?!compact$)([^/:]+)');
   return { ...row, methods, pattern: new RegExp(`^${pattern}$`) };
 });
 
@@ -135,6 +136,7 @@ const instead: readonly [path: RegExp, words: string][] = [
     /^\/v1\/(?:completions|assistants|threads|conversations)(?:\/|$)/,
     'use chat completions: POST /v1/chat/completions',
   ],
+  [/^\/v1\/responses\/compact$/, 'send the whole conversation: POST /v1/responses'],
   [/^\/v1\/images\//, 'use POST /v1/images/generations or POST /v1/images/edits'],
   [/^\/v1\/complete(?:\/|$)/, 'use POST /v1/messages'],
   // Of the other formats it has files.

@@ -177,11 +177,17 @@ function ownVariable({ env }: SettingsInput, { service, baseUrl: asked }: KeyPla
   const ownUrl = baseUrl ?? template?.url;
   const found = vendorKey(env, service.value);
   if (found === undefined || ownUrl === undefined || asked === undefined) return undefined;
-  const { origin } = asked;
-  const isPair = origin.kind === 'variable' && addressNames(service.value).includes(origin.name);
-  if (isPair || isOwnHost(service.value, asked.value) || isLoopback(new URL(asked.value)))
+  if (isForVendor({ service, baseUrl: asked }) || isLoopback(new URL(asked.value)))
     return found.from.endsWith('_FILE') ? inFile(found) : asValue(found);
   return missingKey(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, asked), ownKey);
+}
+
+/** Whether requests go to the service's own host, or to the address that the user set in the service's own variable. */
+export function isForVendor({ service, baseUrl }: Pick<KeyPlace, 'service' | 'baseUrl'>): boolean {
+  if (baseUrl === undefined) return false;
+  const { origin, value } = baseUrl;
+  const isPair = origin.kind === 'variable' && addressNames(service.value).includes(origin.name);
+  return isPair || isOwnHost(service.value, value);
 }
 
 /** Whether a profile has a key of its own. */

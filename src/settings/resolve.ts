@@ -16,8 +16,8 @@ import { usageError } from '../errors.ts';
 import { chooseAuthUse } from '../formats/format.ts';
 import { chooseFormat, findServiceByUrl, type ServiceName, services, listUses, useNames } from '../vendors/services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
-import { hasKey, type KeyPlace, offlineKey, ownsOrigin, pickKey } from './key.ts';
-import { findMissingPart, vendorAddress } from './vendor-variables.ts';
+import { hasKey, isForVendor, type KeyPlace, offlineKey, ownsOrigin, pickKey } from './key.ts';
+import { findMissingPart, vendorAddress, holdsToken, vendorHeaders } from './vendor-variables.ts';
 import { missingError, missingPart, useError } from './missing.ts';
 import { isForAnotherService, pickProfile, findServiceByKey } from './config-file.ts';
 import {
@@ -66,6 +66,7 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const { model, warnings } = pickModel(input, serviceProfile, { offline, service: service.value });
   const plain = pickPlain(input, { any: chosenProfile, service: serviceProfile, origin: originProfile });
   const fallback = given('fallback', input) ?? inProfile('fallback', serviceProfile);
+  const key = offline ? offlineKey : pickKey(input, place);
   return {
     ...plain,
     budget: pickBudget(plain.budget, offline),
@@ -77,10 +78,14 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
     model,
     fallback: fallback && resolveAlias(fallback, serviceProfile),
     aliases: listAliases(serviceProfile),
-    key: offline ? offlineKey : pickKey(input, place),
-    auth: pickAuth(input, serviceProfile, { service, format }),
+    key,
+    auth: pickAuth(input, serviceProfile, { service, format, key }),
     headerNames: pickHeaderNames(input, serviceProfile, service),
-    headers: pickHeaders(flags.header ?? [], originProfile),
+    headers: pickHeaders(
+      flags.header ?? [],
+      originProfile,
+      !offline && isForVendor(place) ? vendorHeaders(input.env, service.value) : [],
+    ),
     prices: pickPrices(input, chosenProfile),
     typedFlags: () => typedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
@@ -252,12 +257,14 @@ function pickFormat(
 function pickAuth(
   input: SettingsInput,
   serviceProfile: PickedProfile | undefined,
-  { service: { value: service }, format }: Pick<PartialSettings, 'service' | 'format'>,
+  { service: { value: service }, format, key }: Pick<PartialSettings, 'service' | 'format' | 'key'>,
 ): SourcedValue<AuthForm> {
   const row = chooseAuthUse(format.value, input.use);
   const form = given('auth', input) ?? fromProfile(serviceProfile, ({ auth }) => auth?.[row]);
   const { auth } = services[service];
   if (form !== undefined && (form.value !== 'auto' || auth === 'auto')) return form;
+  if ('origin' in key && holdsToken(key.origin, service))
+    return { value: 'bearer', from: key.from, origin: key.origin };
   return auth === 'auto' ? byDefault(auth) : { value: auth, from: `service ${service}`, origin: { kind: 'service' } };
 }
 
@@ -294,8 +301,12 @@ function pickHeaderNames(
   return { apiKey: pickHeaderName('apiKey'), version: pickHeaderName('version') };
 }
 
-/** The flags' headers, and those of the profile that owns the base URL's origin; a flag replaces a profile's header. */
-function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined): SourcedValue<Header>[] {
+/** The flags' headers, those of the profile that owns the base URL's origin, and the vendor's: the first of these that has it counts. */
+function pickHeaders(
+  flags: readonly Header[],
+  owner: PickedProfile | undefined,
+  ofVendor: readonly SourcedValue<Header>[],
+): SourcedValue<Header>[] {
   const own = Object.entries(owner?.profile.headers ?? {}).map(([name, value]): SourcedValue<Header> => ({
     value: hideCredential({ name: name.toLowerCase(), value }),
     from: owner?.label ?? '',
@@ -306,7 +317,7 @@ function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined)
     from: 'flag --header',
     origin: { kind: 'flag', name: '--header' },
   }));
-  return [...new Map([...own, ...given].map((header) => [header.value.name, header])).values()];
+  return [...new Map([...ofVendor, ...own, ...given].map((header) => [header.value.name, header])).values()];
 }
 
 function hideCredential({ name, value }: Header): Header {

@@ -1,8 +1,8 @@
 import { usageError } from '../errors.ts';
 import { fillTemplate, type ServiceName, serviceNames, services } from '../vendors/services.ts';
-import { type Environment, findFirstVariable, mapValue, parseSettingValue } from './sources.ts';
+import { type Environment, findFirstVariable, fromEnvironment, mapValue, parseSettingValue } from './sources.ts';
 import { settings } from './table.ts';
-import type { SourcedValue } from './types.ts';
+import type { Header, Origin, SourcedValue } from './types.ts';
 
 // Variables that the tools of the vendors read too. Each belongs to its service.
 
@@ -14,6 +14,20 @@ export function keyNames(service: ServiceName): string[] {
 /** The first variable of a service's key that is set: the key, or the path of its file. */
 export function vendorKey(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
   return findFirstVariable(env, keyNames(service));
+}
+
+/** Whether a key comes from a variable that holds a token of the service. */
+export function holdsToken(origin: Origin, service: ServiceName): boolean {
+  const { tokenVariables = [] } = services[service];
+  return origin.kind === 'variable' && tokenVariables.includes(origin.name.replace(/_FILE$/, ''));
+}
+
+/** The headers of the service's account that variables hold. */
+export function vendorHeaders(env: Environment, service: ServiceName): SourcedValue<Header>[] {
+  return Object.entries(services[service].headerVariables ?? {}).flatMap(([name, variable]) => {
+    const found = fromEnvironment(env, variable);
+    return found === undefined ? [] : [{ ...found, value: { name, value: found.value.trim() } }];
+  });
 }
 
 /**

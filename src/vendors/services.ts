@@ -51,6 +51,10 @@ export interface Service {
   auth: AuthForm;
   /** Variables with a key of this service that the vendor's own tools read; the first one that is set is used. */
   keyVariables: readonly string[];
+  /** Those of them that hold a token, which goes as a bearer's whatever the form of the key. */
+  tokenVariables?: readonly string[];
+  /** Headers of its account, and the variable of each that the vendor's own tools read. Lower case. */
+  headerVariables?: Readonly<Record<string, string>>;
   /** Its key opens other things too: it chooses the service only where no other key is set. */
   hasWideKey?: true;
   /** Variables with an address in place of `baseUrl`, which the vendor's own tools read too. */
@@ -117,7 +121,9 @@ const firstServices = nameServices({
     quirks: {},
     headerNames: vendorHeaderNames,
     auth: 'api-key',
-    keyVariables: ['ANTHROPIC_API_KEY'],
+    // npm @anthropic-ai/sdk 1.14.0, client.d.ts.
+    keyVariables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'],
+    tokenVariables: ['ANTHROPIC_AUTH_TOKEN'],
     addressVariables: ['ANTHROPIC_BASE_URL'],
     keyPage: 'https://console.anthropic.com/settings/keys',
     models: { text: 'claude-sonnet-5-5', chat: 'claude-sonnet-5-5' },
@@ -132,6 +138,8 @@ const firstServices = nameServices({
     headerNames: vendorHeaderNames,
     auth: 'bearer',
     keyVariables: ['OPENAI_API_KEY'],
+    // npm openai 7.59.0, client.d.ts.
+    headerVariables: { 'openai-organization': 'OPENAI_ORG_ID', 'openai-project': 'OPENAI_PROJECT_ID' },
     addressVariables: ['OPENAI_BASE_URL'],
     keyPage: 'https://platform.openai.com/api-keys',
     models: {

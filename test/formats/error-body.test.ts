@@ -144,6 +144,8 @@ describe('spent quota', () => {
     ['insufficient_quota as a type', { type: 'insufficient_quota' }, true],
     ['insufficient_user_quota', { code: 'insufficient_user_quota' }, true],
     ['enforced_spend_limit_reached in the details', { details: { error_code: 'enforced_spend_limit_reached' } }, true],
+    ['contract_spend_limit_reached in the details', { details: { error_code: 'contract_spend_limit_reached' } }, true],
+    ['contract_spend_limit_reached as a code', { code: 'contract_spend_limit_reached' }, true],
     ['enforced_spend_limit_reached in the message', { message: 'enforced_spend_limit_reached: raise it' }, true],
     ['a credit balance that is too low', { message: 'Your credit balance is too low to access the API' }, true],
     ['a spent credit balance', { type: 'credit_balance_exhausted' }, true],

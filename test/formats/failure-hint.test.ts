@@ -39,6 +39,22 @@ describe('the hint of a failure', () => {
       'this looks like the content format: add --format content',
     ],
     ['413', { status: 413 }, 'smaller or fewer images'],
+    [
+      'sides too long by code',
+      {
+        status: 400,
+        body: error({ details: { error_code: 'image_dimensions_too_large', max_side_length_pixels: 2000 } }),
+      },
+      'make the picture smaller',
+    ],
+    [
+      'sides too long in words',
+      {
+        status: 400,
+        body: error({ message: 'At least one of the image dimensions exceed max allowed size: 8000 pixels' }),
+      },
+      "magick <file> -resize '2000x2000>'",
+    ],
     ['429', { status: 429 }, '--retries 5 --retry-max-time 5m'],
     ['a spent quota', { status: 429, body: error({ type: 'insufficient_quota' }) }, "the account's plan"],
     ['402', { status: 402 }, "the account's plan"],

@@ -117,6 +117,8 @@ describe('paths and methods', () => {
     ['POST', '/healthz', 405],
     ['GET', '/v1/messages', 405],
     ['OPTIONS', '/v1/messages', 405],
+    ['POST', '/v1/responses/compact', 404],
+    ['POST', '/v1/responses/resp_1', 405],
     ['GET', textPath, 405],
     ['POST', '/v1/messages?beta=true', 200],
     ['POST', '/v1/models/local-text:generateContent', 200],

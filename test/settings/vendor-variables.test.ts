@@ -198,3 +198,46 @@ withServer(
     expect(ran.stderr).toContain('m (OPENAI_API_KEY; the key is of flag --api-key-file)\n');
   },
 );
+
+describe("headers and tokens of a vendor's account", () => {
+  const dry = async (argv: readonly string[], env: Record<string, string>) => {
+    const ran = await run(['text', 'hi', '-m', 'm', '--dry-run', ...argv], { env });
+    expect(ran.code).toBe(0);
+    return ran.stdout;
+  };
+  const account = { OPENAI_API_KEY: 'k', OPENAI_ORG_ID: 'org-1', OPENAI_PROJECT_ID: 'proj_1' };
+
+  test("OPENAI_ORG_ID and OPENAI_PROJECT_ID go to OpenAI's host, and to that of its own variable", async () => {
+    for (const env of [account, { ...account, OPENAI_BASE_URL: `${relay}/v1` }]) {
+      const sent = await dry([], env);
+      expect(sent).toContain('\nopenai-organization: org-1\n');
+      expect(sent).toContain('\nopenai-project: proj_1\n');
+    }
+    expect(await dry(['--header', 'openai-project: mine'], account)).toContain('\nopenai-project: mine\n');
+    const elsewhere = await dry(['--service', 'openai', '--base-url', relay], { ...account, GATEWAY_API_KEY: 'g' });
+    const others = await dry([], { ANTHROPIC_API_KEY: 'k', OPENAI_ORG_ID: 'org-1', OPENAI_PROJECT_ID: 'proj_1' });
+    expect(elsewhere + others).not.toContain('openai-');
+  });
+
+  test('ANTHROPIC_AUTH_TOKEN goes as a bearer; ANTHROPIC_API_KEY comes before it', async () => {
+    const token = await dry([], { ANTHROPIC_AUTH_TOKEN: 't' });
+    expect(token).toContain('POST https://api.anthropic.com/v1/messages\n');
+    expect(token).toContain('\nauthorization: Bearer (redacted)\n');
+    expect(token).not.toContain('x-api-key');
+    expect(await dry([], { ANTHROPIC_AUTH_TOKEN: 't', ANTHROPIC_API_KEY: 'k' })).toContain('\nx-api-key: (redacted)\n');
+    expect(await dry([], { ANTHROPIC_AUTH_TOKEN: 't', ANTHROPIC_BASE_URL: relay })).toContain(
+      '\nauthorization: Bearer ',
+    );
+    const key = await dry(['--auth', 'api-key'], { ANTHROPIC_AUTH_TOKEN: 't' });
+    expect(key).toContain('\nx-api-key: (redacted)\n');
+  });
+});
+
+test('--prices in UTF-16 is told as such, like other files', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'prices.json'), Buffer.from('\uFEFF{"m":{"input":"1"}}', 'utf16le'));
+  const ran = await run(['text', 'hi', '--offline', '--prices', 'prices.json'], { cwd });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain("--prices: 'prices.json' is not UTF-8 text");
+  expect(ran.stderr).toContain('it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8');
+});

@@ -32,7 +32,7 @@ import {
   replayedFolder,
 } from '../flags/shared.ts';
 import type { RequestFlags } from '../request/build-request.ts';
-import { readFileOrPipe, readTextFlag, readUserFile } from '../input/input-files.ts';
+import { decodeText, readFileOrPipe, readTextFlag, readUserFile } from '../input/input-files.ts';
 import type { TextPlaces } from '../input/prompt.ts';
 
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
@@ -76,7 +76,7 @@ export async function readSettingsFlags(flags: TypedSettings, { io, root }: Cont
     profile: root.profile,
     modelFrom: flags.places?.model,
     replay: replayedFolder(flags) !== undefined,
-    header: flags.header && (await readHeaderFlags(flags.header, (path) => readFlagFile('--header', path, io.cwd))),
+    header: flags.header && (await readHeaderFlags(flags.header, (path) => readTextFile('--header', path, io.cwd))),
     prices: flags.prices === undefined ? undefined : await readPrices(flags.prices, io.cwd),
   };
 }
@@ -84,8 +84,7 @@ export async function readSettingsFlags(flags: TypedSettings, { io, root }: Cont
 /** Reads `--prices`. Throws GatewayError usage. */
 async function readPrices(word: string, cwd: string): Promise<Prices> {
   const isJson = word.trimStart().startsWith('{');
-  const text = isJson ? word : await readFlagFile('--prices', word, cwd);
-  const value = parseJson('--prices', text.replace(/^\uFEFF/, ''));
+  const value = parseJson('--prices', isJson ? word : await readTextFile('--prices', word, cwd));
   const { checkPrices } = await import('../../settings/parse.ts');
   return checkPrices(value, isJson ? '--prices' : `--prices ${word}`);
 }
@@ -211,6 +210,11 @@ async function readCertificate(flag: string, path: string, cwd: string): Promise
   return pem;
 }
 
+async function readTextFile(flag: string, path: string, cwd: string): Promise<string> {
+  return decodeText(await readUserFile(flag, path, cwd), `${flag}: ${quoteWord(path)}`);
+}
+
+/** A text of which only the plain characters matter: in comments, certificates have others. */
 async function readFlagFile(flag: string, path: string, cwd: string): Promise<string> {
   return new TextDecoder().decode(await readUserFile(flag, path, cwd));
 }

@@ -36,6 +36,7 @@ const reportFlags = {
     text: `group by ${groupings.join(', ')} (default: day)`,
     parse: oneOfWords(groupings),
     values: groupings,
+    repeat: true,
   },
   since: { flags: '--since <time>', text: 'from the UTC day of this long ago, such as 7d or 12h', parse: parseAge },
   csv: { flags: '--csv', text: 'print CSV' },
@@ -135,7 +136,13 @@ function unnamed(row: CostRow): object {
 
 async function runReport(flags: FlagValues<typeof reportFlags>, context: Context): Promise<CommandOutcome | void> {
   const { io, root, ui } = context;
-  const { by = 'day', since, csv, budget } = flags;
+  const { by: groups = [], since, csv, budget } = flags;
+  const [by = 'day', ...others] = groups;
+  if (others.length > 0)
+    throw usageError(
+      '--by is given more than once, and a report has one grouping',
+      'ask for one report after the other',
+    );
   if (csv && root.json) throw usageError('--csv and --json both write to stdout', 'leave one of them out');
   const from = since === undefined ? '' : new Date(io.now() - since).toISOString().slice(0, 10);
   const budgets = await listBudgets(budget, context);

@@ -287,6 +287,12 @@ test.for(['costs', 'costs report'])(
   },
 );
 
+test('costs report --by twice is refused: the first was dropped', async ({ cli }) => {
+  const ran = await cli(['costs', 'report', '--by', 'model', '--by', 'day']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('--by is given more than once, and a report has one grouping');
+});
+
 test('--offline is paid from a budget that a flag names, and from no other', async ({ cli }) => {
   const { cwd, lines } = place('1');
   const offline = ['text', '--offline', 'hi', '--prices', '{"local-*":{"input":"1","output":"10"}}'];

@@ -69,6 +69,17 @@ describe("OpenAI's operations for images", () => {
     expect(segmentForm(encoded.body).bytes).toBeGreaterThan(6);
   });
 
+  test('have in a form a field for each value inside an object', () => {
+    const form = segmentForm({ prompt: 'x', svg: { model: 'm', more: { deep: [1, 2] } } });
+    const text = form.segments.map(String).join('');
+    expect(text.match(/name="[^"]+"\r\n\r\n.*/g)).toEqual([
+      'name="prompt"\r\n\r\nx',
+      'name="svg[model]"\r\n\r\nm',
+      'name="svg[more][deep]"\r\n\r\n1',
+      'name="svg[more][deep]"\r\n\r\n2',
+    ]);
+  });
+
   test('are sent the mask of a picture as a file of its own', () => {
     const ask: PlainRequest = { ...image, use: 'edit', media: [{ mimeType: 'image/png', data }] };
     const { body } = completions.encode({ ...ask, mask: { mimeType: 'image/png', data } }, openai);

@@ -243,3 +243,12 @@ test('the status of shards has what they cost together, known and unknown', asyn
   expect(JSON.parse((await batch([...both, '--json'])).stdout)).toMatchObject(costs);
   expect((await batch(both)).stdout).toContain('cost: 0.000165 USD; the cost of 1 job is unknown\n');
 });
+
+test('the summary says how many costs are unknown where all of them are', async ({ server, batch, folder }) => {
+  server.answer = () => ({ body: reply(1, 1, { usageMetadata: undefined }) });
+  folder.jobs(...manyJobs(2));
+  await batch(prices);
+  const [summary] = folder.lines('summary.json');
+  expect(summary).toMatchObject({ done: 2, costUnknown: 2 });
+  expect(summary).not.toHaveProperty('cost');
+});

@@ -220,7 +220,7 @@ test('with a folder, a job that an earlier run answered is printed and not sent 
 });
 
 test('--max-cost ends a batch from a stream before a request that could go over it', async ({ batch, folder }) => {
-  folder.write('config.json', JSON.stringify({ prices: { m: { input: '1000000', output: '0' } } }));
+  folder.write('config.json', JSON.stringify({ prices: { m: { input: '1000000', output: '0.000001' } } }));
   const env = { GATEWAY_CONFIG: `${folder.cwd}/config.json` };
   const stdin = line('a') + line('b') + line('c');
   const { code, stdout, stderr } = await batch([...args, '--max-cost', '1', '--concurrency', '1'], { stdin, env });

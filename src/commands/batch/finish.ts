@@ -126,6 +126,7 @@ function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocum
     skipped: sentBefore(plan),
     usage: state.usage,
     spending: state.spending,
+    hasPrices: batch.facts.pricing.hasPrices,
     durationMs: context.io.elapsed() - batch.startedAt,
     outdir: shownPath(outdir, context.io.cwd),
     failures: listFailures(state),

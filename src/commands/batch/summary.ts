@@ -23,6 +23,8 @@ export interface SummaryFacts {
   skipped: number;
   usage: Usage;
   spending: Spending;
+  /** Costs are wanted: those that are not known are told, too. */
+  hasPrices?: boolean;
   durationMs: number;
   outdir: string;
   failures: ReadonlyMap<string, JobError>;
@@ -39,7 +41,7 @@ export function getExitCode({ failed, unknown, pending, submitted = 0 }: Counts)
 
 /** The document of `batch --json` and of summary.json. */
 export function summaryDocument(facts: SummaryFacts): OwnDocument {
-  const { counts, skipped, usage, spending, durationMs, outdir, failures } = facts;
+  const { counts, skipped, usage, spending, hasPrices = false, durationMs, outdir, failures } = facts;
   const exitCode = facts.exitCode ?? getExitCode(counts);
   return {
     schema: 'gateway-cli/batch@1',
@@ -48,7 +50,8 @@ export function summaryDocument(facts: SummaryFacts): OwnDocument {
     ...counts,
     skipped,
     usage,
-    ...(spending.costs.length > 0 && { cost: spending.costs, costUnknown: spending.unknown }),
+    ...(spending.costs.length > 0 && { cost: spending.costs }),
+    ...((spending.costs.length > 0 || (hasPrices && spending.unknown > 0)) && { costUnknown: spending.unknown }),
     durationMs: Math.round(durationMs),
     outdir,
     failures: [...failures].map(([id, error]) => ({ id, error })),

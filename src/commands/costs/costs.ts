@@ -162,7 +162,10 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
   if (csv) {
     return writeEscaped(io.stdout, formatCsv(rows, by));
   }
-  if (rows.length === 0) return ui.notice('no request was paid from a budget in this time');
+  if (rows.length === 0)
+    return ui.notice(
+      'no request was paid from a budget in this time; to count all from now on: gateway-cli config set budget team:20.00/month',
+    );
   return writeRows([...rows, ...totals].map(formatCostRow), context);
 }
 

@@ -59,7 +59,7 @@ function answer(url: string, { input }: Record<string, unknown>): object {
   };
 }
 
-const prices = '{"m":{"input":"1","output":"10","batch":"0.5"}}';
+const prices = '{"m":{"input":"1","output":"10","imageOutput":"10","batch":"0.5"}}';
 const flags = ['--lane', 'batch', '--poll', '20ms', '--prices', prices];
 
 test('texts of the responses format, pictures and edits go as a batch for each operation, at half price', async () => {

@@ -372,3 +372,9 @@ test('a lock from the future holds no budget: its host cannot have written it', 
   expect([ran.code, ran.stderr]).toEqual([0, '']);
   expect(lines().map(({ type }) => type)).toEqual(['budget', 'limit', 'reserved', 'spent']);
 });
+
+test('a report without any budget says what makes one', async ({ cli }) => {
+  const ran = await cli(['costs', 'report'], { env: { XDG_STATE_HOME: scratchFolder() } });
+  expect([ran.code, ran.stdout]).toEqual([0, '']);
+  expect(ran.stderr).toContain('to count all from now on: gateway-cli config set budget team:20.00/month\n');
+});

@@ -9,7 +9,7 @@ import { measure } from './measure.js';
 import { majors, nodeOf } from './nodes.js';
 import { profile } from './profile.js';
 import { describe, json, table } from './report.js';
-import { major, rows } from './rows.js';
+import { rows } from './rows.js';
 import { measuresMemory } from './run-child.js';
 
 const folder = import.meta.dirname;
@@ -31,7 +31,7 @@ const { values: flags } = parseArgs({
 
 /** @param {string | undefined} list */
 function chooseRows(list) {
-  const ids = list?.split(',') ?? rows.filter((row) => !row.only || row.only === major).map((row) => row.id);
+  const ids = list?.split(',') ?? rows.map((row) => row.id);
   const unknown = ids.filter((id) => rows.every((row) => row.id !== id));
   if (unknown.length > 0) throw new Error(`no such row: ${unknown.join(', ')}\n${usage}`);
   return rows.filter((row) => ids.includes(row.id));

@@ -8,14 +8,12 @@ import { bigEdit, fourPictures, pictures } from './pictures.js';
 import { recorded } from './recordings.js';
 import { largeSessions, smallSessions } from './sessions.js';
 import { paidBy, sharedBy } from './sharing.js';
-import { askedOf, delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
+import { delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
 
 /** All experiments, by the names that rows know them by. @type {Record<string, import('./experiment.js').Experiment>} */
 export const experiments = {
   version: startOf('--version'),
   help: startOf('--help'),
-  'help-batch': askedOf(['help', 'batch'], /^Usage/m),
-  tab: askedOf(['__complete', 'bash', 'gateway-cli text --mo'], /^--model\t/m),
   text: oneText,
   first: firstDelta,
   deltas: manyDeltas,

@@ -19,25 +19,6 @@ export function startOf(flag) {
   };
 }
 
-/**
- * What answers from what the program knows of itself, against its main page.
- * @param {string[]} args @param {RegExp} expected @returns {Experiment}
- */
-export function askedOf(args, expected) {
-  return {
-    rounds: 21,
-    memory: true,
-    sides: {
-      product: async (lab) => {
-        const run = await lab.product(args, { memory: true });
-        if (!expected.test(run.stdout)) throw new Error(`unexpected output: ${run.stdout.slice(0, 200)}`);
-        return sampleOf(run);
-      },
-      rival: async (lab) => sampleOf(await lab.product(['--help'], { memory: true })),
-    },
-  };
-}
-
 /** @type {Experiment} */
 export const oneText = {
   rounds: 15,

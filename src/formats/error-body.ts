@@ -8,6 +8,8 @@ import {
   parseFlat,
   textField,
 } from '../json.ts';
+import type { Body } from '../body.ts';
+import { listTexts, withoutQuotes } from './heard.ts';
 import type { FormatName } from './types.ts';
 import { quoteForeign } from '../errors.ts';
 import { proseDelayMs, durationMs } from './retry-delay.ts';
@@ -15,6 +17,8 @@ import { proseDelayMs, durationMs } from './retry-delay.ts';
 /** What an error body says, whichever of its shapes it has (formats 2 and 3, deviations 15 to 21 and 39). */
 export interface ErrorBody extends ErrorDetailFacts {
   message: string;
+  /** The message as it came, where it quotes the request: what the service says itself is `message`. */
+  whole?: string | undefined;
   /** error.type: `overloaded_error`, `invalid_request_error`. */
   type?: string | undefined;
   /** RPC name: `RESOURCE_EXHAUSTED`. */
@@ -35,15 +39,23 @@ export interface ErrorBody extends ErrorDetailFacts {
 /** Messages may hold JSON again; deeper than this they are left as they are (deviation 18). */
 const maxNesting = 2;
 
-/** Reads the body of a failed reply by its content, whatever its type was declared to be. Undefined when it says nothing. */
-export function readErrorBody(text: string): ErrorBody | undefined {
+/**
+ * Reads the body of a failed reply by its content, whatever its type was declared to be. Undefined when it says nothing. `asked`: the
+ * body of the request, whose own words say nothing where the reply quotes them.
+ */
+export function readErrorBody(text: string, asked?: Body): ErrorBody | undefined {
   if (text.trim() === '') return undefined;
   for (const candidate of [text, ...eventData(text)]) {
-    const error = readError(parseOrNothing(candidate));
-    if (error) return error;
+    const error = findError(parseOrNothing(candidate), 0);
+    if (error) return completeError(hearError(error, asked));
   }
   const message = extractMessage(text);
-  return completeError({ message, shape: message === googlePage ? 'content' : undefined });
+  return completeError(hearError({ message, shape: message === googlePage ? 'content' : undefined }, asked));
+}
+
+function hearError(error: ErrorBody, asked: Body | undefined): ErrorBody {
+  const message = withoutQuotes(error.message, listTexts(asked));
+  return message === error.message ? error : { ...error, message, whole: error.message };
 }
 
 /** The title of the page with which Google's hosts answer an unknown path. */

@@ -4,7 +4,6 @@ import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { keyAdvice, type RefusedRequest, readRefusal, type Refusal } from './key-advice.ts';
 import { otherTokenField } from './completions/token-field.ts';
 import { findErrorInReply } from './format.ts';
-import { listTexts, withoutQuotes } from './heard.ts';
 import { findNamedFormat, isOpenAiFormat } from './named-format.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
@@ -35,7 +34,7 @@ export function readFailedReply(reply: FailedReply): GatewayError {
   const requestId = headers['request-id'] ?? headers['x-request-id'];
   if (status >= 300 && status < 400) return redirect(reply, requestId);
   if (status < 400 || status > 599) return failureInside(reply, requestId);
-  const error = readErrorBody(reply.body) ?? { message: '' };
+  const error = readErrorBody(reply.body, reply.asked) ?? { message: '' };
   return buildFailure(error, { ...reply, requestId, summary: `the gateway answered ${status}` });
 }
 
@@ -58,19 +57,18 @@ interface FailureFacts extends RefusedRequest {
   requestId?: string | undefined;
   billed?: Certainty | undefined;
   model?: string | undefined;
-  asked?: Body | undefined;
   streamsContent?: true | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-function buildFailure(told: ErrorBody, known: FailureFacts): GatewayError {
-  const { status, summary, asked } = known;
-  const error = { ...told, message: withoutQuotes(told.message, listTexts(asked)) };
+function buildFailure(error: ErrorBody, known: FailureFacts): GatewayError {
+  const { status, summary } = known;
   const refusal = readRefusal(status, error);
   const errorClass = chooseErrorClass(status, error, refusal);
   const name = error.type ?? error.status ?? (typeof error.code === 'string' ? error.code : undefined);
   const label = name === undefined ? '' : ` (${quoteForeign(name, 60)})`;
-  const said = told.message === '' || told.message === name ? '' : `: ${quoteForeign(told.message)}`;
+  const { whole: words = error.message } = error;
+  const said = words === '' || words === name ? '' : `: ${quoteForeign(words)}`;
   const limit = errorClass === 'quota' && error.limit !== undefined ? ` (limit ${quoteForeign(error.limit, 80)})` : '';
   return new GatewayError(errorClass, `${summary}${label}${said}${limit}`, {
     ...chooseFailureAdvice(error, { ...known, errorClass, refusal }),

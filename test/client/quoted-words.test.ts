@@ -28,6 +28,7 @@ const sentences = [
   ['another format, of the other one', 'responses', "The requested model 'm' cannot be used with the Responses API."],
   ['no encrypted thinking', 'responses', 'Encrypted content is not supported with this model.'],
   ['no summaries', 'responses', 'Your organization must be verified to generate reasoning summaries.'],
+  ['a quota that is spent', 'completions', 'Your credit balance is too low to access the API.'],
   ['a model that is gone', 'completions', 'The model `m` has been deprecated. Please use `gpt-9` instead.'],
 ] as const;
 

@@ -7,7 +7,7 @@ import { encodeFlexibly, encodeRequest, loadFormat, requirePictures } from '../f
 import type { FormatName, Quirks } from '../formats/types.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
-import { imageFacts, sniffType } from '../images/image-type.ts';
+import { imageFacts, pixelsOf, sniffType } from '../images/image-type.ts';
 import { makeRereadable, readInputImage, type Spooling } from '../images/input.ts';
 import { chooseFormat, getQuirks, services, type Use } from '../vendors/services.ts';
 import { createUpload, type Upload } from '../body.ts';
@@ -259,8 +259,4 @@ async function openOne(medium: MediaInput, spooling: Spooling): Promise<OpenedMe
   if (mimeType === undefined) throw usageError('the bytes are not an image of a known type', 'give { data, mimeType }');
   const pixels = mimeType.startsWith('image/') ? pixelsOf(await imageFacts(data)) : undefined;
   return { mimeType, data: createUpload(data), pixels };
-}
-
-function pixelsOf({ width, height }: { width: number | undefined; height: number | undefined }): string | undefined {
-  return width === undefined ? undefined : `${width}x${height}`;
 }

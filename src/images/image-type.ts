@@ -75,6 +75,11 @@ export async function imageFacts(head: Uint8Array): Promise<ImageFacts> {
   return { mimeType, width: undefined, height: undefined };
 }
 
+/** `WxH`, where both are known. */
+export function pixelsOf({ width, height }: Pick<ImageFacts, 'width' | 'height'>): string | undefined {
+  return width === undefined ? undefined : `${width}x${height}`;
+}
+
 /** The extensions of each type; images are saved with the first, a user may have chosen another. */
 const extensions: Record<string, readonly [string, ...string[]]> = {
   'image/png': ['png'],

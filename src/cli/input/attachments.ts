@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
 import type { Media } from '../../formats/plain-request.ts';
 import { makeRereadable, readInputImage, spool, type Spooling } from '../../images/input.ts';
-import { imageFacts } from '../../images/image-type.ts';
+import { imageFacts, pixelsOf } from '../../images/image-type.ts';
 import { sniffMedia } from '../../images/media-type.ts';
 import { decodeText, isStdin, isUrl, isUtf16, readAgain, shownUrl, unreadableFile, urlForFile } from './input-files.ts';
 import { createUpload, type Upload } from '../../body.ts';
@@ -100,10 +100,6 @@ export async function openInputImages(
     });
   }
   return images;
-}
-
-function pixelsOf({ width, height }: { width: number | undefined; height: number | undefined }): string | undefined {
-  return width === undefined ? undefined : `${width}x${height}`;
 }
 
 /** Whether the command has `--attach`. */

@@ -174,10 +174,12 @@ function beginBlock(
   // A block that did not stop before another of its index begins.
   const before = index === undefined ? undefined : candidate.open.get(index);
   const held = before ? flushFilter(before) : [];
-  const block = openBlock(raw, getFirstCandidate(arriving) === candidate ? arriving.shown++ : undefined);
+  const position = getFirstCandidate(arriving) === candidate ? arriving.shown++ : undefined;
+  const block = openBlock(raw, position, index ?? -1 - candidate.blocks.length);
   arriving.length += estimateSize(raw);
   candidate.blocks.push(block);
-  candidate.open.set(index ?? -candidate.blocks.length, block);
+  candidate.open.set(block.key, block);
+  candidate.opened.push(block);
   if (block.kind === 'text') block.text = takeText(block.text, block, candidate, arriving);
   if (block.data !== undefined) keepBlob({ mimeType: block.mimeType, data: block.data }, candidate, arriving);
   if (block.position === undefined) return held;
@@ -235,7 +237,7 @@ function flushFilter(block: Block): StreamDelta[] {
 function endBlock(index: number | undefined, candidate: ArrivingCandidate): StreamDelta[] {
   const block = findBlock(candidate, index);
   if (block === undefined) return [];
-  for (const [key, open] of candidate.open) if (open === block) candidate.open.delete(key);
+  candidate.open.delete(block.key);
   const held = flushFilter(block);
   return block.position === undefined ? held : [...held, { type: 'block-stop', block: block.position }];
 }

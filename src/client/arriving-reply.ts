@@ -19,6 +19,8 @@ export interface ArrivingCandidate {
   readonly blocks: Block[];
   /** Blocks that have not ended, by the wire's index; those without one below 0. */
   readonly open: Map<number, Block>;
+  /** The same in the order in which they began, and at the end perhaps some that have ended. */
+  readonly opened: Block[];
   readonly blobs: ResultImage[];
   /** Sounds without a header: their pieces, each the Base64 of some samples, or its placeholder. */
   readonly sounds: { mimeType: string | undefined; pieces: string[] }[];
@@ -62,7 +64,16 @@ export interface ArrivingReply {
 export function candidateAt(index = 0, { candidates }: ArrivingReply): ArrivingCandidate {
   const before = candidates.get(index);
   if (before) return before;
-  const candidate = { index, blocks: [], open: new Map(), blobs: [], sounds: [], filesInText: [], said: {} };
+  const candidate = {
+    index,
+    blocks: [],
+    open: new Map(),
+    opened: [],
+    blobs: [],
+    sounds: [],
+    filesInText: [],
+    said: {},
+  };
   candidates.set(index, candidate);
   return candidate;
 }
@@ -73,8 +84,14 @@ export function getFirstCandidate({ candidates }: ArrivingReply): ArrivingCandid
 }
 
 /** The block that an event belongs to: that of its index, or the newest where it has none. */
-export function findBlock({ open }: ArrivingCandidate, index: number | undefined): Block | undefined {
-  return index === undefined ? [...open.values()].at(-1) : open.get(index);
+export function findBlock({ open, opened }: ArrivingCandidate, index: number | undefined): Block | undefined {
+  if (index !== undefined) return open.get(index);
+  // What has ended is looked at once.
+  for (let newest = opened.at(-1); newest; newest = opened.at(-1)) {
+    if (open.get(newest.key) === newest) return newest;
+    opened.pop();
+  }
+  return undefined;
 }
 
 /** A content block of a reply, while it arrives and afterwards. */
@@ -83,6 +100,8 @@ export interface Block {
   readonly kind: string;
   /** Its text is for people: `text`, `thinking` or `code`. Else `text` is the JSON of a call's input. */
   readonly isText: boolean;
+  /** Its key among the open blocks of its candidate. */
+  readonly key: number;
   /** The block as it began. */
   readonly start: JsonObject;
   /** Its number for readers; undefined if they are not shown it. */
@@ -102,7 +121,7 @@ export interface Block {
 }
 
 /** Begins a block. Null is absent in it (deviation 9), and a later turn that repeated it would be refused. */
-export function openBlock(raw: JsonObject, position: number | undefined): Block {
+export function openBlock(raw: JsonObject, position: number | undefined, key = 0): Block {
   const hasNull = Object.values(raw).includes(null);
   const start = hasNull ? Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null)) : raw;
   const kind = textField(start, 'type') ?? '';
@@ -112,6 +131,7 @@ export function openBlock(raw: JsonObject, position: number | undefined): Block 
   return {
     kind,
     isText,
+    key,
     start,
     position,
     data,

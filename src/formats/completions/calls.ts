@@ -19,9 +19,9 @@ interface ArrivingCall {
   id: string | undefined;
   name: string;
   /** Its arguments, if their pieces follow each other. */
-  json: string;
+  readonly joined: GrowingJson;
   /** Its arguments, if a later piece holds what earlier ones held. */
-  newest: string;
+  newest: GrowingJson;
   signature: string | undefined;
   /** Its start was passed on: its name is known. */
   hasStarted: boolean;
@@ -52,8 +52,8 @@ export function createToolCallJoiner(firstBlock: number) {
       wireIndex: index,
       id,
       name: '',
-      json: '',
-      newest: '',
+      joined: growJson(''),
+      newest: growJson(''),
       signature: undefined,
       hasStarted: false,
     };
@@ -99,7 +99,7 @@ function findCall(calls: readonly ArrivingCall[], piece: ArrivingPiece): Arrivin
     return id === undefined && name === '' ? last : undefined;
   }
   if (id !== undefined || last === undefined) return undefined;
-  return name === '' || (name === last.name && parseArguments(last.json) === undefined) ? last : undefined;
+  return name === '' || (name === last.name && !isWholeText(last.joined)) ? last : undefined;
 }
 
 /** Whether a piece with the number of a call has another name, or other arguments of its own: the arguments are not for that call. */
@@ -107,12 +107,11 @@ function isOther(call: ArrivingCall, { id, name, json }: ArrivingPiece): boolean
   if (name === '' || !call.hasStarted) return false;
   if (name !== call.name) return true;
   const wereAll = call.id === undefined && id === undefined && hasArguments(call.newest);
-  return wereAll && hasArguments(json) && json !== call.newest;
+  return wereAll && hasArguments(growJson(json)) && json !== call.newest.text;
 }
 
-function hasArguments(json: string): boolean {
-  const input = parseArguments(json);
-  return isObject(input) && Object.keys(input).length > 0;
+function hasArguments(json: GrowingJson): boolean {
+  return isWholeObject(json) && !/^\s*\{\s*\}/.test(json.text);
 }
 
 function piecesIn(message: JsonObject): ArrivingPiece[] {
@@ -162,34 +161,82 @@ function grow(call: ArrivingCall, { id, name, json, signature }: ArrivingPiece):
   // Some servers repeat the name with every piece.
   if (!call.hasStarted && name !== call.name) call.name += name;
   if (json === '') return [];
-  call.json += json;
+  growJson(json, call.joined);
   call.newest = joinArguments(call.newest, json);
   return [...callStartEvents(call), { type: 'tool-input', json, index: call.block }];
 }
 
 /** What is only known when all of it came. */
 function callEndEvents(call: ArrivingCall): ReplyEvent[] {
-  const { block: index, signature, json } = call;
+  const { block: index, signature, joined } = call;
   const whole = getArguments(call);
   return [
-    ...(whole === json ? [] : [{ type: 'tool-input', json: whole, index, isAll: true } as const]),
+    ...(whole === joined.text ? [] : [{ type: 'tool-input', json: whole, index, isAll: true } as const]),
     ...(signature === undefined ? [] : [{ type: 'signature', signature, index } as const]),
     { type: 'block-stop', index },
   ];
 }
 
 /** The arguments so far with a piece that repeats them: it begins with them, or both are whole. */
-function joinArguments(before: string, piece: string): string {
-  if (piece.startsWith(before)) return piece;
-  return isObject(parseArguments(before)) && isObject(parseArguments(piece)) ? piece : before + piece;
+function joinArguments(before: GrowingJson, piece: string): GrowingJson {
+  const isLonger = piece.length >= before.text.length && piece.startsWith(before.text);
+  const alone = isLonger || isWholeObject(before) ? growJson(piece) : undefined;
+  return alone && (isLonger || isWholeObject(alone)) ? alone : growJson(piece, before);
+}
+
+/** A text of JSON, read as it grows: to parse all of it with each piece would take the square of its length. */
+interface GrowingJson {
+  text: string;
+  /** The first character that is no space. */
+  kind: string;
+  depth: number;
+  inString: boolean;
+  isEscaped: boolean;
+  /** All brackets are closed. */
+  isClosed: boolean;
+  /** Something follows what was whole. */
+  isBroken: boolean;
+}
+
+/** Adds a piece to a text, or to an empty one. */
+function growJson(piece: string, json: GrowingJson = emptyJson()): GrowingJson {
+  json.text += piece;
+  for (const char of piece) {
+    if (json.isEscaped) json.isEscaped = false;
+    else if (json.inString) {
+      json.isEscaped = char === '\\';
+      json.inString = char !== '"';
+    } else if (char.trim() !== '') {
+      json.kind ||= char;
+      json.isBroken ||= json.isClosed;
+      json.inString = char === '"';
+      if (char === '{' || char === '[') json.depth++;
+      else if (char === '}' || char === ']') json.isClosed = --json.depth <= 0;
+    }
+  }
+  return json;
+}
+
+function emptyJson(): GrowingJson {
+  return { text: '', kind: '', depth: 0, inString: false, isEscaped: false, isClosed: false, isBroken: false };
+}
+
+function isWholeObject({ kind, isClosed, isBroken }: GrowingJson): boolean {
+  return kind === '{' && isClosed && !isBroken;
+}
+
+/** Whether a text is whole JSON: nothing at all is. A value alone is no input of a tool, and short. */
+function isWholeText({ text, kind, isClosed, isBroken }: GrowingJson): boolean {
+  if (kind === '' || kind === '{' || kind === '[') return kind === '' || (isClosed && !isBroken);
+  return text.length < 100 && parseArguments(text) !== undefined;
 }
 
 /** Pieces that follow each other to JSON are what the format has. */
-function getArguments({ json, newest }: ArrivingCall): string {
+function getArguments({ joined: { text: json }, newest }: ArrivingCall): string {
   if (parseArguments(json) !== undefined) return json;
   // `{}` in front of the pieces is that of a call without arguments.
   const rest = json.replace(/^\s*\{\}/, '');
-  return [newest, rest].find((text) => isObject(parseArguments(text))) ?? json;
+  return [newest.text, rest].find((text) => isObject(parseArguments(text))) ?? json;
 }
 
 /** No arguments at all, and null, are an empty object. Undefined if they are not JSON: cut, or wrong. */

@@ -62,6 +62,6 @@ test('an error of Ollama names the command that mends it, and is not billed', as
   const missing = await cli(ollama);
   expect(missing.code).toBe(4);
   expect(missing.stderr).toContain('the server does not have it: ollama pull llama9; to see');
-  const failed = await cli([...ollama, '--retries', '0']);
+  const failed = await cli([...ollama, '--retries', '0'], { env: { GATEWAY_API_KEY: '' } });
   expect(JSON.parse(failed.stdout)).toMatchObject({ error: { class: 'gateway', billed: 'no' } });
 });

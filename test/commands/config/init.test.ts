@@ -77,7 +77,7 @@ test.each([
 });
 
 test('init without a model of a service without a default ends with how one is found and set', async () => {
-  const ran = await place().cli(['config', 'init'], { answers: ['ollama', '', '', 'n'] });
+  const ran = await place().cli(['config', 'init'], { answers: ['ollama', '', '', '', 'n'] });
   expect(ran.stderr).not.toContain('API key');
   expect(ran.stderr).toMatch(
     /: gateway-cli models\nset one: gateway-cli config set models.text <model>\nthen try it: gateway-cli text 'Hello'\n$/,

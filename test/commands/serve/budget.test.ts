@@ -244,6 +244,6 @@ test('a form is paid for by its images', async () => {
   const reply = await fetch(`${served.url}/v1/images/edits`, { method: 'POST', headers, body: form });
   expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('b64_json')]);
   await served.stop();
-  expect(lines()[2]).toMatchObject({ type: 'reserved', amount: '0.08' });
+  expect(lines()[2]).toMatchObject({ type: 'reserved', amount: '0.080033' });
   expect(kinds()[3]).toBe('0.080003');
 });

@@ -21,14 +21,20 @@ export function withoutQuotes(message: string, texts: Iterable<string>): string 
   for (const length of [leastWords, quotedWords])
     for (let at = 0; at + length <= words.length; at++) {
       const run = words.slice(at, at + length).join(' ');
-      placesOf.set(run, [...(placesOf.get(run) ?? []), at]);
+      const places = placesOf.get(run);
+      if (places === undefined) placesOf.set(run, [at]);
+      else places.push(at);
     }
   if (placesOf.size === 0) return message;
   const quoted = new Set<number>();
   for (const text of texts) {
-    for (const run of listRuns(text))
-      for (const at of placesOf.get(run.join(' ')) ?? [])
+    for (const run of listRuns(text)) {
+      const key = run.join(' ');
+      for (const at of placesOf.get(key) ?? [])
         for (let place = at; place < at + run.length; place++) quoted.add(place);
+      // What is found once need not be found again, in texts that say the same again and again.
+      placesOf.delete(key);
+    }
   }
   if (quoted.size === 0) return message;
   let heard = '';

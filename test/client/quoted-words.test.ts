@@ -74,7 +74,10 @@ test.each([
   expect(withoutQuotes(message, texts)).toBe(heard);
 });
 
-test('a prompt of megabytes is read once', () => {
-  const text = 'the model has been '.repeat(200_000);
+test('a prompt and a refusal of megabytes, of the same words again and again, are read once', () => {
+  const text = 'the model has been '.repeat(50_000);
   expect(withoutQuotes('The model has been deprecated', [text])).toBe('… deprecated');
+  expect(withoutQuotes(text, [text])).toBe('… ');
+  const same = 'a '.repeat(200_000);
+  expect(withoutQuotes(`model ${same}`, [same])).toBe('model … ');
 });

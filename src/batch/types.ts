@@ -138,6 +138,8 @@ export interface RunRecord {
   redo?: Redo | undefined;
   /** What each row of the table is varied by. */
   vary?: Vary | undefined;
+  /** What parts the cells of its table, if that is no comma: reports are written so, too. */
+  delimiter?: string | undefined;
   first?: FirstJob | undefined;
   /** How many jobs have the answer to an earlier version of them, before it sends any again. */
   edited?: number | undefined;
@@ -360,6 +362,7 @@ export interface BatchPolicy {
   /** What the journal says of the run. */
   tags?: Readonly<Record<string, string>> | undefined;
   vary?: Vary | undefined;
+  delimiter?: string | undefined;
 }
 
 /** The jobs of a batch. They can be run through as often as needed, and are always the same. */

@@ -153,6 +153,7 @@ function runRecord({ policy, plan, shard, host }: Omit<Batch, 'jobs'>): RunRecor
     maxCost: policy.maxCost,
     tags: policy.tags,
     vary: policy.vary,
+    delimiter: policy.delimiter,
     linked: plan.parents.size > 0 || undefined,
     redo: plan.redo,
     at: host.now(),

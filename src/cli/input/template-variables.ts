@@ -52,6 +52,12 @@ export function hasTemplateVariable(text: string): boolean {
   return text.includes('{{') && text.search(bracesPattern) >= 0;
 }
 
+/** What can be variables of a text, and what is left of it without them. */
+export function splitVariables(text: string): { names: string[]; rest: string } {
+  const names = Array.from(text.matchAll(bracesPattern), ([, written = '']) => normalizeVariableName(written));
+  return { names, rest: text.replaceAll(bracesPattern, '') };
+}
+
 /**
  * Replaces each `{{name}}` by its value; variables inside values stay. Without `templateValues`, the text stays as it is. `place` names the
  * text in messages. Throws GatewayError usage that names the variables without a value.

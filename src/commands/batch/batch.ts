@@ -143,7 +143,8 @@ export async function runJobFile(
     onChecked: () => checking.add({ jobs: 1 }),
   });
   const told = { flags, context, source, facts, startedAt };
-  const planned = { ...known, ...told, outdir: outdir.path, lostEnds, plan };
+  const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
+  const planned = { ...known, ...told, policy: { ...policy, delimiter }, outdir: outdir.path, lostEnds, plan };
   if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);
   checking.stop();
   if (ends) await noteGone(ends, state, context);

@@ -95,6 +95,8 @@ async function runExport(
   const format = flags.format ?? chooseExportFormat(output);
   if (flags.bom && format !== 'csv' && format !== 'tsv')
     throw usageError(`--bom is for CSV and TSV, not ${format}`, 'leave it out, or name the format: --format csv');
+  if (flags.delimiter !== undefined && format !== 'csv')
+    throw usageError(`--delimiter is for CSV, not ${format}`, 'leave it out, or name the format: --format csv');
   const folders = await readFolders(outdirs, context);
   showEarlierAnswers(folders);
   for (const one of folders) one.isRunning = (await findHolder(one.folder)) !== undefined;
@@ -114,7 +116,8 @@ async function runExport(
   const named = flags.jobs ?? flags.data;
   const canKeep = output !== '-' && named === undefined && !isJoined && keys.length === 0;
   const sizes = folders.map(({ state }) => state.index.size);
-  const openTextOf = canKeep ? rowWriters[format] : undefined;
+  const delimiter = format === 'tsv' ? '\t' : (flags.delimiter ?? folders[0]?.state.run?.delimiter ?? ',');
+  const openTextOf = canKeep ? rowWriter(format, delimiter) : undefined;
   const texts = openTextOf && (await openRowTexts(dirname(resolve(context.io.cwd, output)), sizes));
   context.atEnd(async () => texts?.close());
   const joining = { all: flags.all, variations: isJoined ? variations : undefined };
@@ -124,7 +127,7 @@ async function runExport(
   await noteFound(rows, folders, { flags, context });
   const leftOut = named === undefined ? await countMissingJobs(rows, folders, context) : 0;
   const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
-  const writer = openReport(format, facts, { variations, isSummed: summed !== undefined });
+  const writer = openReport(format, facts, { variations, delimiter, isSummed: summed !== undefined });
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;
   const text = reportText({ ...writer, head }, texts ? found.readKept(texts) : rows.read(), { format, context });
   progress.stop();
@@ -171,11 +174,11 @@ async function openNamedJobs(
   flags: ExportFlags,
   { context, variations, isJoined }: { context: Context; variations: readonly Variation[]; isJoined: boolean },
 ): Promise<Jobs> {
-  const { jobs, data } = flags;
+  const { jobs, data, delimiter: _, ...reading } = flags;
   if (jobs !== undefined && data !== undefined)
     throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
   const source = jobs === undefined ? undefined : await openJobs(requireJobs([jobs], {}), {}, context);
-  const file = data === undefined ? undefined : await openRows(flags, context);
+  const file = data === undefined ? undefined : await openRows({ ...reading, data }, context);
   const isWanted = (id: string): boolean =>
     folders.some(({ state: { run } }) => run?.linked === true || isInShard(id, run?.shard));
   // The file does not say what its jobs were varied by.
@@ -296,7 +299,7 @@ async function countMissingJobs(
 function openReport(
   format: ExportFormat,
   facts: ReportFacts,
-  { variations, isSummed }: { variations: readonly Variation[]; isSummed: boolean },
+  { variations, delimiter, isSummed }: { variations: readonly Variation[]; delimiter: string; isSummed: boolean },
 ): ReportWriter {
   if (format === 'jsonl') {
     const toObject = (row: ReportRow): object =>
@@ -305,7 +308,7 @@ function openReport(
   }
   if (format === 'promptfoo') return promptfooReport(facts, variations);
   if (format === 'md') return markdownReport(facts);
-  return format === 'junit' ? junitReport(facts) : tableReport(facts, format === 'csv' ? ',' : '\t');
+  return format === 'junit' ? junitReport(facts) : tableReport(facts, delimiter);
 }
 
 /** Excel takes at most this many characters in a cell. */
@@ -315,11 +318,14 @@ const longestCell = 32_767;
 const pieceLength = 64 * 1024;
 
 /** The formats in which the text of a row depends on its columns alone, and not on the rows before it. */
-const rowWriters: Partial<Record<ExportFormat, (columns: readonly Column[]) => ReportWriter['row']>> = {
-  csv: (columns) => tableReport({ columns }, ',').row,
-  tsv: (columns) => tableReport({ columns }, '\t').row,
-  jsonl: () => jsonLine,
-};
+function rowWriter(
+  format: ExportFormat,
+  delimiter: string,
+): ((columns: readonly Column[]) => ReportWriter['row']) | undefined {
+  if (format === 'jsonl') return () => jsonLine;
+  const isTable = format === 'csv' || format === 'tsv';
+  return isTable ? (columns) => tableReport({ columns }, delimiter).row : undefined;
+}
 
 async function* reportText(
   { head, row: textOf, foot }: ReportWriter,

@@ -36,6 +36,12 @@ export const batchFlags = {
     values: dataFormats,
     advanced: true,
   },
+  delimiter: {
+    flags: '--delimiter <character>',
+    text: 'what parts the cells of CSV, if it is not clear: a character, or tab',
+    parse: parseDelimiter,
+    advanced: true,
+  },
   idColumn: { flags: '--id-column <name>', text: 'column that holds the id of each row (default: its number)' },
   defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
   vars: { flags: '--no-vars', text: 'send {{name}} unchanged, and texts that use no column', advanced: true },
@@ -152,7 +158,7 @@ export type BatchFlags = ConnectionFlags &
 /** Flags that name the jobs, and the model of all of them. */
 export type SourceFlags = Pick<
   BatchFlags,
-  'prompts' | 'data' | 'template' | 'dataFormat' | 'idColumn' | 'defaults' | 'model' | 'vary' | 'vars'
+  'prompts' | 'data' | 'template' | 'dataFormat' | 'delimiter' | 'idColumn' | 'defaults' | 'model' | 'vary' | 'vars'
 >;
 
 /** Connection flags of `batch run`: the limits hold for each job. */
@@ -178,6 +184,10 @@ export const exportFlags = {
     values: exportFormats,
   },
   output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
+  delimiter: {
+    ...batchFlags.delimiter,
+    text: 'what parts the cells of CSV (default: as in the table of --data that was run; else a comma)',
+  },
   bom: { flags: '--bom', text: 'begin CSV or TSV with a byte order mark, so that Excel reads it as UTF-8' },
   force: { flags: '-f, --force', text: 'overwrite an existing file' },
   by: {
@@ -211,6 +221,13 @@ export const galleryFlags = {
     parse: notAFlag,
   },
 } as const satisfies FlagTable;
+
+/** Reads `--delimiter`. Throws GatewayError usage. */
+function parseDelimiter(word: string, name: string): string {
+  if (word === 'tab' || word === String.raw`\t`) return '\t';
+  if (/^[^\s"\p{L}\p{N}]$/u.test(word) || word === '\t') return word;
+  throw usageError(`${name} takes one character, or tab, not '${word.slice(0, 40)}'`, `for example: ${name} ';'`);
+}
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
 

@@ -28,9 +28,9 @@ export interface ReportWriter {
   foot(): string;
 }
 
-/** The table as CSV, or the same with tabs. */
-export function tableReport({ columns }: Pick<ReportFacts, 'columns'>, delimiter: ',' | '\t'): ReportWriter {
-  const line = createLineWriter(delimiter, delimiter === ',' ? '\r\n' : '\n');
+/** The table as CSV with what parts its cells, or with tabs as TSV. */
+export function tableReport({ columns }: Pick<ReportFacts, 'columns'>, delimiter: string): ReportWriter {
+  const line = createLineWriter(delimiter, delimiter === '\t' ? '\n' : '\r\n');
   return {
     head: line(columns.map(({ name }) => name)),
     row: (row) => line(columns.map(({ cell }) => cell(row))),

@@ -189,6 +189,55 @@ test.for([
   },
 );
 
+test('a text that uses a heading which is there twice is refused, and any other is sent', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.write('rows.csv', 'Ort;Preis;Preis;;\nRom;5;6;;\n');
+  const words = ['run', '--data', 'rows.csv', '-o', 'out'];
+  const ran = await batch([...words, '{{Ort}} {{Preis}}']);
+  expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('Ort, Preis (1), Preis (2)') });
+  expect(await batch([...words, '{{Ort}} {{Preis (2)}}'])).toMatchObject({ code: 0 });
+  expect(prompts(server.bodies)).toEqual(['Rom 6']);
+});
+
+test('a row whose cell is empty, and whose prompt is that cell, is left out and told', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.write('rows.csv', 'id,Kommentar\n1,gut\n2,\n3," "\n4,naja\n');
+  const words = ['run', '--data', 'rows.csv', '--id-column', 'id', '--concurrency', '1'];
+  const ran = await batch([...words, '-o', 'out', '{{Kommentar}}']);
+  expect(ran).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('2 rows of rows.csv without a value are left out'),
+  });
+  expect(prompts(server.bodies)).toEqual(['gut', 'naja']);
+  expect(folder.lines('results.jsonl').map(({ id }) => id)).toEqual(['1', '4']);
+  const other = await batch([...words, '-o', 'other', 'Satz: {{Kommentar}}', '--limit', '2']);
+  expect(other).toMatchObject({ code: 0, stderr: expect.not.stringContaining('left out') });
+  expect(server.bodies).toHaveLength(4);
+});
+
+test('a report has the separator of its table, or that of --delimiter', async ({ folder, batch }) => {
+  folder.write('rows.csv', 'Ort;Preis\nRom;5,5\n');
+  await batch(['run', '--data', 'rows.csv', '-o', 'out', 'see {{Ort}}']);
+  const report = async (...flags: string[]) => (await batch(['export', 'out', ...flags])).stdout.split('\n')[1];
+  expect(await report()).toContain(';Rom;5,5;');
+  expect(await report('--delimiter', ',')).toContain(',Rom,"5,5",');
+  expect(await report('--delimiter', 'tab')).toContain('\tRom\t5,5\t');
+  expect(await report('--format', 'tsv')).toContain('\tRom\t5,5\t');
+  expect(await batch(['export', 'out', '--delimiter', ';', '--format', 'md'])).toMatchObject({ code: 2 });
+  folder.write('pipes.csv', 'Ort|Preis\nRom|5\n');
+  const pipes = ['run', '--data', 'pipes.csv', '--delimiter', '|', '-o', 'pipes', 'see {{Ort}}'];
+  expect(await batch(pipes)).toMatchObject({ code: 0 });
+  expect((await batch(['export', 'pipes'])).stdout).toContain('|Rom|5|');
+  for (const word of ['ab', 'x', '"', '1'])
+    expect(await batch([...pipes, '--delimiter', word])).toMatchObject({ code: 2 });
+});
+
 test('--no-vars sends the prompt of rows, of jobs and of prompts as it stands', async ({ server, folder, batch }) => {
   folder.write('rows.csv', 'city\nRome\nOslo\n');
   folder.write('prompts.txt', 'a {{city}}\n');

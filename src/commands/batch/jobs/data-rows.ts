@@ -8,7 +8,7 @@ import { closest } from '../../../closest.ts';
 import { findJsonFault } from '../../../json-position.ts';
 import type { Context } from '../../../cli/context.ts';
 import { quoteWord } from '../../../cli/flags/flag.ts';
-import { toTemplateText } from '../../../cli/input/template-variables.ts';
+import { normalizeVariableName, toTemplateText } from '../../../cli/input/template-variables.ts';
 import { type ReadRow, type TableRow, tableRows } from './table-rows.ts';
 import { type DataFormat, dataFormats, type SourceFlags } from '../flags.ts';
 
@@ -24,6 +24,8 @@ export interface DataFile {
   name: string;
   /** The folder against which the rows' files are read. */
   folder: string;
+  /** What parts the cells of CSV, once rows were read. */
+  readonly delimiter?: string | undefined;
   /** How many rows of empty cells were left out so far. They are counted in the numbers of the others. */
   readonly emptyRows?: number;
   /** The rows in their order. A line that is not a row goes to `onFault` as GatewayError usage with its place, and is passed over. */
@@ -33,7 +35,7 @@ export interface DataFile {
 /** Opens the file of `--data`; `-` is stdin. Throws GatewayError usage. */
 export async function openData(
   path: string,
-  flags: Pick<SourceFlags, 'dataFormat' | 'idColumn'>,
+  flags: Pick<SourceFlags, 'dataFormat' | 'delimiter' | 'idColumn'>,
   context: Context,
 ): Promise<DataFile> {
   const format = (isWorkbook(path) ? undefined : flags.dataFormat) ?? chooseDataFormat(path);
@@ -41,9 +43,16 @@ export async function openData(
   const handle = await openLineFile(path, { label: '--data', instead }, context);
   const { cwd } = context.io;
   const name = path === '-' ? 'stdin' : path;
+  const isTable = format === 'csv' || format === 'tsv';
+  if (flags.delimiter !== undefined && !isTable)
+    throw usageError(`--delimiter is for CSV and TSV, not ${format}`, 'leave it out, or add --data-format csv');
   let emptyRows = 0;
+  let delimiter = flags.delimiter ?? (format === 'tsv' ? '\t' : undefined);
   return {
     name,
+    get delimiter() {
+      return format === 'csv' ? delimiter : undefined;
+    },
     get emptyRows() {
       return emptyRows;
     },
@@ -51,7 +60,13 @@ export async function openData(
     async *rows(onFault) {
       let number = 0;
       emptyRows = 0;
-      for await (const row of readers[format]({ handle, name, onFault })) {
+      for await (const row of readers[format]({
+        handle,
+        name,
+        delimiter,
+        onFault,
+        onDelimiter: (found) => (delimiter = found),
+      })) {
         number++;
         if (row === undefined) {
           emptyRows++;
@@ -122,13 +137,15 @@ function chooseDataFormat(path: string): DataFormat {
 interface OpenData {
   handle: FileHandle;
   name: string;
+  delimiter: string | undefined;
+  onDelimiter: (delimiter: string) => void;
   /** For what is wrong with the file as a whole: no row follows. */
   onFault: (error: unknown) => void;
 }
 
 const readers: Readonly<Record<DataFormat, (reading: OpenData) => AsyncGenerator<ReadRow, void>>> = {
-  csv: ({ handle, name, onFault }) => tableRows(readFileText(handle, name), undefined, { name, onFault }),
-  tsv: ({ handle, name, onFault }) => tableRows(readFileText(handle, name), '\t', { name, onFault }),
+  csv: (reading) => tableRows(readFileText(reading.handle, reading.name), reading),
+  tsv: (reading) => tableRows(readFileText(reading.handle, reading.name), reading),
   json: arrayRows,
   jsonl: lineRows,
 };
@@ -206,7 +223,7 @@ function parseRow(text: string, { line, name }: { line: number; name: string }):
 
 function checkRow(value: unknown, line: number, name: string): ReadRow {
   if (!isObject(value)) return { error: usageError(`${name}:${line}: a row is a JSON object`, rowsExample) };
-  const names = Object.keys(value).map((key) => key.normalize('NFC'));
+  const names = Object.keys(value).map(normalizeVariableName);
   const twice = names.find((key, at) => names.indexOf(key) !== at);
   if (twice === undefined) return { line, columns: value };
   return { error: usageError(`${name}:${line}: the key ${quoteWord(twice)} appears twice, written in two ways`) };

@@ -9,6 +9,7 @@ import {
   type TemplateValues,
   fillLeaves,
   normalizeVariableName,
+  splitVariables,
   toTemplateText,
 } from '../../../cli/input/template-variables.ts';
 import { readTextFlag } from '../../../cli/input/input-files.ts';
@@ -51,10 +52,14 @@ export async function openRowJobs(
       : await openRows(flags, context);
   const shared = { defaults, variations };
   let unusedIdColumn: string | undefined;
+  let withoutPrompt = 0;
   return {
     name: data.name,
+    get delimiter() {
+      return data.delimiter;
+    },
     get emptyRows() {
-      return data.emptyRows;
+      return (data.emptyRows ?? 0) + withoutPrompt;
     },
     get unusedIdColumn() {
       return unusedIdColumn;
@@ -67,6 +72,7 @@ export async function openRowJobs(
     folder: data.folder,
     adviseVariable: adviseTemplateVariable,
     async *jobs(onFault) {
+      withoutPrompt = 0;
       for await (const { id, line, columns } of data.rows(onFault)) {
         let jobs: Job[] = [];
         if (flags.idColumn === undefined) unusedIdColumn ??= Object.keys(columns).find((name) => /^id$/i.test(name));
@@ -81,7 +87,9 @@ export async function openRowJobs(
           const job = intoTemplate(readJobObject(row ? { id, vars: columns } : { id }, line, rules), template, flags);
           const values = row ? { ...job.values, row } : job.values;
           const numbered = { ...job, values, isNumbered: flags.idColumn === undefined };
-          jobs = expandJob(numbered, data.name, filled.variations);
+          const all = expandJob(numbered, data.name, filled.variations);
+          jobs = all.filter(({ values: { prompt } }) => !row || hasText(prompt, columns));
+          if (jobs.length < all.length) withoutPrompt++;
         } catch (error) {
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
           onFault(hasPlace ? error : atLine(data.name, line, error));
@@ -90,6 +98,16 @@ export async function openRowJobs(
       }
     },
   };
+}
+
+/** False for a prompt of nothing but blanks whose columns are empty: it could not be sent. */
+function hasText(prompt: unknown, columns: JsonObject): boolean {
+  if (typeof prompt !== 'string') return true;
+  const { rest, names } = splitVariables(prompt);
+  if (rest.trim() !== '' || names.length === 0) return true;
+  const empty = Object.entries(columns).filter(([, value]) => toTemplateText(value).trim() === '');
+  const isEmpty = new Set(empty.map(([name]) => normalizeVariableName(name)));
+  return names.some((name) => !isEmpty.has(name));
 }
 
 async function readTemplate(path: string, context: Context): Promise<Template> {

@@ -43,7 +43,9 @@ export interface JobSource {
   readonly nameJobs: string;
   /** A column that is named id, where rows are known by their numbers; of the rows that were read so far. */
   readonly unusedIdColumn?: string | undefined;
-  /** How many rows of empty cells were left out; of the rows that were read so far. */
+  /** What parts the cells of a table of CSV, once rows were read. */
+  readonly delimiter?: string | undefined;
+  /** How many rows without a value, or with none for the prompt, were left out; of the rows that were read so far. */
   readonly emptyRows?: number | undefined;
   /**
    * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is
@@ -224,7 +226,9 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): JobPl
         : `; a prompt for the rows names a column: ${shellWord(`${jobs} {{column}}`)}`;
     throw usageError(`${names.join(' and ')} are both given`, `keep one of them${column}`);
   }
-  for (const [flag, value] of Object.entries({ '--id-column': flags.idColumn, '--data-format': flags.dataFormat }))
+  const { idColumn, dataFormat, delimiter } = flags;
+  const ofRows = { '--id-column': idColumn, '--data-format': dataFormat, '--delimiter': delimiter };
+  for (const [flag, value] of Object.entries(ofRows))
     if (value !== undefined && !takesRows(flags))
       throw usageError(`${flag} is for rows`, 'for example: --data rows.csv --template prompt.md');
   const path = named[0]?.[1];

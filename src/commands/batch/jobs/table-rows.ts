@@ -1,6 +1,7 @@
+import type { parse as CsvParse } from 'csv-parse';
 import { getErrorCode, usageError } from '../../../errors.ts';
 import type { JsonObject } from '../../../json.ts';
-import { quoteWord } from '../../../cli/flags/flag.ts';
+import { normalizeVariableName } from '../../../cli/input/template-variables.ts';
 
 /** A row, and the line in which it begins, from 1. */
 export interface TableRow {
@@ -12,42 +13,65 @@ export interface TableRow {
 /** A row, or why the line is not one; undefined for a row of empty cells, as spreadsheets leave them. */
 export type ReadRow = TableRow | { error: Error } | undefined;
 
+/** How a table is read. */
+interface TableReading {
+  name: string;
+  /** What parts the cells, if it is known. */
+  delimiter: string | undefined;
+  /** Called with what parts the cells. */
+  onDelimiter: (delimiter: string) => void;
+  onFault: (error: unknown) => void;
+}
+
 /** The rows of TSV, or of CSV with commas or the semicolons of some spreadsheets. A quoted cell can hold any character. */
 export async function* tableRows(
   texts: AsyncGenerator<string, void>,
-  delimiter: string | undefined,
-  { name, onFault }: { name: string; onFault: (error: unknown) => void },
+  reading: TableReading,
 ): AsyncGenerator<ReadRow, void> {
+  const { name, onFault } = reading;
   let headings: string[] | undefined;
   let number = 0;
-  for await (const found of readRecords(texts, delimiter)) {
+  for await (const found of readRecords(texts, reading)) {
     const { line } = found;
     if ('error' in found) return onFault(tableFault(found.error, `${name}:${line}`));
     if (headings === undefined) {
-      headings = found.record.map((word) => word.trim().normalize('NFC'));
-      const faults = headingFaults(headings);
-      for (const fault of faults) onFault(usageError(`${name}:${line}: ${fault}`, 'the first line names the columns'));
-      if (faults.length > 0) return;
-    } else yield toReadRow(found.record, { headings, line, number: ++number, name });
+      headings = readHeadings(found.record);
+      if (headings.some((heading) => heading !== '')) continue;
+      return onFault(usageError(`${name}:${line}: no column has a heading`, 'the first line names the columns'));
+    }
+    yield toReadRow(found.record, { headings, line, number: ++number, name });
   }
 }
 
 type FoundRecord = { line: number } & ({ record: string[] } | { error: unknown });
 
+const recordOptions = {
+  // By default the parser expects the first line ending after every row.
+  record_delimiter: ['\r\n', '\n', '\r'],
+  relax_column_count: true,
+  skip_empty_lines: true,
+  max_record_size: 64 * 1024 * 1024,
+};
+
+/** The first line of some spreadsheets: it names what parts the cells. */
+const delimiterLine = /^(?:sep=(.)|"sep=(.)")(?:\r\n|\n|\r)/i;
+
 /** The records of a table, each with the line in which it begins. An error is the last item. */
-async function* readRecords(texts: AsyncGenerator<string, void>, delimiter = ','): AsyncGenerator<FoundRecord, void> {
+async function* readRecords(
+  texts: AsyncGenerator<string, void>,
+  { delimiter, onDelimiter }: TableReading,
+): AsyncGenerator<FoundRecord, void> {
   const { parse } = await import('csv-parse');
   const queue: FoundRecord[] = [];
-  let [next, empty] = [1, 0];
-  const first = (await texts.next()).value ?? '';
-  const heading = /^[^\r\n]*/.exec(first)?.[0] ?? '';
+  const start = (await texts.next()).value ?? '';
+  const [named = '', bare, quoted] = delimiterLine.exec(start) ?? [];
+  const first = start.slice(named.length);
+  let [next, empty] = [named === '' ? 1 : 2, 0];
+  const chosen = delimiter ?? bare ?? quoted ?? chooseDelimiter(first, parse);
+  onDelimiter(chosen);
   const parser = parse({
-    delimiter: delimiter === ',' && countUnquoted(';', heading) > countUnquoted(',', heading) ? ';' : delimiter,
-    // By default the parser expects the first line ending after every row.
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: 64 * 1024 * 1024,
+    ...recordOptions,
+    delimiter: chosen,
     on_record(record: string[], { empty_lines: passed }) {
       const line = next + passed - empty;
       queue.push({ line, record });
@@ -76,18 +100,47 @@ async function* readRecords(texts: AsyncGenerator<string, void>, delimiter = ','
   }
 }
 
-/** How often a character is outside of quoted cells. */
-function countUnquoted(character: string, line: string): number {
-  return line.replaceAll(/"[^"]*"/g, '').split(character).length - 1;
+/** What parts the cells of a table: that by which more of its first rows have as many cells as the headings, or else more cells. */
+function chooseDelimiter(text: string, parse: typeof CsvParse): ',' | ';' {
+  const sizes = (delimiter: string): number[] => {
+    const found: number[] = [];
+    const onRecord = (record: string[]): null => {
+      found.push(record.length);
+      return null;
+    };
+    const parser = parse({ ...recordOptions, delimiter, on_record: onRecord });
+    // What is wrong is told when the table is read.
+    parser.once('error', () => undefined);
+    // It looks a few characters ahead for the end of a row.
+    parser.write(`${text}\n\n\n`);
+    parser.destroy();
+    return found;
+  };
+  const [commas, semicolons] = [fitRows(sizes(',')), fitRows(sizes(';'))];
+  if (commas.part === semicolons.part) return semicolons.cells > commas.cells ? ';' : ',';
+  return semicolons.part > commas.part ? ';' : ',';
 }
 
-function headingFaults(headings: readonly string[]): string[] {
-  const seen = new Set<string>();
-  return headings.flatMap((heading, at) => {
-    if (heading === '') return `column ${at + 1} has no heading`;
-    const isTwice = seen.has(heading);
-    seen.add(heading);
-    return isTwice ? `the heading ${quoteWord(heading)} appears twice` : [];
+/** How many cells the headings have, and the part of the rows that have as many. One heading alone says nothing. */
+function fitRows([cells = 0, ...rows]: readonly number[]): { cells: number; part: number } {
+  if (cells < 2) return { cells, part: -1 };
+  return { cells, part: rows.filter((size) => size === cells).length / Math.max(rows.length, 1) };
+}
+
+/** One that is there several times is numbered: no text can mean both by its name. */
+function readHeadings(record: readonly string[]): string[] {
+  const names = record.map(normalizeVariableName);
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const taken = new Set(names);
+  const last = new Map<string, number>();
+  return names.map((name) => {
+    if (name === '' || counts.get(name) === 1) return name;
+    let number = last.get(name) ?? 0;
+    do number++;
+    while (taken.has(`${name} (${number})`));
+    last.set(name, number);
+    return `${name} (${number})`;
   });
 }
 
@@ -96,17 +149,22 @@ function toReadRow(
   { headings, line, number, name }: { headings: readonly string[]; line: number; number: number; name: string },
 ): ReadRow {
   if (record.every((cell) => cell.trim() === '')) return undefined;
-  if (record.length === headings.length)
-    return { line, columns: Object.fromEntries(headings.map((heading, at) => [heading, record[at] ?? ''])) };
-  const cells = `${record.length} ${record.length === 1 ? 'cell' : 'cells'}`;
-  return {
-    error: usageError(
-      `${name}:${line}: row ${number} has ${cells}, and there are ${headings.length} headings`,
-      record.length < headings.length
+  const refuse = (what: string, hint: string): ReadRow => ({
+    error: usageError(`${name}:${line}: row ${number} ${what}`, hint),
+  });
+  const named = headings.findLastIndex((heading) => heading !== '') + 1;
+  const isExtra = (cell: string, at: number): boolean => (headings[at] ?? '') === '' && cell.trim() !== '';
+  const extra = record.findIndex(isExtra);
+  if (record.length < named || extra >= headings.length)
+    return refuse(
+      `has ${record.length} ${record.length === 1 ? 'cell' : 'cells'}, and there are ${named} headings`,
+      record.length < named
         ? 'add the cells that are missing; an empty cell is nothing between two separators'
         : 'put a cell that holds the separator or a line break in double quotes',
-    ),
-  };
+    );
+  if (extra >= 0) return refuse(`has a cell in column ${extra + 1}, which has no heading`, 'give the column a heading');
+  const columns = headings.flatMap((heading, at) => (heading === '' ? [] : [[heading, record[at] ?? ''] as const]));
+  return { line, columns: Object.fromEntries(columns) };
 }
 
 function tableFault(error: unknown, place: string): unknown {

@@ -267,7 +267,7 @@ export async function toStorable(value: BodyValue): Promise<JsonValue> {
  */
 async function lockSession(path: string): Promise<Lock> {
   const file = `${path}.lock`;
-  const lock = await takeLock(file, { wasNotRenewed: true }).catch((error: unknown) => {
+  const lock = await takeLock(file).catch((error: unknown) => {
     throw settingError(`the session ${JSON.stringify(path)} cannot be written: ${describeWriteError(error)}`, {
       reason: 'session-place',
       cause: error,

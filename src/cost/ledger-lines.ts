@@ -71,8 +71,8 @@ export interface SumLine extends LedgerEntry {
   /** How many of the requests have an unknown cost; they count with what was reserved. */
   unknown: number;
   amount: string;
-  /** What of the amount services said; absent in older ledgers. */
-  told?: string | undefined;
+  /** What of the amount services said. */
+  told: string;
   /** Requests that a recording answered, and what they would have cost. */
   savedRequests: number;
   saved: string;
@@ -80,7 +80,7 @@ export interface SumLine extends LedgerEntry {
 
 /** A line of a ledger. */
 export type LedgerLine =
-  | { type: 'budget'; schema: 'gateway-cli/budget@1'; id: string; dearest?: string; compactedBytes?: number }
+  | { type: 'budget'; schema: 'gateway-cli/budget@2'; id: string; dearest?: string; compactedBytes?: number }
   | ({ type: 'limit' } & LedgerLimit)
   | ReservedLine
   | SpentLine
@@ -96,7 +96,7 @@ const needed: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['spent', ['id', 'at', 'amount']],
   ['freed', ['id', 'at']],
   ['saved', ['at', 'amount', 'currency']],
-  ['sum', ['day', 'amount', 'currency', 'saved']],
+  ['sum', ['day', 'amount', 'told', 'currency', 'saved']],
 ]);
 
 const amounts = ['amount', 'saved', 'dearest'] as const;
@@ -107,7 +107,7 @@ const isAmount = (value: JsonValue): boolean => typeof value === 'string' && amo
 const counts = ['requests', 'savedRequests', 'held', 'compactedBytes'];
 const isCount = (value: JsonValue): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Reads a line; undefined if it is of another version, was cut, or cannot be counted: what it would end stays reserved. */
+/** Reads a line; undefined if it was cut, or cannot be counted: what it would end stays reserved. */
 function parseLedgerLine(text: string): LedgerLine | undefined {
   const line = parseObject(text);
   const { type } = line;
@@ -116,7 +116,7 @@ function parseLedgerLine(text: string): LedgerLine | undefined {
     amounts.every((field) => line[field] === undefined || isAmount(line[field])) &&
     counts.every((field) => line[field] === undefined || isCount(line[field])) &&
     (type !== 'reserved' || isObject(line['by'])) &&
-    (type !== 'sum' || line['told'] === undefined || isAmount(line['told']));
+    (type !== 'sum' || isAmount(line['told'] as JsonValue));
   return isWhole ? (line as unknown as LedgerLine) : undefined;
 }
 
@@ -139,7 +139,7 @@ export function toUtcDay(at: string): string {
 export const headBytes = 96;
 
 /** What a ledger begins with. A crash can have cut it. */
-const beginning = '{"type":"budget","schema":"gateway-cli/budget@1"';
+const beginning = '{"type":"budget","schema":"gateway-cli/budget@2"';
 
 /** The first bytes of a ledger. Throws GatewayError usage for a file that holds something else: writing would destroy it. */
 export function readLedgerHead(fd: number, path: string): string {

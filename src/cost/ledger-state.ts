@@ -109,7 +109,7 @@ export function appendToLedger(fd: number, lines: readonly LedgerLine[], ledger:
   }
   const { size } = fstatSync(fd);
   const header: LedgerLine[] =
-    size === 0 ? [{ type: 'budget', schema: 'gateway-cli/budget@1', id: randomBytes(16).toString('hex') }] : [];
+    size === 0 ? [{ type: 'budget', schema: 'gateway-cli/budget@2', id: randomBytes(16).toString('hex') }] : [];
   const text = [...header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
   writeFileSync(fd, text);
   if (size === 0) ledger.head = text.slice(0, headBytes);

@@ -71,7 +71,7 @@ function addLedgerCounts(sum: LedgerCounts, more: LedgerCounts): void {
   sum.unknown += more.unknown;
   sum.savedRequests += more.savedRequests;
   sum.amount = addAmounts(sum.amount, more.amount);
-  sum.told = addAmounts(sum.told ?? '0', more.told ?? '0');
+  sum.told = addAmounts(sum.told, more.told);
   sum.saved = addAmounts(sum.saved, more.saved);
 }
 
@@ -91,7 +91,7 @@ export async function compact(fd: number, lock: Lock, ledger: LedgerFile): Promi
   ];
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   const id = randomBytes(16).toString('hex');
-  const head = { type: 'budget', schema: 'gateway-cli/budget@1', id, dearest: state.dearest } as const;
+  const head = { type: 'budget', schema: 'gateway-cli/budget@2', id, dearest: state.dearest } as const;
   const header = JSON.stringify({ ...head, compactedBytes: text.length });
   const temp = await writeTempFile(dirname(path), (file) => file.writeFile(`${header}\n${text}`));
   try {

@@ -15,7 +15,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
 import { getErrorCode } from '../errors.ts';
-import { isObject, type JsonValue, parseObject } from '../json.ts';
+import { parseObject } from '../json.ts';
 import { isRunning, ownMark, type ProcessMark } from './process-mark.ts';
 import {
   closeQuietly,
@@ -62,8 +62,6 @@ interface LockOptions {
   /** Ends the wait: its reason is thrown. */
   signal?: Pick<AbortSignal, 'throwIfAborted'>;
   times?: LockTimes;
-  /** Older versions did not renew this lock: without `renewMs` in it, its time says nothing. */
-  wasNotRenewed?: boolean;
 }
 
 const usualTimes: LockTimes = { renewMs: 10_000, staleMs: 60_000 };
@@ -80,7 +78,7 @@ const raceMs = 200;
 /** Takes the lock at `path`, or returns who has it. Throws errors of the system. */
 export async function takeLock(path: string, options: LockOptions = {}): Promise<Lock | { heldBy: LockOwner }> {
   const { waitMs = 0, signal, times = usualTimes } = options;
-  const text = `${JSON.stringify({ ...ownMark(), renewMs: times.renewMs, nonce: randomNonce() })}\n`;
+  const text = `${JSON.stringify({ ...ownMark(), nonce: randomNonce() })}\n`;
   const since = monotonic();
   const recent = recentWaits.get(path) ?? 0;
   const most = Math.min(Math.max(shortPauseMs, recent / 2), maxPauseMs);
@@ -145,8 +143,6 @@ interface FoundLock {
   /** As it was read; it is never the same of two locks. */
   text: string;
   mark: ProcessMark | undefined;
-  /** Undefined: of an older version. */
-  renewMs: JsonValue | undefined;
   mtimeMs: number;
 }
 
@@ -164,7 +160,7 @@ function readLock(path: string): FoundLock | undefined {
     // Opened, because a network file system then reports a time that is not cached.
     fd = openSync(path, 'r');
     const text = readFileSync(fd, 'utf8');
-    return { text, ...parseLock(text), mtimeMs: fstatSync(fd).mtimeMs };
+    return { text, mark: parseLock(text), mtimeMs: fstatSync(fd).mtimeMs };
   } catch (error) {
     return ignoreMissing(error);
   } finally {
@@ -172,34 +168,25 @@ function readLock(path: string): FoundLock | undefined {
   }
 }
 
-/** Older versions wrote the owner of a batch below `mark`. */
-function parseLock(text: string): Pick<FoundLock, 'mark' | 'renewMs'> {
-  const lock = parseObject(text);
-  const { host, pid, namespace, started } = isObject(lock['mark']) ? lock['mark'] : lock;
-  if (typeof host !== 'string' || typeof pid !== 'number') return { mark: undefined, renewMs: undefined };
-  const mark = {
+/** Whose lock it is; undefined if that cannot be read: it counts as that of another machine. */
+function parseLock(text: string): ProcessMark | undefined {
+  const { host, pid, namespace, started } = parseObject(text);
+  if (typeof host !== 'string' || typeof pid !== 'number') return undefined;
+  return {
     host,
     pid,
     namespace: typeof namespace === 'string' ? namespace : undefined,
     started: typeof started === 'string' ? started : undefined,
   };
-  return { mark, renewMs: lock['renewMs'] };
 }
 
-async function judgeLock(
-  path: string,
-  found: FoundLock,
-  { times = usualTimes, wasNotRenewed = false }: LockOptions,
-): Promise<FoundOwner> {
+async function judgeLock(path: string, found: FoundLock, { times = usualTimes }: LockOptions): Promise<FoundOwner> {
   const running = found.mark && isRunning(found.mark);
   if (running !== undefined) return { ...found, isHere: true, leftMs: running ? Number.POSITIVE_INFINITY : 0 };
 
-  const owner = { ...found, isHere: false };
-  if (wasNotRenewed && found.mark !== undefined && found.renewMs === undefined)
-    return { ...owner, leftMs: Number.POSITIVE_INFINITY };
   // A new file has the time of now by the same clock.
   const { mtimeMs } = await statNewFile(dirname(path));
-  return { ...owner, leftMs: times.staleMs - Math.abs(mtimeMs - found.mtimeMs) };
+  return { ...found, isHere: false, leftMs: times.staleMs - Math.abs(mtimeMs - found.mtimeMs) };
 }
 
 /** Replaces a stale lock; false if it is no longer that one, or another process is about to replace it. */
@@ -257,7 +244,7 @@ function holdLock(
   return {
     takenFrom,
     look,
-    takenBy: () => (found === undefined ? undefined : { mark: parseLock(found).mark }),
+    takenBy: () => (found === undefined ? undefined : { mark: parseLock(found) }),
     isHeld() {
       const ageMs = Date.now() - seenAt;
       return ageMs >= 0 && ageMs < seenMs ? found === text : look();

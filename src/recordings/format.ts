@@ -19,14 +19,14 @@ export interface RecordedRequest {
 export interface RecordingHead {
   /** SHA-256 of the request in this line before it was masked, in hex. */
   hash: string;
-  /** The gateway, as in `RequestKey`; the first recordings have none. */
-  scope: string | undefined;
-  /** When the request was sent, ms since 1970; the first recordings have none. */
-  at: number | undefined;
+  /** The gateway, as in `RequestKey`. */
+  scope: string;
+  /** When the request was sent, ms since 1970. */
+  at: number;
   request: RecordedRequest;
 }
 
-/** Every further line. The first recordings have a `delay` in each, which is ignored. */
+/** Every further line. */
 export type RecordingLine =
   | { kind: 'reply'; status: number; headers: Record<string, string> }
   | { kind: 'chunk'; bytes: Uint8Array }
@@ -54,16 +54,12 @@ function listMembers(line: RecordingLine): JsonObject {
 export function parseHead(text: string): RecordingHead | undefined {
   const { recording, hash, scope, at, request } = parseObject(text);
   if (recording !== 1 || typeof hash !== 'string' || !isObject(request)) return undefined;
+  if (typeof scope !== 'string' || typeof at !== 'number') return undefined;
   const { method, path, body } = request;
   if (typeof method !== 'string' || typeof path !== 'string' || body === undefined) return undefined;
   // No request that was sent has these there.
   if (/\p{Cc}/u.test(method + path)) return undefined;
-  return {
-    hash,
-    scope: typeof scope === 'string' ? scope : undefined,
-    at: typeof at === 'number' ? at : undefined,
-    request: { method, path, body },
-  };
+  return { hash, scope, at, request: { method, path, body } };
 }
 
 /** Parses a further line; undefined if it is not one. */

@@ -227,7 +227,7 @@ const mostCompared = 200;
 
 /** The error with the nearest recording and what differs. */
 async function noRecording(
-  { folder, read, byPlace }: KnownFolder,
+  { folder, files, read, byPlace }: KnownFolder,
   key: RequestKey,
   signal: AbortSignal,
 ): Promise<Error> {
@@ -243,7 +243,10 @@ async function noRecording(
     if (!nearest || distance(found) < distance(nearest.found)) nearest = { path, found };
   }
   const what = `no recording in ${folder} fits ${wanted.method} ${wanted.path}`;
-  if (!nearest) return settingError(what, { reason: 'no-recording' });
+  if (!nearest) {
+    const none = files.length === 1 ? 'its file is none' : `none of its ${files.length} files is one`;
+    return settingError(`${what}: ${none} of this version`, { reason: 'no-recording' });
+  }
   const lines = describeDifferences(nearest.found);
   const name = basename(nearest.path);
   const which = isMany ? `the nearest of ${compared.length} that were compared` : 'the nearest';

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { untilAborted } from '../clock.ts';
 import { getErrorCode, GatewayError } from '../errors.ts';
 import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
@@ -129,8 +128,8 @@ async function checkRecording(path: string, isComplete: IsComplete): Promise<Usa
       return undefined;
     }
     if (!(await isComplete(head.request.path, reply))) return undefined;
-    const { hash, scope } = head;
-    return { path, hash, scope, at: head.at ?? (await stat(path)).mtimeMs };
+    const { hash, scope, at } = head;
+    return { path, hash, scope, at };
   } catch (error) {
     if (error instanceof GatewayError || getErrorCode(error) === 'ENOENT') return undefined;
     throw error;

@@ -8,7 +8,7 @@ import { type BatchFolder, manyJobs, test } from './with-batch.ts';
 /** Another run takes the folder over, and writes its first words. */
 function takeOver(folder: BatchFolder): void {
   const path = join(folder.cwd, 'out/lock.json');
-  writeFileSync(`${path}.new`, `${JSON.stringify({ mark: { ...ownMark(), pid: 7, namespace: '7' }, nonce: 'n' })}\n`);
+  writeFileSync(`${path}.new`, `${JSON.stringify({ ...ownMark(), pid: 7, namespace: '7', nonce: 'n' })}\n`);
   renameSync(`${path}.new`, path);
   folder.write('out/summary.json', 'the words of the other run');
 }

@@ -196,7 +196,7 @@ export const tasks: Record<string, Task> = {
 const earlierTurn = '{"role":"user","content":"before"}\n{"role":"assistant","content":"then"}\n';
 const earlierConfig = '{ "profiles": { "default": { "models": { "text": "m" }, "timeout": 90 } } }\n';
 const earlierSpending = [
-  { type: 'budget', schema: 'gateway-cli/budget@1', id: 'b' },
+  { type: 'budget', schema: 'gateway-cli/budget@2', id: 'b' },
   { type: 'limit', amount: '1' },
   {
     type: 'reserved',

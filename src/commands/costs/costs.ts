@@ -172,7 +172,7 @@ async function runReport(flags: FlagValues<typeof reportFlags>, context: Context
 /** `2026-11-25  12 requests  0.0042 USD  (0.004 as told; 1 of unknown cost; 3 saved 0.001)` */
 function formatCostRow({ name, currency, requests, unknown, amount, told, savedRequests, saved }: CostRow): string[] {
   const notes = [
-    told !== undefined && told !== '0' && `${told} as told`,
+    told !== '0' && `${told} as told`,
     unknown > 0 && `${unknown} of unknown cost, with what they can cost`,
     savedRequests > 0 && `${savedRequests} from recordings saved ${saved}`,
   ].filter((note) => note !== false);

@@ -115,6 +115,7 @@ test('a batch that another run has left no room for is not created', async ({ op
     day: day.slice(0, 10),
     requests: 1,
     unknown: 0,
+    told: '0',
     savedRequests: 0,
     saved: '0',
     amount: '1',
@@ -122,7 +123,7 @@ test('a batch that another run has left no room for is not created', async ({ op
   mkdirSync(dirname(path));
   writeFileSync(
     path,
-    `{"type":"budget","schema":"gateway-cli/budget@1","id":"b"}\n${JSON.stringify({ ...sum, ...entry })}\n`,
+    `{"type":"budget","schema":"gateway-cli/budget@2","id":"b"}\n${JSON.stringify({ ...sum, ...entry })}\n`,
   );
   expect((await batch(flag('1.0001'))).stderr).toContain('1 of 1.0001 USD are spent');
   expect(server.batches).toEqual([]);

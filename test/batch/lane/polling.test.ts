@@ -122,7 +122,7 @@ test('a run whose folder was taken over asks for no further results', async ({ o
   server.reshape = (kind) => {
     const path = join(folder.cwd, 'out/lock.json');
     if (kind !== 'results') return undefined;
-    writeFileSync(`${path}.new`, `${JSON.stringify({ mark: { ...ownMark(), pid: 7, namespace: '7' }, nonce: 'n' })}\n`);
+    writeFileSync(`${path}.new`, `${JSON.stringify({ ...ownMark(), pid: 7, namespace: '7', nonce: 'n' })}\n`);
     renameSync(`${path}.new`, path);
     return undefined;
   };

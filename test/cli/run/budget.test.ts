@@ -315,11 +315,11 @@ test.for([
 test('a ledger made by hand neither hangs a command nor colours a terminal', async ({ cli }) => {
   const { cwd, flags } = place('1.00');
   const kind = { command: 'text', service: 'gateway', model: '\u001b[31mred', lane: 'live', currency: '\u001b[31mEUR' };
-  const counts = { type: 'sum', day: '2026-01-01', requests: 1, unknown: 0, savedRequests: 0, saved: '0' };
+  const counts = { type: 'sum', day: '2026-01-01', requests: 1, unknown: 0, told: '0', savedRequests: 0, saved: '0' };
   writeFileSync(
     join(cwd, 'team.jsonl'),
     [
-      { type: 'budget', schema: 'gateway-cli/budget@1', id: 'b' },
+      { type: 'budget', schema: 'gateway-cli/budget@2', id: 'b' },
       { ...counts, ...kind, amount: '1e999999999' },
       { ...counts, ...kind, requests: 'many', amount: '1' },
       { ...counts, ...kind, amount: '0.5' },

@@ -1,6 +1,7 @@
 import type { Io } from '../terminal/io.ts';
 import { Command, CommanderError } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
+import { findCommandWords } from './command-words.ts';
 import type { Action, OwnDocument } from './context.ts';
 import { addFlags, setExamples, setNotes } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
@@ -9,6 +10,8 @@ import { formatHelp, topics } from './help/help.ts';
 import type { Note } from './help/types.ts';
 import { firstServiceNames, services } from '../vendors/services.ts';
 import { version } from '../version.ts';
+import { helpDocument } from './help/help-document.ts';
+import { explainMistake, explainOtherDash } from './mistake.ts';
 
 /** What commander's callbacks do. */
 export interface CommanderHooks {
@@ -122,75 +125,6 @@ async function addTree(
   }
 }
 
-/** `config set`; empty for the program. */
-export function getCommandName(command: Command): string {
-  const { parent } = command;
-  return parent === null ? '' : `${getCommandName(parent)} ${command.name()}`.trimStart();
-}
-
-/** The words of argv that can name commands: not flags, and not the value of `--profile`. */
-export function findCommandWords(argv: readonly string[]): string[] {
-  return wordPlaces(argv).map((at) => argv[at] as string);
-}
-
-/** The command that argv names: `image gen`. */
-export function findTypedCommand(argv: readonly string[]): string {
-  return commandPath(findCommandWords(argv), tree).join(' ');
-}
-
-function commandPath([word = '', ...rest]: readonly string[], entries: Tree): string[] {
-  const found = findEntry(entries, word);
-  if (found?.commands) return [word, ...commandPath(rest, found.commands)];
-  if (found) return [word];
-  const standard = Object.keys(entries).find((name) => entries[name]?.isDefault);
-  return standard === undefined ? [] : [standard];
-}
-
-/** The names at the beginning of the words, without defaults: `['batch']` of `batch jobs.jsonl`. */
-export function typedNames([word = '', ...rest]: readonly string[], entries: Tree = tree): string[] {
-  const found = findEntry(entries, word);
-  return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
-}
-
-/**
- * Turns `help image gen` into `image gen --help`, and no words into `--help`. A topic stays a word of `help`. After an unknown
- * command, the flag is removed, so that the command is reported.
- */
-export function helpAsFlag(argv: readonly string[]): string[] {
-  if (argv.length === 0) return ['--help'];
-  const [first = -1, second = -1, third] = wordPlaces(argv);
-  const [word = '', next = ''] = [argv[first], argv[second]];
-  if (word !== 'help') {
-    const others = argv.filter((flag) => flag !== '--help' && flag !== '-h');
-    return others.length < argv.length && namesUnknown(argv) ? others : [...argv];
-  }
-  const isTopic = topics.includes(next) && (third === undefined || argv.includes('--recipe'));
-  if (isTopic || (second >= 0 && findEntry(tree, next) === undefined)) return [...argv];
-  return [...argv.slice(0, first), ...argv.slice(first + 1), '--help'];
-}
-
-/** Whether a word is in the place of a command's name, and is not one. */
-function namesUnknown(argv: readonly string[]): boolean {
-  const words = findCommandWords(argv).filter((word) => word !== 'help');
-  const group = typedNames(words);
-  const inside = Object.values(group.reduce((entries, word) => findEntry(entries, word)?.commands ?? {}, tree));
-  return words.length > group.length && inside.length > 0 && !inside.some(({ isDefault }) => isDefault);
-}
-
-function wordPlaces(argv: readonly string[]): number[] {
-  const places: number[] = [];
-  for (let i = 0; i < argv.length && argv[i] !== '--'; i++) {
-    const word = argv[i] as string;
-    if (word === '--profile') i++;
-    else if (!word.startsWith('-')) places.push(i);
-  }
-  return places;
-}
-
-function findEntry(entries: Tree, word: string): Tree[string] | undefined {
-  return Object.hasOwn(entries, word) ? entries[word] : undefined;
-}
-
 /** Whether commander only printed help or the version. */
 export function isShown({ exitCode }: CommanderError): boolean {
   return exitCode === 0;
@@ -210,7 +144,6 @@ export async function shownDocument(error: CommanderError, text: string): Promis
   const command = places.get(error);
   if (error.code === 'commander.version' || command === undefined)
     return { schema: 'gateway-cli/version@1', version: text.trim() };
-  const { helpDocument } = await import('./help/help-document.ts');
   return helpDocument(command, text);
 }
 
@@ -218,13 +151,12 @@ export async function shownDocument(error: CommanderError, text: string): Promis
 export async function throwParsed(error: unknown, argv: readonly string[], io: Io): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   if (isShown(error)) return;
-  const { explainMistake } = await import('./mistake.ts');
   throw await explainMistake(error, { argv, command: places.get(error) }, io);
 }
 
 /** Throws GatewayError usage for a flag with a dash that a text editor made. */
 export async function refuseOtherDash(argv: readonly string[], command: Command): Promise<void> {
   if (!command.args.some((word) => /^[\u2010-\u2015\u2212]/.test(word))) return;
-  const error = (await import('./mistake.ts')).explainOtherDash({ argv, command });
+  const error = explainOtherDash({ argv, command });
   if (error) throw error;
 }

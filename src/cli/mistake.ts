@@ -4,7 +4,7 @@ import { closest } from '../closest.ts';
 import { findFlagByField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { type AskedService, findSetFlag } from './flags/set.ts';
-import { getCommandName, typedNames, findCommandWords } from './cli.ts';
+import { findCommandWords, getCommandName, typedNames } from './command-words.ts';
 import { getExamples } from './flags/flag.ts';
 import { commandsNamed } from './help/facts.ts';
 import { topics } from './help/help.ts';

@@ -1,15 +1,6 @@
 import { type Command, CommanderError } from 'commander';
-import {
-  buildProgram,
-  findTypedCommand,
-  helpAsFlag,
-  type CommanderHooks,
-  isShown,
-  getCommandName,
-  refuseOtherDash,
-  shownDocument,
-  throwParsed,
-} from './cli.ts';
+import { buildProgram, type CommanderHooks, isShown, refuseOtherDash, shownDocument, throwParsed } from './cli.ts';
+import { findTypedCommand, getCommandName, helpAsFlag } from './command-words.ts';
 import type { Action, AnswerContext, CommandOutcome, Context, GracePeriod, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
@@ -27,6 +18,7 @@ import {
   wrapForStderr,
 } from '../terminal/output.ts';
 import type { Io } from '../terminal/io.ts';
+import { saveAfterBug, saveForRecovery, saveUnprinted, saveUnread, saveUnwritten } from './run/recovery.ts';
 
 /** How a run can be ended from outside. */
 export interface EndSignals {
@@ -165,11 +157,9 @@ async function saveLost(
   const isUnprinted = thrown && (report.selected?.code || report.selected?.file !== undefined);
   const isUnread = thrown?.value instanceof GatewayError && thrown.value.details.unread !== undefined;
   if (isUnread && failure === undefined) {
-    const { saveUnread } = await import('./run/recovery.ts');
     throw await saveUnread(thrown.value, context);
   }
   if (failure !== undefined || isOfBug || isUnprinted) {
-    const { saveAfterBug, saveUnprinted, saveUnwritten } = await import('./run/recovery.ts');
     if (failure !== undefined) await saveUnwritten(failure, thrown, context);
     if (isOfBug) throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
     if (isUnprinted) await saveUnprinted(thrown.value, context);
@@ -180,7 +170,6 @@ async function saveLost(
 /** The document could not be written to stdout, or it lacks the value of `--field`: saves the answer. */
 async function saveLostDocument(failure: GatewayError, run: RunState): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
-  const { saveForRecovery } = await import('./run/recovery.ts');
   const report = getReport(run);
   const { unsaved, result } = report;
   unsaved.text = failure.class === 'not-written' || (result?.text ?? '') !== '';

@@ -30,6 +30,7 @@ import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
 import type { Performed, PreparedRequest } from './send.ts';
 import { judgeAnswer, listLinkedImages } from './verdict.ts';
 import { append } from '../long-lists.ts';
+import { refuseEmptyMask } from '../images/mask.ts';
 
 /** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
 export class ResponseError extends GatewayError {
@@ -114,7 +115,7 @@ async function prepareCall(
     const asked = checkRequest(request, { use, stream });
     const format = await loadFormat(name);
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
-    if (inputs.mask) await (await import('../images/mask.ts')).refuseEmptyMask(inputs.mask.data, 'the mask');
+    if (inputs.mask) await refuseEmptyMask(inputs.mask.data, 'the mask');
     const plain = { ...asked, ...inputs };
     const post = named ? encodeRequest(plain, format, quirksIn(name)) : encodeFlexibly(plain, format, quirksIn);
     requirePictures(post, use);

@@ -6,7 +6,7 @@ import type { Answered } from '../transport/types.ts';
 import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
 import type { Lessons } from './correct.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
-import type { ClientModels, ModelMemory, ModelNotice } from './model-choice.ts';
+import type { ModelChoice, ModelMemory, ModelNotice } from './model-choice.ts';
 import type { AskOptions, Payments, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
@@ -307,7 +307,7 @@ export interface Client {
   /** What pays for the requests of `ask`. */
   readonly payments: Payments | undefined;
   /** What decides which model the requests of `ask` go to. */
-  readonly models: ClientModels;
+  readonly models: ModelChoice;
   /** A digest of the key and a word, by which the key is recognized without keeping it; undefined without a key. */
   keyDigest(word: string): Promise<string | undefined>;
   /** What was corrected in the base URL. */

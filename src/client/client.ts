@@ -4,9 +4,9 @@ import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type Send
 import type { CallOptions, Client, ClientOptions, MessageStream, Reply } from './client-types.ts';
 import { sendOrFallBack } from './lane.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import type { ClientModels, ModelChoice } from './model-choice.ts';
+import { countTokens, readModelList, readWindow } from './free-requests.ts';
+import { createModelChoice, type ModelChoice } from './model-choice.ts';
 import { perform, type Sending, sendRequest, type SendOptions } from './send.ts';
-import { isEnding, mayBeLine } from '../vendors/model-rules.ts';
 import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
 import { applyLessons, learnFrom, toTaughtFormat } from './correct.ts';
 import { composeFetch, connectLate } from './fetch.ts';
@@ -60,12 +60,12 @@ export function createClient(options: ClientOptions): Client {
     },
     correct: (request) => applyLessons(request, lessons),
     toTaughtFormat: (request) => toTaughtFormat(request, lessons),
-    listModels: async (format, listing) => (await loadFreeRequests()).readModelList(client, format, listing),
-    countTokens: async (request, counting) => (await loadFreeRequests()).countTokens(client, request, counting),
-    contextWindow: async (request, asking) => (await loadFreeRequests()).readWindow(client, request, asking),
+    listModels: (format, listing) => readModelList(client, format, listing),
+    countTokens: (request, counting) => countTokens(client, request, counting),
+    contextWindow: (request, asking) => readWindow(client, request, asking),
     fetch,
     payments: options.payments,
-    models: chooseModelsLate(options, sending),
+    models: openModels(options, sending),
     keyDigest: (word) => digestKey(endpoint, word),
     warnings,
     async close() {
@@ -79,43 +79,16 @@ function hasDeadline<Options extends SendOptions>(call: Options): call is Option
   return call.deadline !== undefined;
 }
 
-/** Most requests need no choice: what makes one is loaded with the first that does. */
-function chooseModelsLate(options: ClientOptions, sending: Sending): ClientModels {
-  const { service } = sending.endpoint;
-  const { aliveMs, looksUpModels, modelMemory, onModel } = options;
-  const looksUp = aliveMs !== undefined || looksUpModels === true;
-  let loaded: Promise<ModelChoice> | undefined;
-  const load = () => (loaded ??= loadModelChoice(options, sending));
-  return {
-    async choose(request, deadline) {
-      const isChoice = request.defaultFor !== undefined || mayBeLine(service, request.model) || looksUp;
-      return isChoice ? (await load()).choose(request, deadline) : request;
-    },
-    async chooseOther(error, request, deadline) {
-      const isChoice = request.defaultFor !== undefined || request.fallback !== undefined;
-      return isChoice ? (await load()).chooseOther(error, request, deadline) : undefined;
-    },
-    keep: async (request) => (await loaded)?.keep(request),
-    async tellEnd(result) {
-      result.modelEnds ??= await modelMemory?.findEnd(result.model);
-      const end = result.modelEnds;
-      if (end === undefined || !isEnding(end, Date.now())) delete result.modelEnds;
-      else await onModel?.({ type: 'ends', end, isLookedUp: false });
-    },
-  };
-}
-
-async function loadModelChoice(options: ClientOptions, sending: Sending): Promise<ModelChoice> {
-  const { service, lessons } = sending.endpoint;
-  const { createModelChoice } = await import('./model-choice.ts');
+/** What decides which model a request of the client goes to. */
+function openModels(options: ClientOptions, { endpoint, ...sending }: Sending): ModelChoice {
+  const { service, lessons } = endpoint;
   return createModelChoice({
     ...options,
     service,
     // Without the hooks of requests to models: a list is free.
-    async listModels(format, deadline) {
-      const { readModelList } = await loadFreeRequests();
+    listModels(format, deadline) {
       const send: Client['send'] = (request, call) =>
-        sendRequest(applyLessons(request, lessons), { ...call, deadline }, sending);
+        sendRequest(applyLessons(request, lessons), { ...call, deadline }, { ...sending, endpoint });
       const { listQuery: query } = services[service];
       return readModelList({ send }, format, { query, policy: { retries: 0 }, onRetry() {} });
     },
@@ -133,9 +106,6 @@ async function* endDeadlineAfter<Delta, Outcome>(
     deadline.end();
   }
 }
-
-/** What the methods need is loaded with the first call: each command needs few of them. */
-const loadFreeRequests = () => import('./free-requests.ts');
 
 async function reply(call: ClientCall, folder?: string): Promise<Reply> {
   return readCall(call, folder);

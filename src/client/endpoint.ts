@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type RequestBody, segmentBody, segmentForm, withLength } from '../body.ts';
 import { usageError } from '../errors.ts';
 import { describeCut, type Placed, placeOperation, refuseOtherOperation } from '../formats/base-path.ts';
@@ -151,10 +152,10 @@ export function describeSentKey(endpoint: Endpoint, use: AuthUse): SentKey {
   };
 }
 
-/** A digest of the key and a word. Crypto is loaded only here: it would take each command 2 ms. */
+/** A digest of the key and a word. */
 export async function digestKey({ apiKey, recordedAs }: Endpoint, word: string): Promise<string | undefined> {
   // A gateway that is another each time has a new key, too.
   if (apiKey === undefined || recordedAs !== undefined) return undefined;
   const key = typeof apiKey === 'function' ? await apiKey() : apiKey;
-  return (await import('node:crypto')).hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
+  return hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
 }

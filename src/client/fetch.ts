@@ -2,6 +2,7 @@ import type { Connection, ConnectionOptions, Fetch, FetchWrapper, HttpReply, Htt
 import { checkHeaderKey } from '../transport/request.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Endpoint } from './endpoint.ts';
+import { requireSystemStore } from '../transport/trust.ts';
 
 /** What the requests of a client pass. */
 interface Passed {
@@ -69,7 +70,7 @@ export function connectLate(options: ClientOptions): Connection {
 /** Opens connections. Throws GatewayError usage for an invalid proxy, and for a store of certificates that cannot be read. */
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const transport = await import('../transport/connection.ts');
-  if (options.systemCa) (await import('../transport/trust.ts')).requireSystemStore();
+  if (options.systemCa) requireSystemStore();
   return transport.openHttpConnection(options);
 }
 

@@ -6,6 +6,8 @@ import { createWatch, type CheckEnd, type Watch } from './deadline.ts';
 import { extensionFor, imageFacts, isSvg, mediaType, sniffType } from '../images/image-type.ts';
 import type { Picture } from './client-types.ts';
 import type { Result, ResultImage } from './result.ts';
+import { joinBlobs, toSoundFile } from '../images/sound.ts';
+import { isHarmlessSvg } from '../images/svg.ts';
 
 /** What bounds the work on a reply that has come. */
 export interface ReplyBounds {
@@ -89,7 +91,7 @@ async function joinKept(pieces: readonly string[], watch: Watch, kept: KeptImage
     const blob = bad ? undefined : await orBad(() => store.resolve(piece), fail);
     if (blob) blobs.push(blob);
   }
-  return blobs.length === 0 ? undefined : (await import('../images/sound.ts')).joinBlobs(blobs);
+  return blobs.length === 0 ? undefined : joinBlobs(blobs);
 }
 
 /** Where an image goes: what is not written anyway needs no file; nowhere when it is one too many and time is over. */
@@ -122,17 +124,6 @@ async function orBad<T>(step: () => T | Promise<T>, fail: (error: GatewayError) 
   }
 }
 
-/** A store that is opened when the first image comes: most replies have none. */
-export function createLateStore(open: () => Promise<BlobStore>): BlobStore {
-  let store: Promise<BlobStore> | undefined;
-  const opened = (): Promise<BlobStore> => (store ??= open());
-  return {
-    open: async () => (await opened()).open(),
-    resolve: async (data) => (await opened()).resolve(data),
-    discard: async () => (await store)?.discard(),
-  };
-}
-
 /** Whether a blob is an image, by its declared type or by its bytes; audio and documents are not. */
 export function isImageBlob({ declaredType, blob }: Pick<ResultImage, 'declaredType' | 'blob'>): boolean {
   const declared = declaredType === undefined ? undefined : mediaType(declaredType);
@@ -150,11 +141,11 @@ export async function describeImage({
   declaredType: declared,
 }: ResultImage): Promise<{ image: Picture; warning: string | undefined; blob: StoredBlob }> {
   const { blob, declaredType } = isSound(declared)
-    ? await (await import('../images/sound.ts')).toSoundFile(given, declared)
+    ? await toSoundFile(given, declared)
     : { blob: given, declaredType: declared };
   const { head, bytes, sha256 } = blob;
   const isDrawing = isSvg(head) && isImageBlob({ declaredType, blob });
-  const isHarmless = isDrawing && (await (await import('../images/svg.ts')).isHarmlessSvg(blob));
+  const isHarmless = isDrawing && (await isHarmlessSvg(blob));
   const { extension, mimeType, warning } = await extensionFor({ declaredType, head, isHarmlessSvg: isHarmless });
   const { width, height } = await imageFacts(head);
   return { image: { mimeType, extension, width, height, bytes, sha256, candidate }, warning, blob };

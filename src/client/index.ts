@@ -27,7 +27,7 @@ export type { Answer, Result, ResultCandidate, ResultImage, Source, ToolCall } f
 export type { Wanted } from './verdict.ts';
 
 // Their images.
-export { listBlobs, createLateStore, describeImage, isImageBlob, mostImages } from './image-store.ts';
+export { listBlobs, describeImage, isImageBlob, mostImages } from './image-store.ts';
 
 // The services' batches.
 export { mayExist, openBatchApi } from './batch-api.ts';

@@ -50,10 +50,6 @@ export interface ModelChoice {
   chooseOther(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
   /** Remembers the choice for a request that was answered. */
   keep(request: PreparedRequest): Promise<void>;
-}
-
-/** The choice of a client; what few requests need is loaded with the first of them. */
-export interface ClientModels extends ModelChoice {
   /** Adds to a result what the kept list says of the end of its model, if the reply said nothing, and tells of it. */
   tellEnd(result: Result): Promise<void>;
 }
@@ -94,6 +90,12 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
       if (name === undefined) return;
       choosing.unkept.delete(model);
       await client.modelMemory?.keepChoice(name, model);
+    },
+    async tellEnd(result) {
+      result.modelEnds ??= await client.modelMemory?.findEnd(result.model);
+      const end = result.modelEnds;
+      if (end === undefined || !isEnding(end, Date.now())) delete result.modelEnds;
+      else await client.onModel?.({ type: 'ends', end, isLookedUp: false });
     },
   };
 }

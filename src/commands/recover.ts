@@ -12,13 +12,14 @@ import { escapeLine } from '../terminal/escape.ts';
 import type { Action, AnswerContext, Report, ToolRound, CommandOutcome } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
-import { planImageOutput } from '../cli/run/sending.ts';
+import { planSaving } from '../cli/output/save-images.ts';
 import { reportAnswer, warnOfNoImage } from '../cli/run/answer.ts';
 import { writeNewFile } from '../files/temp-file.ts';
 import { planTextImages, prepareAnswerFile } from '../cli/output/answer-file.ts';
 import { printText } from '../cli/output/print.ts';
 import { readBlobChunks, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadableFile } from '../cli/input/input-files.ts';
+import { listRecoveries } from '../cli/run/recovery.ts';
 
 const { output, force } = answerFileFlags;
 const recoverFlags = {
@@ -63,12 +64,12 @@ async function runRecover(
   const place = output === '-' ? { output } : await planTextImages({ output }, context);
   const isText = report.selected?.file !== undefined;
   const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
-  let images = await planImageOutput({ ...wanted, ...place, imagesAreExtra: isText }, context);
+  let images = await planSaving({ ...wanted, ...place, imagesAreExtra: isText }, context);
   const saved = await readRecovery(readChunks(path, file), images.openStore());
   const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
   if (isText && isImages) {
     // The reply has images and no text to print, so -o is the name of the images, as in `image gen`.
-    images = await planImageOutput({ ...wanted, output }, context);
+    images = await planSaving({ ...wanted, output }, context);
     report.selected = undefined;
   }
   const document = isObject(saved.document) ? saved.document : {};
@@ -94,7 +95,6 @@ async function runRecover(
 
 /** Lists the recovery files, the newest first: time, command, job of a batch, and path. */
 async function runList({ io, root, ui }: AnswerContext): Promise<CommandOutcome | undefined> {
-  const { listRecoveries } = await import('../cli/run/recovery.ts');
   const files = await listRecoveries();
   if (root.json) return { document: { schema: 'gateway-cli/recovery-files@1', files } };
   if (files.length === 0) await ui.notice('there is no recovery file');

@@ -1,3 +1,4 @@
+import { imageSize } from 'image-size';
 /** Bytes that are searched for the size of an image. */
 const sizeBytes = 256 * 1024;
 /** For HEIF less: the search takes the square of the number of boxes. */
@@ -57,7 +58,6 @@ export async function imageFacts(head: Uint8Array): Promise<ImageFacts> {
   const mimeType = sniffType(head);
   if (mimeType !== undefined) {
     const isHeif = mimeType === 'image/avif' || mimeType.startsWith('image/hei');
-    const { imageSize } = await import('image-size');
     try {
       // A copy: the package reads from the underlying memory, beyond the end of a view.
       const {

@@ -17,8 +17,9 @@ import {
   useNames,
 } from './types.ts';
 import { type ServiceName, findServiceByUrl, services } from '../vendors/services.ts';
-import { closest } from '../closest.ts';
 import { keysIn } from './vendor-variables.ts';
+import { parseConfig } from './parse.ts';
+import { unknownProfile } from './profile-name.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -37,8 +38,6 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
   try {
     const { mode, size, uid } = await file.stat();
     if (size > maxBytes) throw usageError(`${path}: too large for a config file (${size} bytes)`);
-    // The validator is loaded only if there is a file.
-    const { parseConfig } = await import('./parse.ts');
     const config = parseConfig(decodeConfig(await file.readFile(), path), path);
     return { path, exists: true, config, ...judgeAccess(path, { mode, uid }) };
   } catch (error) {
@@ -210,52 +209,4 @@ export function findServiceByKey({ env }: Pick<SettingsInput, 'env'>): SourcedVa
   if (found === undefined || more.length > 0) return undefined;
   const { name, variable } = found;
   return { value: name, from: `environment ${variable}`, origin: { kind: 'variable', name: variable } };
-}
-
-/** The names that a profile can have. Those that every object knows are left out. */
-export const profileNameForm = /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-
-/** The same in words. */
-export const profileNameRule = 'use letters, digits, ".", "_" and "-", a letter or digit first';
-
-/** Throws usage for a name that a profile cannot have. */
-export function requireProfileName(name: string): string {
-  if (profileNameForm.test(name)) return name;
-  throw usageError(`${JSON.stringify(name.slice(0, 64))} cannot name a profile`, profileNameRule);
-}
-
-/** The profiles of a config, for a message. */
-export function listProfileNames(config: Config): string {
-  const names = Object.keys(config.profiles);
-  return names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
-}
-
-/** The hint for a profile that does not exist: the command that makes it. */
-export function makeProfileHint(name: string): string {
-  return `make it: gateway-cli config init --profile ${profileNameForm.test(name) ? name : '<name>'}`;
-}
-
-/** The error for a profile that does not exist, with those that do; `from` says what named it. */
-export function unknownProfile({ value, from, origin }: SourcedValue<string>, loaded: LoadedConfig): Error {
-  const { path, config, exists } = loaded;
-  if (/^https?:\/\//i.test(value) && URL.canParse(value)) return urlAsProfile(new URL(value), from);
-  const wanted = JSON.stringify(value.slice(0, 64));
-  const make = makeProfileHint(value);
-  if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, make);
-  const near = closest(value, Object.keys(config.profiles));
-  const flag = origin.kind === 'flag' ? origin.name : '--profile';
-  const meant = origin.kind === 'job' ? `"profile":"${near}"` : `${flag} ${near}`;
-  const hint = near === undefined ? make : `did you mean ${meant}?`;
-  return usageError(`no profile ${wanted} (${from}) in ${path}; ${listProfileNames(config)}`, hint);
-}
-
-/** How a URL becomes a profile. The parts that may be secret are not repeated. */
-function urlAsProfile({ origin, pathname }: URL, from: string): Error {
-  const baseUrl = shellWord(`${origin}${pathname === '/' ? '' : pathname}`);
-  return usageError(
-    `a profile is needed, not a URL (${from})`,
-    `make one: gateway-cli config set baseUrl ${baseUrl} --profile work
-give it its key: gateway-cli config set apiKey - --profile work
-then name it: work`,
-  );
 }

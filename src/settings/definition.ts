@@ -5,7 +5,7 @@ import { closest } from '../closest.ts';
 import { budgetForm, durationForm, parseDuration } from './values.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
 import type { ConfigValue, Profile } from './types.ts';
-import { profileNameForm, profileNameRule } from './config-file.ts';
+import { profileNameForm, profileNameRule } from './profile-name.ts';
 import { type Kind, type SettingDefinition, settings } from './table.ts';
 import { longestTimerMs } from '../clock.ts';
 

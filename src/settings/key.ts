@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { dirname, join, resolve } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { describeReadError, describeRunError } from '../files/file-reason.ts';
@@ -66,7 +67,6 @@ export async function runKeyCommand(
   from: string,
   { timeoutMs = commandTimeoutMs, signal }: { timeoutMs?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<string> {
-  const { execFile } = await import('node:child_process');
   const [program = '', ...words] = argv;
   // After the timeout Node also closes the pipes, which a grandchild can keep open forever.
   const limits = { maxBuffer: 64 * 1024, timeout: timeoutMs, killSignal: 'SIGKILL' } as const;

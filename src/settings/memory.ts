@@ -5,6 +5,7 @@ import { listEfforts, type ModelEfforts } from '../vendors/effort.ts';
 import { type ModelEnd, type ModelFacts, isEnding } from '../vendors/model-rules.ts';
 import { userFolders } from './config-file.ts';
 import type { PartialSettings } from './types.ts';
+import { makeFolder, writeAtomically } from '../files/temp-file.ts';
 
 /*
  * What services said of their models, and what they taught, is remembered for a day: one file holds for each address its facts by
@@ -153,7 +154,6 @@ async function remember(owner: MemoryOwner, fact: string, value: unknown, now: n
   const addresses = [...memory].map(([known, of]) => [known, Object.fromEntries(of)]);
   const text = JSON.stringify({ version, addresses: Object.fromEntries(addresses) as object });
   // Every answer looks into the file, and few change it.
-  const { makeFolder, writeAtomically } = await import('../files/temp-file.ts');
   await makeFolder(dirname(path), 0o700);
   await writeAtomically(path, (handle) => handle.writeFile(`${text}\n`));
 }

@@ -1,6 +1,7 @@
 import { GatewayError, usageError } from '../errors.ts';
 import { type ServiceName, serviceNames, services, listUses, listVendors } from '../vendors/services.ts';
-import { isNamed, listProfileNames, pickProfile, getProfileService } from './config-file.ts';
+import { isNamed, pickProfile, getProfileService } from './config-file.ts';
+import { listProfileNames } from './profile-name.ts';
 import { fromEnvironment, typedFlags, listVariables } from './sources.ts';
 import { keyNames, keysIn } from './vendor-variables.ts';
 import { isLoopback } from '../transport/request.ts';

@@ -4,7 +4,7 @@ import { isObject, isTooDeep, tooDeepWords } from '../json.ts';
 import { configDefinition, pricesDefinition } from './definition.ts';
 import { findJsonFault } from '../json-position.ts';
 import type { Config, Prices } from './types.ts';
-import { listProfileNames } from './config-file.ts';
+import { listProfileNames } from './profile-name.ts';
 
 /**
  * Reads the text of a config file. An empty text has no profiles. Throws usage naming `path`, and the line for syntax errors

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { GatewayError, usageError } from '../errors.ts';
 import { Writable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
@@ -21,7 +22,6 @@ export interface DialogPlace {
 
 /** Opens a dialog. Questions go to stderr, because stdout has the payload. Pasted lines answer the next questions. */
 export async function openDialog({ stdin, stderr, jobs, interrupt }: DialogPlace): Promise<Dialog> {
-  const { createInterface } = await import('node:readline');
   const output = createMuteStream(stderr);
   const reader = createInterface({ input: stdin, output: output.stream, terminal: true, historySize: 0 });
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-import type { Interface, Key } from 'node:readline';
+import { type Interface, type Key, createInterface } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { callbackify } from 'node:util';
 import { createMuteStream, type MuteStream } from './dialog.ts';
@@ -47,7 +47,6 @@ const continuation = '… ';
 const breakSign = '\u23ce\ufe0e';
 
 export async function openLineEditor(place: EditorPlace, options: EditorOptions): Promise<LineEditor> {
-  const { createInterface } = await import('node:readline');
   const { stdin, stdout, isDumb } = place;
   const markPastes = (way: 'on' | 'off'): void => void (isDumb || stdout.write(pasteSequences[way]));
   const state: EditorState = {

@@ -11,7 +11,7 @@ import { startExchange } from './exchange.ts';
 import { ConnectionEnd } from './network-error.ts';
 import { openTunnel, parseProxy, type Proxy, proxyFailed, proxyFor } from './proxy.ts';
 import { connectedHost, isLoopback, namedProxy } from './request.ts';
-import type { Trust } from './trust.ts';
+import { type Trust, hasMoreAuthorities, openTrust } from './trust.ts';
 import type { Connection, ConnectionOptions } from './types.ts';
 import { checkUploads } from '../body.ts';
 import { append } from '../long-lists.ts';
@@ -43,7 +43,7 @@ export function openHttpConnection(options: ConnectionOptions & { guard?: HostGu
   async function openPool(): Promise<ConnectionPool> {
     const { ca, clientCert, clientKey, systemCa } = options;
     const isTrustChanged = systemCa || [ca, clientCert, clientKey].some((pem) => pem !== undefined);
-    const trust = isTrustChanged ? await (await import('./trust.ts')).openTrust(options) : undefined;
+    const trust = isTrustChanged ? await openTrust(options) : undefined;
     return createConnectionPool(createConnect({ options, trust, connectTimeoutMs, signal: closing.signal }));
   }
 
@@ -60,7 +60,6 @@ export function openHttpConnection(options: ConnectionOptions & { guard?: HostGu
         return await startExchange(pool, request, hooks);
       } catch (error) {
         if (!(error instanceof GatewayError) || error.details.reason !== 'untrusted') throw error;
-        const { hasMoreAuthorities } = await import('./trust.ts');
         throw hasMoreAuthorities(options) ? error.withDefaults({ value: 'system' }) : error;
       }
     },

@@ -6,6 +6,7 @@ import type { ConnectionPool, PooledConnection } from './connection.ts';
 import { type Proxy, proxyAuthorization, proxyRefused } from './proxy.ts';
 import { ConnectionEnd, networkError, type ConnectionPhase } from './network-error.ts';
 import type { FetchCall, HttpReply, HttpRequest } from './types.ts';
+import { decompress } from './decompress.ts';
 
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -47,7 +48,7 @@ export async function startExchange(
   });
   const encoding = reply.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (options.acceptsAnyHead || encoding === '' || encoding === 'identity') return reply;
-  return (await import('./decompress.ts')).decompress(reply, encoding, describeDestination(request));
+  return decompress(reply, encoding, describeDestination(request));
 }
 
 /** What an error says about where a request went. */

@@ -1,3 +1,4 @@
+import { request } from 'node:https';
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
@@ -112,7 +113,7 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
   const address = getAddress(target);
   const { url } = proxy;
   const authorization = proxyAuthorization(url);
-  const send = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
+  const send = url.protocol === 'https:' ? request : requestHttp;
   return await new Promise<Socket>((resolve, reject) => {
     const connecting = send({
       host: withoutBrackets(url.hostname),

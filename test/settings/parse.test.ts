@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
-import { requireProfileName } from '../../src/settings/config-file.ts';
+import { requireProfileName } from '../../src/settings/profile-name.ts';
 
 const path = '/home/u/.config/gateway-cli/config.json';
 

@@ -16,7 +16,7 @@ export interface Recovery {
   /** The files of the replies that were saved since a time, ms since 1970. */
   findSince(at: number): Promise<readonly string[]>;
   /** How to write one out. */
-  describe(path: string): Promise<string>;
+  describe(path: string): string;
 }
 
 export interface Adopting {
@@ -49,7 +49,7 @@ export async function adoptReplies(
     // It answers what was sent before.
     if (Date.parse(saved?.savedAt ?? '') < sentAt(row, id, state)) continue;
     const line = toAdoptedLine(id, saved as SavedReply);
-    if (line === undefined) keepFailure(state.failures, id, unwrittenError(await recovery.describe(path)));
+    if (line === undefined) keepFailure(state.failures, id, unwrittenError(recovery.describe(path)));
     else kept.set(id, { path, line });
   }
   if (kept.size === 0) return ends;

@@ -7,7 +7,7 @@ import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { describeWriteError } from '../../files/file-reason.ts';
 import { ignoreMissing, writeAtomically, makeFolder, isPartName } from '../../files/temp-file.ts';
 import type { LockTimes } from '../../files/lock.ts';
-import type { Adopting } from './adopt.ts';
+import { type Adopting, adoptReplies } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenJobs } from './state.ts';
@@ -18,9 +18,8 @@ import { openIfThere } from '../../files/lines.ts';
  * not-written or batch-locked.
  */
 export async function addKeptReplies(folder: string, state: BatchState, adopting: Adopting): Promise<LostEnds> {
-  // Few runs load what reads recovery files.
   if (!hasOpenJobs(state)) return adopting.ends;
-  return (await import('./adopt.ts')).adoptReplies(folder, state, adopting);
+  return adoptReplies(folder, state, adopting);
 }
 
 /** What is known about the batch of a folder. */

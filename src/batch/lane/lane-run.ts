@@ -5,7 +5,7 @@ import { findServiceByUrl } from '../../vendors/services.ts';
 import { getRequestOrigin } from '../gateway.ts';
 import type { Batch, BatchHooks, JobOutcome, JobRecord, JournalEntry, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
-import type { BatchBudgets } from './budgets.ts';
+import { type BatchBudgets, endProviderBatch } from './budgets.ts';
 import { formatCount } from '../counts.ts';
 import {
   addToProviderBatch,
@@ -136,7 +136,6 @@ export async function writeLaneRecords(
       one.type === 'part' && finalSteps.has(one.step) ? state.providerBatches.get(one.mark) : undefined;
     // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
     if (providerBatch?.plan.budget === undefined) continue;
-    const { endProviderBatch } = await import('./budgets.ts');
     await endProviderBatch(providerBatch, (one as ProviderBatchRecord).step !== 'dropped', run.batch.host);
   }
   await run.recorder.parts(records);

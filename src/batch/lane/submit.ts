@@ -10,7 +10,7 @@ import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
-import { openRunBudget } from '../run/run.ts';
+import { openRunBudget } from '../run/run-budget.ts';
 import type { JobRecord, ReadyJob } from '../types.ts';
 import {
   openPlaceApi,

@@ -1,5 +1,6 @@
 import { createGate, type GateOptions, type SharedGate, sleepByTimer } from '../../transport/gate.ts';
 import type { BatchHost, BatchPolicy } from '../types.ts';
+import { shareRate } from './rate-group.ts';
 
 /** Waits for the turn of one request; rejects with the signal's reason. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
@@ -14,7 +15,6 @@ export async function openThrottle(
   const gate = createGate({ ...clock, jobs });
   if (everyMs === undefined) return { gate, pace: undefined };
   if (rateFile === undefined) return { gate, pace: createPacer(everyMs, clock) };
-  const { shareRate } = await import('./rate-group.ts');
   return shareRate(gate, { path: rateFile, spacingMs: everyMs, now: () => host.now(), sleep: sleepByTimer });
 }
 

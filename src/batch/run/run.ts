@@ -1,11 +1,8 @@
 import { beginRedo } from '../folder/state.ts';
 import { noRecorder, openRecorder, type Recorder } from '../folder/recorder.ts';
-import { openBounds } from '../lane/provider-batches.ts';
-import type { BatchBudgets } from '../lane/budgets.ts';
+import { type BatchBudgets, freePlanned } from '../lane/budgets.ts';
 import type { Batch, BatchHooks, Job, ReadyJob, RunRecord } from '../types.ts';
 import type { Client } from '../../client/index.ts';
-import { addAmounts, createBudget, sumHeld } from '../../cost/cost.ts';
-import type { Budget } from '../../cost/types.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { gatewayKey } from '../gateway.ts';
@@ -13,8 +10,10 @@ import { createJobSender, type SenderOptions } from './live.ts';
 import { hasDue } from './links.ts';
 import { openThrottle } from './pace.ts';
 import { type JobQueue, jobsToSend, openJobQueue, prepareAgain } from './queue.ts';
+import { openRunBudget } from './run-budget.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { countOutcomes } from './tally.ts';
+import { sendByBatches } from '../lane/lane.ts';
 
 /** How long jobs in flight can go on after a signal. */
 export const defaultGraceMs = 10_000;
@@ -36,7 +35,6 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   const { step, graceMs = defaultGraceMs } = hooks;
   const recorder = await openFolderRecorder(batch, step);
   if ([...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch')) {
-    const { sendByBatches } = await import('../lane/lane.ts');
     const budgets = await options.openBudgets?.();
     return sendByBatches({ batch, clients, recorder, hooks, budgets });
   }
@@ -111,7 +109,7 @@ async function openWorkers(
 async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks['step']): Promise<Recorder> {
   const { host, state, outdir: folder, lock, lostEnds, plan } = batch;
   // An earlier run in the lane `batch` can have left some, whatever the lane of this one.
-  if (state.providerBatches.size > 0) await (await import('../lane/budgets.ts')).freePlanned(state, host);
+  if (state.providerBatches.size > 0) await freePlanned(state, host);
   beginRedo(plan.redo, state);
   const recorder = await openRecorder({
     folder,
@@ -125,13 +123,6 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
   });
   host.atEnd(() => recorder.close());
   return recorder;
-}
-
-/** The budget of this run. What earlier runs spent is spent, and so is the most that open provider batches can cost. */
-export function openRunBudget(most: string, { state }: Pick<Batch, 'state'>): Budget {
-  const { costs, held, dearest } = state.spending;
-  const spent = addAmounts(costs[0]?.amount ?? '0', held, sumHeld(openBounds(state), dearest));
-  return createBudget({ most, spent, dearest });
 }
 
 /** What the journal says about this run. */

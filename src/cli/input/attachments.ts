@@ -15,6 +15,7 @@ import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { formatSize } from './prompt.ts';
 import type { ImageInputFlags } from './stray-files.ts';
+import { refuseEmptyMask } from '../../images/mask.ts';
 
 /** An input image or file, which is read while the request is sent. */
 export interface Attached {
@@ -121,7 +122,6 @@ async function readMask(typed: string, covered: Attached | undefined, reading: I
       `--mask ${quoteWord(typed)} has ${mask.pixels} pixels, and the first image has ${covered.pixels}`,
       'both must be of the same size',
     );
-  const { refuseEmptyMask } = await import('../../images/mask.ts');
   await refuseEmptyMask(mask.data, `--mask ${quoteWord(typed)}`);
   return mask;
 }

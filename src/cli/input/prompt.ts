@@ -3,7 +3,7 @@ import type { InputContext, Stdin } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { type TemplateValues, fillText } from './template-variables.ts';
 import { decodeText, readTextFlag } from './input-files.ts';
-import type { ImageInputFlags } from './stray-files.ts';
+import { type ImageInputFlags, refuseStrayFiles } from './stray-files.ts';
 import type { InputKind, Io } from '../../terminal/io.ts';
 import { type After, afterOnClock, untilAborted } from '../../clock.ts';
 
@@ -85,7 +85,6 @@ async function typedPrompt(
 ): Promise<string | undefined> {
   // First: with --prompt, a stray image would be reported as a second prompt.
   if (words.some((word) => /\.\w+$/.test(word))) {
-    const { refuseStrayFiles } = await import('./stray-files.ts');
     await refuseStrayFiles(words, flags, context);
   }
   refuseTwoPrompts(words, flags);

@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { createUpload, type BodyValue } from '../../body.ts';
 import type { Turn } from '../../formats/plain-request.ts';
 import { isObject, type JsonObject, textField } from '../../json.ts';
+import { readInputImage } from '../../images/input.ts';
 
 /** A picture of an answer, as a block of its turn: a session names its file, and holds what its service wants back with it. */
 export function pictureBlock(
@@ -62,7 +63,6 @@ function isSavedPicture(block: BodyValue): block is JsonObject & { source: JsonO
 async function openPicture({ source, ...block }: JsonObject & { source: JsonObject }): Promise<BodyValue | undefined> {
   const path = textField(source, 'path') ?? '';
   if (!isAbsolute(path)) return undefined;
-  const { readInputImage } = await import('../../images/input.ts');
   try {
     const { bytes, sha256, mimeType } = await readInputImage(path, { hash: true });
     if (sha256 !== source['sha256']) return undefined;

@@ -1,10 +1,14 @@
-import type { Result, Source } from '../../client/index.ts';
+import { createHash } from 'node:crypto';
+import type { Result } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { writeEscaped } from '../../terminal/escape.ts';
 import type { AnswerContext } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { answerTexts, joinAnswerTexts } from './print.ts';
 import type { ImagePlan } from './save-images.ts';
+import { checkFile, isImagePlace } from '../../images/publish.ts';
+import { writeNewFile } from '../../files/temp-file.ts';
+import { renderFootnotes } from './footnotes.ts';
 
 /** Flags that select a part of an answer, or a file for it, as they were typed. */
 export interface AnswerFlags {
@@ -30,16 +34,13 @@ export async function prepareAnswerFile(
   if (!code && output === undefined) return undefined;
   context.report.selected = { field, code, file: output };
   if (output !== undefined) {
-    const { checkFile } = await import('../../images/publish.ts');
     await checkFile(output, { cwd, force, dryRun }).catch(prefixUsageError('-o: '));
   }
   return async (result, json) => {
-    const notes = flags.sources && result.sources && json === undefined ? await loadFootnotes(result.sources) : '';
+    const notes = flags.sources && result.sources && json === undefined ? `\n${renderFootnotes(result.sources)}` : '';
     const text = code ? await extractCode(result) : joinAnswerTexts(answerTexts(result, json)) + notes;
     if (output === undefined) return writeEscaped(context.io.stdout, text);
-    const { writeNewFile } = await import('../../files/temp-file.ts');
     await writeNewFile(output, (append) => append(text), { cwd, force });
-    const { createHash } = await import('node:crypto');
     const sha256 = createHash('sha256').update(text).digest('hex');
     const file = { path: output, mimeType: 'text/plain', bytes: Buffer.byteLength(text), sha256, candidate: 0 };
     (context.report.files ??= []).push(file);
@@ -62,12 +63,7 @@ export async function planTextImages(
 async function answerFile({ code, output }: AnswerFlags, cwd: string): Promise<string | undefined> {
   if (output === undefined || output === '-') return undefined;
   if (code) return output;
-  const { isImagePlace } = await import('../../images/publish.ts');
   return (await isImagePlace(output, cwd)) ? undefined : output;
-}
-
-async function loadFootnotes(sources: readonly Source[]): Promise<string> {
-  return `\n${(await import('./footnotes.ts')).renderFootnotes(sources)}`;
 }
 
 async function extractCode({ text }: Result): Promise<string> {

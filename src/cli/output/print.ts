@@ -11,7 +11,7 @@ import {
   type PaidRequest,
   sendPaid,
 } from '../../client/index.ts';
-import type { BlockWriter } from '../../files/block-writer.ts';
+import { BlockWriter } from '../../files/block-writer.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
@@ -155,8 +155,6 @@ export async function printRaw(
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const writeRaw = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
   if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: control characters of the reply reach the terminal');
-  // Loaded before the request is paid for.
-  const files = stdout.isFile ? await import('../../files/block-writer.ts') : undefined;
   let failedBody: Uint8Array | undefined;
   // Nothing reads what a reply cost.
   let end: PaidEnd = {};
@@ -166,7 +164,7 @@ export async function printRaw(
     const { reply } = await sendPaid(paid, client, { deadline, onFailedBody });
     // That body came from an earlier attempt, which failed.
     failedBody = undefined;
-    if (files) await writeAndKeep(reply.body, new files.BlockWriter({ folder: tmpdir() }), context);
+    if (stdout.isFile) await writeAndKeep(reply.body, new BlockWriter({ folder: tmpdir() }), context);
     else for await (const chunk of reply.body) await writeRaw(chunk);
   } catch (error) {
     end = { error };

@@ -23,7 +23,7 @@ import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { parseToolChoice } from '../flags/format.ts';
 import { applyFieldChanges, type FieldChange } from '../flags/set.ts';
-import type { Attached, FetchedFiles, Inputs } from '../input/attachments.ts';
+import { type Attached, type FetchedFiles, type Inputs, readInputs } from '../input/attachments.ts';
 import {
   type TemplateValues,
   fillLeaves,
@@ -35,7 +35,7 @@ import {
 } from '../input/template-variables.ts';
 import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
-import type { SchemaCheck } from '../input/schema.ts';
+import { type SchemaCheck, compileSchema } from '../input/schema.ts';
 import type { FormatName, Quirks } from '../../formats/types.ts';
 
 /** Flags that shape a request, as they were typed; each command has some of them. */
@@ -346,7 +346,6 @@ export function choosePictures(
 async function readMediaFlags(flags: RequestFlags, building: Building): Promise<Inputs> {
   const { image = [], attach = [], mask } = flags;
   if (image.length + attach.length === 0 && mask === undefined) return { inputs: [], media: [] };
-  const { readInputs } = await import('../input/attachments.ts');
   const { takesTextFiles } = formatFacts[building.settings.format.value];
   return readInputs(flags, { ...building, takesTextFiles });
 }
@@ -354,7 +353,7 @@ async function readMediaFlags(flags: RequestFlags, building: Building): Promise<
 /** Throws GatewayError usage for a value that is not a JSON Schema. */
 async function compileSchemaFlag(schema: JsonValue, { compile, deadline }: Building): Promise<SchemaCheck> {
   if (compile) return compile(schema);
-  return (await import('../input/schema.ts')).compileSchema(schema, { signal: deadline?.().signal });
+  return compileSchema(schema, { signal: deadline?.().signal });
 }
 
 function givenTwice(flag: string): Error {

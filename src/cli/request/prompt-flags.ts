@@ -2,6 +2,7 @@ import type { PromptYamlFlags } from './prompt-yaml.ts';
 import type { Context } from '../context.ts';
 import { refuseTwoPrompts } from '../input/prompt.ts';
 import { usageError } from '../../errors.ts';
+import { findPrompt } from '../input/named-prompts.ts';
 
 /** Whether a path names a prompt file in the format of GitHub Models. */
 export function isPromptYaml(path: string): boolean {
@@ -36,7 +37,6 @@ async function toNamedPrompt(
 ): Promise<PromptYamlFlags> {
   if (typed.promptFile !== undefined)
     throw usageError('--template and --prompt-file both name a prompt', 'keep one of them');
-  const { findPrompt } = await import('../input/named-prompts.ts');
   const path = await findPrompt(template, context.io);
   if (!isPromptYaml(path)) return { ...typed, template: path };
   const { mergePromptYaml, openPromptYaml } = await import('./prompt-yaml.ts');

@@ -1,3 +1,4 @@
+import { LineCounter, parseDocument } from 'yaml';
 import { closest } from '../../closest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
@@ -113,9 +114,8 @@ function readFormat(file: JsonObject, place: string, wrong: Wrong): Pick<PromptY
 
 /** `lineOf` is the line of a value, from 1. */
 async function parseYaml(text: string, place: string) {
-  const yaml = await import('yaml');
-  const lines = new yaml.LineCounter();
-  const document = yaml.parseDocument(text, { prettyErrors: false, lineCounter: lines, resolveKnownTags: false });
+  const lines = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: false, lineCounter: lines, resolveKnownTags: false });
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault) {
     const { line, col } = lines.linePos(fault.pos[0]);

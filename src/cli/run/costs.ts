@@ -1,13 +1,15 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { getCurrency, isWholePrice, type Pricing, findPrice } from '../../cost/price.ts';
-import type { Meter, MeteredAnswer, Reservation } from '../../cost/types.ts';
+import type { Cost, Meter, MeteredAnswer, Reservation } from '../../cost/types.ts';
 import type { Price, Settings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Format } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
-import type { Ui } from '../context.ts';
+import type { Report, Ui } from '../context.ts';
+import { byDefault } from '../../settings/sources.ts';
+import { createMeter, addAmounts, addUpCosts, computeGreatestBound, createBudget } from '../../cost/cost.ts';
 
-/** Opens a meter for the requests of a command; undefined without prices, as it loads decimal arithmetic. */
+/** Opens a meter for the requests of a command; undefined without prices. */
 export async function openMeter(
   settings: Pick<Settings, 'prices' | 'format' | 'model'>,
   ui: Pick<Ui, 'warn'>,
@@ -15,8 +17,15 @@ export async function openMeter(
   if (Object.keys(settings.prices).length === 0) return undefined;
   const warning = priceWarning(settings);
   if (warning !== undefined) await ui.warn(warning);
-  const { createMeter } = await import('../../cost/cost.ts');
   return createMeter(settings);
+}
+
+/** Counts what answers cost, by the prices or as the service told it, and returns the cost of each. */
+export function countCosts(answers: readonly MeteredAnswer[], report: Pick<Report, 'meter'>): (Cost | undefined)[] {
+  const results = answers.flatMap(({ result, hops = [] }) => [result, ...hops.map((hop) => hop.result)]);
+  if (results.some(({ toldCost }) => toldCost !== undefined))
+    report.meter ??= createMeter({ prices: {}, format: byDefault('content') });
+  return answers.map((answer) => report.meter?.count(answer));
 }
 
 /** A warning if no answer of a model will have a cost although the model has a price. */
@@ -44,7 +53,6 @@ export interface CostLimit {
 
 /** Opens `--max-cost`. */
 export async function openCostLimit(most: string, pricing: Pricing): Promise<CostLimit> {
-  const { addAmounts, addUpCosts, computeGreatestBound, createBudget } = await import('../../cost/cost.ts');
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
   const overCost = (more = '0'): GatewayError => {

@@ -10,7 +10,9 @@ import { replayedFolder } from '../flags/shared.ts';
 import { type FetchedFile, type FetchedFiles, parseInputUrl } from '../input/attachments.ts';
 import { type InputUrl, shownUrl } from '../input/input-files.ts';
 import { formatSize } from '../input/prompt.ts';
-import { type ConnectionFlags, connectionOptions } from './settings.ts';
+import { type ConnectionFlags } from './settings.ts';
+import { connectionOptions } from './connection.ts';
+import { openInputFetcher } from '../../transport/fetch-input.ts';
 
 /** Classes of errors of a fetch. The gateway has received nothing then. */
 const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
@@ -102,7 +104,6 @@ async function openFetcher(
   { context, linked }: { context: Context; linked: boolean },
 ): Promise<InputFetcher> {
   const options = await connectionOptions(settings, flags, context);
-  const { openInputFetcher } = await import('../../transport/fetch-input.ts');
   const fetcher = openInputFetcher(options, { linked });
   context.atEnd(() => fetcher.close());
   return fetcher;

@@ -19,6 +19,7 @@ import { services } from '../../vendors/services.ts';
 import { usageError } from '../../errors.ts';
 import { formatFacts } from '../../formats/format.ts';
 import type { ImagePlan } from '../output/save-images.ts';
+import { openUrlFetcher } from './fetch-urls.ts';
 
 /** Flags that every command has that asks a model, as they were typed. */
 export type CommonFlags = ConnectionFlags &
@@ -63,7 +64,6 @@ export async function prepareRequest(
   // Before anything is fetched.
   refuseLackingFlags(flags, building);
   const { context, settings } = building;
-  const { openUrlFetcher } = await import('./fetch-urls.ts');
   const fetching = openUrlFetcher(flags, context).fetchAll(urls, { settings, deadline, atEnd: context.atEnd });
   const fetched = await within(deadline, fetching);
   return within(deadline, buildRequest(words, flags, { ...building, fetched }));

@@ -1,11 +1,13 @@
 import { type AnswerFlags, planTextImages } from '../output/answer-file.ts';
-import type { ImagePlan, ImageOutput } from '../output/save-images.ts';
+import { type ImagePlan, type ImageOutput, planSaving } from '../output/save-images.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import type { AnswerContext, CommandOutcome } from '../context.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
 import { createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
-import { type Client, createLateStore, mostImages } from '../../client/index.ts';
+import type { Client } from '../../client/index.ts';
+import { printRequest } from '../output/show-request.ts';
+import { openMeter } from './costs.ts';
 
 /** Where images go that come with a text. */
 export async function planBesideText(
@@ -30,8 +32,7 @@ export async function showRequest(
 ): Promise<CommandOutcome> {
   const client = await createDryClient(settings, context);
   const post = await withKeptChoice(request, settings, context);
-  if (flags.dryRun && plan.output !== undefined) await planImageOutput(plan, context);
-  const { printRequest } = await import('../output/show-request.ts');
+  if (flags.dryRun && plan.output !== undefined) await planSaving(plan, context);
   const asked = await client.toTaughtFormat(post);
   return printRequest(client.address(asked), client.correct(asked).body, { flags, context, settings });
 }
@@ -49,31 +50,9 @@ export async function prepareSending(
   const isInFile = plan.imagesAreExtra ? context.report.selected?.file !== undefined : plan.output !== '-';
   if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))
     await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');
-  const images = await planImageOutput(plan, context);
-  if (Object.keys(settings.prices).length > 0) {
-    const { openMeter } = await import('./costs.ts');
-    context.report.meter = await openMeter(settings, context.ui);
-  }
+  const images = await planSaving(plan, context);
+  context.report.meter = await openMeter(settings, context.ui);
   const client = await openClient(settings, flags, context, { deadline, report: context.report });
   context.atEnd(() => client.close());
   return { images, client };
-}
-
-/**
- * Checks the output before a request is paid for. Without `-o`, the place of images that come with a text is planned when one
- * comes: the command must work in a read-only folder. Throws GatewayError usage.
- */
-export async function planImageOutput(wanted: ImagePlan, context: AnswerContext): Promise<ImageOutput> {
-  const plan = async () => (await import('../output/save-images.ts')).planSaving(wanted, context);
-  if (!wanted.imagesAreExtra || wanted.output !== undefined) return plan();
-  let planned: Promise<ImageOutput> | undefined;
-  const planOnce = () => (planned ??= plan());
-  return {
-    openStore: (onSpare) => createLateStore(async () => (await planOnce()).openStore(onSpare)),
-    async save(images, reply, endOf) {
-      if (images.length > 0) await (await planOnce()).save(images, reply, endOf);
-    },
-    most: wanted.maxImages ?? mostImages,
-    mismatch: undefined,
-  };
 }

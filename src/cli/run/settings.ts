@@ -6,18 +6,7 @@ import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { readKeptEfforts } from '../../settings/memory.ts';
 import { resolveSettings, resolvePartialSettings } from '../../settings/resolve.ts';
-import { readKey } from '../../settings/key.ts';
-import type { Secret } from '../../settings/redact.ts';
-import type {
-  KeySource,
-  Prices,
-  Settings,
-  SettingsFlags,
-  SettingsInput,
-  PartialSettings,
-  Use,
-} from '../../settings/types.ts';
-import type { ConnectionOptions } from '../../transport/types.ts';
+import type { Prices, Settings, SettingsFlags, SettingsInput, PartialSettings, Use } from '../../settings/types.ts';
 import { services } from '../../vendors/services.ts';
 import { addressNames } from '../../settings/vendor-variables.ts';
 import { isLoopback } from '../../transport/request.ts';
@@ -32,8 +21,10 @@ import {
   replayedFolder,
 } from '../flags/shared.ts';
 import type { RequestFlags } from '../request/build-request.ts';
-import { decodeText, readFileOrPipe, readTextFlag, readUserFile } from '../input/input-files.ts';
+import { decodeText, readUserFile } from '../input/input-files.ts';
 import type { TextPlaces } from '../input/prompt.ts';
+import { checkPrices } from '../../settings/parse.ts';
+import { findListedModel } from './listed-model.ts';
 
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
 export type ConnectionFlags = FlagValues<typeof connectionFlags> & FlagValues<typeof priceFlags>;
@@ -85,7 +76,6 @@ export async function readSettingsFlags(flags: TypedSettings, { io, root }: Cont
 async function readPrices(word: string, cwd: string): Promise<Prices> {
   const isJson = word.trimStart().startsWith('{');
   const value = parseJson('--prices', isJson ? word : await readTextFile('--prices', word, cwd));
-  const { checkPrices } = await import('../../settings/parse.ts');
   return checkPrices(value, isJson ? '--prices' : `--prices ${word}`);
 }
 
@@ -100,7 +90,6 @@ export async function readSettings(flags: TypedSettings, context: Context, use: 
   }
   const { isKeyless, formats } = services[found.service.value];
   if (!found.model && isKeyless && formats[use] !== undefined) {
-    const { findListedModel } = await import('./listed-model.ts');
     found = { ...found, model: await findListedModel(found, flags, context) };
   }
   const resolved = resolveSettings(input, found);
@@ -178,61 +167,6 @@ export function checkRecordingFlags(flags: RecordingFlags): void {
   }
 }
 
-/** Scheme and host of the gateway. */
-export function getGatewayOrigin({ baseUrl }: Pick<PartialSettings, 'baseUrl'>): string {
-  return new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
-}
-
-/** How to connect; the files that flags name are read. Throws GatewayError usage. */
-export async function connectionOptions(
-  { proxy, systemCa, offline }: Pick<PartialSettings, 'proxy' | 'systemCa' | 'offline'>,
-  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
-  { io }: Context,
-): Promise<ConnectionOptions> {
-  const { cacert, clientCert, clientKey } = flags;
-  if ((clientCert === undefined) !== (clientKey === undefined))
-    throw usageError('--client-cert and --client-key go together', 'give both PEM files');
-  return {
-    env: io.env,
-    proxy,
-    systemCa: systemCa.value && !offline.value,
-    ca: cacert === undefined ? undefined : await readCertificate('--cacert', cacert, io.cwd),
-    clientCert: clientCert === undefined ? undefined : await readCertificate('--client-cert', clientCert, io.cwd),
-    clientKey: clientKey === undefined ? undefined : await readFlagFile('--client-key', clientKey, io.cwd),
-  };
-}
-
-/** Throws GatewayError usage for a file without a certificate. */
-async function readCertificate(flag: string, path: string, cwd: string): Promise<string> {
-  const { requireCertificate } = await import('../../transport/trust.ts');
-  const pem = await readFlagFile(flag, path, cwd);
-  requireCertificate(pem, `${flag} ${quoteWord(path)} contains`);
-  return pem;
-}
-
 async function readTextFile(flag: string, path: string, cwd: string): Promise<string> {
   return decodeText(await readUserFile(flag, path, cwd), `${flag}: ${quoteWord(path)}`);
-}
-
-/** A text of which only the plain characters matter: in comments, certificates have others. */
-async function readFlagFile(flag: string, path: string, cwd: string): Promise<string> {
-  return new TextDecoder().decode(await readUserFile(flag, path, cwd));
-}
-
-/** Reads the key from where the settings say that it is. Throws GatewayError auth. */
-export function readConfiguredKey(source: KeySource, context: Context, signal?: AbortSignal): Promise<Secret> {
-  return readKey(source, {
-    signal,
-    readFile: async (path) => Buffer.from(await readFileOrPipe(resolve(context.io.cwd, path))).toString(),
-    readStdin: () => readKeyFromStdin(context),
-  });
-}
-
-const keysFromStdin = new WeakMap<Context['stdin'], Promise<string>>();
-
-/** Read once: stdin ends, and several connections may need the key. */
-function readKeyFromStdin(context: Context): Promise<string> {
-  const read = keysFromStdin.get(context.stdin) ?? readTextFlag('--api-key-file', '-', context);
-  keysFromStdin.set(context.stdin, read);
-  return read;
 }

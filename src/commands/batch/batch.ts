@@ -50,6 +50,9 @@ import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { trackChecking } from './progress.ts';
 import { be, noteGone, noteEmptyRows, noteIdColumn, noteResume } from './resume.ts';
 import { warnArranged, warnUnread } from './summary.ts';
+import { finishStream, openStream, streamJobs } from './stream.ts';
+import { showEstimate } from './estimate.ts';
+import { openBatchBudgets } from './budgets.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
 export function batchRunCommand(command: Command): Action {
@@ -145,7 +148,7 @@ export async function runJobFile(
   const told = { flags, context, source, facts, startedAt };
   const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
   const planned = { ...known, ...told, policy: { ...policy, delimiter }, outdir: outdir.path, lostEnds, plan };
-  if (flags.estimate) return (await import('./estimate.ts')).showEstimate(planned, checking.progress);
+  if (flags.estimate) return showEstimate(planned, checking.progress);
   checking.stop();
   if (ends) await noteGone(ends, state, context);
   else if (source.unusedIdColumn !== undefined) await noteIdColumn(source, context);
@@ -194,7 +197,6 @@ async function runStreamCommand(
   flags: BatchFlags,
   context: AnswerContext,
 ): Promise<CommandOutcome> {
-  const { finishStream, openStream, streamJobs } = await import('./stream.ts');
   const batch = await openStream(words, flags, context);
   const hasFolder = batch.results !== undefined;
   let stop: Stop | undefined;
@@ -233,7 +235,7 @@ async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | unde
   return runBatch(batch, {
     clients,
     concurrency,
-    openBudgets: async () => (await import('./budgets.ts')).openBatchBudgets(batch, flags.tag, context),
+    openBudgets: async () => openBatchBudgets(batch, flags.tag, context),
     hooks,
   });
 }

@@ -12,12 +12,10 @@ import { type GatewayError, getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
+import { repliesSavedSince, recoverHint } from '../../cli/run/recovery.ts';
 
-/** The recovery files of this machine. Their code is loaded only where a run has jobs without an end. */
-export const recovery: Recovery = {
-  findSince: async (at) => (await import('../../cli/run/recovery.ts')).repliesSavedSince(at),
-  describe: async (path) => (await import('../../cli/run/recovery.ts')).recoverHint(path),
-};
+/** The recovery files of this machine. */
+export const recovery: Recovery = { findSince: repliesSavedSince, describe: (path) => recoverHint(path) };
 
 /**
  * What a run has around it: the process, and people who are told in lines on stderr what happens.

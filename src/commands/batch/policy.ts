@@ -5,6 +5,7 @@ import { limitToFiles } from '../../cli/run/send-all.ts';
 import { usageError } from '../../errors.ts';
 import { readVary } from './jobs/vary.ts';
 import type { BatchFlags } from './flags.ts';
+import { prepareRateGroup } from './rate-group.ts';
 
 /** What the flags say of a run. Throws GatewayError usage for a group without a rate, or one that cannot be kept. */
 export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<BatchPolicy> {
@@ -21,7 +22,7 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
     maxCost,
     maxTurns,
     everyMs: rate,
-    rateFile: rateGroup && (await (await import('./rate-group.ts')).prepareRateGroup(rateGroup, io.cwd)),
+    rateFile: rateGroup && (await prepareRateGroup(rateGroup, io.cwd)),
     waits: wait,
     pollMs: poll,
     hasRecordings: replay !== undefined,

@@ -15,6 +15,7 @@ import { outcomes } from '../../errors.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
+import { hasJobReplies } from '../../cli/run/recovery.ts';
 
 /** The facts that a summary is made of. */
 export interface SummaryFacts {
@@ -245,7 +246,6 @@ export async function keptHint(
   folders: readonly string[],
 ): Promise<string | undefined> {
   if (unknown === 0 || beganAt === undefined) return undefined;
-  const { hasJobReplies } = await import('../../cli/run/recovery.ts');
   const kept = await Promise.all(folders.map((folder) => hasJobReplies(beganAt, folder)));
   if (!kept.includes(true)) return undefined;
   return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';

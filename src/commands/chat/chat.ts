@@ -5,7 +5,7 @@ import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
 import { finishText, holdToSchema, reportAnswer } from '../../cli/run/answer.ts';
 import { printRaw, printText } from '../../cli/output/print.ts';
-import type { ChatFlags } from './session.ts';
+import { type ChatFlags, confirmLeaving, resumeSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
 import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
@@ -36,9 +36,8 @@ async function runChat(
   const begun = await prepareCommand(words, typed, 'chat', context);
   const { flags, settings, deadline } = begun;
   const isSession = flags.session !== undefined || flags.continue;
-  const session = isSession ? await import('./session.ts') : undefined;
-  const resumed = await session?.resumeSession(flags, settings, context);
-  if (session && resumed) await session.confirmLeaving(resumed.earlier, flags, settings, context);
+  const resumed = isSession ? await resumeSession(flags, settings, context) : undefined;
+  if (resumed) await confirmLeaving(resumed.earlier, flags, settings, context);
   if (isInteractive(words, flags, context)) {
     if (context.report.selected?.file)
       throw usageError('-o writes one answer, and a conversation has many', 'keep it all: --session <name>');
@@ -70,8 +69,8 @@ async function runChat(
   const held = check && (await holdToSchema(check, turned.answer, begun));
   if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: held.json, context });
   await finishText(turned.answer, { plan, held }, begun);
-  if (!session || !resumed?.file) return undefined;
-  const turn = await session.storableTurns(turned, request, context);
+  if (!resumed?.file) return undefined;
+  const turn = await storableTurns(turned, request, context);
   if (turn) return resumed.file.append(turn);
   return context.ui.warn('the answer holds nothing that a session can keep');
 }

@@ -16,9 +16,11 @@ import { askTurn, getQuestion } from './turn.ts';
 import type { AnswerContext } from '../../cli/context.ts';
 import { printText } from '../../cli/output/print.ts';
 import { checkAnswer, holdToSchema, toWanted } from '../../cli/run/answer.ts';
-import { planBesideText, planImageOutput } from '../../cli/run/sending.ts';
+import { planSaving } from '../../cli/output/save-images.ts';
+import { planBesideText } from '../../cli/run/sending.ts';
 import { prepareRequest } from '../../cli/run/prepare.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
+import { saveUnread } from '../../cli/run/recovery.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {
@@ -80,7 +82,6 @@ async function askModel(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
   } catch (error) {
     const isEnding = context.signal.aborted;
     if (!stop.signal.aborted && !isEnding) {
-      const { saveUnread } = await import('../../cli/run/recovery.ts');
       await logFailure(await saveUnread(error, context), context);
     } else await savePartialAnswer(prompt, talk, partial);
     if (isEnding) throw error;
@@ -121,7 +122,7 @@ async function askAndSave(
     return read.kind === 'entry' ? read.text : '';
   };
   const tools = await openTools(flags, request, { context, ask });
-  const images = await planImageOutput(await planBesideText(flags, request, context), context);
+  const images = await planSaving(await planBesideText(flags, request, context), context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;
   const onText = (part: string): void => void (partial.text += part);

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { type ToolOutcome, toolResultBlock } from '../../chat/message.ts';
@@ -172,7 +173,6 @@ async function runCommand(
   input: string,
   { context: { io }, signal }: ToolRunner,
 ): Promise<ToolOutcome> {
-  const { spawn } = await import('node:child_process');
   signal.throwIfAborted();
   const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !isKeyVariable(name)));
   return new Promise((resolve, reject) => {

@@ -1,4 +1,3 @@
-import { meterToldCost } from '../../cli/run/told-costs.ts';
 import {
   type Answer,
   type AskOptions,
@@ -26,7 +25,8 @@ import type { AnswerContext, Report } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { type BuiltRequest, choosePictures } from '../../cli/request/build-request.ts';
-import type { CostLimit } from '../../cli/run/costs.ts';
+import { type CostLimit, countCosts } from '../../cli/run/costs.ts';
+import { printFootnotes } from '../../cli/output/footnotes.ts';
 
 /** What the requests of a turn have in common. */
 interface TurnSetup {
@@ -152,8 +152,7 @@ async function withCostCounted(
       reservation?.free();
       return answer;
     }
-    await meterToldCost(answer, report);
-    const cost = report.meter?.count(answer);
+    const [cost] = countCosts([answer], report);
     reservation?.spend(cost);
     return answer;
   } catch (error) {
@@ -184,7 +183,6 @@ async function askOnce(
   const shown = { ...flags, isMarkdown, isHeld, progress, onText };
   const answer = await printStream(deltas, shown, context).finally(() => progress.stop());
   if (answer.result.sources && !flags.jsonl && !isHeld) {
-    const { printFootnotes } = await import('../../cli/output/footnotes.ts');
     await printFootnotes(answer.result, flags, context);
   }
   context.report.result ??= answer.result;

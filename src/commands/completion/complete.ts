@@ -9,6 +9,9 @@ import { listVariables } from '../../settings/sources.ts';
 import { type LoadedConfig, useNames } from '../../settings/types.ts';
 import type { Io } from '../../terminal/io.ts';
 import { completeLine, type Completion, formatCompletion, readTypedLine, withoutTexts } from './complete-line.ts';
+import { listSessionNames } from '../../chat/session-path.ts';
+import { listPrompts } from '../../cli/input/named-prompts.ts';
+import { configKeys, listKeyValues } from '../config/keys.ts';
 
 /** `__complete <shell> …`: what the scripts call at every TAB. They ask the program, so they cannot be out of date. */
 export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
@@ -39,9 +42,9 @@ async function listValues(
     case 'sessions':
       return listNamesOfSessions();
     case 'keys':
-      return (await import('../config/keys.ts')).configKeys;
+      return configKeys;
     case 'values':
-      return (await import('../config/keys.ts')).listKeyValues(argument);
+      return listKeyValues(argument);
   }
 }
 
@@ -59,12 +62,10 @@ async function profiles(io: Io): Promise<string[]> {
 // What lists values is loaded for these alone: most TABs are for a command or a flag.
 
 async function listNamesOfSessions(): Promise<string[]> {
-  const { listSessionNames } = await import('../../chat/session-path.ts');
   return listSessionNames().catch(() => []);
 }
 
 async function listPromptNames(io: Io): Promise<string[]> {
-  const { listPrompts } = await import('../../cli/input/named-prompts.ts');
   return (await listPrompts(io).catch(() => [])).map(({ name }) => name);
 }
 

@@ -1,17 +1,11 @@
-import type { PriceFile, readPriceFile } from './price-file.ts';
+import { readPriceFile } from './price-file.ts';
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { services, listUses } from '../../vendors/services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { closest } from '../../closest.ts';
-import {
-  configPath,
-  listProfileNames,
-  readConfig,
-  getProfileService,
-  makeProfileHint,
-  withNameFor,
-} from '../../settings/config-file.ts';
+import { configPath, readConfig, getProfileService, withNameFor } from '../../settings/config-file.ts';
+import { listProfileNames, makeProfileHint } from '../../settings/profile-name.ts';
 import { priceRows, rowName, type SettingRow, settingRows, type SettingsPlace } from '../../settings/setting-rows.ts';
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { escapeLine } from '../../terminal/escape.ts';
@@ -55,7 +49,7 @@ export function configSetCommand(command: Command): Action {
     if (word === '')
       throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
     const file =
-      key === 'prices' && word.startsWith('@') ? await readFileOfPrices(word.slice(1), opened, context) : undefined;
+      key === 'prices' && word.startsWith('@') ? await readPriceFile(word.slice(1), opened, context) : undefined;
     const config = (await changeConfig(opened.loaded.path, (current) =>
       withValue(current, profile, { key, word: file?.word(current.config) ?? word }),
     )) as Config;
@@ -67,10 +61,6 @@ export function configSetCommand(command: Command): Action {
       await context.ui.note(`to use it without --profile: gateway-cli config use ${profile}`);
     return { document: configDocument(opened, { key }) };
   };
-}
-
-async function readFileOfPrices(...given: Parameters<typeof readPriceFile>): Promise<PriceFile> {
-  return (await import('./price-file.ts')).readPriceFile(...given);
 }
 
 /** Reads stdin, or asks on a terminal, where a secret is not echoed. */

@@ -12,7 +12,8 @@ import {
   listUses,
 } from '../../vendors/services.ts';
 import { checkKey } from '../../settings/key.ts';
-import { nameFor, requireProfileName, getProfileService, withNameFor } from '../../settings/config-file.ts';
+import { nameFor, getProfileService, withNameFor } from '../../settings/config-file.ts';
+import { requireProfileName } from '../../settings/profile-name.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
 import { keysIn } from '../../settings/vendor-variables.ts';
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
@@ -22,6 +23,9 @@ import type { Action, Context } from '../../cli/context.ts';
 import { chooseHint } from '../../advice.ts';
 import { setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { shellWord } from '../../shell-word.ts';
+import { readSettingsByUse } from '../doctor/checks.ts';
+import { examineLive } from '../doctor/live.ts';
+import { requestLists } from '../models/models.ts';
 
 /** `config init`: asks for a service and what it needs, and puts the profile in use. Needs a terminal; scripts have `config set`. */
 export function configInitCommand(command: Command): Action {
@@ -214,8 +218,6 @@ function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly Ke
 
 /** Sends what `doctor --live` sends, and prints what it found. */
 async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
-  const { readSettingsByUse } = await import('../doctor/checks.ts');
-  const { examineLive } = await import('../doctor/live.ts');
   const surveyed = await readSettingsByUse({ flags: {}, config: loaded }, context);
   const live = { surveyed, uses: useNames, flags: {}, context };
   for (const { name, text, fix } of await examineLive(live)) {
@@ -241,7 +243,6 @@ const maxExamples = 3;
 
 /** Some names of the service's own list, or why there are none. */
 async function noteModels(wanted: FormatName | undefined, context: Context): Promise<void> {
-  const { requestLists } = await import('../models/models.ts');
   try {
     const { lists } = await requestLists({}, context);
     const listed = lists.find(({ format }) => format === wanted) ?? lists[0];

@@ -5,7 +5,7 @@ import { closest } from '../../closest.ts';
 import { serviceTiers } from '../../cost/price.ts';
 import { amountFields, keyForms, priceFields } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
-import { requireProfileName } from '../../settings/config-file.ts';
+import { requireProfileName } from '../../settings/profile-name.ts';
 import { isCredentialName } from '../../settings/redact.ts';
 import { type SettingDefinition, settings } from '../../settings/table.ts';
 import type { Config, LoadedConfig, Profile } from '../../settings/types.ts';

@@ -1,7 +1,8 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import { chooseHint } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
-import { type ConnectionFlags, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
+import { type ConnectionFlags, readSettingsFlags } from '../../cli/run/settings.ts';
+import { readConfiguredKey } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { describeReadError } from '../../files/file-reason.ts';
 import { listUses, services } from '../../vendors/services.ts';

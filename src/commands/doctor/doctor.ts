@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import { type ConnectionFlags, keyInArgv, connectionOptions } from '../../cli/run/settings.ts';
+import { type ConnectionFlags, keyInArgv } from '../../cli/run/settings.ts';
+import { connectionOptions } from '../../cli/run/connection.ts';
 import { GatewayError } from '../../errors.ts';
 import { type SettingRow, rowName } from '../../settings/setting-rows.ts';
 import { type Use, useNames } from '../../settings/types.ts';
@@ -26,6 +27,8 @@ import {
   type SettingsByUse,
 } from './checks.ts';
 import { append } from '../../long-lists.ts';
+import { examineNetwork } from './network.ts';
+import { examineLive, keyTakenRow } from './live.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay']);
 
@@ -120,17 +123,15 @@ async function* examineGateway(examined: GatewaySubject & { flags: DoctorFlags }
   if (offline.value) {
     yield* runRows([modelsRow], examined);
     yield { name: 'gateway', state: 'ok', text: `offline (${offline.from}): the local gateway answers` };
-    if (flags.live) yield* await (await import('./live.ts')).examineLive(examined);
+    if (flags.live) yield* await examineLive(examined);
     return;
   }
   for (const row of [addressRow, keyRow, modelsRow]) yield* runRows([row], examined);
   if (examined.url === undefined) return;
-  const { examineNetwork } = await import('./network.ts');
   const transport = await connectionOptions(settings, flags, context);
   const options = { baseUrl: examined.url, transport, signal: context.signal };
   const hasKey = examined.key !== undefined || settings.key.kind === 'none';
   if (!(yield* examineNetwork(options)) || !hasKey) return;
-  const { examineLive, keyTakenRow } = await import('./live.ts');
   if (flags.live) yield* await examineLive(examined);
   else yield* runRows([keyTakenRow], examined);
 }

@@ -1,7 +1,7 @@
-import { meterToldCost } from '../../cli/run/told-costs.ts';
+import { countCosts } from '../../cli/run/costs.ts';
 import { describeBody } from '../../body.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Gate } from '../../transport/gate.ts';
+import { type Gate, createGate, sleepByTimer } from '../../transport/gate.ts';
 import { version } from '../../version.ts';
 import { limitToFiles, type RequestOutcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
 import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
@@ -10,7 +10,7 @@ import { findTypeByName } from '../../images/image-type.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { checkAnswer, reportAnswer, toWanted } from '../../cli/run/answer.ts';
 import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
-import type { FetchLinked } from '../../cli/run/linked-pictures.ts';
+import { type FetchLinked, openLinkedFetcher } from '../../cli/run/linked-pictures.ts';
 import { listLinkedImages, type Result } from '../../client/index.ts';
 import { isPrintedAtEnd, printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
@@ -20,6 +20,8 @@ import { addFlags, quoteWord, setExamples } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { chooseHint } from '../../advice.ts';
+import { saveUnread } from '../../cli/run/recovery.ts';
+import { refuseStrayFiles } from '../../cli/input/stray-files.ts';
 
 type ImageFlags = AskFlags<typeof imageFlags & typeof editFlags>;
 
@@ -56,7 +58,6 @@ async function runImage(
   let linked: FetchLinked | undefined;
   const fetchLinked = async (answered: Result): Promise<void> => {
     if (answered.images.length > 0) return;
-    const { openLinkedFetcher } = await import('../../cli/run/linked-pictures.ts');
     linked ??= openLinkedFetcher(flags, context);
     const { atEnd, ui } = context;
     await linked?.(answered, { settings, deadline: deadline(), atEnd, warn: (text) => ui.warn(text) });
@@ -78,7 +79,7 @@ async function runImage(
 
   const { result, error } = mergeAnswers(outcomes);
   context.report.result = result;
-  await countCosts(outcomes, context);
+  countOutcomes(outcomes, context);
   if (thrown) throw thrown.value;
   if (count > 1) await keepUnread(outcomes, error, context);
   if (!result) throw error;
@@ -100,7 +101,6 @@ async function keepUnread(
   const failures = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
   const unread = failures.filter(({ details }) => details.unread !== undefined);
   for (const each of unread.filter(({ details }) => details.unread !== error?.details.unread)) {
-    const { saveUnread } = await import('../../cli/run/recovery.ts');
     const saved = await saveUnread(each, context);
     await context.ui.warn(chooseHint(saved)?.split('\n')[0] ?? '');
   }
@@ -133,20 +133,17 @@ async function openShared(
   { concurrency: wanted = defaultConcurrency }: ImageFlags,
   context: AnswerContext,
 ): Promise<{ gate: Gate; concurrency: number }> {
-  const { createGate, sleepByTimer } = await import('../../transport/gate.ts');
   // Without the gate's budget of retries, which is for the many jobs of a batch.
   const { enter, close } = createGate({ elapsed: context.io.elapsed, sleep: sleepByTimer, jobs });
   return { gate: { enter, close }, concurrency: await limitToFiles(Math.min(wanted, jobs), context) };
 }
 
 /** A failure that ended others before they went out is counted once. */
-async function countCosts(outcomes: readonly RequestOutcome[], { report }: AnswerContext): Promise<void> {
+function countOutcomes(outcomes: readonly RequestOutcome[], { report }: AnswerContext): void {
   const answers = outcomes.flatMap(({ answer, isSent }) => (answer && isSent ? [answer] : []));
-  for (const answer of answers) await meterToldCost(answer, report);
-  const { meter } = report;
-  for (const answer of answers) meter?.count(answer);
+  countCosts(answers, report);
   for (const failure of new Set(outcomes.map((outcome) => outcome.failure)))
-    if (failure !== undefined && failure.billed !== 'no') meter?.lose();
+    if (failure !== undefined && failure.billed !== 'no') report.meter?.lose();
 }
 
 /** What a sidecar says about the request: its body with Base64 shortened, and the hashes of its input images. */
@@ -182,7 +179,6 @@ export function imageEditCommand(command: Command): Action {
   return async (context, words, flags) => {
     const typed = flags as ImageFlags;
     if (!typed.image?.length) {
-      const { refuseStrayFiles } = await import('../../cli/input/stray-files.ts');
       await refuseStrayFiles(words, {}, context);
       throw usageError(
         'there is no image to edit',

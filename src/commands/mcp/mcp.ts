@@ -1,3 +1,4 @@
+import jpeg from 'jpeg-js';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -19,6 +20,7 @@ import { shrink } from '../../images/pixels/bitmap.ts';
 import { absoluteBudget, parseBudget } from '../../settings/values.ts';
 import type { Environment } from '../../settings/sources.ts';
 import { flagWords, openRoot } from './tools.ts';
+import { serveTools } from './server.ts';
 
 const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 const servers = (args: readonly string[]): string =>
@@ -109,7 +111,6 @@ async function runMcp(flags: McpFlags, context: Context): Promise<CommandOutcome
     await ui.notice(
       'this server waits for a client on stdin; gateway-cli mcp --print-config <client> prints its entry',
     );
-  const { serveTools } = await import('./server.ts');
   // A variable: the command that lists models has no such flag.
   const env = absolutePaths(budget === undefined ? io.env : { ...io.env, GATEWAY_BUDGET: budget }, io.cwd);
   const serving = serveTools({ root, flags: passed, env, readOnly: readOnly === true, maxRequests }, context);
@@ -159,7 +160,6 @@ async function makePreview(path: string): Promise<string | null> {
   const scale = Math.min(1, previewSide / Math.max(pixels.width, pixels.height));
   const scaled = (length: number): number => Math.max(1, Math.round(length * scale));
   const { width, height, data } = shrink(pixels, scaled(pixels.width), scaled(pixels.height));
-  const { default: jpeg } = await import('jpeg-js');
   return jpeg.encode({ width, height, data: overWhite(data) }, previewQuality).data.toString('base64');
 }
 

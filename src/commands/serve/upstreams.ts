@@ -5,7 +5,8 @@ import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/t
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
 import { hasOwnHost, serviceNames, services, useNames, vendorHeaderNames } from '../../vendors/services.ts';
-import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
+import { configPath, readConfig } from '../../settings/config-file.ts';
+import { unknownProfile } from '../../settings/profile-name.ts';
 import { fromFlag } from '../../settings/sources.ts';
 import { type Credential, listCredentials, revealHeaders, Secret } from '../../settings/redact.ts';
 import { addressNames, keyNames } from '../../settings/vendor-variables.ts';
@@ -13,9 +14,10 @@ import { resolveEveryUse } from '../../settings/resolve.ts';
 import type { PartialSettings, SourcedValue, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openOwnConnections, openRecordings } from '../../cli/run/client.ts';
-import { getGatewayOrigin, readConfiguredKey, readSettingsFlags } from '../../cli/run/settings.ts';
+import { readSettingsFlags } from '../../cli/run/settings.ts';
+import { getGatewayOrigin, readConfiguredKey } from '../../cli/run/connection.ts';
 import { keepVariables, modelVariables } from './served-command.ts';
-import type { Pays } from './payments.ts';
+import { type Pays, payForPassed } from './payments.ts';
 import type { AnswerSource, ServeFlags, SourcePlace } from './source.ts';
 import type { AuthUse, FormatName } from '../../formats/types.ts';
 
@@ -120,7 +122,7 @@ async function openPays(
   context: Context,
 ): Promise<Pays | undefined> {
   const paid = upstreams.map(({ settings }) => settings.text).filter(({ budget }) => budget !== undefined);
-  return paid.length === 0 ? undefined : (await import('./payments.ts')).payForPassed(paid, tag, context);
+  return paid.length === 0 ? undefined : payForPassed(paid, tag, context);
 }
 
 async function prepareUpstream({ profile, settings }: ResolvedProfile, context: Context): Promise<Upstream> {

@@ -1,4 +1,4 @@
-import { meterToldCost } from '../../cli/run/told-costs.ts';
+import { countCosts } from '../../cli/run/costs.ts';
 import type { Command } from 'commander';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
@@ -13,6 +13,7 @@ import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
+import { printFootnotes } from '../../cli/output/footnotes.ts';
 
 type TextFlags = AskFlags<typeof textFlags & typeof answerFileFlags>;
 
@@ -63,15 +64,11 @@ async function runText(
   const printing = { flags, isMarkdown, isHeld: check !== undefined, progress, context };
   const answer = await (stream ? printFirstCandidate(deltas, printing) : drainDeltas(deltas));
   context.report.result = answer.result;
-  if (!answer.isRecorded) {
-    await meterToldCost(answer, context.report);
-    context.report.meter?.count(answer);
-  }
+  if (!answer.isRecorded) countCosts([answer], context.report);
   const held = check && (await holdToSchema(check, answer, begun));
   progress.stop();
   if (!stream || (held && !flags.jsonl)) await printText(answer.result, { isMarkdown, json: held?.json, context });
   if (answer.result.sources && !flags.jsonl && !check && !isData(flags.responseMime)) {
-    const { printFootnotes } = await import('../../cli/output/footnotes.ts');
     await printFootnotes(answer.result, flags, context);
   }
   await images.save(listBlobs(answer.result), answer.result, () => checkEnd(deadline()));

@@ -1,3 +1,4 @@
+import jpeg from 'jpeg-js';
 import { imageFacts } from '../../images/image-type.ts';
 import { createByteBudget } from '../http/body.ts';
 import { badValue } from '../fields/rule.ts';
@@ -124,7 +125,6 @@ async function encodeAs(bitmap: Bitmap, mimeType: string): Promise<MadeImage> {
   const size = { width, height };
   const made = (bytes: Buffer, type: string) => ({ mimeType: type, data: bytes.toString('base64'), size });
   if (mimeType !== 'image/jpeg') return made(await encodePng(bitmap, notes), 'image/png');
-  const { default: jpeg } = await import('jpeg-js');
   return made(jpeg.encode(bitmap, jpegQuality).data, mimeType);
 }
 

@@ -1,6 +1,8 @@
+import jpeg from 'jpeg-js';
+import { imageSize } from 'image-size';
 import { promisify } from 'node:util';
 import { crc32, deflate, deflateSync, inflateSync } from 'node:zlib';
-import type { DecodedPng } from 'fast-png';
+import { type DecodedPng, convertIndexedToRgb, decode } from 'fast-png';
 import { sniffType } from '../image-type.ts';
 import { mirror, maxPixels, type Bitmap, rotate, type Size } from './bitmap.ts';
 
@@ -20,7 +22,6 @@ export async function decodeWithin(
   most: number,
 ): Promise<Decoded | { tooLarge: Size } | 'damaged'> {
   const mimeType = sniffType(bytes) ?? declared;
-  const { imageSize } = await import('image-size');
   let facts: ReturnType<typeof imageSize>;
   try {
     facts = imageSize(bytes);
@@ -47,7 +48,6 @@ function turnUpright(bitmap: Bitmap, orientation = 1): Bitmap {
 }
 
 async function readJpeg(bytes: Buffer, most: number): Promise<Bitmap> {
-  const { default: jpeg } = await import('jpeg-js');
   const { width, height, data } = jpeg.decode(bytes, {
     useTArray: true,
     formatAsRGBA: true,
@@ -60,7 +60,6 @@ async function readJpeg(bytes: Buffer, most: number): Promise<Bitmap> {
 
 /** Reads a PNG of any colour type and depth. Throws if it is damaged, has more pixels, or unpacks to more than its header declares. */
 export async function readPng(bytes: Buffer, most: number = maxPixels): Promise<Bitmap> {
-  const { convertIndexedToRgb, decode } = await import('fast-png');
   const png = decode(withoutCompression(bytes, most));
   const { width, height } = png;
   const data = png.palette

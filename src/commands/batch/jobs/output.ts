@@ -5,9 +5,9 @@ import type { Context, Report } from '../../../cli/context.ts';
 import type { BuiltRequest } from '../../../cli/request/build-request.ts';
 import { emptyReport } from '../../../cli/output/log.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
-import type { ImageOutput, SavingContext } from '../../../cli/output/save-images.ts';
+import { type ImageOutput, type SavingContext, planImageFiles } from '../../../cli/output/save-images.ts';
 import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
-import type { RecoveryInput } from '../../../cli/run/recovery.ts';
+import { type RecoveryInput, saveAfterBug, saveForRecovery } from '../../../cli/run/recovery.ts';
 import { type Answer, listBlobs, mostImages, judgeAnswer, type Result, startDeadline } from '../../../client/index.ts';
 import { createMeter } from '../../../cost/cost.ts';
 import type { Cost, MeteredAnswer } from '../../../cost/types.ts';
@@ -18,12 +18,10 @@ import { createFileStore } from '../../../images/store.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import type { Settings } from '../../../settings/types.ts';
 import type { BatchFlags } from '../flags.ts';
+import { openLinkedFetcher } from '../../../cli/run/linked-pictures.ts';
 
 /** The disk is full, or another run has the folder. */
 const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
-
-/** Few batches need it. */
-const loadRecovery = () => import('../../../cli/run/recovery.ts');
 
 interface OutputOptions {
   built: BuiltRequest;
@@ -140,7 +138,6 @@ function createRecovery(reply: JobReply, making: Making, document?: object): Rec
 
 async function keepReply(failure: unknown, reply: JobReply, making: Making): Promise<GatewayError> {
   const input = createRecovery(reply, making);
-  const { saveAfterBug, saveForRecovery } = await loadRecovery();
   return isBug(failure) ? saveAfterBug(failure, input) : saveForRecovery(failure as GatewayError, input);
 }
 
@@ -154,7 +151,7 @@ async function keepResult(
   const input = createRecovery(reply, making, document);
   report.unsaved.text = (reply.answer?.result.text ?? '') !== '';
   const isUnwritten = failure instanceof GatewayError && unwritten.has(failure.class);
-  const kept = isUnwritten ? await (await loadRecovery()).saveForRecovery(failure, input) : failure;
+  const kept = isUnwritten ? await saveForRecovery(failure, input) : failure;
   return { failure: kept, path: report.kept };
 }
 
@@ -171,7 +168,6 @@ async function planImages({ job, options, asked: { model, prompt }, report }: Ma
     atEnd,
   };
   try {
-    const { planImageFiles } = await import('../../../cli/output/save-images.ts');
     return await planImageFiles({ output, aspect, size: built.size, strict, maxImages, prompt, model }, saving);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -183,7 +179,6 @@ async function planImages({ job, options, asked: { model, prompt }, report }: Ma
 async function fetchLinks(result: Result, options: OutputOptions, signal: AbortSignal): Promise<void> {
   const { flags, context, settings, atEnd } = options;
   const warn = (text: string): Promise<void> => addWarning(text, options);
-  const { openLinkedFetcher } = await import('../../../cli/run/linked-pictures.ts');
   const deadline = startDeadline(settings.timeoutMs.value, signal);
   try {
     await openLinkedFetcher(flags, context)?.(result, { settings, deadline, atEnd, warn });

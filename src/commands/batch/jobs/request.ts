@@ -29,7 +29,7 @@ import type { TextPlaces } from '../../../cli/input/prompt.ts';
 import type { Body } from '../../../body.ts';
 import { version } from '../../../version.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
-import type { SchemaCheck } from '../../../cli/input/schema.ts';
+import { type SchemaCheck, compileSchema } from '../../../cli/input/schema.ts';
 import { openUrlFetcher, requireNetwork, type UrlFetcher } from '../../../cli/run/fetch-urls.ts';
 import { type InputUrl, inputUrls } from '../../../cli/input/input-files.ts';
 import type { FetchedFiles } from '../../../cli/input/attachments.ts';
@@ -259,14 +259,9 @@ async function buildJob(
 /** A schema that jobs share is compiled once. */
 function compileOnce(schema: JsonValue, { context, schemas }: JobBuilding): Promise<SchemaCheck> {
   const text = JSON.stringify(schema);
-  const known = schemas.get(text) ?? compileJobSchema(schema, context.signal);
+  const known = schemas.get(text) ?? compileSchema(schema, { signal: context.signal });
   if (schemas.size < maxSchemas) schemas.set(text, known);
   return known;
-}
-
-/** What checks them is loaded with the first one. */
-async function compileJobSchema(schema: JsonValue, signal: AbortSignal): Promise<SchemaCheck> {
-  return (await import('../../../cli/input/schema.ts')).compileSchema(schema, { signal });
 }
 
 /** What one job reads its inputs with. */

@@ -1,4 +1,4 @@
-import type { parse as CsvParse } from 'csv-parse';
+import { parse } from 'csv-parse';
 import { getErrorCode, usageError } from '../../../errors.ts';
 import type { JsonObject } from '../../../json.ts';
 import { normalizeVariableName } from '../../../cli/input/template-variables.ts';
@@ -61,13 +61,12 @@ async function* readRecords(
   texts: AsyncGenerator<string, void>,
   { delimiter, onDelimiter }: TableReading,
 ): AsyncGenerator<FoundRecord, void> {
-  const { parse } = await import('csv-parse');
   const queue: FoundRecord[] = [];
   const start = (await texts.next()).value ?? '';
   const [named = '', bare, quoted] = delimiterLine.exec(start) ?? [];
   const first = start.slice(named.length);
   let [next, empty] = [named === '' ? 1 : 2, 0];
-  const chosen = delimiter ?? bare ?? quoted ?? chooseDelimiter(first, parse);
+  const chosen = delimiter ?? bare ?? quoted ?? chooseDelimiter(first);
   onDelimiter(chosen);
   const parser = parse({
     ...recordOptions,
@@ -101,7 +100,7 @@ async function* readRecords(
 }
 
 /** What parts the cells of a table: that by which more of its first rows have as many cells as the headings, or else more cells. */
-function chooseDelimiter(text: string, parse: typeof CsvParse): ',' | ';' {
+function chooseDelimiter(text: string): ',' | ';' {
   const sizes = (delimiter: string): number[] => {
     const found: number[] = [];
     const onRecord = (record: string[]): null => {

@@ -148,11 +148,11 @@ export async function runJobFile(
   const told = { flags, context, source, facts, startedAt };
   const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
   const planned = { ...known, ...told, policy: { ...policy, delimiter }, outdir: outdir.path, lostEnds, plan };
+  if (source.emptyRows) await noteEmptyRows(source, context);
   if (flags.estimate) return showEstimate(planned, checking.progress);
   checking.stop();
   if (ends) await noteGone(ends, state, context);
   else if (source.unusedIdColumn !== undefined) await noteIdColumn(source, context);
-  if (source.emptyRows) await noteEmptyRows(source, context);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNewOutdir(outdir.path, host, hooks.lock)) };

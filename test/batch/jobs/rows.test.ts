@@ -219,6 +219,8 @@ test('a row whose cell is empty, and whose prompt is that cell, is left out and 
   const other = await batch([...words, '-o', 'other', 'Satz: {{Kommentar}}', '--limit', '2']);
   expect(other).toMatchObject({ code: 0, stderr: expect.not.stringContaining('left out') });
   expect(server.bodies).toHaveLength(4);
+  const estimated = await batch([...words, '{{Kommentar}}', '--estimate']);
+  expect(estimated.stderr).toContain('2 rows of rows.csv without a value are left out');
 });
 
 test('a report has the separator of its table, or that of --delimiter', async ({ folder, batch }) => {

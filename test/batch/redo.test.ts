@@ -118,7 +118,7 @@ describe('--redo that ended before its jobs were made again', () => {
       130,
       expect.stringContaining('6 of 6 jobs to make again are made\n'),
     ]);
-    folder.write('out/lock.json', JSON.stringify({ mark: markOf(await deadPid()), nonce: 'n' }));
+    folder.write('out/lock.json', JSON.stringify({ ...markOf(await deadPid()), nonce: 'n' }));
     const next = await batch(redo);
     expect([next.code, next.stderr]).toEqual([0, expect.stringContaining('6 jobs of --redo were made again before')]);
     expect([...server.counts.values()]).toEqual([1, 1, 1, 1, 1, 1]);

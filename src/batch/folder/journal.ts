@@ -42,7 +42,7 @@ import { readFileLines } from '../../files/lines.ts';
  */
 export async function readJournal(folder: string): Promise<BatchState> {
   const state = newBatchState();
-  const open: OpenRun = { earlierMs: 0, jobs: 0, ready: [], sent: [] };
+  const open: OpenRun = { earlierMs: 0, ready: [], sent: [] };
   const path = join(folder, batchFiles.journal);
   for await (const lines of readFileLines(path))
     for (const { text: written, whole, number, isTooLong } of lines) {
@@ -113,8 +113,6 @@ export function newBatchState(): BatchState {
 interface OpenRun {
   /** `durationMs` when it began. */
   earlierMs: number;
-  /** Jobs that were sent so far, by all runs. */
-  jobs: number;
   /** Jobs that are about to be sent. */
   ready: JobRecord[];
   /** Jobs that were sent and have no end yet, as they were before. */
@@ -175,8 +173,7 @@ function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): void 
     return;
   }
   const row = was?.row ?? index.add(id);
-  // Folders of earlier versions lack the line: their order is that in which jobs were sent first.
-  index.setPlace(row, record.line ?? (index.placeOf(row) || ++open.jobs));
+  index.setPlace(row, record.line ?? index.placeOf(row));
   // An end without a `sent` belongs to a job of an earlier run, which was counted as one of unknown cost. Jobs of a provider batch were not.
   const isLate = was === undefined && type !== 'sent' && !index.has(row, 'atService') && mayHaveCost(record);
   const held = isLate ? state.held.get(id) : undefined;

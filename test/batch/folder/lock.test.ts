@@ -9,7 +9,7 @@ import { scratchFolder } from '../../helpers/scratch.ts';
 
 const folder = scratchFolder;
 const lockIn = (path: string) => join(path, 'lock.json');
-const write = (path: string, mark: object) => writeFileSync(lockIn(path), JSON.stringify({ mark, nonce: 'n' }));
+const write = (path: string, mark: object) => writeFileSync(lockIn(path), JSON.stringify({ ...mark, nonce: 'n' }));
 
 describe('the lock of a folder', () => {
   test('is held until it is released', async () => {

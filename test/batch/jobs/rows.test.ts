@@ -101,7 +101,7 @@ test('leaves out rows of a spreadsheet without a value, also where an earlier ru
   expect(first.stderr).toContain('3 rows of rows.csv without a value are left out\n');
   expect(prompts(server.bodies).toSorted()).toEqual(['see Oslo', 'see Rome']);
   expect(folder.lines('results.jsonl').map(({ id }) => id)).toEqual(['row-000001', 'row-000003']);
-  // Earlier versions sent them.
+  // As if one of them was sent while it had a value.
   const path = join(folder.cwd, 'out/journal.jsonl');
   const end = readFileSync(path, 'utf8')
     .split('\n')

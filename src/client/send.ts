@@ -1,7 +1,13 @@
 import { GatewayError, type RetryNotice } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { readFailedReply } from '../formats/failure.ts';
-import { loadFormat, type ApiRequest, type AnyApiRequest, getAskedModel } from '../formats/format.ts';
+import {
+  loadFormat,
+  type ApiRequest,
+  type AnyApiRequest,
+  getAskedModel,
+  type RequestLimits,
+} from '../formats/format.ts';
 import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
@@ -12,7 +18,7 @@ import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
-import type { Answer, InsteadOf } from './result.ts';
+import type { Answer, InsteadOf, Result } from './result.ts';
 import type { Use } from '../vendors/services.ts';
 
 /** One request to a model, ready to be shown, counted, estimated or sent. */
@@ -126,6 +132,7 @@ async function* performOne(
     if (insteadOf) read.result.insteadOf = insteadOf;
     if (!isRecorded) await client.models.tellEnd(read.result);
     const { result, error, unfinished } = read;
+    tellPassedLimit(result, (await loadFormat(post.format)).limits(post.body));
     const answer = { result, error, unfinished, attempts, isRecorded };
     end = { answer };
     return answer;
@@ -135,6 +142,14 @@ async function* performOne(
   } finally {
     await paid.payment?.end(end, deadline.signal);
   }
+}
+
+/** A service that knows the limit of tokens by another name alone takes no notice of it: what was to bound the cost did not. */
+function tellPassedLimit({ usage, images, warnings }: Result, { maxTokens, candidates }: RequestLimits): void {
+  const { outputTokens = 0 } = usage ?? {};
+  // Some count the thinking apart.
+  if (maxTokens === undefined || images.length > 0 || outputTokens <= 2 * maxTokens * candidates) return;
+  warnings.push(`the service did not keep the limit of ${maxTokens} tokens: the answer has ${outputTokens}`);
 }
 
 /** A request to a model, and what pays for it: both are others when another model was asked in its place. */

@@ -226,6 +226,16 @@ test('what one model taught is not sent to another at the same address, whose li
   expect(fieldsIn(server)).toEqual([...fromBoth, ...both, 'max_tokens']);
 });
 
+test('a limit of tokens that a service takes no notice of is told', async () => {
+  const server = await serveNewAndOld();
+  const argv = ['text', 'hi', '-m', 'old', '--set', 'max_completion_tokens=16'];
+  const ran = await run(argv, { env: environment(server) });
+  expect(ran).toMatchObject({ code: 0, stdout: 'Hello.\n' });
+  expect(ran.stderr).toBe(
+    'gateway-cli: warning: the service did not keep the limit of 16 tokens: the answer has 100000\n',
+  );
+});
+
 test('a batch over two models stays within its most cost where one of them taught', async () => {
   const server = await serveNewAndOld();
   const cwd = scratchFolder();

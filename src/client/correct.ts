@@ -4,6 +4,7 @@ import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import { findPastedEnd, hasVersionInBase } from '../formats/base-path.ts';
 import { listTexts, withoutQuotes } from '../formats/heard.ts';
 import { findNamedFormat, isOpenAiFormat } from '../formats/named-format.ts';
+import { refusesSchema, withPlainerSchema } from '../formats/schema-form.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
 import {
   findRefusedThinking,
@@ -85,6 +86,11 @@ const corrections: Readonly<Record<string, Correction>> = {
       text: `the service takes ${lesson} for the limit of tokens: sent again with it`,
       isDetail: true,
     }),
+  },
+  schema: {
+    learn: (refused) => (refusesSchema(refused.request, hear(refused)) ? 'refused' : undefined),
+    apply: withPlainerSchema,
+    tell: () => ({ text: 'the service refuses the schema as it is: sent again with what it lacks in words' }),
   },
   // The conversation was with another model or account, or the service has another upstream today.
   thinking: {

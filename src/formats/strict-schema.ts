@@ -29,3 +29,10 @@ function isClosed({ type, properties, required, additionalProperties }: JsonObje
   const names = isObject(properties) ? Object.keys(properties) : [];
   return additionalProperties === false && names.every((name) => Array.isArray(required) && required.includes(name));
 }
+
+/** The schema of a tool as OpenAI takes it: an object says its properties, even if it has none. */
+export function withProperties(schema: JsonValue): JsonValue {
+  return isObject(schema) && schema['type'] === 'object' && schema['properties'] === undefined
+    ? { ...schema, properties: {} }
+    : schema;
+}

@@ -1,4 +1,5 @@
 import type { Effort } from '../vendors/effort.ts';
+import type { SchemaForm } from '../vendors/schema-forms.ts';
 import type { SearchWay } from '../vendors/search.ts';
 import type { ImagesOperation } from '../vendors/image-types.ts';
 
@@ -22,6 +23,8 @@ export interface Quirks {
   effort?: 'object' | 'ollama' | undefined;
   /** How it is asked for a search in the completions format. */
   search?: SearchWay | undefined;
+  /** How it wants a JSON Schema, if not as it is. */
+  schema?: SchemaForm | undefined;
   /** It may keep requests and replies that do not say `store: false`. */
   keeps?: boolean | undefined;
   /** Images have an operation of their own, in the words of this service. */

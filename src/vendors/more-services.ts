@@ -75,7 +75,8 @@ export const moreServices = {
   deepseek: completionsService({
     title: 'DeepSeek',
     baseUrl: 'https://api.deepseek.com',
-    quirks: { includeUsage: true },
+    // guides/json_mode: it has JSON mode alone.
+    quirks: { includeUsage: true, schema: 'words' },
     keyVariables: ['DEEPSEEK_API_KEY'],
     keyPage: 'https://platform.deepseek.com/api_keys',
   }),

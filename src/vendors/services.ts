@@ -118,7 +118,7 @@ const firstServices = nameServices({
     title: 'Anthropic',
     baseUrl: 'https://api.anthropic.com',
     formats: { text: 'messages', chat: 'messages' },
-    quirks: {},
+    quirks: { schema: 'closed' },
     headerNames: vendorHeaderNames,
     auth: 'api-key',
     // npm @anthropic-ai/sdk 1.14.0, client.d.ts.

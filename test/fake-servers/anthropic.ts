@@ -85,7 +85,36 @@ function post({ path, body }: FakeRequest, models: readonly string[]): FakeReply
   // github.com/vogler75/monster-mq/issues/168, with models whose number is 5 or more.
   if (/-5(?:-5)?$/.test(asked.model) && !asked.model.endsWith('4-5') && asked.temperature !== undefined)
     return invalid('temperature is deprecated for this model.');
+  const fault = findSchemaFault(asked.output_config?.format?.schema);
+  if (fault !== undefined) return invalid(`output_config.format.schema: ${fault}`);
   return asked.stream === true ? stream(asked.model, asked) : json(200, message(asked.model, asked));
+}
+
+const lackedKeywords =
+  'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength maxItems uniqueItems pattern patternProperties oneOf'.split(
+    ' ',
+  );
+const knownFormats = 'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' ');
+
+/** What structured outputs refuse, in the words of github.com/BerriAI/litellm/issues/35811 and github.com/laravel/ai/issues/715. */
+function findSchemaFault(schema: unknown): string | undefined {
+  if (Array.isArray(schema)) return schema.map(findSchemaFault).find((fault) => fault !== undefined);
+  if (typeof schema !== 'object' || schema === null) return undefined;
+  const { type, additionalProperties, format, minItems, properties, $defs, ...rest } = schema as Record<
+    string,
+    unknown
+  >;
+  const kind = String([type].flat()[0]);
+  if (kind === 'object' && additionalProperties !== false)
+    return "For 'object' type, 'additionalProperties' must be explicitly set to false";
+  const lacked = lackedKeywords.find((word) => word in rest);
+  if (lacked !== undefined) return `For '${kind}' type, property '${lacked}' is not supported`;
+  if (format !== undefined && !knownFormats.includes(String(format)))
+    return `String format '${String(format)}' is not supported`;
+  if (minItems !== undefined && minItems !== 0 && minItems !== 1)
+    return "For 'array' type, 'minItems' values other than 0 or 1 are not supported";
+  const held = [properties, $defs].flatMap((one) => Object.values(one ?? {}));
+  return findSchemaFault([...held, rest['items'], rest['anyOf'], rest['allOf']]);
 }
 
 /** docs.claude.com/en/api/models-list: pages of 20 unless `limit` says so, after `after_id`. */
@@ -123,7 +152,7 @@ interface Asked {
   temperature?: number;
   messages?: readonly { content: unknown }[];
   tools?: readonly { name: string }[];
-  output_config?: { format?: object };
+  output_config?: { format?: { schema?: unknown } };
 }
 
 /** A tool is called until its result is there. */

@@ -81,7 +81,8 @@ function post({ path, body }: FakeRequest, models: readonly string[]): FakeReply
   if (typeof model !== 'string') return error(400, 'you must provide a model parameter');
   if (!models.includes(model)) return unknownModel(model);
   if (path === '/v1/images/generations') return postImages(asked);
-  const refusal = path === '/v1/responses' ? refuseResponse(asked, model) : refuse(asked, model);
+  const refusal =
+    (path === '/v1/responses' ? refuseResponse(asked, model) : refuse(asked, model)) ?? refuseSchemas(asked);
   if (refusal) return refusal;
   if (path === '/v1/responses')
     return streamed(stream, responseBody(JSON.parse(body) as AskedResponse, { id: 'resp_1', model, text }));
@@ -148,6 +149,36 @@ function refuse(asked: Record<string, unknown>, model: string): FakeReply | unde
     return error(400, message, { param: 'max_tokens', code: 'invalid_type' });
   }
   return undefined;
+}
+
+interface AskedTool {
+  name?: string;
+  parameters?: Record<string, unknown>;
+  function?: AskedTool;
+}
+
+interface AskedSchema {
+  strict?: boolean;
+  schema?: Record<string, unknown>;
+}
+
+/** github.com/spring-projects/spring-ai/issues/4776, and github.com/openai/openai-node/issues/1432 for a strict schema. */
+function refuseSchemas(asked: Record<string, unknown>): FakeReply | undefined {
+  const tools = (asked['tools'] ?? []) as AskedTool[];
+  const named = tools.map((tool) => tool.function ?? tool);
+  const empty = named.find(
+    ({ parameters }) => parameters?.['type'] === 'object' && parameters['properties'] === undefined,
+  );
+  const code = 'invalid_function_parameters';
+  if (empty !== undefined) {
+    const message = `Invalid schema for function '${empty.name}': In context=(), object schema missing properties.`;
+    return error(400, message, { param: 'tools[0].function.parameters', code });
+  }
+  const format = (asked['response_format'] as { json_schema?: AskedSchema } | undefined)?.json_schema;
+  const { strict, schema } = format ?? (asked['text'] as { format?: AskedSchema } | undefined)?.format ?? {};
+  if (strict !== true || schema?.['additionalProperties'] === false) return undefined;
+  const rule = "'additionalProperties' is required to be supplied and to be false.";
+  return error(400, `Invalid schema for response_format 'reply': In context=(), ${rule}`, { param: 'response_format' });
 }
 
 function missing(param: string): FakeReply {

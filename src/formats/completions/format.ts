@@ -9,7 +9,8 @@ import { type PlainRequest, type EncodedRequest, type Turn, isPlainTool, plainTo
 import { mediaPart, turnMessages } from './turns.ts';
 import { withSearch } from '../search-tool.ts';
 import { searchTools } from '../../vendors/search.ts';
-import { isStrictSchema } from '../strict-schema.ts';
+import { withSchemaInWords } from '../schema-form.ts';
+import { isStrictSchema, withProperties } from '../strict-schema.ts';
 import type { Quirks } from '../types.ts';
 
 /** The format of OpenAI's chat completions, and of its operations for images (formats 7). */
@@ -56,7 +57,7 @@ function encodeChat(request: PlainRequest, quirks: Quirks): EncodedRequest {
     service_tier: request.tier,
     ...imageRequestFields(request, body),
   });
-  return withStream(encoded, request, quirks);
+  return withStream(quirks.schema === 'words' ? withSchemaInWords(encoded) : encoded, request, quirks);
 }
 
 function effortField(
@@ -109,7 +110,7 @@ function isSystem(message: BodyValue): boolean {
 function encodeChatTool(tool: JsonValue): BodyValue {
   if (!isObject(tool) || !(isPlainTool(tool) || 'input_schema' in tool)) return tool;
   const { name, description, schema, own } = plainTool(tool);
-  const described = { description, parameters: schema, strict: own['strict'] };
+  const described = { description, parameters: schema && withProperties(schema), strict: own['strict'] };
   return { type: 'function', function: setFields(name === '' ? {} : { name }, described) };
 }
 

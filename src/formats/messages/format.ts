@@ -7,6 +7,7 @@ import { type PlainRequest, lastTurn, type Turn, isPlainTool, plainTool } from '
 import { withSearch } from '../search-tool.ts';
 import { searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
+import { closeSchema } from '../schema-form.ts';
 import { findEffortRule } from '../../vendors/effort.ts';
 
 /** The messages format: `POST /v1/messages` (formats 3 and 4). */
@@ -89,7 +90,7 @@ function encodeMessagesBody(request: PlainRequest, quirks: Quirks): Body {
     tool_choice: encodeToolChoice(request.toolChoice),
     metadata: request.metadata,
     thinking: encodeThinking(request, body),
-    output_config: encodeOutputConfig(request, body),
+    output_config: encodeOutputConfig(request, body, quirks),
   });
 }
 
@@ -142,8 +143,10 @@ function encodeToolChoice(choice: PlainRequest['toolChoice']): JsonObject | unde
   return choice.startsWith('tool:') ? { type: 'tool', name: choice.slice('tool:'.length) } : { type: choice };
 }
 
-function encodeOutputConfig(request: PlainRequest, body: Body): Body | undefined {
-  const { schema, effort = 'none' } = request;
+function encodeOutputConfig(request: PlainRequest, body: Body, quirks: Quirks): Body | undefined {
+  const { effort = 'none' } = request;
+  const given = request.schema;
+  const schema = given !== undefined && quirks.schema === 'closed' ? closeSchema(given) : given;
   if (schema === undefined && effort === 'none') return undefined;
   return setFields(getBodyObject(body, 'output_config'), {
     effort: effort === 'none' ? undefined : effort,

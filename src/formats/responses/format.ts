@@ -4,7 +4,7 @@ import { usageError } from '../../errors.ts';
 import type { Format } from '../format.ts';
 import { readLimits } from '../limits.ts';
 import { isPlainTool, type PlainRequest, plainTool, type Turn } from '../plain-request.ts';
-import { isStrictSchema } from '../strict-schema.ts';
+import { isStrictSchema, withProperties } from '../strict-schema.ts';
 import { withSearch } from '../search-tool.ts';
 import { searchedPages, searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
@@ -139,7 +139,7 @@ function encodeTool(tool: JsonValue): BodyValue {
   const nested = tool['type'] === 'function' ? objectField(tool, 'function') : undefined;
   if (nested === undefined && !isPlainTool(tool) && !('input_schema' in tool)) return tool;
   const { name, description, schema = { type: 'object', properties: {} }, own } = plainTool(nested ?? tool);
-  const described = setFields({ type: 'function', name }, { description, parameters: schema });
+  const described = setFields({ type: 'function', name }, { description, parameters: withProperties(schema) });
   return { ...described, strict: own['strict'] ?? false };
 }
 

@@ -100,10 +100,10 @@ const chats: [string, Partial<PlainRequest>, JsonObject][] = [
     {
       model: 'm',
       tools: [
-        { type: 'function', function: { name: 'a', description: 'A', parameters: { type: 'object' } } },
-        { type: 'function', function: { name: 'b', parameters: { type: 'object' } } },
-        { type: 'function', function: { name: 'c', parameters: { type: 'object' }, strict: true } },
-        { type: 'function', function: { name: 'd', parameters: { type: 'object' } } },
+        { type: 'function', function: { name: 'a', description: 'A', parameters: { type: 'object', properties: {} } } },
+        { type: 'function', function: { name: 'b', parameters: { type: 'object', properties: {} } } },
+        { type: 'function', function: { name: 'c', parameters: { type: 'object', properties: {} }, strict: true } },
+        { type: 'function', function: { name: 'd', parameters: { type: 'object', properties: {} } } },
         { type: 'function', function: { name: 'e' } },
         { type: 'web_search' },
       ],

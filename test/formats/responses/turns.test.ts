@@ -77,7 +77,7 @@ test('pictures in the result of a tool are pictures', () => {
 test.each([
   [
     { name: 'look', schema: { type: 'object' } },
-    { parameters: { type: 'object' }, strict: false },
+    { parameters: { type: 'object', properties: {} }, strict: false },
   ],
   [
     { name: 'look', strict: true },
@@ -85,7 +85,7 @@ test.each([
   ],
   [
     { type: 'function', function: { name: 'look', parameters: { type: 'object' } } },
-    { parameters: { type: 'object' }, strict: false },
+    { parameters: { type: 'object', properties: {} }, strict: false },
   ],
 ])('the tool %j says whether it is strict: left out, the service would decide', (tool, encoded) => {
   expect(ask({ tools: [tool], prompt: 'hi' })['tools']).toEqual([{ type: 'function', name: 'look', ...encoded }]);

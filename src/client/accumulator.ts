@@ -137,8 +137,8 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
     case 'cost':
       arriving.toldCost = event.amount;
       return;
-    case 'svg-usage':
-      arriving.svgUsage = { model: event.model, usage: event.usage };
+    case 'other-usage':
+      arriving.otherUsage = { model: event.model, usage: event.usage, images: event.images };
       return;
     case 'tier':
       arriving.tier = event.tier;

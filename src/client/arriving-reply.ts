@@ -43,7 +43,7 @@ export interface ArrivingReply {
   start?: Partial<EventByType<'start'>>;
   usage?: Usage;
   toldCost?: string;
-  svgUsage?: NonNullable<Result['svgUsage']>;
+  otherUsage?: NonNullable<Result['otherUsage']>;
   tier?: string;
   modelEnd?: EventByType<'model-end'>['end'];
   feedback?: EventByType<'feedback'>;
@@ -200,7 +200,7 @@ export function finishResult(arriving: ArrivingReply): Answer {
   result.promptFeedback = feedback?.feedback;
   result.usage = usage && Object.values(usage).some((count) => count !== undefined) ? usage : undefined;
   if (arriving.toldCost !== undefined) result.toldCost = { amount: arriving.toldCost, currency: 'USD' };
-  if (arriving.svgUsage) result.svgUsage = arriving.svgUsage;
+  if (arriving.otherUsage) result.otherUsage = arriving.otherUsage;
   result.stopReason = first?.said.reason ?? feedback?.blockReason;
   result.stopSequence = first?.said.sequence;
   result.stopDetails = first?.said.details;

@@ -107,8 +107,8 @@ export interface Result {
   stopDetails?: JsonValue | undefined;
   promptFeedback?: JsonObject | undefined;
   usage?: Usage | undefined;
-  /** What another model used that wrote an SVG for the one that was asked, and is billed beside; absent if none did. */
-  svgUsage?: { model: string; usage: Usage };
+  /** What another model used for the one that was asked, and is billed beside: for an SVG, or for so many pictures; absent if none did. */
+  otherUsage?: { model: string; usage: Usage; images: number };
   /** What the service says that it cost: a decimal number without exponent; absent if it does not say. */
   toldCost?: { amount: string; currency: string };
   /** The answer as a turn of a conversation: content blocks in the words of `formats/plain-request.ts`. */

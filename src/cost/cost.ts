@@ -167,7 +167,7 @@ export function computeAnswerCost(answer: MeteredAnswer, pricing: Pricing): Cost
 
 function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
   if (hops !== undefined) return joinFound(hops.flatMap((hop) => (hop.isFree ? [] : [findAnswerCost(hop, pricing)])));
-  const { usage, svgUsage, images, stopReason, toldCost } = result;
+  const { usage, otherUsage, images, stopReason, toldCost } = result;
   const found = findAnswerPrice(pricing, result);
   // What the service says is what it takes. Amounts of another currency than that of the prices cannot be added to the others.
   if (toldCost !== undefined && ('lack' in found || getCurrency(found.price) === toldCost.currency))
@@ -179,10 +179,13 @@ function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing
   const own = computeCost(usage, billing, images.length, found.price);
   if ('lack' in own) return own;
   const scaled = { cost: { ...own.cost, amount: found.factors.reduce(multiply, own.cost.amount) } };
-  if (svgUsage === undefined) return scaled;
-  if (!('price' in findAnswerPrice(pricing, svgUsage)))
-    return { lack: `the model ${quoteForeign(svgUsage.model, 200)}, which wrote the SVG, has no price` };
-  return joinFound([scaled, findAnswerCost({ result: { ...svgUsage, images: [] }, error: undefined }, pricing)]);
+  if (otherUsage === undefined) return scaled;
+  const other = findAnswerPrice(pricing, otherUsage);
+  if ('lack' in other)
+    return {
+      lack: `the model ${quoteForeign(otherUsage.model, 200)}, which worked for the one that was asked, has no price`,
+    };
+  return joinFound([scaled, computeCost(otherUsage.usage, billing, otherUsage.images, other.price)]);
 }
 
 /** The sum of what was found, if all is known in one currency. */

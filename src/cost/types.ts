@@ -73,7 +73,10 @@ export interface Budget {
 
 /** An answer, and its error if it was cut. */
 export interface MeteredAnswer {
-  result: Pick<Result, 'model' | 'modelVersion' | 'serviceTier' | 'usage' | 'svgUsage' | 'stopReason' | 'toldCost'> & {
+  result: Pick<
+    Result,
+    'model' | 'modelVersion' | 'serviceTier' | 'usage' | 'otherUsage' | 'stopReason' | 'toldCost'
+  > & {
     images: readonly unknown[];
     /** Gets a warning if the cost is unknown although the requested model has a price. */
     warnings?: string[];

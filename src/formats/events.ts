@@ -58,8 +58,8 @@ export type ReplyEvent =
     }
   /** Counts so far; later counts win one by one. */
   | { type: 'usage'; usage: Usage }
-  /** What the model used that wrote an SVG for the one that was asked: it is billed beside. */
-  | { type: 'svg-usage'; model: string; usage: Usage }
+  /** What another model used for this answer, and is billed beside: one that wrote an SVG, or that made so many pictures for a tool. */
+  | { type: 'other-usage'; model: string; usage: Usage; images: number }
   | { type: 'tier'; tier: string }
   /** What the service says that the reply cost, in USD. */
   | { type: 'cost'; amount: string }

@@ -157,3 +157,43 @@ test('the counts are in the document', async ({ server, cli }) => {
     usage: { audioInputTokens: 100, audioOutputTokens: 90 },
   });
 });
+
+const tooled: JsonObject = {
+  object: 'response',
+  status: 'completed',
+  tools: [{ type: 'image_generation', model: 'gpt-image' }],
+  output: [
+    { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: pixel, output_format: 'png' },
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'there' }] },
+  ],
+  usage: { input_tokens: 1000, output_tokens: 10 },
+  tool_usage: {
+    image_gen: {
+      input_tokens: 343,
+      input_tokens_details: { text_tokens: 20, image_tokens: 323 },
+      output_tokens: 272,
+      output_tokens_details: { text_tokens: 0, image_tokens: 272 },
+      total_tokens: 615,
+    },
+    web_search: { num_requests: 0 },
+  },
+};
+
+test.for([
+  ['by its tokens', { 'gpt-image': gptImage }, '0.01523', ''],
+  ['by the picture', { 'gpt-image': { image: '0.011' } }, '0.01202', ''],
+  [
+    'not without a price',
+    {},
+    undefined,
+    'the cost is unknown: the model gpt-image, which worked for the one that was asked',
+  ],
+] as const)('what the picture tool of the responses format made is billed beside, %s', async (row, { server, cli }) => {
+  const [, more, amount, words] = row;
+  server.reply({ body: tooled });
+  const prices = JSON.stringify({ m: { input: '1', output: '2' }, ...more });
+  const asked = ['text', 'draw it', '--format', 'responses', '-o', 'out/', '--json', '--prices', prices];
+  const ran = await cli(asked, { cwd: scratchFolder() });
+  expect([ran.code, costOf(ran.stdout)]).toEqual([0, amount]);
+  expect(ran.stderr).toContain(words);
+});

@@ -267,7 +267,9 @@ test('what another model used to write an SVG counts in the cost, and the cost i
   expect(costOf((await ask(['m', 'writer'])).stdout)).toEqual(usd('0.02205'));
   const unpriced = await ask(['m']);
   expect([unpriced.code, costOf(unpriced.stdout)]).toEqual([0, undefined]);
-  expect(unpriced.stderr).toContain('the cost is unknown: the model writer, which wrote the SVG, has no price');
+  expect(unpriced.stderr).toContain(
+    'the cost is unknown: the model writer, which worked for the one that was asked, has no price',
+  );
   expect(costOf((await ask(['m', 'writer'])).stdout)).toBeUndefined();
 });
 

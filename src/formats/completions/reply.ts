@@ -153,7 +153,7 @@ function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEve
   const found = field(json, 'svgUsage');
   if (found === undefined) return told;
   const svg = isObject(found) ? found : {};
-  return [...told, { type: 'svg-usage', model: textField(svg, 'model') ?? '', usage: readUsage(svg) }];
+  return [...told, { type: 'other-usage', model: textField(svg, 'model') ?? '', usage: readUsage(svg), images: 0 }];
 }
 
 /** The counts of a completion, or of an image operation, which names them differently. `outputTokens` includes thinking. */

@@ -159,7 +159,33 @@ function usageEvents(response: JsonObject, found: number): ReplyEvent[] {
   return [
     ...(usage ? [{ type: 'usage', usage: readUsage(usage) } as const, ...toldCostEvents(usage)] : []),
     ...(searches ? [{ type: 'usage', usage: { searches } } as const] : []),
+    ...pictureEvents(response),
   ];
+}
+
+/** What the pictures of a tool took, which `usage` leaves out. The model that made them is in the tool, as the reply repeats it. */
+function pictureEvents(response: JsonObject): ReplyEvent[] {
+  const counts = objectField(objectField(response, 'toolUsage') ?? {}, 'imageGen');
+  if (!counts || !numberField(counts, 'totalTokens')) return [];
+  const tool = (listField(response, 'tools') ?? []).filter(isObject).find((one) => one['type'] === 'image_generation');
+  const made = (listField(response, 'output') ?? []).filter(isObject);
+  const images = made.filter((item) => item['type'] === 'image_generation_call').length;
+  return [{ type: 'other-usage', model: textField(tool ?? {}, 'model') ?? '', usage: readImageUsage(counts), images }];
+}
+
+/** The counts of the picture tool (npm openai 7.57.0). Where it does not tell its output apart, that is pictures. */
+function readImageUsage(counts: JsonObject): Usage {
+  const [input, output] = [objectField(counts, 'inputTokensDetails'), objectField(counts, 'outputTokensDetails')];
+  const cached = objectField(counts, 'cachedTokensDetails');
+  const outputTokens = numberField(counts, 'outputTokens');
+  return {
+    inputTokens: numberField(counts, 'inputTokens'),
+    outputTokens,
+    cachedInputTokens: numberField(counts, 'cachedTokens'),
+    imageInputTokens: input && numberField(input, 'imageTokens'),
+    cachedImageInputTokens: cached && numberField(cached, 'cachedImageTokens'),
+    imageOutputTokens: (output && numberField(output, 'imageTokens')) ?? outputTokens,
+  };
 }
 
 /** `inputTokens` includes what was cached and written, `outputTokens` includes thinking. */

@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { accessSync, chmodSync, constants, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
@@ -41,28 +40,11 @@ function isRoomy(folder: string): boolean {
 // The fake servers of the vendors have their hosts. To name their authority in each run took 35 ms: it is read with all of Node's.
 const env = { NODE_EXTRA_CA_CERTS: join(import.meta.dirname, 'fixtures/tls/vendors.pem') };
 
-// Most code runs a few times in a test: to optimize it as early as for a server takes a fifth of the time. What is hot still is.
-// Node 24 has no such setting.
-const isLateKnown = /^ *--interrupt-budget /m.test(
-  execFileSync(process.execPath, ['--v8-options'], { encoding: 'utf8' }),
-);
-const optimizeLater = isLateKnown ? ['--interrupt-budget=1000000'] : [];
-
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, '..'),
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // One more than processors: many tests wait for a program or a clock.
-    maxWorkers: availableParallelism() + 1,
-    // Many tests make much that lives shortly: fewer collections, in one thread, take an eighth off the time of the processor.
-    execArgv: [
-      '--single-threaded-gc',
-      '--min-semi-space-size=64',
-      '--max-semi-space-size=64',
-      '--initial-old-space-size=512',
-      ...optimizeLater,
-    ],
     unstubEnvs: true,
     // What a service taught is kept there for a day: not beside the user's own.
     env: { TMPDIR: scratch, XDG_CACHE_HOME: join(scratch, 'cache') },

@@ -2,7 +2,6 @@ import { beforeAll, expect } from 'vitest';
 import { childProgram } from './start-child.ts';
 import { manyJobs, test } from './with-batch.ts';
 import { join } from 'node:path';
-import { sample } from '../helpers/full.ts';
 
 let start: Awaited<ReturnType<typeof childProgram>>;
 
@@ -22,7 +21,7 @@ const moments = [
   ['ended-written', '7'],
 ];
 
-test.for(sample(moments, ([step]) => step === 'answered'))(
+test.for(moments)(
   'after kill -9 at %s, time %s, the sum is that of all results',
   { timeout: 120_000 },
   async ([step, nth], { server, folder, batch }) => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { isFull, sample } from '../helpers/full.ts';
+import { isFull } from '../helpers/full.ts';
 import type { ReceivedRequest } from '../helpers/request-reader.ts';
 import { cut, type ScriptedReply } from '../helpers/scripted-server.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
@@ -98,10 +98,9 @@ const cases: [string, Answer[]][] = [
 
 /** A script of plain commands runs in this process, but for the full run. */
 const plainCommands = /^\$CLI [\w ./:=-]+(?:; \$CLI [\w ./:=-]+)*$/;
-const taken = sample(cases, ([script], at) => plainCommands.test(script) || at % 2 === 0);
 
 describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions, User-Agent, URL', () => {
-  test.each(taken)('%s', async (script, replies) => {
+  test.each(cases)('%s', async (script, replies) => {
     const server = await serve();
     for (const reply of replies) server.reply(reply);
     server.always({ status: 400, headers: { 'x-should-retry': 'false' }, body: { error: { message: 'not now' } } });

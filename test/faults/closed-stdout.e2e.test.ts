@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
-import { sample } from '../helpers/full.ts';
 import { bash, folder, serve } from './program.ts';
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -22,14 +21,11 @@ describe('a stdout that is closed', () => {
     ['image gen x -o -', picture],
   ];
 
-  test.each(sample(closed, ([argv]) => argv === 'text x <&-' || argv === 'chat x'))(
-    '%s >&- says that nothing keeps the answer',
-    async (argv, reply) => {
-      const server = await serve();
-      server.reply(reply);
-      expect(await bash(`$CLI ${argv} >&-`, server)).toMatchObject({ code: 0, stdout: '', stderr: warning });
-    },
-  );
+  test.each(closed)('%s >&- says that nothing keeps the answer', async (argv, reply) => {
+    const server = await serve();
+    server.reply(reply);
+    expect(await bash(`$CLI ${argv} >&-`, server)).toMatchObject({ code: 0, stdout: '', stderr: warning });
+  });
 
   test('an answer that the shell discards needs no warning', async () => {
     const server = await serve();
@@ -102,29 +98,23 @@ const silent: [name: string, body: string][] = [
 ];
 
 describe('a program that discards its output can be', () => {
-  test.each(sample(told, ([name]) => name === 'Node'))(
-    '%s, and is told that nothing keeps the answer',
-    async (_, body) => {
-      const server = await serve();
-      server.reply(text);
-      server.reply(stream);
-      server.reply(text);
-      const script = `run() { ${body}; }; run text hi && run chat hi --no-save && run text hi -q -o x.txt && cat x.txt`;
-      expect(await bash(script, server)).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: warning + warning });
-    },
-  );
+  test.each(told)('%s, and is told that nothing keeps the answer', async (_, body) => {
+    const server = await serve();
+    server.reply(text);
+    server.reply(stream);
+    server.reply(text);
+    const script = `run() { ${body}; }; run text hi && run chat hi --no-save && run text hi -q -o x.txt && cat x.txt`;
+    expect(await bash(script, server)).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: warning + warning });
+  });
 
-  test.each(sample(silent, ([name]) => name === 'Node' || name === 'a shell that closes all three'))(
-    '%s, for stdin and stderr, too',
-    async (_, body) => {
-      const server = await serve();
-      server.reply(text);
-      server.reply(picture);
-      expect(await bash(`run() { ${body}; }; run text hi && run image gen x -o x.png && ls`, server)).toMatchObject({
-        code: 0,
-        stdout: 'x.png\n',
-        stderr: '',
-      });
-    },
-  );
+  test.each(silent)('%s, for stdin and stderr, too', async (_, body) => {
+    const server = await serve();
+    server.reply(text);
+    server.reply(picture);
+    expect(await bash(`run() { ${body}; }; run text hi && run image gen x -o x.png && ls`, server)).toMatchObject({
+      code: 0,
+      stdout: 'x.png\n',
+      stderr: '',
+    });
+  });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { isFull, sample } from '../helpers/full.ts';
+import { isFull } from '../helpers/full.ts';
 import type { ScriptedReply } from '../helpers/scripted-server.ts';
 import { eventStream, imageReply, messageEvents } from '../helpers/with-server.ts';
 import { bash, becomes, folder, namesIn, serve, start } from './program.ts';
@@ -45,27 +45,24 @@ const cases = Object.entries(moments).flatMap(([name, moment]) =>
 );
 
 describe.skipIf(!posix)('signals', () => {
-  test.each(sample(cases, ([signal, name]) => signal === 'SIGINT' || (signal === 'SIGTERM' && name === 'mid-stream')))(
-    '%s %s',
-    async (signal, name, code, moment) => {
-      const server = await serve();
-      server.reply(moment.reply);
-      const { child, cwd, printed, ended } = start([...moment.argv], server);
-      await server.received(1);
-      if (moment.shown !== undefined) await printed(moment.shown);
-      if (name === 'mid-write') await becomes(() => namesIn(cwd).length > 0, ended);
-      if (name === 'in a retry sleep') await printed('retry 1');
-      child.kill(signal);
-      const ran = await ended;
-      expect([ran.code, ran.signal, code]).toEqual([null, signal, code]);
-      expect(ran.stdout).toBe(moment.stdout ?? '');
-      expect(ran.stderr.replace(/^.*; retry 1 of 2 in .*\n/, '')).toBe('');
-      // SIGQUIT leaves a core where the system's limit lets it.
-      expect(namesIn(cwd).filter((name) => !name.startsWith('core'))).toEqual([]);
-      await server.requests[0]?.closed;
-      expect(server.requests).toHaveLength(1);
-    },
-  );
+  test.each(cases)('%s %s', async (signal, name, code, moment) => {
+    const server = await serve();
+    server.reply(moment.reply);
+    const { child, cwd, printed, ended } = start([...moment.argv], server);
+    await server.received(1);
+    if (moment.shown !== undefined) await printed(moment.shown);
+    if (name === 'mid-write') await becomes(() => namesIn(cwd).length > 0, ended);
+    if (name === 'in a retry sleep') await printed('retry 1');
+    child.kill(signal);
+    const ran = await ended;
+    expect([ran.code, ran.signal, code]).toEqual([null, signal, code]);
+    expect(ran.stdout).toBe(moment.stdout ?? '');
+    expect(ran.stderr.replace(/^.*; retry 1 of 2 in .*\n/, '')).toBe('');
+    // SIGQUIT leaves a core where the system's limit lets it.
+    expect(namesIn(cwd).filter((name) => !name.startsWith('core'))).toEqual([]);
+    await server.requests[0]?.closed;
+    expect(server.requests).toHaveLength(1);
+  });
 
   test('a terminal that closes says so several times: the program ends in order all the same, and frees its session', async () => {
     for (let round = 0; round < (isFull ? 4 : 1); round++) {
@@ -97,24 +94,21 @@ describe.skipIf(!posix)('signals', () => {
     expect(server.connections).toBe(0);
   });
 
-  test.each(sample(signals, ([signal]) => signal === 'SIGINT' || signal === 'SIGTERM'))(
-    '%s is %i in bash, and --json has its document',
-    async (signal, code) => {
-      const server = await serve();
-      const cwd = folder();
-      server.reply({ raw: [never] });
-      const running = bash(`bash -c 'echo $$ > pid; exec $CLI text x --json'; echo "code $?" >&2`, server, { cwd });
-      await server.received(1);
-      process.kill(Number(readFileSync(join(cwd, 'pid'), 'utf8')), signal);
-      const ran = await running;
-      expect(ran.stderr).toContain(`code ${code}`);
-      expect(JSON.parse(ran.stdout)).toMatchObject({
-        ok: false,
-        exitCode: code,
-        error: { sent: 'unknown', billed: 'unknown' },
-      });
-    },
-  );
+  test.each(signals)('%s is %i in bash, and --json has its document', async (signal, code) => {
+    const server = await serve();
+    const cwd = folder();
+    server.reply({ raw: [never] });
+    const running = bash(`bash -c 'echo $$ > pid; exec $CLI text x --json'; echo "code $?" >&2`, server, { cwd });
+    await server.received(1);
+    process.kill(Number(readFileSync(join(cwd, 'pid'), 'utf8')), signal);
+    const ran = await running;
+    expect(ran.stderr).toContain(`code ${code}`);
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      ok: false,
+      exitCode: code,
+      error: { sent: 'unknown', billed: 'unknown' },
+    });
+  });
 
   test.each([
     ['the first bounds the clean-up', 1, ''],

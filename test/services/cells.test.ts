@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sample } from '../helpers/full.ts';
 import { run } from '../helpers/run.ts';
 import { pixel } from '../fake-servers/completions.ts';
 import { spentKey } from '../fake-servers/openai.ts';
@@ -36,9 +35,7 @@ function listPath(name: (typeof vendorNames)[number]): [string, undefined] {
 describe.each(vendorNames)('%s', (name) => {
   const { format, words } = services[name];
 
-  // OpenRouter and Ollama speak the format of OpenAI: what is theirs alone has tests of its own.
-  const isFormat = !['openrouter', 'ollama'].includes(name);
-  test.each(sample(Object.entries(tasks), (_, at) => isFormat || at % 3 === 0))('%s', async (_task, row) => {
+  test.each(Object.entries(tasks))('%s', async (_task, row) => {
     const { lines, stdin, streamed = false, looksUp = false, stdout = words, stderr = '', costs = '' } = row;
     const isChat = [lines].flat()[0]?.startsWith('chat') === true;
     const ran = await runWith(vendors, name, lines, stdin === undefined ? {} : { stdin });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { isFull, sample } from '../helpers/full.ts';
+import { isFull } from '../helpers/full.ts';
 import { createPause, type ScriptedServer } from '../helpers/scripted-server.ts';
 import { openTerminal, type Terminal } from '../helpers/terminal.ts';
 import { canaryKey, eventStream, imageReply, messageEvents, test, textReply } from '../helpers/with-server.ts';
@@ -87,39 +87,36 @@ const shapes: Record<string, string> = {
 };
 
 // A stream of completions differs in nothing that the screen sees.
-describe.each(sample(Object.entries(streams), ([format]) => format !== 'completions'))(
-  'in the %s format',
-  (format, events) => {
-    test.for(sample(Object.entries(shapes), ([name]) => name === (format === 'content' ? 'a table' : 'a list')))(
-      '%s is on the screen while it comes, each word once',
-      async ([, text], { server }) => {
-        const pieces = text.match(/[^]{1,12}/g) ?? [];
-        const { chunks, next } = steps(events(pieces));
-        server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks });
-        const env = { ...settings(server.url), GATEWAY_FORMAT: format };
-        const terminal = openTerminal(['chat', 'hi'], { columns: 60, rows: 12, env });
-        await terminal.shows('waiting for the gateway');
-        let came = '';
-        for (const [at, piece] of pieces.entries()) {
-          next();
-          came += piece;
-          const last = came.match(/word\d+(?=\W)/g)?.at(-1);
-          if (last !== undefined) await terminal.shows(new RegExp(`${last}\\b`));
-          if (last !== undefined) expect(terminal.lines().join('\n')).not.toContain('waiting');
-          if (at === 10) terminal.resize(40, 10);
-          if (at === 20) terminal.resize(100, 24);
-        }
-        expect(await terminal.ended).toBe(0);
-        expect(
-          terminal
-            .lines()
-            .join('\n')
-            .match(/word\d+/g),
-        ).toEqual(words);
-      },
-    );
-  },
-);
+describe.each(Object.entries(streams))('in the %s format', (format, events) => {
+  test.for(Object.entries(shapes))(
+    '%s is on the screen while it comes, each word once',
+    async ([, text], { server }) => {
+      const pieces = text.match(/[^]{1,12}/g) ?? [];
+      const { chunks, next } = steps(events(pieces));
+      server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks });
+      const env = { ...settings(server.url), GATEWAY_FORMAT: format };
+      const terminal = openTerminal(['chat', 'hi'], { columns: 60, rows: 12, env });
+      await terminal.shows('waiting for the gateway');
+      let came = '';
+      for (const [at, piece] of pieces.entries()) {
+        next();
+        came += piece;
+        const last = came.match(/word\d+(?=\W)/g)?.at(-1);
+        if (last !== undefined) await terminal.shows(new RegExp(`${last}\\b`));
+        if (last !== undefined) expect(terminal.lines().join('\n')).not.toContain('waiting');
+        if (at === 10) terminal.resize(40, 10);
+        if (at === 20) terminal.resize(100, 24);
+      }
+      expect(await terminal.ended).toBe(0);
+      expect(
+        terminal
+          .lines()
+          .join('\n')
+          .match(/word\d+/g),
+      ).toEqual(words);
+    },
+  );
+});
 
 describe.each(isFull ? [80, 40, 200] : [40])('in a terminal of %i columns', (columns) => {
   test('an answer that comes slowly, word by word, is readable', async ({ server }) => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test as plain } from 'vitest';
 import { countOpenFiles, filesFor, requestsWithin } from '../../../src/cli/run/send-all.ts';
-import { isFull, sample } from '../../helpers/full.ts';
+import { isFull } from '../../helpers/full.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { environmentFor, manyJobs, test } from '../../batch/with-batch.ts';
@@ -36,7 +36,7 @@ const fewFiles: [jobs: string, limit: number, flags: string][] = [
   ['texts with hardly a file left', 64, ''],
 ];
 
-test.skipIf(!isLinux).for(sample(fewFiles, ([, limit]) => limit === 64))(
+test.skipIf(!isLinux).for(fewFiles)(
   'with few open files fewer jobs run at once than asked for: %s under ulimit -n %d',
   async ([, limit, flags], { server, folder }) => {
     const count = isFull ? 400 : 210;

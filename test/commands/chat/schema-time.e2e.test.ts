@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { compileSchema } from '../../../src/cli/input/schema.ts';
 import type { JsonValue } from '../../../src/json.ts';
-import { sample } from '../../helpers/full.ts';
 
 const endless = { pattern: '^(a+)+$' };
 const endlessAnswer = `"${'a'.repeat(60)}b"`;
@@ -17,15 +16,12 @@ const costly: [name: string, schema: JsonValue, answer: string][] = [
   ],
 ];
 
-test.for(sample(costly, ([name]) => name === 'a pattern'))(
-  'a check of %s ends at its limit',
-  async ([, schema, answer]) => {
-    await compileSchema(schema);
-    const check = await compileSchema(schema, { limitMs: 1500 });
-    const checking = check(answer, new AbortController().signal);
-    await expect(checking).rejects.toThrow('not checked against the schema: it took longer than 1.5 s');
-  },
-);
+test.for(costly)('a check of %s ends at its limit', async ([, schema, answer]) => {
+  await compileSchema(schema);
+  const check = await compileSchema(schema, { limitMs: 1500 });
+  const checking = check(answer, new AbortController().signal);
+  await expect(checking).rejects.toThrow('not checked against the schema: it took longer than 1.5 s');
+});
 
 test('a signal ends a check, and the next answer is checked', async () => {
   const endless = await compileSchema({ pattern: '^(a+)+$' });

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sample } from '../../helpers/full.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { createPause, startScriptedServer, type ScriptedServer } from '../../helpers/scripted-server.ts';
 import { bareEnv, bin } from '../../helpers/spawn.ts';
@@ -66,7 +65,7 @@ test('generate_image writes the picture below the root, and names it without its
 });
 
 test('a folder of the output that is not there is made below the root', async () => {
-  for (const output of sample(['deep/er/x.png', 'new/er/'], (name) => name.endsWith('/'))) {
+  for (const output of ['deep/er/x.png', 'new/er/']) {
     server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
     const result = await mcp.call('generate_image', { prompt: 'x', output });
     const path = join(mcp.root, output.replace(/\/$/, '/image-1.png'));
@@ -165,19 +164,16 @@ const refused: [tool: string, args: object, message: string][] = [
   ['ask', { prompt: 'x', force: true }, 'must not have the property "force"'],
 ];
 
-test.each(sample(refused, (_, at) => at % 2 === 1))(
-  '%s %j is refused before anything is sent',
-  async (name, args, message) => {
-    const before = server.requests.length;
-    const result = await mcp.call(name, args);
-    expect(result).toMatchObject({
-      isError: true,
-      structuredContent: { error: { class: 'usage', sent: 'no', billed: 'no' } },
-    });
-    expect(result.content[0]?.text).toContain(message);
-    expect(server.requests).toHaveLength(before);
-  },
-);
+test.each(refused)('%s %j is refused before anything is sent', async (name, args, message) => {
+  const before = server.requests.length;
+  const result = await mcp.call(name, args);
+  expect(result).toMatchObject({
+    isError: true,
+    structuredContent: { error: { class: 'usage', sent: 'no', billed: 'no' } },
+  });
+  expect(result.content[0]?.text).toContain(message);
+  expect(server.requests).toHaveLength(before);
+});
 
 test.each([{ files: ['a\0b'] }, { model: 'a\0b' }])(
   'a NUL in %j is refused; without a hint it has two lines',

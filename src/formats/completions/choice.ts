@@ -16,7 +16,7 @@ import { soundEvents } from '../sound.ts';
 import { sourceEvents } from '../sources.ts';
 import { linkedImage } from './images.ts';
 import { createThinkTags, type TaggedPiece, type ThinkTags } from './think-tags.ts';
-import { addDetail, detailsText, encodeSignature } from './turns.ts';
+import { addDetail, detailsText, encodeSignature, type ThinkingPlace } from './turns.ts';
 import { append } from '../../long-lists.ts';
 
 /** One candidate of a reply, as far as it came. */
@@ -28,12 +28,8 @@ export interface Choice {
   refusal: string;
   /** OpenRouter's `reasoning_details`, their pieces joined. */
   readonly details: JsonObject[];
-  /** Thinking came in the field of that name. */
-  isReasoningContent: boolean;
-  /** The block of thinking began. */
-  isThinking: boolean;
-  /** Thinking came in tags of the text. */
-  isInTags: boolean;
+  /** Where thinking came: the block of it began. */
+  thinkingPlace?: ThinkingPlace;
   /** A part of the answer came. */
   hasContent: boolean;
   readonly calls: ReturnType<typeof createToolCallJoiner>;
@@ -56,12 +52,11 @@ const thinkingBlock = 0;
 export function newChoice(candidate: number, held: Held, keepsTags: boolean): Choice {
   held.characters += valueCost;
   const calls = createToolCallJoiner(thinkingBlock + 1);
-  const flags = { isReasoningContent: false, isThinking: false, isInTags: false, hasContent: false };
   return {
     candidate,
     refusal: '',
     details: [],
-    ...flags,
+    hasContent: false,
     calls,
     tags: keepsTags ? undefined : createThinkTags(),
     held,
@@ -122,14 +117,15 @@ function thinkingEvents(choice: Choice, message: JsonObject, isWhole: boolean): 
   const details = (listField(message, 'reasoningDetails') ?? []).filter(isObject);
   for (const detail of details) choice.held.characters += addDetail(choice.details, detail, isWhole);
   const content = textField(message, 'reasoningContent') ?? '';
-  choice.isReasoningContent ||= content !== '';
-  return thoughtEvents(choice, content || textField(message, 'reasoning') || detailsText(details));
+  if (content !== '') return thoughtEvents(choice, content, 'reasoning_content');
+  return thoughtEvents(choice, textField(message, 'reasoning') || detailsText(details), 'reasoning');
 }
 
-function thoughtEvents(choice: Choice, text: string): ReplyEvent[] {
+/** What came in `reasoning_content` once goes back there. */
+function thoughtEvents(choice: Choice, text: string, place: ThinkingPlace): ReplyEvent[] {
   if (text === '') return [];
   const { candidate } = choice;
-  choice.isThinking = true;
+  if (choice.thinkingPlace !== 'reasoning_content') choice.thinkingPlace = place;
   return [{ type: 'thinking', text, index: candidate === 0 ? thinkingBlock : undefined, candidate }];
 }
 
@@ -137,7 +133,7 @@ function thoughtEvents(choice: Choice, text: string): ReplyEvent[] {
 function messagePartEvents(choice: Choice, part: JsonValue): ReplyEvent[] {
   if (!isObject(part)) return textEvents(choice, part);
   const { type, thinking, text, refusal } = part;
-  if (type === 'thinking') return thoughtEvents(choice, textsIn(thinking));
+  if (type === 'thinking') return thoughtEvents(choice, textsIn(thinking), 'thinking');
   addRefusal(choice, refusal);
   return type === 'image_url' ? imageLinkEvents(choice, part) : textEvents(choice, text);
 }
@@ -150,9 +146,9 @@ function textsIn(value: JsonValue | undefined): string {
 /** A service that sends thinking in a field has taken it out of the text: tags there are words of the answer. */
 function textEvents(choice: Choice, text: JsonValue | undefined): ReplyEvent[] {
   if (typeof text !== 'string' || text === '') return [];
-  const { candidate, tags, held, isThinking } = choice;
+  const { candidate, tags, held, thinkingPlace } = choice;
   choice.hasContent = true;
-  if (tags === undefined || (isThinking && !choice.isInTags)) return [{ type: 'text', text, candidate }];
+  if (tags === undefined || (thinkingPlace ?? '<think>') !== '<think>') return [{ type: 'text', text, candidate }];
   const before = tags.kept;
   const pieces = tags.read(text);
   held.characters += tags.kept - before;
@@ -163,8 +159,7 @@ function taggedEvents(choice: Choice, pieces: readonly TaggedPiece[]): ReplyEven
   const { candidate } = choice;
   return pieces.flatMap(({ type, text }): ReplyEvent[] => {
     if (type === 'text') return [{ type, text, candidate }];
-    choice.isInTags = true;
-    return thoughtEvents(choice, text);
+    return thoughtEvents(choice, text, '<think>');
   });
 }
 
@@ -217,11 +212,11 @@ export function endEvents(choice: Choice, isWhole: boolean): ReplyEvent[] {
 }
 
 /** The end of the thinking block, with its signature. Encrypted thinking has not begun a block before. */
-function thinkingEnd({ details, isReasoningContent, isThinking }: Choice): ReplyEvent[] {
+function thinkingEnd({ details, thinkingPlace }: Choice): ReplyEvent[] {
   const index = thinkingBlock;
-  const signature = encodeSignature(details, isReasoningContent);
+  const signature = encodeSignature(details, thinkingPlace);
   const end: ReplyEvent = { type: 'block-stop', index };
-  if (signature === undefined) return isThinking ? [end] : [];
+  if (signature === undefined) return [];
   const start: ReplyEvent = { type: 'block-start', raw: { type: 'thinking', thinking: '' }, index };
-  return [...(isThinking ? [] : [start]), { type: 'signature', signature, index }, end];
+  return [...(thinkingPlace ? [] : [start]), { type: 'signature', signature, index }, end];
 }

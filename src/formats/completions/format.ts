@@ -6,7 +6,7 @@ import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './reply.ts';
 import { settingError, usageError } from '../../errors.ts';
 import { type PlainRequest, type EncodedRequest, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
-import { mediaPart, turnMessages } from './turns.ts';
+import { completeThinking, mediaPart, turnMessages } from './turns.ts';
 import { withSearch } from '../search-tool.ts';
 import { searchTools } from '../../vendors/search.ts';
 import { withSchemaInWords } from '../schema-form.ts';
@@ -81,7 +81,10 @@ function encodeSearch(request: PlainRequest, { search: way }: Quirks): Record<st
 function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
   const { tool_choice: choice, ...rest } = body;
   const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
-  const messages = [...turnsIn(body, 'messages'), ...turns.flatMap((turn) => turnMessages(turn, service))];
+  const messages = completeThinking([
+    ...turnsIn(body, 'messages'),
+    ...turns.flatMap((turn) => turnMessages(turn, service)),
+  ]);
   return { ...rest, ...kept, messages };
 }
 
@@ -90,7 +93,7 @@ function encodeChatMessages(request: PlainRequest, body: Body, { service }: Quir
   const given = ownTurns ?? turns?.flatMap((turn) => turnMessages(turn, service));
   const added = [...turnMessages({ role: 'user', content: results }, service), ...promptMessages(request)];
   if (given === undefined && system === undefined && added.length === 0) return undefined;
-  const earlier = given ?? turnsIn(body, 'messages');
+  const earlier = completeThinking(given ?? turnsIn(body, 'messages'));
   if (system === undefined) return [...earlier, ...added];
   return [{ role: 'system', content: system }, ...earlier.filter((message) => !isSystem(message)), ...added];
 }

@@ -27,11 +27,15 @@ function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[
   const isBlank = text.trim() === '';
   const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => encodeToolCall(block, isOwn));
   if (isBlank && calls.length === 0 && images.length === 0) return [];
-  const thinking = isOwn ? Object.fromEntries(blocks.flatMap((block) => Object.entries(thinkingFields(block)))) : {};
   // The format's own documents have `null` where a message calls tools and says nothing.
-  const said = { role: 'assistant', content: isBlank ? null : text, ...thinking };
-  const message = images.length === 0 ? said : { ...said, images };
-  return [calls.length === 0 ? message : { ...message, tool_calls: calls }];
+  const said = {
+    role: 'assistant',
+    content: isBlank ? null : text,
+    ...(images.length > 0 && { images }),
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  const thinking = isOwn ? blocks.find(({ type }) => type === 'thinking') : undefined;
+  return [{ ...said, ...(thinking && thinkingFields(thinking, said)) }];
 }
 
 /** An image whose bytes are there. */
@@ -114,9 +118,6 @@ function withoutParts(parts: BodyValue[]): BodyValue {
   return parts.length === 1 && isObject(first) && first['type'] === 'text' ? (first['text'] ?? '') : parts;
 }
 
-/** DeepSeek and Moonshot refuse a turn of theirs that comes back without the field that its thinking came in. */
-const reasoningContent = 'reasoning_content';
-
 /**
  * Adds one of OpenRouter's `reasoning_details`. In a stream the text of one comes in pieces, its signature with the last of
  * them, and all of them go back as one. Says how many characters more are kept.
@@ -137,23 +138,60 @@ export function detailsText(details: readonly JsonObject[]): string {
 }
 
 /**
- * What thinking needs to go back to its service, as the signature of its block: the details that came with it, as JSON, or the
- * name of the field that its text came in.
+ * Where the thinking of a completion came: in one of the fields `reasoning_content` and `reasoning`, in the tags of its text, or
+ * in a part of its content.
  */
-export function encodeSignature(details: readonly JsonObject[], isReasoningContent: boolean): string | undefined {
-  if (details.length > 0) return JSON.stringify(details);
-  return isReasoningContent ? reasoningContent : undefined;
+export type ThinkingPlace = 'reasoning_content' | 'reasoning' | '<think>' | 'thinking';
+
+/** What thinking needs to go back to its service, as the signature of its block: the details that came with it, or its place. */
+export function encodeSignature(details: readonly JsonObject[], place: ThinkingPlace | undefined): string | undefined {
+  return details.length > 0 ? JSON.stringify(details) : place;
 }
 
-/** The fields of a message in which the thinking of a block goes back. */
-function thinkingFields(block: JsonObject): Body {
-  const signature = block['type'] === 'thinking' ? textField(block, 'signature') : undefined;
-  if (signature === undefined) return {};
-  if (signature === reasoningContent) return { [reasoningContent]: textField(block, 'thinking') ?? '' };
+/**
+ * The fields of a message in which the thinking of a block goes back. DeepSeek, Moonshot and OpenRouter want it with every message; in
+ * the other places it goes with calls alone, from which the model thinks on.
+ */
+function thinkingFields(block: JsonObject, { content, tool_calls: calls }: Said): Body {
+  const { signature, thinking = '' } = block;
+  if (typeof signature !== 'string' || typeof thinking !== 'string') return {};
+  switch (signature as ThinkingPlace) {
+    case 'reasoning_content':
+      return { reasoning_content: thinking };
+    case 'reasoning':
+      return calls ? { reasoning: thinking } : {};
+    case '<think>':
+      return calls ? { content: `<think>${thinking}</think>${content === null ? '' : `\n\n${content}`}` } : {};
+    case 'thinking':
+      return calls
+        ? { content: [{ type: 'thinking', thinking: textParts(thinking) }, ...textParts(content ?? '')] }
+        : {};
+    default:
+      return readDetails(signature);
+  }
+}
+
+interface Said {
+  content: string | null;
+  tool_calls?: Body[];
+}
+
+/** Nothing for the signature of another format. */
+function readDetails(signature: string): Body {
   try {
     const details: unknown = JSON.parse(signature);
     return Array.isArray(details) ? { reasoning_details: details as JsonValue[] } : {};
   } catch {
     return {};
   }
+}
+
+/** DeepSeek refuses a conversation in which one message with calls lacks the field that another has; an empty one will do. */
+export function completeThinking(messages: readonly BodyValue[]): BodyValue[] {
+  if (!messages.some((message) => hasField(message, 'reasoning_content'))) return [...messages];
+  return messages.map((message) => (hasField(message, 'tool_calls') ? { reasoning_content: '', ...message } : message));
+}
+
+function hasField(message: BodyValue, name: string): message is Body {
+  return isObject(message) && name in message;
 }

@@ -114,6 +114,36 @@ test.for([
   },
 );
 
+test.for([
+  ['its field', { reasoning: 'hm', content: null }],
+  ['the tags in its text', { content: '<think>\nhm\n</think>' }],
+  ['a part of its content', { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] }] }],
+] as const)('thinking in %s goes back with its call as it came', async ([, said], { server, cli }) => {
+  const tool_calls = [{ id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }];
+  server.reply({ body: { choices: [{ message: { ...said, tool_calls }, finish_reason: 'tool_calls' }] } });
+  server.reply(done);
+  expect(await cli(completions, { cwd: folder(), env })).toMatchObject({ code: 0 });
+  const sent = server.requests[1]?.json() as { messages: object[] } | undefined;
+  expect(sent?.messages[1]).toEqual({ role: 'assistant', ...said, tool_calls });
+});
+
+test('each call goes back with the field of thinking that one of them had', async ({ server, cli }) => {
+  const called = (id: string): object => ({ id, type: 'function', function: { name: 'get_weather', arguments: '{}' } });
+  const turn = (id: string, thinking: object): object => ({
+    choices: [{ message: { content: null, ...thinking, tool_calls: [called(id)] }, finish_reason: 'tool_calls' }],
+  });
+  server.reply({ body: turn('c1', {}) });
+  server.reply({ body: turn('c2', { reasoning_content: 'hm' }) });
+  server.reply({ body: turn('c3', {}) });
+  server.reply(done);
+  expect(await cli(completions, { cwd: folder(), env })).toMatchObject({ code: 0 });
+  const fields = server.requests.map((request) => {
+    const { messages } = request.json() as { messages: { role: string; reasoning_content?: string }[] };
+    return messages.flatMap(({ role, reasoning_content: thinking }) => (role === 'assistant' ? [thinking] : []));
+  });
+  expect(fields).toEqual([[], [undefined], ['', 'hm'], ['', 'hm', '']]);
+});
+
 test.for(['{city: Rome', '5', '["Rome"]', String.raw`"{\"city\":\"Rome\"}"`])(
   'a call whose arguments are not a JSON object is never a success: %s',
   async (text, { server, cli }) => {

@@ -64,6 +64,8 @@ const calls = (...list: [id: string | undefined, name: string, json: string][]):
   ]),
   ...list.map((_, at): ReplyEvent => ({ type: 'block-stop', index: at + 1 })),
 ];
+/** Where thinking came. */
+const from = (signature: string): ReplyEvent => ({ type: 'signature', signature, index: 0 });
 const replies: [string, object, ReplyEvent[]][] = [
   ['content that is null', reply({ content: null }), [stop]],
   ['no message', { choices: [{ finish_reason: 'stop' }] }, [stop]],
@@ -81,7 +83,7 @@ const replies: [string, object, ReplyEvent[]][] = [
         { type: 'text', text: 'a' },
       ],
     }),
-    [thought('hm'), thought('so'), text('a'), thinkingEnd, stop],
+    [thought('hm'), thought('so'), text('a'), from('thinking'), thinkingEnd, stop],
   ],
   [
     'thinking as DeepSeek sends it',
@@ -91,12 +93,12 @@ const replies: [string, object, ReplyEvent[]][] = [
   [
     'thinking as Groq sends it',
     reply({ content: 'a', reasoning: 'hm' }),
-    [thought('hm'), text('a'), thinkingEnd, stop],
+    [thought('hm'), text('a'), from('reasoning'), thinkingEnd, stop],
   ],
   [
     'thinking under two names, once',
     reply({ content: 'a', reasoning: 'hm', reasoning_content: '' }),
-    [thought('hm'), text('a'), thinkingEnd, stop],
+    [thought('hm'), text('a'), from('reasoning'), thinkingEnd, stop],
   ],
   [
     'thinking as OpenRouter sends it, its details kept',

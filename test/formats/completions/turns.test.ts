@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PlainRequest } from '../../../src/formats/plain-request.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
-import type { JsonValue } from '../../../src/json.ts';
+import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { bodyOf, local, said, user } from './asking.ts';
 
 const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AQID' } };
@@ -122,6 +122,58 @@ const turns: [string, NonNullable<PlainRequest['turns']>, JsonValue[]][] = [
       },
     ],
     [{ role: 'assistant', content: 'a', reasoning_content: 'hm' }],
+  ],
+  ...(
+    [
+      ['reasoning', { content: 'a', reasoning: 'hm' }],
+      ['<think>', { content: '<think>hm</think>\n\na' }],
+      ['thinking', { content: [{ type: 'thinking', thinking: [said('hm')] }, said('a')] }],
+    ] as [string, JsonObject][]
+  ).map(([signature, fields]): (typeof turns)[number] => {
+    const thinking = { type: 'thinking', thinking: 'hm', signature };
+    return [
+      `thinking that came as ${signature} in the same form with calls alone, to the service itself alone`,
+      [
+        { role: 'assistant', service: 'local', content: [thinking, said('a'), call] },
+        { role: 'assistant', service: 'local', content: [thinking, said('a')] },
+        { role: 'assistant', service: 'other', content: [thinking, said('a'), call] },
+      ],
+      [
+        { role: 'assistant', ...fields, tool_calls: [called] },
+        { role: 'assistant', content: 'a' },
+        { role: 'assistant', content: 'a', tool_calls: [called] },
+      ],
+    ];
+  }),
+  [
+    'thinking in the tags in front of a call alone',
+    [
+      {
+        role: 'assistant',
+        service: 'local',
+        content: [{ type: 'thinking', thinking: 'hm', signature: '<think>' }, call],
+      },
+    ],
+    [{ role: 'assistant', content: '<think>hm</think>', tool_calls: [called] }],
+  ],
+  [
+    'the field of DeepSeek with every call, once a message has it',
+    [
+      { role: 'assistant', content: [call] },
+      { role: 'assistant', service: 'other', content: [said('a')] },
+      {
+        role: 'assistant',
+        service: 'local',
+        content: [{ type: 'thinking', thinking: 'hm', signature: 'reasoning_content' }, call],
+      },
+      { role: 'assistant', service: 'local', content: [call] },
+    ],
+    [
+      { role: 'assistant', content: null, reasoning_content: '', tool_calls: [called] },
+      { role: 'assistant', content: 'a' },
+      { role: 'assistant', content: null, reasoning_content: 'hm', tool_calls: [called] },
+      { role: 'assistant', content: null, reasoning_content: '', tool_calls: [called] },
+    ],
   ],
   [
     'no thinking that nothing signs, or something else does',

@@ -109,6 +109,8 @@ async function prepareCall(
   if (name === undefined) throw usageError(`${services[service].title} makes no images`, 'choose another service');
   const quirksIn = (format: FormatName): Quirks => getQuirks(service, format, baseUrl.href);
   const fallback = call.fallback ?? options.fallback;
+  if (typeof request !== 'object' || request === null)
+    throw usageError('a call takes a request', "for example: generate({ model: 'gemini-3-flash', prompt: 'hi' })");
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
   const { inline, cleanup } = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
   try {
@@ -146,14 +148,13 @@ async function* sendCall<Image extends Picture>(
       store: sink.store,
       ...(progress && followProgress(progress)),
     });
-    const { result, error, attempts } = yield* flatten(deltas, call.signal, deadline);
+    const { result, error } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);
     call.signal?.throwIfAborted();
     const links = [...new Set(result.candidates.flatMap(({ text }) => listLinkedImages(text)))];
     const reply: Reply<Image> = {
       ...kept,
       ...(links.length > 0 && { links }),
-      attempts,
       durationMs: Math.round(monotonic() - started),
     };
     const images = use === 'image' || use === 'edit' ? 1 : 0;
@@ -186,6 +187,8 @@ function followProgress(progress: SendProgress) {
 
 /** The plain request of a call. Throws GatewayError usage. */
 function checkRequest(request: AnyRequest, { use, stream }: Pick<PlainRequest, 'use' | 'stream'>): PlainRequest {
+  if (typeof request.model !== 'string' || request.model === '')
+    throw usageError('the request names no model', "give it: { model: 'gemini-3-flash', prompt: 'hi' }");
   const { media: _media, contents, messages, turns, ...rest } = { ...request } as Record<string, unknown>;
   const plainRequest = { ...rest, use, stream } as PlainRequest;
   if (plainRequest.aspect !== undefined && !isAspect(plainRequest.aspect))

@@ -1,4 +1,6 @@
 import { defaultTimeoutMs } from '../clock.ts';
+import { usageError } from '../errors.ts';
+import type { AnyApiRequest } from '../formats/format.ts';
 import { services } from '../vendors/services.ts';
 import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type SendProgress, streamCall } from './call.ts';
 import type { CallOptions, Client, ClientOptions, MessageStream, Reply } from './client-types.ts';
@@ -6,7 +8,7 @@ import { sendOrFallBack } from './lane.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
 import { createModelChoice, type ModelChoice } from './model-choice.ts';
-import { perform, type Sending, sendRequest, type SendOptions } from './send.ts';
+import { perform, type PreparedRequest, type Sending, sendRequest, type SendOptions } from './send.ts';
 import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
 import { applyLessons, learnFrom, toTaughtFormat } from './correct.ts';
 import { composeFetch, connectLate } from './fetch.ts';
@@ -36,7 +38,7 @@ export function createClient(options: ClientOptions): Client {
     generateContent: (request, call) => reply(toCall(request, call, { format: 'content' })),
     streamContent: (request, call) => stream(toCall(request, call, { format: 'content' })),
     generateImages: (async (request: AnyRequest, call?: CallOptions & { folder?: string }) => {
-      const use = request.media?.length ? 'edit' : 'image';
+      const use = (request as AnyRequest | undefined)?.media?.length ? 'edit' : 'image';
       return reply(toCall(request, call, { use, stream: undefined }), call?.folder);
     }) as Client['generateImages'],
     messages: (request, call) => reply(toCall(request, call, { use: 'chat', format: 'messages', stream: undefined })),
@@ -45,12 +47,19 @@ export function createClient(options: ClientOptions): Client {
       return prepareForCaller(toCall(request, call, { use, format, stream: isStreamed }), chooseDeadline(call));
     },
     ask(request, call = {}) {
+      requirePrepared(request);
       const bounded = withDeadline(call);
       const deltas = perform(request, client, bounded);
       return call.deadline ? deltas : endDeadlineAfter(deltas, bounded.deadline);
     },
-    send: (request, call = {}) => sendOrFallBack(request, withDeadline(call), sending),
-    address: (request) => addressRequest(endpoint, applyLessons(request, lessons)),
+    async send(request, call = {}) {
+      requireApiRequest(request);
+      return sendOrFallBack(request, withDeadline(call), sending);
+    },
+    address(request) {
+      requireApiRequest(request);
+      return addressRequest(endpoint, applyLessons(request, lessons));
+    },
     learn(request, error) {
       const learnt = learnFrom({ request, error }, endpoint);
       if (!learnt?.isCertain) return false;
@@ -61,8 +70,14 @@ export function createClient(options: ClientOptions): Client {
     correct: (request) => applyLessons(request, lessons),
     toTaughtFormat: (request) => toTaughtFormat(request, lessons),
     listModels: (format, listing) => readModelList(client, format, listing),
-    countTokens: (request, counting) => countTokens(client, request, counting),
-    contextWindow: (request, asking) => readWindow(client, request, asking),
+    async countTokens(request, counting) {
+      requirePrepared(request);
+      return countTokens(client, request, counting);
+    },
+    async contextWindow(request, asking) {
+      requirePrepared(request);
+      return readWindow(client, request, asking);
+    },
     fetch,
     payments: options.payments,
     models: openModels(options, sending),
@@ -73,6 +88,16 @@ export function createClient(options: ClientOptions): Client {
     },
   };
   return client;
+}
+
+/** A caller in JavaScript gets no help of types. */
+function requirePrepared(request: Pick<PreparedRequest, 'post'> | undefined): void {
+  requireApiRequest(request?.post);
+}
+
+function requireApiRequest(request: AnyApiRequest | undefined): void {
+  if (typeof request?.path !== 'string')
+    throw usageError('this takes a prepared request', "make one: await client.prepare({ model, prompt: 'hi' })");
 }
 
 function hasDeadline<Options extends SendOptions>(call: Options): call is Options & { deadline: Deadline } {

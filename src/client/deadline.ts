@@ -2,7 +2,7 @@ import type { Signal } from './client-types.ts';
 import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { longestTimerMs, monotonic } from '../clock.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, usageError } from '../errors.ts';
 
 /** How far an exchange got; decides what a timeout means. */
 type Phase = 'unsent' | 'sent' | 'reading';
@@ -24,6 +24,8 @@ const minHintMinutes = 2;
 
 /** Starts the time now. The timer never keeps the process alive. */
 export function startDeadline(ms: number, caller?: Signal): Deadline {
+  if (typeof ms !== 'number' || Number.isNaN(ms))
+    throw usageError(`timeoutMs is not a number: ${JSON.stringify(ms)}`, 'for example: timeoutMs: 60000');
   const clock = createClock();
   clock.start(ms);
   if (caller === undefined) return clock;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type RequestBody, segmentBody, segmentForm, withLength } from '../body.ts';
 import { usageError } from '../errors.ts';
 import { describeCut, type Placed, placeOperation, refuseOtherOperation } from '../formats/base-path.ts';
-import { byAuthUse, getAuthUseFormat, keyFacts, type AnyApiRequest } from '../formats/format.ts';
+import { byAuthUse, getAuthUseFormat, keyFacts, requireFormatName, type AnyApiRequest } from '../formats/format.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import type { AuthUse } from '../formats/types.ts';
 import { type AuthForm, findOwnPath, hasOwnHost, isOwnHost, type ServiceName, services } from '../vendors/services.ts';
@@ -36,13 +36,18 @@ export interface Endpoint {
 
 /** Reads what the options of a client say about its endpoint. Throws GatewayError usage. What is corrected is a warning. */
 export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warnings: string[] } {
-  const name = options.service ?? 'gateway';
+  const name = (options as ClientOptions | undefined)?.service ?? 'gateway';
+  if (!Object.hasOwn(services, name))
+    throw usageError(`there is no service ${JSON.stringify(name)}`, `there are: ${Object.keys(services).join(', ')}`);
   const service = services[name];
-  const { baseUrl = service.baseUrl, auth, headerNames, headers = {}, allowHttp = false, recordedAs, apiKey } = options;
+  const { baseUrl = service.baseUrl } = (options as ClientOptions | undefined) ?? {};
   if (baseUrl === undefined)
     throw usageError('no base URL is set', "give createClient a baseUrl, or a service: 'gemini'");
+  const { auth, headerNames, headers = {}, allowHttp = false, recordedAs, apiKey } = options;
   const url = parseBaseUrl(typeof baseUrl === 'string' ? baseUrl : baseUrl.href);
   const format = options.format ?? service.formats.text ?? 'content';
+  requireFormatName(format);
+  for (const option of ['timeoutMs', 'retries', 'retryMaxWaitMs'] as const) requireAmount(option, options[option]);
   refuseOtherOperation(url, format);
   const endpoint = {
     service: name,
@@ -59,6 +64,12 @@ export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warn
     lessons: options.lessons ?? new Map<string, string>(),
   };
   return { endpoint, warnings: [describeCut(url, format) ?? []].flat() };
+}
+
+/** Throws GatewayError usage for what is not a number from 0 on. */
+function requireAmount(name: string, value: unknown): void {
+  if (value !== undefined && !(typeof value === 'number' && value >= 0))
+    throw usageError(`${name} is not a number from 0 on: ${JSON.stringify(value)}`, `for example: ${name}: 2`);
 }
 
 /** Where a request of the completions format, or of another, goes below the base URL. */

@@ -87,7 +87,7 @@ export async function readParsedReply(
     return readReply({ ...reply, body: Buffer.from(JSON.stringify(value)) }, { format: name, store, ...options });
   const watch = createWatch(options.endOf);
   const reader = openReader(reply, { ...options, store }, await loadFormat(name));
-  const cut = await readValue(value, undefined, reader);
+  const cut = await drainDeltas(readValue(value, undefined, reader));
   return finishReading(reply, reader, { cut, late: await watch() });
 }
 
@@ -136,15 +136,12 @@ export async function* readDeltas(
     const lines = whole && jsonLines(whole.text);
     const cut =
       whole && !lines
-        ? await readWhole(whole, reply, reader)
+        ? yield* readWhole(whole, reply, reader)
         : yield* readStream(lines ? streamEvents(lines, whole?.cut) : readOn(seen, body), reader);
     const over = await watch();
     // A stream that said why it ends is whole: the time ran out while its connection was left open.
     const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
     const { result, error, unfinished } = finishReading(reply, reader, { cut, late });
-    const isShownNow = !reader.isStreamed && result.text !== '';
-    if (isShownNow) yield [{ type: 'text', text: result.text, block: 0 }];
-    if (unfinished && !reader.isStreamed) unfinished.shown = Number(isShownNow);
     return { result, error: error && withRequest(error, reply), unfinished };
   } catch (error) {
     throw withRequest(error, reply);
@@ -195,16 +192,21 @@ async function* streamEvents(lines: readonly string[], cut: GatewayError | undef
 }
 
 /** Reads a body that is no stream. Returns why the reply is not whole, if it is not. */
-async function readWhole(body: ReadText, reply: HttpReply, reader: ReplyReader): Promise<GatewayError | undefined> {
+async function* readWhole(
+  body: ReadText,
+  reply: HttpReply,
+  reader: ReplyReader,
+): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
   const { value, cut } = parseReply(body, reply, reader.format.name);
-  return isBare(value) && cut ? cut : readValue(value, cut, reader);
+  return isBare(value) && cut ? cut : yield* readValue(value, cut, reader);
 }
 
-async function readValue(
+/** Yields what a stream of the reply would have. */
+async function* readValue(
   value: unknown,
   cut: GatewayError | undefined,
-  { decoder, accumulator }: Pick<ReplyReader, 'decoder' | 'accumulator'>,
-): Promise<GatewayError | undefined> {
+  { decoder, accumulator, options }: Pick<ReplyReader, 'decoder' | 'accumulator' | 'options'>,
+): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
   let events: ReplyEvent[];
   try {
     events = decoder.whole(value);
@@ -214,15 +216,20 @@ async function readValue(
     throw error;
   }
   let failure: GatewayError | undefined;
+  const deltas: StreamDelta[] = [];
   try {
-    accumulator.add(events);
+    for (const event of events) for (const delta of accumulator.add([event])) deltas.push(delta);
   } catch (error) {
     failure = requireReplyError(error);
   }
-  accumulator.end(true, isCut(cut));
-  await accumulator.store();
+  for (const delta of accumulator.end(true, isCut(cut))) deltas.push(delta);
   const broken = events.find((event) => event.type === 'broken');
-  return cut ?? failure ?? broken?.error;
+  const error = cut ?? failure ?? broken?.error;
+  const shown = deltas.filter(({ type }) => type !== 'end' && (error === undefined || type !== 'stop'));
+  const passed = withoutHeld(error ? shown : [...shown, { type: 'end' }], options.held);
+  if (passed.length > 0) yield passed;
+  await accumulator.store();
+  return error;
 }
 
 /** Reads a stream, and yields its deltas. Returns why it is not whole, if it is not. */

@@ -1,3 +1,4 @@
+import { monotonic } from '../clock.ts';
 import { GatewayError, type RetryNotice } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { readFailedReply } from '../formats/failure.ts';
@@ -91,15 +92,18 @@ export async function* perform(
   client: Pick<Client, 'send' | 'payments' | 'models'>,
   options: AskOptions & { deadline: Deadline },
 ): AsyncGenerator<StreamDelta[], Performed> {
+  const started = monotonic();
   const { store = createMemoryStore() } = options;
   const own: Reader = { store, held: [] };
   const paid: PaidRequest = { request, payment: options.payment };
-  const answer = yield* performOne(paid, client, options, own);
-  if (answer.unfinished) {
-    const askOne: AskOne = (next, changed) => performOne(next, client, { ...options, ...changed }, own);
-    return yield* askRest(answer, { request, sent: paid.request }, askOne, { ...options, ...own });
-  }
-  if (own.held.length > 0) yield own.held;
+  const first = yield* performOne(paid, client, options, own);
+  const askOne: AskOne = (next, changed) => performOne(next, client, { ...options, ...changed }, own);
+  const answer = first.unfinished
+    ? yield* askRest(first, { request, sent: paid.request }, askOne, { ...options, ...own })
+    : first;
+  if (!first.unfinished && own.held.length > 0) yield own.held;
+  const { attempts } = answer;
+  Object.assign(answer.result, { attempts, durationMs: Math.round(monotonic() - started) });
   return answer;
 }
 

@@ -209,8 +209,16 @@ export interface RequestLimits {
 
 const loaded: Partial<Record<FormatName, Format>> = {};
 
+/** Throws GatewayError usage for a name that no format has. */
+export function requireFormatName(name: unknown): void {
+  if (typeof name === 'string' && Object.hasOwn(formatFacts, name)) return;
+  const there = `there are: ${Object.keys(formatFacts).join(', ')}`;
+  throw usageError(name === undefined ? 'no format is named' : `there is no format ${JSON.stringify(name)}`, there);
+}
+
 /** The next call loads again what could not be loaded. */
 export async function loadFormat(name: FormatName): Promise<Format> {
+  requireFormatName(name);
   return (loaded[name] ??= await formatFacts[name].load());
 }
 

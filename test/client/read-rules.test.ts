@@ -142,10 +142,11 @@ test('messages: a JSON reply that is cut keeps its text and is not complete', as
   expect(cut).toMatchObject({
     result: { text: 'hel', complete: false },
     error: lost,
-    deltas: [{ type: 'text', text: 'hel' }],
+    deltas: [{ type: 'start' }, { type: 'block-start' }, { type: 'text', text: 'hel' }, { type: 'block-stop' }],
   });
   const silent = await message('{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}');
-  expect(silent).toMatchObject({ result: { complete: true }, error: undefined, deltas: [] });
+  const ends = [{ type: 'start' }, { type: 'stop', stopReason: 'end_turn' }, { type: 'end' }];
+  expect(silent).toMatchObject({ result: { complete: true }, error: undefined, deltas: ends });
 });
 
 test('messages: a picture that is not Base64 is reported where the reply itself is whole', async () => {

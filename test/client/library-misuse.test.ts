@@ -1,0 +1,76 @@
+import { describe, expect } from 'vitest';
+import { type Client, createClient, readReply, startDeadline } from '../../src/index.ts';
+import { textReply } from '../helpers/with-server.ts';
+import { test } from './library-client.ts';
+
+/** A call as JavaScript can make it, without the help of types. */
+type Loose = Record<keyof Client, (...given: unknown[]) => unknown>;
+
+const calls: [string, RegExp, (client: Loose) => unknown][] = [
+  ['generate without a request', /takes a request/, (client) => client.generate()],
+  ['generate without a model', /names no model/, (client) => client.generate({ prompt: 'hi' })],
+  ['generateContent without a request', /takes a request/, (client) => client.generateContent()],
+  ['generateImages without a request', /takes a request/, (client) => client.generateImages()],
+  ['messages without a request', /takes a request/, (client) => client.messages()],
+  [
+    'stream without a request',
+    /takes a request/,
+    (client) => (client.stream() as ReturnType<Client['stream']>).reply(),
+  ],
+  ['prepare without a request', /takes a request/, (client) => client.prepare()],
+  ['prepare in no format', /no format "yaml"/, (client) => client.prepare({ model: 'm' }, { format: 'yaml' })],
+  ['listModels without a format', /no format is named/, (client) => client.listModels()],
+  ['countTokens without a request', /takes a prepared request/, (client) => client.countTokens()],
+  ['contextWindow without a request', /takes a prepared request/, (client) => client.contextWindow()],
+  ['send without a request', /takes a prepared request/, (client) => client.send()],
+  ['ask without a request', /takes a prepared request/, (client) => client.ask()],
+  ['ask for a request that is not prepared', /takes a prepared request/, (client) => client.ask({ model: 'm' })],
+  ['address without a request', /takes a prepared request/, (client) => client.address()],
+  [
+    'a time that is no number',
+    /timeoutMs is not a number/,
+    (client) => client.generate({ model: 'm', prompt: 'hi' }, { timeoutMs: 'abc' }),
+  ],
+  ['a deadline that is no number', /timeoutMs is not a number/, () => startDeadline('abc' as unknown as number)],
+  [
+    'a reply in no format',
+    /no format "yaml"/,
+    () => readReply({ status: 200, headers: {}, body: Buffer.from('{}') }, { format: 'yaml' as 'content', model: 'm' }),
+  ],
+];
+
+const options: [string, RegExp, unknown][] = [
+  ['no options', /no base URL is set/, undefined],
+  ['a service that is not there', /there is no service "nope"/, { service: 'nope' }],
+  ['a format that is not there', /there is no format "yaml"/, { baseUrl: 'https://h', format: 'yaml' }],
+  ['a time that is no number', /timeoutMs is not a number/, { baseUrl: 'https://h', timeoutMs: 'abc' }],
+  ['a number of retries that is none', /retries is not a number/, { baseUrl: 'https://h', retries: NaN }],
+];
+
+describe('wrong calls are told as usage, and send nothing', () => {
+  test.for(calls)('%s', async ([, words, call], { client }) => {
+    const said = await (async () => call(client() as unknown as Loose))().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(said).toMatchObject({ name: 'GatewayError', class: 'usage', message: expect.stringMatching(words) });
+  });
+
+  test.for(options)('createClient with %s', ([, words, given]) => {
+    expect(() => createClient(given as { baseUrl: string })).toThrow(
+      expect.objectContaining({ class: 'usage', message: expect.stringMatching(words) }),
+    );
+  });
+});
+
+test('ask tells how many requests it took, and how long', async ({ server, client }) => {
+  for (let count = 0; count < 2; count++) server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: '{}' });
+  server.reply({ body: textReply('Hello') });
+  const asking = client();
+  const request = await asking.prepare({ model: 'm', prompt: 'hi' });
+  const deltas = asking.ask(request);
+  let next = await deltas.next();
+  while (!next.done) next = await deltas.next();
+  expect(next.value).toMatchObject({ attempts: 3, result: { text: 'Hello', attempts: 3 } });
+  expect(next.value.result.durationMs).toBeGreaterThan(0);
+});

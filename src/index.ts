@@ -5,21 +5,25 @@ export { openConnection } from './client/fetch.ts';
 export { readReply } from './client/read-reply.ts';
 export { GatewayError, isGatewayError } from './errors.ts';
 export type {
+  AskRequest,
   CallOptions,
   Client,
   ClientOptions,
   ContentRequest,
   FilePicture,
   FolderOptions,
+  Known,
   MediaInput,
   MemoryPicture,
-  MessagesRequest,
   MessageStream,
-  PrepareOptions,
+  MessagesFields,
+  MessagesRequest,
   Picture,
+  PrepareOptions,
   Received,
   Reply,
   Signal,
+  Url,
 } from './client/client-types.ts';
 export type {
   ClientTool,
@@ -33,12 +37,21 @@ export type {
   ToolResultBlock,
   ToolUseBlock,
 } from './client/client-types.ts';
-export type { AskOptions, Payment, Payments, Performed, PreparedRequest, SendOptions } from './client/send.ts';
-export type { Deadline } from './client/deadline.ts';
+export type { AskOptions, PaidEnd, Payment, Payments, Performed, PreparedRequest, SendOptions } from './client/send.ts';
+export type { CheckEnd, Deadline, Phase } from './client/deadline.ts';
 export type { ListOptions, ModelList } from './client/free-requests.ts';
 export type { ListedModel } from './client/listed-model.ts';
-export type { HeldReply, ReadReplyOptions } from './client/read-reply.ts';
-export type { Answer, InsteadOf, Result, ResultCandidate, ResultImage, ToolCall } from './client/result.ts';
+export type { HeldReply, ReadOptions, ReadReplyOptions } from './client/read-reply.ts';
+export type {
+  Answer,
+  InsteadOf,
+  Result,
+  ResultCandidate,
+  ResultImage,
+  Source,
+  SourceSpan,
+  ToolCall,
+} from './client/result.ts';
 export type { ModelEnd } from './vendors/model-rules.ts';
 export type {
   Answered,
@@ -49,10 +62,36 @@ export type {
   FetchWrapper,
   HttpReply,
   HttpRequest,
+  KeyHeader,
+  RetryPolicy,
 } from './transport/types.ts';
 export type { Reason } from './reasons.ts';
 export type { Certainty, ErrorClass, ErrorDetails, RetryNotice } from './errors.ts';
-export type { Usage } from './formats/events.ts';
+export type {
+  CitedPlace,
+  Decoder,
+  DecoderInput,
+  FoundSource,
+  ReplyEvent,
+  ReplyProgress,
+  Unfinished,
+  Usage,
+} from './formats/events.ts';
 export type { StreamDelta } from './formats/events.ts';
 export type { JsonObject, JsonValue } from './json.ts';
-export type { AuthForm } from './vendors/services.ts';
+export type { AuthForm, ServiceName, Use } from './vendors/services.ts';
+export type { Body, BodyValue, RequestBody, Upload } from './body.ts';
+export type { ContinuationOptions, Hop } from './client/continuation.ts';
+export type { Lessons } from './client/correct.ts';
+export type { ReplyBounds } from './client/image-store.ts';
+export type { ModelChoice, ModelMemory, ModelNotice } from './client/model-choice.ts';
+export type { AnyApiRequest, ApiRequest, Format, ReplyHead, RequestLimits } from './formats/format.ts';
+export type { EncodedRequest, Media, PlainRequest, Turn } from './formats/plain-request.ts';
+export type { AuthUse, FormatName, PlainFields, Quirks } from './formats/types.ts';
+export type { BlobStore, StoredBlob } from './images/types.ts';
+export type { Base64Diversion, Base64Sink, DivertedString } from './scan/json-scan.ts';
+export type { Gate } from './transport/gate.ts';
+export type { Effort, ModelEfforts } from './vendors/effort.ts';
+export type { ImagesOperation } from './vendors/image-types.ts';
+export type { SearchWay } from './vendors/search.ts';
+export type { SchemaForm } from './vendors/schema-forms.ts';

@@ -139,7 +139,7 @@ export interface FolderOptions extends CallOptions {
 export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
 
 /** The plain fields that the messages format has. */
-type MessagesFields = Pick<
+export type MessagesFields = Pick<
   PlainFields,
   'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'effort' | 'search' | 'stop'
 >;
@@ -317,7 +317,7 @@ export interface Client {
 }
 
 /** One of these values, or any other: gateways get new ones. */
-type Known<Value extends string> = Value | (string & Record<never, never>);
+export type Known<Value extends string> = Value | (string & Record<never, never>);
 
 /** Why an answer ended: the stop reason or finish reason, in the format's own word. */
 export type StopReason = Known<

@@ -5,7 +5,7 @@ import { longestTimerMs, monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 
 /** How far an exchange got; decides what a timeout means. */
-type Phase = 'unsent' | 'sent' | 'reading';
+export type Phase = 'unsent' | 'sent' | 'reading';
 
 /** Bounds everything of a command, from what it reads to its last wait. */
 export interface Deadline {

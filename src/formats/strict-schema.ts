@@ -1,4 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { strictForm } from '../vendors/schema-forms.ts';
+import { closeSchema } from './schema-form.ts';
 
 /** Keywords that no strict schema has. */
 const refused =
@@ -8,11 +10,15 @@ const refused =
 const kinds = ['type', 'anyOf', '$ref', 'enum', 'const'];
 
 /**
- * Whether a schema keeps to what OpenAI takes with `strict`: an object whose properties are all required, at every level, and
- * no others allowed. `strict` is what makes OpenAI hold to a schema, and it refuses every schema that leaves its subset of JSON
- * Schema: so it is set where the schema keeps to it, and otherwise left to the service.
+ * The schema of an answer as OpenAI takes it. `strict` makes it hold to a schema, and it refuses every schema that leaves its subset of
+ * JSON Schema: so it is set where the schema has only objects whose properties are all required and no others allowed. Keywords outside
+ * of the subset stand in descriptions then.
  */
-export function isStrictSchema(schema: JsonValue): boolean {
+export function toSchemaFields(schema: JsonValue): { schema: JsonValue; strict?: true } {
+  return isStrictSchema(schema) ? { schema: closeSchema(schema, strictForm), strict: true } : { schema };
+}
+
+function isStrictSchema(schema: JsonValue): boolean {
   return isObject(schema) && schema['type'] === 'object' && keepsToSubset(schema);
 }
 

@@ -4,15 +4,30 @@
  */
 export type SchemaForm = 'closed' | 'words';
 
-/** Keywords that the closed form keeps. npm @anthropic-ai/sdk 1.14.0, lib/transform-json-schema.js. */
-export const closedKeywords: ReadonlySet<string> = new Set(
-  'type properties required items anyOf allOf $ref $defs definitions enum const title description'.split(' '),
-);
+/** What a form keeps of JSON Schema; all else is said in the description. */
+export interface KeptWords {
+  keywords: ReadonlySet<string>;
+  /** The values of `format`. */
+  formats: ReadonlySet<unknown>;
+  /** The largest `minItems`. */
+  minItems: number;
+}
 
-/** The values of `format` that it keeps, from the same file. */
-export const closedFormats: ReadonlySet<unknown> = new Set(
-  'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '),
-);
+const keywords =
+  'type properties required items minItems anyOf $ref $defs definitions enum const title description format';
+const formats = 'date-time time date duration email hostname ipv4 ipv6 uuid';
+const setOf = (words: string): ReadonlySet<string> => new Set(words.split(' '));
 
-/** The values of `minItems` that it keeps, from the same file. */
-export const closedMinItems: ReadonlySet<unknown> = new Set([0, 1]);
+/** npm @anthropic-ai/sdk 1.14.0, lib/transform-json-schema.js. */
+export const closedForm: KeptWords = {
+  keywords: setOf(`${keywords} allOf`),
+  formats: setOf(`${formats} uri`),
+  minItems: 1,
+};
+
+/** OpenAI's with `strict`: developers.openai.com, structured outputs, supported properties (November 2026). */
+export const strictForm: KeptWords = {
+  keywords: setOf(`${keywords} pattern multipleOf minimum maximum exclusiveMinimum exclusiveMaximum maxItems`),
+  formats: setOf(formats),
+  minItems: Infinity,
+};

@@ -152,15 +152,16 @@ interface Asked {
   temperature?: number;
   messages?: readonly { content: unknown }[];
   tools?: readonly { name: string }[];
+  system?: string;
   output_config?: { format?: { schema?: unknown } };
 }
 
 /** A tool is called until its result is there. */
-function blockOf({ tools, messages = [], output_config }: Asked): Block {
+function blockOf({ tools, messages = [], output_config, system = '' }: Asked): Block {
   const isAnswered = JSON.stringify(messages.at(-1)?.content ?? '').includes('"type":"tool_result"');
   const tool = isAnswered ? undefined : tools?.[0];
   if (tool) return { type: 'tool_use', id: 'toolu_rome', name: tool.name, input: { city: 'Rome' } };
-  return { type: 'text', text: output_config?.format ? rome : 'Hello from Claude.' };
+  return { type: 'text', text: output_config?.format || system.includes('JSON Schema') ? rome : 'Hello from Claude.' };
 }
 
 type Block = { type: 'text'; text: string } | { type: 'tool_use'; id: string; name: string; input: object };

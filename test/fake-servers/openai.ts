@@ -157,6 +157,19 @@ interface AskedTool {
   function?: AskedTool;
 }
 
+/** github.com/cyanheads/git-mcp-server/issues/47, with the formats that it names; the keywords are those of the page on structured outputs. */
+function findStrictFault(schema: unknown): string | undefined {
+  if (typeof schema !== 'object' || schema === null) return undefined;
+  const { format = 'date', properties = {}, ...held } = schema as Record<string, unknown>;
+  const known = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'];
+  if (!known.includes(format as string)) return `'${String(format)}' is not a valid format.`;
+  const word = ['minLength', 'maxLength', 'uniqueItems'].find((each) => each in held);
+  if (word !== undefined) return `'${word}' is not permitted.`;
+  return [...Object.values(properties as object), ...Object.values((held['$defs'] ?? {}) as object), held['items']]
+    .map(findStrictFault)
+    .find((fault) => fault !== undefined);
+}
+
 interface AskedSchema {
   strict?: boolean;
   schema?: Record<string, unknown>;
@@ -176,6 +189,11 @@ function refuseSchemas(asked: Record<string, unknown>): FakeReply | undefined {
   }
   const format = (asked['response_format'] as { json_schema?: AskedSchema } | undefined)?.json_schema;
   const { strict, schema } = format ?? (asked['text'] as { format?: AskedSchema } | undefined)?.format ?? {};
+  const word = strict === true ? findStrictFault(schema) : undefined;
+  if (word !== undefined)
+    return error(400, `Invalid schema for response_format 'reply': In context=(), ${word}`, {
+      param: 'text.format.schema',
+    });
   if (strict !== true || schema?.['additionalProperties'] === false) return undefined;
   const rule = "'additionalProperties' is required to be supplied and to be false.";
   return error(400, `Invalid schema for response_format 'reply': In context=(), ${rule}`, { param: 'response_format' });

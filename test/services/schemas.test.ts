@@ -70,6 +70,49 @@ test.each([schema, ...open])(
   },
 );
 
+const strict = (city: object) => ({
+  type: 'object',
+  properties: { city, sites: { type: 'array', items: { type: 'string', ...city } } },
+  required: ['city', 'sites'],
+  additionalProperties: false,
+});
+
+test.each(['responses', 'completions'])(
+  'a schema that is held to strictly has only keywords that OpenAI takes, in %s',
+  async (format) => {
+    const vendors = await startVendors({ openai: await startOpenAi() });
+    onTestFinished(() => vendors.close());
+    const cwd = folderWith(strict({ type: 'string', minLength: 2, format: 'uri', pattern: 'o' }));
+    const ran = await runWith(vendors, 'openai', `text hi --schema own.json --format ${format}`, { cwd });
+    const [body, ...others] = bodiesOf(ran);
+    expect(others).toStrictEqual([]);
+    const kept = { type: 'string', pattern: 'o', description: '{minLength: 2, format: "uri"}' };
+    expect(format === 'responses' ? body?.['text'] : body?.['response_format']).toMatchObject(
+      format === 'responses'
+        ? { format: { strict: true, schema: strict(kept) } }
+        : { json_schema: { strict: true, schema: strict(kept) } },
+    );
+  },
+);
+
+const inner = { type: 'object', properties: { city: { type: 'string' }, next: { $ref: '#/$defs/inner' } } };
+
+test.each([
+  ['of any object', { type: 'object' }],
+  ['of any names', { type: 'object', additionalProperties: { type: 'string' } }],
+  ['that holds itself', { $ref: '#/$defs/inner', $defs: { inner } }],
+])('a schema %s, which no closed one says, is told to Anthropic in words', async (_, given) => {
+  const vendors = await startVendors({ anthropic: await startAnthropic() });
+  onTestFinished(() => vendors.close());
+  const cwd = folderWith(given);
+  const ran = await runWith(vendors, 'anthropic', 'text --json hi --system Briefly. --schema own.json', { cwd });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ ok: true, attempts: 1, answer: { city: 'Rome' } });
+  const [body] = bodiesOf(ran);
+  expect(body).not.toHaveProperty('output_config');
+  expect(body?.['system']).toMatch(/^Briefly\.\n\nAnswer with one JSON value/);
+  expect(body?.['system']).toContain(JSON.stringify(given));
+});
+
 test.each(['responses', 'completions'])(
   'a tool whose schema names no property is taken at OpenAI in %s',
   async (format) => {

@@ -10,7 +10,7 @@ import { completeThinking, mediaPart, turnMessages } from './turns.ts';
 import { withSearch } from '../search-tool.ts';
 import { searchTools } from '../../vendors/search.ts';
 import { withSchemaInWords } from '../schema-form.ts';
-import { isStrictSchema, withProperties } from '../strict-schema.ts';
+import { toSchemaFields, withProperties } from '../strict-schema.ts';
 import type { Quirks } from '../types.ts';
 
 /** The format of OpenAI's chat completions, and of its operations for images (formats 7). */
@@ -124,10 +124,7 @@ function encodeChatToolChoice(choice: string | JsonObject | undefined): BodyValu
 }
 
 function encodeResponseFormat({ schema, responseMime }: PlainRequest): BodyValue | undefined {
-  if (schema !== undefined) {
-    const strict = isStrictSchema(schema) ? true : undefined;
-    return { type: 'json_schema', json_schema: setFields({ name: 'reply', schema }, { strict }) };
-  }
+  if (schema !== undefined) return { type: 'json_schema', json_schema: { name: 'reply', ...toSchemaFields(schema) } };
   if (responseMime === undefined) return undefined;
   if (responseMime === 'application/json') return { type: 'json_object' };
   if (responseMime === 'text/plain') return { type: 'text' };

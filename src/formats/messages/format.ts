@@ -7,7 +7,7 @@ import { type PlainRequest, lastTurn, type Turn, isPlainTool, plainTool } from '
 import { withSearch } from '../search-tool.ts';
 import { searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
-import { closeSchema } from '../schema-form.ts';
+import { withClosedSchema } from '../schema-form.ts';
 import { findEffortRule } from '../../vendors/effort.ts';
 
 /** The messages format: `POST /v1/messages` (formats 3 and 4). */
@@ -76,7 +76,7 @@ const defaultMaxTokens = 4096;
 function encodeMessagesBody(request: PlainRequest, quirks: Quirks): Body {
   const body = request.body ?? {};
   const given = body['max_tokens'];
-  return setFields(body, {
+  const encoded = setFields(body, {
     model: request.model,
     max_tokens: request.maxTokens ?? (typeof given === 'number' ? given : defaultMaxTokens),
     system: request.system,
@@ -90,8 +90,9 @@ function encodeMessagesBody(request: PlainRequest, quirks: Quirks): Body {
     tool_choice: encodeToolChoice(request.toolChoice),
     metadata: request.metadata,
     thinking: encodeThinking(request, body),
-    output_config: encodeOutputConfig(request, body, quirks),
+    output_config: encodeOutputConfig(request, body),
   });
+  return quirks.schema === 'closed' ? withClosedSchema(encoded) : encoded;
 }
 
 function encodeThread(request: PlainRequest, body: Body, { service }: Quirks): BodyValue | undefined {
@@ -143,10 +144,7 @@ function encodeToolChoice(choice: PlainRequest['toolChoice']): JsonObject | unde
   return choice.startsWith('tool:') ? { type: 'tool', name: choice.slice('tool:'.length) } : { type: choice };
 }
 
-function encodeOutputConfig(request: PlainRequest, body: Body, quirks: Quirks): Body | undefined {
-  const { effort = 'none' } = request;
-  const given = request.schema;
-  const schema = given !== undefined && quirks.schema === 'closed' ? closeSchema(given) : given;
+function encodeOutputConfig({ schema, effort = 'none' }: PlainRequest, body: Body): Body | undefined {
   if (schema === undefined && effort === 'none') return undefined;
   return setFields(getBodyObject(body, 'output_config'), {
     effort: effort === 'none' ? undefined : effort,

@@ -4,7 +4,7 @@ import { usageError } from '../../errors.ts';
 import type { Format } from '../format.ts';
 import { readLimits } from '../limits.ts';
 import { isPlainTool, type PlainRequest, plainTool, type Turn } from '../plain-request.ts';
-import { isStrictSchema, withProperties } from '../strict-schema.ts';
+import { toSchemaFields, withProperties } from '../strict-schema.ts';
 import { withSearch } from '../search-tool.ts';
 import { searchedPages, searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
@@ -155,10 +155,7 @@ function encodeText({ schema, responseMime }: PlainRequest, body: Body): BodyVal
 }
 
 function encodeTextFormat(schema: PlainRequest['schema'], mime: string | undefined): Body | undefined {
-  if (schema !== undefined) {
-    const strict = isStrictSchema(schema) ? true : undefined;
-    return setFields({ type: 'json_schema', name: 'reply', schema }, { strict });
-  }
+  if (schema !== undefined) return { type: 'json_schema', name: 'reply', ...toSchemaFields(schema) };
   if (mime === undefined) return undefined;
   if (mime === 'application/json') return { type: 'json_object' };
   if (mime === 'text/plain') return { type: 'text' };

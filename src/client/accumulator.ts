@@ -1,6 +1,6 @@
 import { limitAnswer } from '../formats/parse-reply.ts';
 import { countValues, type JsonObject, type JsonValue, valueCost } from '../json.ts';
-import type { ReplyEvent, StreamDelta } from '../formats/events.ts';
+import type { ReplyEvent, StreamDelta, Usage } from '../formats/events.ts';
 import {
   type Block,
   findBlock,
@@ -133,9 +133,9 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
       return noteKnown(candidateAt(event.candidate, arriving).said, event);
     case 'usage':
       // A new object, for the order of the counts: that of the last event.
-      return noteKnown((arriving.usage = { ...event.usage, ...arriving.usage }), event.usage);
+      return noteCounts((arriving.usage = { ...event.usage, ...arriving.usage }), event.usage);
     case 'cost':
-      arriving.toldCost = event.amount;
+      if (arriving.toldCost === undefined || Number(event.amount) > 0) arriving.toldCost = event.amount;
       return;
     case 'other-usage':
       arriving.otherUsage = { model: event.model, usage: event.usage, images: event.images };
@@ -159,6 +159,12 @@ function noteKnown<T extends object>(known: Partial<T>, event: T): void {
   for (const name in event) if (event[name] !== undefined) known[name] = event[name];
 }
 
+/** Counts only grow: servers end some streams with zeros that count nothing. */
+function noteCounts(known: Usage, usage: Usage): void {
+  for (const name of Object.keys(usage) as (keyof Usage)[])
+    if (usage[name] || known[name] === undefined) known[name] = usage[name];
+}
+
 function beginReply(event: EventByType<'start'>, arriving: ArrivingReply): StreamDelta[] {
   const isFirst = arriving.start === undefined;
   noteKnown((arriving.start ??= {}), event);
@@ -167,7 +173,7 @@ function beginReply(event: EventByType<'start'>, arriving: ArrivingReply): Strea
 }
 
 function beginBlock(
-  { raw, index }: Pick<EventByType<'block-start'>, 'raw' | 'index'>,
+  { raw, index, before: behind }: Omit<EventByType<'block-start'>, 'type'>,
   candidate: ArrivingCandidate,
   arriving: ArrivingReply,
 ): StreamDelta[] {
@@ -177,7 +183,8 @@ function beginBlock(
   const position = getFirstCandidate(arriving) === candidate ? arriving.shown++ : undefined;
   const block = openBlock(raw, position, index ?? -1 - candidate.blocks.length);
   arriving.length += estimateSize(raw);
-  candidate.blocks.push(block);
+  const place = behind === undefined ? -1 : candidate.blocks.findIndex(({ key }) => key === behind);
+  candidate.blocks.splice(place < 0 ? candidate.blocks.length : place, 0, block);
   candidate.open.set(block.key, block);
   candidate.opened.push(block);
   if (block.kind === 'text') block.text = takeText(block.text, block, candidate, arriving);

@@ -10,8 +10,11 @@ import type { ModelEnd } from '../vendors/model-rules.ts';
 export type ReplyEvent =
   /** Comes first in every reply, also without a value. */
   | { type: 'start'; id?: string | undefined; model?: string | undefined; role?: string | undefined }
-  /** A content block begins; some come whole in it. `raw` is the block in the words of `plain-request.ts`. */
-  | { type: 'block-start'; raw: JsonObject; index?: number | undefined }
+  /**
+   * A content block begins; some come whole in it. `raw` is the block in the words of `plain-request.ts`. `before`: the block that it
+   * belongs in front of, where it came too late.
+   */
+  | { type: 'block-start'; raw: JsonObject; index?: number | undefined; before?: number }
   /** A piece of text. `code` is Markdown of code that the service ran, or of what that printed. */
   | { type: 'text' | 'thinking' | 'code'; text: string; index?: number | undefined; candidate?: number | undefined }
   /** A piece of the JSON text of a call's input. `isAll`: all of it, whatever came before. */

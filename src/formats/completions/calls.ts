@@ -61,7 +61,8 @@ export function createToolCallJoiner(firstBlock: number) {
     return call;
   }
 
-  const starts = (before = calls.length): ReplyEvent[] => calls.slice(0, before).flatMap(callStartEvents);
+  const starts = (before = calls.length): ReplyEvent[] =>
+    calls.slice(0, before).flatMap((call) => callStartEvents(call, calls));
 
   return {
     /** Adds the calls of a message, or pieces of them, and says what they mean. */
@@ -71,7 +72,7 @@ export function createToolCallJoiner(firstBlock: number) {
         const earlier = calls.filter((call) => !seen.has(call));
         const call = findCall(earlier, piece) ?? openCall(piece);
         seen.add(call);
-        return [...starts(calls.indexOf(call)), ...grow(call, piece)];
+        return [...starts(calls.indexOf(call)), ...grow(call, piece, calls)];
       });
     },
     /** What was not passed on of them. */
@@ -79,7 +80,7 @@ export function createToolCallJoiner(firstBlock: number) {
     /** They are over. */
     stop: (): ReplyEvent[] => [...starts(), ...calls.flatMap(callEndEvents)],
     /** All of them as they came, for a candidate whose pieces are not shown. */
-    whole: (candidate: number): ReplyEvent[] => calls.map((call) => callEvent(call, candidate)),
+    whole: (candidate: number): ReplyEvent[] => inOrder(calls).map((call) => callEvent(call, candidate)),
   };
 }
 
@@ -147,15 +148,28 @@ function callEvent(call: ArrivingCall, candidate: number): ReplyEvent {
   return { type: 'call', id, name, input: input ?? json, isWhole: input !== undefined, ...signed, candidate };
 }
 
-/** The start waits for the arguments: a name may come in pieces. */
-function callStartEvents(call: ArrivingCall): ReplyEvent[] {
-  if (call.hasStarted) return [];
-  call.hasStarted = true;
-  const raw = { type: 'tool_use', ...(call.id !== undefined && { id: call.id }), name: call.name, input: {} };
-  return [{ type: 'block-start', raw, index: call.block }];
+/** The calls as the wire numbers them; as they came, if it numbers some alike. */
+function inOrder(calls: readonly ArrivingCall[]): readonly ArrivingCall[] {
+  const numbers = new Set(calls.map(({ wireIndex }) => wireIndex));
+  if (numbers.size < calls.length || numbers.has(undefined)) return calls;
+  return calls.toSorted((one, other) => (one.wireIndex ?? 0) - (other.wireIndex ?? 0));
 }
 
-function grow(call: ArrivingCall, { id, name, json, signature }: ArrivingPiece): ReplyEvent[] {
+/** The start waits for the arguments: a name may come in pieces. */
+function callStartEvents(call: ArrivingCall, calls: readonly ArrivingCall[]): ReplyEvent[] {
+  if (call.hasStarted) return [];
+  const started = inOrder(calls.filter((each) => each.hasStarted || each === call));
+  const next = started[started.indexOf(call) + 1];
+  call.hasStarted = true;
+  const raw = { type: 'tool_use', ...(call.id !== undefined && { id: call.id }), name: call.name, input: {} };
+  return [{ type: 'block-start', raw, index: call.block, ...(next && { before: next.block }) }];
+}
+
+function grow(
+  call: ArrivingCall,
+  { id, name, json, signature }: ArrivingPiece,
+  calls: readonly ArrivingCall[],
+): ReplyEvent[] {
   call.id ??= id;
   call.signature ??= signature;
   // Some servers repeat the name with every piece.
@@ -163,7 +177,7 @@ function grow(call: ArrivingCall, { id, name, json, signature }: ArrivingPiece):
   if (json === '') return [];
   growJson(json, call.joined);
   call.newest = joinArguments(call.newest, json);
-  return [...callStartEvents(call), { type: 'tool-input', json, index: call.block }];
+  return [...callStartEvents(call, calls), { type: 'tool-input', json, index: call.block }];
 }
 
 /** What is only known when all of it came. */

@@ -127,6 +127,29 @@ test.for([
   expect(sent?.messages[1]).toEqual({ role: 'assistant', ...said, tool_calls });
 });
 
+test.for([
+  ['streamed', true],
+  ['whole', false],
+] as const)('calls go back in the order of their numbers: %s', async ([, isStream], { server, cli }) => {
+  const called = [1, 0].map((index) => ({
+    index,
+    id: `c${index}`,
+    type: 'function',
+    function: { name: 'get_weather', arguments: '{}' },
+  }));
+  const choices = called.map((call) => ({ index: 0, delta: { tool_calls: [call] } }));
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] };
+  const whole = { choices: [{ message: { content: null, tool_calls: called }, finish_reason: 'tool_calls' }] };
+  const chunks = [...choices.map((choice) => ({ choices: [choice] })), end];
+  const stream = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
+  server.reply({ body: isStream ? stream : whole });
+  server.reply(done);
+  expect(await cli(completions, { cwd: folder(), env })).toMatchObject({ code: 0 });
+  const sent = server.requests[1]?.json() as { messages: { tool_calls?: { id: string }[]; tool_call_id?: string }[] };
+  expect(sent.messages[1]?.tool_calls?.map(({ id }) => id)).toEqual(['c0', 'c1']);
+  expect(sent.messages.slice(2).map(({ tool_call_id: id }) => id)).toEqual(['c0', 'c1']);
+});
+
 test('each call goes back with the field of thinking that one of them had', async ({ server, cli }) => {
   const called = (id: string): object => ({ id, type: 'function', function: { name: 'get_weather', arguments: '{}' } });
   const turn = (id: string, thinking: object): object => ({

@@ -235,6 +235,20 @@ describe('reads calls', () => {
     expect(error).toMatchObject({ class: 'bad-reply', message: 'the answer has more than 1000 calls of tools' });
   });
 
+  test('in the order of their numbers, where the second comes first', () => {
+    const { events } = feedAll([
+      piece({ index: 2, id: 'c3', ...fn('h', '{}') }),
+      piece({ index: 0, id: 'c1', ...fn('f', '{}') }),
+      piece({ index: 1, id: 'c2', ...fn('g', '{}') }),
+      stop,
+    ]);
+    expect(only(events, 'block-start')).toMatchObject([
+      { raw: { id: 'c3' }, index: 1 },
+      { raw: { id: 'c1' }, index: 2, before: 1 },
+      { raw: { id: 'c2' }, index: 3, before: 1 },
+    ]);
+  });
+
   test('after thinking, under numbers of their own', () => {
     const { events } = feedAll([chunk({ reasoning: 'hm' }), piece({ index: 0, id: 'c1', ...fn('f', '{}') }), stop]);
     expect(only(events, 'thinking', 'block-start').map((event) => 'index' in event && event.index)).toStrictEqual([

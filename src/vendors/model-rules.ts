@@ -108,7 +108,7 @@ export function chooseDefault(
   now: number,
 ): string | undefined {
   const lasting = models.filter((model) => model.id !== gone && !isEnding(model, now) && !passingName.test(model.id));
-  const kind = use === 'edit' || use === 'image' ? 'image' : 'text';
+  const kind = kindOf(use);
   if (localServices.has(service))
     return chooseLocal(models.filter((model) => model.id !== gone && servesUse(model, use)));
   if (service === 'anthropic' && kind === 'text') {
@@ -221,9 +221,14 @@ export function findSuccessor(message: string): string | undefined {
 const imageNames = /image|banana|dall-e|imagen|flux|diffusion|seedream|recraft/i;
 const otherNames = /embed|whisper|tts|transcribe|moderation|rerank|realtime|audio|speech|lyria|veo|sora|video/i;
 
+/** What a model has to make for a use: `chat` takes the models of `text`, and `edit` those of `image`. */
+export function kindOf(use: Use): 'text' | 'image' {
+  return use === 'edit' || use === 'image' ? 'image' : 'text';
+}
+
 /** Whether a model can serve a use, by its list or else by its name. */
 export function servesUse({ id, outputs }: Pick<ModelFacts, 'id' | 'outputs'>, use: Use): boolean {
   const makesImages = outputs?.includes('image') ?? imageNames.test(id);
-  if (use === 'image' || use === 'edit') return makesImages;
+  if (kindOf(use) === 'image') return makesImages;
   return outputs?.includes('text') ?? !(makesImages || otherNames.test(id));
 }

@@ -69,6 +69,28 @@ test('Ollama answers with the model that came last, which is told once and kept 
   expect(server.asked()).toEqual(['list', 'qwen3:8b-2026-01-01', 'qwen3:8b-2026-01-01']);
 });
 
+test('Ollama keeps a model for texts and one for pictures', async () => {
+  const server = await serve([...pulled, { id: 'x/flux2-klein:latest', created: 1_785_000_000 }]);
+  await run(atServer('image gen cat', server));
+  await run(atServer('text hi', server));
+  await run(atServer('image gen dog', server));
+  expect(server.asked()).toEqual([
+    'list',
+    'x/flux2-klein:latest',
+    'list',
+    'qwen3:8b-2026-01-01',
+    'x/flux2-klein:latest',
+  ]);
+});
+
+test('an Ollama without a model for pictures is told', async () => {
+  const server = await serve(pulled);
+  const ran = await run(atServer('image gen cat', server));
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('no model is set, and Ollama lists none that makes images\n');
+  expect(server.asked()).toEqual(['list']);
+});
+
 test.for([
   ['llama3:8b', 'which is in memory', json(200, { models: [{ name: 'llama3:8b', model: 'llama3:8b', size: 1 }] })],
   ['qwen3:8b', 'the newest of its list', json(200, { models: [] })],

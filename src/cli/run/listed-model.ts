@@ -1,15 +1,12 @@
 import { keepModelChoice, readModelChoice } from '../../settings/memory.ts';
 import type { PartialSettings, SourcedValue } from '../../settings/types.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { chooseDefault, servesUse } from '../../vendors/model-rules.ts';
+import { chooseDefault, kindOf, servesUse } from '../../vendors/model-rules.ts';
 import { services } from '../../vendors/services.ts';
 import type { Context } from '../context.ts';
 import { openClient } from './client.ts';
 import { setForGoodHint } from './model-notices.ts';
 import type { TypedSettings } from './settings.ts';
-
-/** The name under which the choice is kept. */
-const unnamed = 'default';
 
 /**
  * The model that is asked at a server of one's own if none is named: by the rule, from its list. It is kept for a day, and a request
@@ -24,6 +21,8 @@ export async function findListedModel(
   const { io, ui } = context;
   const { title, listQuery: query, loadedPath: path } = services[service.value];
   const from = `the list of ${title}`;
+  const kind = kindOf(use);
+  const unnamed = `default ${kind}`;
   const kept = await readModelChoice(settings, unnamed, io.now());
   if (kept !== undefined) {
     await ui.notice(`using ${kept}, by ${from}`);
@@ -47,7 +46,8 @@ export async function findListedModel(
   const models = list.models.map((one) => (loaded.has(one.id) ? { ...one, isLoaded: true } : one));
   if (!models.some((one) => servesUse(one, use))) {
     const hint = service.value === 'ollama' ? 'get one: ollama pull <model>' : 'load one there, or name it: -m <model>';
-    throw usageError(`no model is set, and ${title} lists none that answers`, hint);
+    const makes = kind === 'image' ? 'makes images' : 'answers';
+    throw usageError(`no model is set, and ${title} lists none that ${makes}`, hint);
   }
   const model = chooseDefault({ service: service.value, use }, models, io.now());
   if (model === undefined) return undefined;

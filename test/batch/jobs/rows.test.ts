@@ -363,6 +363,33 @@ test('takes semicolons for separators where the headings have more of them than 
 });
 
 test.for([
+  [
+    'tabs in a file whose name says CSV',
+    'name, first\tcity\nA, b\tRome\nC\tOslo\n',
+    ['Rome', 'Oslo'],
+    '\tA, b\tRome\t',
+  ],
+  ['commas, although cells hold tabs', 'name,city\n"a\tb",Rome\n"c\td",Oslo\n', ['Rome', 'Oslo'], ',Rome,'],
+  ['none, although each cell of the only column holds one', 'city\n"a\tb;c"\nOslo\n', ['a\\tb;c', 'Oslo'], ',Oslo,'],
+] as const)('takes for separators %s', async ([, rows, asked, reported], { server, folder, batch }) => {
+  folder.write('rows.csv', rows);
+  expect(await batch(['run', '--data', 'rows.csv', '-o', 'out', '--concurrency', '1', '{{city}}'])).toMatchObject({
+    code: 0,
+  });
+  expect(prompts(server.bodies)).toEqual(asked);
+  expect((await batch(['export', 'out'])).stdout).toContain(reported);
+});
+
+test('a row with more cells than the only heading is told in good English', async ({ folder, batch }) => {
+  folder.write('rows.csv', 'city\nRome,Italy\n');
+  const ran = await batch(['run', '--data', 'rows.csv', '-o', 'out', '{{city}}']);
+  expect(ran).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('row 1 has 2 cells, and there is one heading\n'),
+  });
+});
+
+test.for([
   ['id', 'id,command,state,complete,stopReason,name,text,'],
   ['key', 'id,command,state,complete,stopReason,key,vars.id,name,text,'],
 ] as const)('the export repeats no id of the column %s', async ([idColumn, headings], { folder, batch }) => {

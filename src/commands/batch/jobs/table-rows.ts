@@ -23,7 +23,7 @@ interface TableReading {
   onFault: (error: unknown) => void;
 }
 
-/** The rows of TSV, or of CSV with commas or the semicolons of some spreadsheets. A quoted cell can hold any character. */
+/** The rows of TSV, or of CSV with commas, or the semicolons or tabs of some programs. A quoted cell can hold any character. */
 export async function* tableRows(
   texts: AsyncGenerator<string, void>,
   reading: TableReading,
@@ -99,8 +99,11 @@ async function* readRecords(
   }
 }
 
+/** What parts the cells of CSV, the likeliest first. */
+const delimiters = [',', ';', '\t'] as const;
+
 /** What parts the cells of a table: that by which more of its first rows have as many cells as the headings, or else more cells. */
-function chooseDelimiter(text: string): ',' | ';' {
+function chooseDelimiter(text: string): string {
   const sizes = (delimiter: string): number[] => {
     const found: number[] = [];
     const onRecord = (record: string[]): null => {
@@ -115,9 +118,10 @@ function chooseDelimiter(text: string): ',' | ';' {
     parser.destroy();
     return found;
   };
-  const [commas, semicolons] = [fitRows(sizes(',')), fitRows(sizes(';'))];
-  if (commas.part === semicolons.part) return semicolons.cells > commas.cells ? ';' : ',';
-  return semicolons.part > commas.part ? ';' : ',';
+  const fits = delimiters.map((delimiter) => ({ delimiter, ...fitRows(sizes(delimiter)) }));
+  const fitsBetter = (one: (typeof fits)[number], other: typeof one): boolean =>
+    one.part === other.part ? one.cells > other.cells : one.part > other.part;
+  return fits.reduce((best, fit) => (fitsBetter(fit, best) ? fit : best)).delimiter;
 }
 
 /** How many cells the headings have, and the part of the rows that have as many. One heading alone says nothing. */
@@ -154,9 +158,10 @@ function toReadRow(
   const named = headings.findLastIndex((heading) => heading !== '') + 1;
   const isExtra = (cell: string, at: number): boolean => (headings[at] ?? '') === '' && cell.trim() !== '';
   const extra = record.findIndex(isExtra);
+  const cells = `${record.length} ${record.length === 1 ? 'cell' : 'cells'}`;
   if (record.length < named || extra >= headings.length)
     return refuse(
-      `has ${record.length} ${record.length === 1 ? 'cell' : 'cells'}, and there are ${named} headings`,
+      `has ${cells}, and there ${named === 1 ? 'is one heading' : `are ${named} headings`}`,
       record.length < named
         ? 'add the cells that are missing; an empty cell is nothing between two separators'
         : 'put a cell that holds the separator or a line break in double quotes',

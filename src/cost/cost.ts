@@ -41,6 +41,8 @@ interface Billed extends Record<(typeof tokenAmounts)[number], number> {
   splitsCached: boolean;
   /** All tokens of the prompt, on which the price can depend. */
   promptTokens: number;
+  /** Tokens of the total that the service says nothing of; fewer than 0 where it leaves some out. */
+  unsaid: number;
 }
 
 /** The billed units of a usage; undefined if input or output is unknown, or if a value is not a count. */
@@ -66,6 +68,7 @@ function countBilled(
   const besides = (inputHasCached ? cacheTokens : 0) + imageInputTokens + audioInputTokens - cachedImage - cachedAudio;
   const cacheWriteLong = Math.min(cacheWriteLongInputTokens, cacheWriteInputTokens);
   const thought = outputHasThinking ? thinking : 0;
+  const promptTokens = inputHasCached ? prompt : prompt + cacheTokens;
   return {
     input: Math.max(0, prompt - besides),
     imageInput: Math.max(0, imageInputTokens - cachedImage),
@@ -86,7 +89,8 @@ function countBilled(
       cachedInputTokens === 0 ||
       imageInputTokens + audioInputTokens === 0 ||
       (cachedImageInputTokens ?? cachedAudioInputTokens) !== undefined,
-    promptTokens: inputHasCached ? prompt : prompt + cacheTokens,
+    promptTokens,
+    unsaid: totalTokens - promptTokens - outputTokens - (outputHasThinking ? 0 : thinking),
   };
 }
 
@@ -138,6 +142,7 @@ function computeCost(usage: Usage, billing: FormatFacts['billing'], images: numb
   const asText = { imageInputTokens: undefined, cachedImageInputTokens: undefined };
   const all = countBilled(isAsText ? { ...usage, ...asText } : usage, billing, images);
   if (all === undefined) return { lack: undefined };
+  if (all.unsaid > 0) return { lack: `the service counts ${all.unsaid} tokens more than it says the kind of` };
   const price = completeAmounts(atLength(whole, all.promptTokens), billing);
   const billed = withoutImages(all, price);
   if (billed.searches > 0 && price.search === undefined)

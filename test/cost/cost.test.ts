@@ -255,6 +255,19 @@ test('nothing is guessed: a count below 0 in the messages format', () => {
   expect(messages({ input_tokens: -5, output_tokens: 1 }, opus)).toBeUndefined();
 });
 
+/*
+ * Google's own figures of thinking, as gateways in OpenAI's format relay them (mozilla-ai/any-llm#1290): the total has tokens that no
+ * other count has, and they are billed.
+ */
+test('the cost is unknown where the total has tokens whose kind is not said', () => {
+  expect(completion({ prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 }, flash)).toBeUndefined();
+  expect(content({ promptTokenCount: 20, candidatesTokenCount: 198, totalTokenCount: 623 }, flash)).toBeUndefined();
+  const whole = { promptTokenCount: 20, candidatesTokenCount: 198, thoughtsTokenCount: 405, totalTokenCount: 623 };
+  expect(content(whole, flash)).toBeDefined();
+  // What a relay leaves out of the total says nothing.
+  expect(completion({ prompt_tokens: 20, completion_tokens: 198, total_tokens: 20 }, flash)).toBeDefined();
+});
+
 test('the cost of a stream that was cut before its last usage is unknown', () => {
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason: undefined };
   const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };

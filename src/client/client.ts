@@ -4,13 +4,13 @@ import type { AnyApiRequest } from '../formats/format.ts';
 import { services } from '../vendors/services.ts';
 import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type SendProgress, streamCall } from './call.ts';
 import type { CallOptions, Client, ClientOptions, MessageStream, Reply } from './client-types.ts';
-import { sendOrFallBack } from './lane.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
 import { createModelChoice, type ModelChoice } from './model-choice.ts';
 import { perform, type PreparedRequest, type Sending, sendRequest, type SendOptions } from './send.ts';
 import { addressRequest, digestKey, readEndpoint } from './endpoint.ts';
 import { applyLessons, learnFrom, toTaughtFormat } from './correct.ts';
+import { sendRepaired } from './repairs.ts';
 import { composeFetch, connectLate } from './fetch.ts';
 import type { Connection } from '../transport/types.ts';
 import { openMessageStream } from './message-stream.ts';
@@ -54,7 +54,7 @@ export function createClient(options: ClientOptions): Client {
     },
     async send(request, call = {}) {
       requireApiRequest(request);
-      return sendOrFallBack(request, withDeadline(call), sending);
+      return sendRepaired(request, withDeadline(call), sending);
     },
     address(request) {
       requireApiRequest(request);

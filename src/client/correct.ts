@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import { findPastedEnd, hasVersionInBase } from '../formats/base-path.ts';
@@ -12,11 +12,7 @@ import {
   withoutSummary,
   withoutThinking,
 } from '../formats/responses/refusals.ts';
-import type { Answered } from '../transport/types.ts';
-import type { ClientOptions } from './client-types.ts';
-import type { Deadline } from './deadline.ts';
 import { type Endpoint, placeRequest } from './endpoint.ts';
-import { countWith, type Sending, type SendOptions, sendRequest } from './send.ts';
 
 /*
  * A service that refuses a request can say how it wants it. Nothing was billed then, so the request is sent once more, as it was
@@ -30,7 +26,7 @@ export interface Lessons {
 }
 
 /** A request whose last attempt was refused, and was certainly not billed. */
-interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
+export interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
   request: Request;
   error: GatewayError;
 }
@@ -139,13 +135,18 @@ interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
   keep(lessons: Lessons): void;
 }
 
+/** The corrections, each by the name of its lesson. */
+export const correctionNames: readonly string[] = Object.keys(corrections);
+
 /** What a refusal teaches about a request as it was sent; undefined if it asks for nothing that can be given. */
 export function learnFrom<Request extends AnyApiRequest>(
   { request, error }: Refused<Request>,
   endpoint: Endpoint,
+  names = correctionNames,
 ): Learnt<Request> | undefined {
   if (error.class !== 'rejected' || error.lastBilled !== 'no') return undefined;
-  for (const [name, correction] of Object.entries(corrections)) {
+  for (const name of names) {
+    const correction = corrections[name] as Correction;
     const { learn, apply, tell, counts, isGuess = false } = correction;
     const lesson = learn({ request, error }, endpoint);
     const corrected = lesson === undefined ? request : apply(request, lesson);
@@ -183,7 +184,7 @@ async function encodeAgain<Request extends AnyApiRequest>(
 }
 
 /** What a refusal teaches about the format. `request` is as it was given, `asked` as it was sent. */
-async function learnFormat(
+export async function learnFormat(
   request: AnyApiRequest,
   { request: asked, error }: Refused,
   lessons: Lessons,
@@ -217,54 +218,4 @@ function modelOf(request: AnyApiRequest): string {
 /** A request as its service is known to want it. */
 export async function toTaughtRequest(request: AnyApiRequest, lessons: Lessons): Promise<AnyApiRequest> {
   return applyLessons(await toTaughtFormat(request, lessons), lessons);
-}
-
-/** A request as it was given and as it was sent, and what it failed with. */
-export interface Failed extends Refused {
-  given: AnyApiRequest;
-}
-
-/**
- * Sends a request once more for each correction that its service asks for; what was right is remembered. Throws what failed where
- * there is none.
- */
-export async function sendCorrected(
-  { given, request, error }: Failed,
-  own: SendOptions & { deadline: Deadline },
-  sending: Sending & { options: Pick<ClientOptions, 'onCorrection'> },
-): Promise<Answered> {
-  const { endpoint, options } = sending;
-  const { lessons } = endpoint;
-  const learnt = new Map<string, Learnt>();
-  let refused: Refused = { request, error };
-  for (;;) {
-    if (own.deadline.signal.aborted) throw refused.error;
-    const next = learnFrom(refused, endpoint) ?? (await learnFormat(given, refused, lessons));
-    if (next === undefined || learnt.has(next.name)) throw refused.error;
-    learnt.set(next.name, next);
-    const { attempts = 0 } = refused.error.details;
-    await options.onCorrection?.(next.told);
-    own.payment?.retry(refused.error);
-    own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error: refused.error });
-    try {
-      const answered = await sendAfter(refused.error, next.request, own, sending);
-      for (const { keep } of learnt.values()) keep(lessons);
-      return answered;
-    } catch (thrown) {
-      if (!(thrown instanceof GatewayError)) throw thrown;
-      refused = { request: next.request, error: thrown };
-    }
-  }
-}
-
-/** Sends a request after one that failed: the attempts of both count. */
-export async function sendAfter(
-  failed: GatewayError,
-  request: AnyApiRequest,
-  own: SendOptions & { deadline: Deadline },
-  sending: Sending,
-): Promise<Answered> {
-  const { attempts: before = 0 } = failed.details;
-  const onSent = own.onSent && ((attempts: number) => own.onSent?.(before + attempts));
-  return countWith(failed, sendRequest(request, { ...own, onSent }, sending));
 }

@@ -15,6 +15,7 @@ import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Signal, CallOptions, Client, ClientOptions } from './client-types.ts';
 import { type AskOne, askRest, type ContinuationOptions, type Hop } from './continuation.ts';
+import type { Next } from './repairs.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
 import { createMemoryStore } from '../images/store.ts';
@@ -162,65 +163,27 @@ export interface PaidRequest {
   payment: Payment | undefined;
 }
 
-/**
- * Sends a request to the model that the client chooses, and pays for it. One that was refused and certainly not billed may go out
- * once more, to another model; its attempts count with those before.
- */
+/** Sends a request to the model that the client chooses, and pays for it. Another one may answer in its place. */
 export async function sendPaid(
   paid: PaidRequest,
   client: Pick<Client, 'send' | 'payments' | 'models'>,
-  options: SendOptions & { deadline: Deadline },
+  { deadline, policy, gate, sample, onSent, onRetry, onFailedBody }: SendOptions & { deadline: Deadline },
 ): Promise<Answered> {
-  paid.request = await client.models.choose(paid.request, options.deadline);
-  paid.payment ??= client.payments?.open(paid.request);
-  try {
-    return await client.send(paid.request.post, toSendOptions(options, paid.payment));
-  } catch (error) {
-    return sendToOther(error, paid, client, options);
-  }
-}
-
-/** What its sending needs of the options of a request: they are many, and copied once. */
-function toSendOptions(
-  { deadline, policy, gate, sample, onSent, onRetry, onFailedBody }: SendOptions,
-  payment: Payment | undefined,
-): SendOptions {
-  return { deadline, policy, gate, sample, onSent, onRetry, onFailedBody, payment };
-}
-
-/** Sends a request that was refused to the model that may answer in place of the one that was asked. */
-async function sendToOther(
-  error: unknown,
-  paid: PaidRequest,
-  client: Pick<Client, 'send' | 'payments' | 'models'>,
-  options: SendOptions & { deadline: Deadline },
-): Promise<Answered> {
-  const { deadline, onSent, onRetry } = options;
-  const other = await client.models.chooseOther(error, paid.request, deadline);
-  if (other === undefined) throw error;
-  const refused = error as GatewayError;
-  const { attempts: before = 0 } = refused.details;
-  await paid.payment?.end({ error }, deadline.signal);
-  onRetry?.({ attempt: before, retries: before, waitMs: 0, error: refused });
-  Object.assign(paid, { request: other, payment: undefined });
-  paid.payment = client.payments?.open(other);
-  const counted = onSent && ((attempts: number) => onSent(before + attempts));
-  const sent = client.send(other.post, { ...toSendOptions(options, paid.payment), onSent: counted });
-  const answered = await countWith(refused, sent);
-  await client.models.keep(other);
+  const { models, payments } = client;
+  const asked = await models.choose(paid.request, deadline);
+  Object.assign(paid, { request: asked, payment: paid.payment ?? payments?.open(asked) });
+  const findOther: SendOptions['findOther'] = async (error) => {
+    const other = await models.chooseOther(error, asked, deadline);
+    if (other === undefined) return undefined;
+    await paid.payment?.end({ error }, deadline.signal);
+    Object.assign(paid, { request: other, payment: undefined });
+    paid.payment = payments?.open(other);
+    return { given: other.post, payment: paid.payment };
+  };
+  const own = { deadline, policy, gate, sample, onSent, onRetry, onFailedBody, payment: paid.payment, findOther };
+  const answered = await client.send(asked.post, own);
+  if (paid.request !== asked) await models.keep(paid.request);
   return answered;
-}
-
-/** The answer to a request after one that failed and counts with it: the attempts of both, and whether one may have been billed. */
-export async function countWith(failed: GatewayError, sent: Promise<Answered>): Promise<Answered> {
-  const { attempts: before = 0 } = failed.details;
-  try {
-    const { reply, attempts } = await sent;
-    return { reply, attempts: attempts + before };
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    throw error.after(failed).withDetails({ attempts: (error.details.attempts ?? 0) + before });
-  }
 }
 
 /** Options of one request. */
@@ -238,6 +201,8 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
   /** Shared pause of many calls after a 429. */
   gate?: Gate | undefined;
   payment?: Payment | undefined;
+  /** The request to the model that may answer in place of the one that refused. */
+  findOther?: ((error: GatewayError) => Promise<Next | undefined>) | undefined;
   /** Which of several answers to the same request is wanted, from 0. */
   sample?: number | undefined;
 }

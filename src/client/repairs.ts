@@ -1,0 +1,139 @@
+import { GatewayError } from '../errors.ts';
+import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from '../formats/format.ts';
+import type { Answered } from '../transport/types.ts';
+import type { ClientOptions } from './client-types.ts';
+import { correctionNames, learnFormat, learnFrom, type Refused, toTaughtRequest } from './correct.ts';
+import type { Deadline } from './deadline.ts';
+import { type Payment, type Sending, type SendOptions, sendRequest } from './send.ts';
+
+type RepairedSending = Sending & {
+  options: Pick<ClientOptions, 'onLaneFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'>;
+};
+
+/** A request that failed: as it was given, and as it was sent. The error counts the attempts before, too. */
+interface Failed extends Refused {
+  given: AnyApiRequest;
+}
+
+/** What is sent after a request that failed. */
+export interface Next {
+  /** As the service asks for it. */
+  request?: AnyApiRequest;
+  /** Another request, which is corrected anew. */
+  given?: AnyApiRequest;
+  /** What pays for it, if not what paid for the one before. */
+  payment?: Payment | undefined;
+  tell?(): unknown;
+  /** Called where it was answered. */
+  keep?(): void;
+}
+
+/** One way to a second chance: what is sent in place of a request that failed, and was certainly not billed. Each is tried once. */
+interface Repair {
+  name: string;
+  find(failed: Failed, own: SendOptions, sending: RepairedSending): Next | undefined | Promise<Next | undefined>;
+}
+
+/** The repairs of one request, the cheapest first. */
+const ofRequest: readonly Repair[] = [
+  ...correctionNames.map((name): Repair => ({
+    name,
+    find({ request, error }, _own, { endpoint, options }) {
+      const learnt = learnFrom({ request, error }, endpoint, [name]);
+      const { lessons } = endpoint;
+      return learnt && { ...learnt, tell: () => options.onCorrection?.(learnt.told), keep: () => learnt.keep(lessons) };
+    },
+  })),
+  {
+    name: 'format',
+    async find({ given, request, error }, _own, { endpoint: { lessons }, options }) {
+      const learnt = await learnFormat(given, { request, error }, lessons);
+      return learnt && { ...learnt, tell: () => options.onCorrection?.(learnt.told), keep: () => learnt.keep(lessons) };
+    },
+  },
+];
+
+/** The repairs that make another request of it. */
+const others: readonly Repair[] = [
+  {
+    name: 'live lane',
+    find({ given, error }, _own, { options: { onLaneFallback } }) {
+      const live = onLaneFallback && isBusy(error) ? withoutTier(given) : undefined;
+      return live && { given: live, tell: () => onLaneFallback?.(error) };
+    },
+  },
+  { name: 'other model', find: ({ error }, { findOther }) => findOther?.(error) },
+];
+
+/**
+ * Sends a request as its service is known to want it, and once more for each repair that it finds. The attempts of all count together,
+ * and so does what may have been billed. Throws what the last one failed with.
+ */
+export async function sendRepaired(
+  first: AnyApiRequest,
+  own: SendOptions & { deadline: Deadline },
+  sending: RepairedSending,
+): Promise<Answered> {
+  const { options } = sending;
+  const { lessons } = sending.endpoint;
+  const taken: Next[] = [];
+  let tried = new Set<Repair>();
+  let [given, request, payment] = [first, await toTaughtRequest(first, lessons), own.payment];
+  let failed: GatewayError | undefined;
+  for (;;) {
+    const before = failed?.details.attempts ?? 0;
+    const onSent = own.onSent && ((attempts: number) => own.onSent?.(before + attempts));
+    try {
+      const { reply, attempts } = await sendRequest(request, { ...own, payment, onSent }, sending);
+      for (const { keep } of taken) keep?.();
+      const answered = { reply, attempts: before + attempts };
+      options.onAnswered?.(answered);
+      return answered;
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const earlier = failed;
+      failed = earlier ? error.after(earlier).withDetails({ attempts: before + (error.details.attempts ?? 0) }) : error;
+      const found = await findRepair({ given, request, error: failed }, tried, { ...own, payment }, sending);
+      if (found === undefined) throw options.onFailure ? await options.onFailure(failed, first) : failed;
+      const [repair, next] = found;
+      await next.tell?.();
+      if (!('payment' in next)) payment?.retry(failed);
+      const { attempts = 0 } = failed.details;
+      own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error: failed });
+      if (next.given) tried = new Set([...tried].filter((one) => others.includes(one)));
+      tried.add(repair);
+      taken.push(next);
+      ({ given = given, payment = payment } = next);
+      request = next.request ?? (await toTaughtRequest(given, lessons));
+    }
+  }
+}
+
+async function findRepair(
+  failed: Failed,
+  tried: ReadonlySet<Repair>,
+  own: SendOptions & { deadline: Deadline },
+  sending: RepairedSending,
+): Promise<[Repair, Next] | undefined> {
+  for (const repair of [...ofRequest, ...others]) {
+    if (tried.has(repair) || own.deadline.signal.aborted) continue;
+    const next = await repair.find(failed, own, sending);
+    if (next !== undefined) return [repair, next];
+  }
+  return undefined;
+}
+
+/** Whether the lane was too busy: nothing was billed. With a spent quota the live lane would refuse the request, too. */
+function isBusy({ details: { reason, status = 0 } }: GatewayError): boolean {
+  return reason !== 'quota-spent' && [429, 503, 529].includes(status);
+}
+
+/** Undefined if the request asks for no tier. */
+function withoutTier(request: AnyApiRequest): AnyApiRequest | undefined {
+  const { tierField } = formatFacts[request.format];
+  if (tierField === undefined || request.body?.[tierField] !== 'flex') return undefined;
+  return changeRequest(request as ApiRequest, (post) => {
+    const { [tierField]: _, ...body } = post.body;
+    return { ...post, body };
+  });
+}

@@ -31,8 +31,15 @@ export async function describeRequest(request: HttpRequest): Promise<RequestKey>
   const { method, url, body, base = new URL(url.origin) } = request;
   const path = pathBelow(url, base);
   const content = await readBodyJson(body);
-  const text = requestText(path, content, method);
+  const text = requestText(path, withoutStore(path, content), method);
   return { hash: sha256(text), text, scope: getScope(request, base), label: makeLabel(path, content) };
+}
+
+/** Whether the service may keep a request does not shape its answer. */
+function withoutStore(path: string, body: JsonValue): JsonValue {
+  if (!isObject(body) || body['store'] !== false || !modelPath.test(path)) return body;
+  const { store: _, ...rest } = body;
+  return rest;
 }
 
 function getScope({ headers, ownHeaders = {} }: HttpRequest, base: URL): string {

@@ -71,9 +71,9 @@ test('writes a part for each field, item and file', async () => {
     '',
     'xyz',
     `--${boundary}`,
-    'content-disposition: form-data; name="extra"',
+    'content-disposition: form-data; name="extra[a]"',
     '',
-    '{"a":[1]}',
+    '1',
     `--${boundary}--`,
     '',
   ];

@@ -31,14 +31,23 @@ const response = { model: 'm', input: [prompt], store: false };
 /** The thinking of a conversation goes back with its next turn. */
 const conversation = { ...response, include: ['reasoning.encrypted_content'] };
 const responseTools = [
-  { type: 'function', name: 'look', description: 'Looks', parameters: { type: 'object' }, strict: false },
+  {
+    type: 'function',
+    name: 'look',
+    description: 'Looks',
+    parameters: { type: 'object', properties: {} },
+    strict: false,
+  },
 ];
 const contentTools = [
   { functionDeclarations: [{ name: 'look', description: 'Looks', parametersJsonSchema: { type: 'object' } }] },
 ];
 const messageTools = [{ name: 'look', description: 'Looks', input_schema: { type: 'object' } }];
 const completionTools = [
-  { type: 'function', function: { name: 'look', description: 'Looks', parameters: { type: 'object' } } },
+  {
+    type: 'function',
+    function: { name: 'look', description: 'Looks', parameters: { type: 'object', properties: {} } },
+  },
 ];
 const calling = (config: object) => ({ contents, tools: contentTools, toolConfig: { functionCallingConfig: config } });
 const pdf = Buffer.from(files['note.pdf']).toString('base64');

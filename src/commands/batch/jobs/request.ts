@@ -336,11 +336,19 @@ function getRetries({ request }: BuiltRequest, { retryMaxTime }: BatchFlags): Pr
   return retryMaxTime === undefined && request.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
 }
 
-/** What identifies a request. A folder can go on in another lane: the tier of the lane is not a part of it. */
-function withoutLane({ request, post: { body, format } }: BuiltRequest): Body {
+/**
+ * What identifies a request. A folder can go on in another lane: the tier of the lane is not a part of it. Nor is whether the service
+ * may keep it, which does not shape the answer.
+ */
+function withoutLane({ request, quirks, post: { body, format } }: BuiltRequest): Body {
   const { tierField } = formatFacts[format];
-  if (request.tier === undefined || tierField === undefined || body[tierField] !== request.tier) return body;
-  const { [tierField]: _, ...rest } = body;
+  const rest = format === 'content' && quirks.keeps && body['store'] === false ? without(body, 'store') : body;
+  if (request.tier === undefined || tierField === undefined || rest[tierField] !== request.tier) return rest;
+  return without(rest, tierField);
+}
+
+function without(body: Body, field: string): Body {
+  const { [field]: _, ...rest } = body;
   return rest;
 }
 

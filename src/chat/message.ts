@@ -7,8 +7,9 @@ export interface SessionMessage {
   content: string | JsonValue[];
   /** The system instruction sent with a user's message. */
   system?: string | undefined;
-  /** The model that answered, and the service and the format in which it did. */
+  /** The model that a user's message asked, or that answered. */
   model?: string | undefined;
+  /** The service that answered, and the format in which it did. */
   service?: string | undefined;
   /** When it was saved: ISO 8601, UTC. */
   at?: string | undefined;
@@ -76,6 +77,13 @@ export function lastTurnStart(messages: readonly SessionMessage[]): number {
 /** The system instruction at the end of a conversation. */
 export function lastSystem(messages: readonly SessionMessage[]): string | undefined {
   return messages.findLast((message) => message.role === 'user')?.system;
+}
+
+/** The model that was asked last, and of which service. */
+export function lastModel(messages: readonly SessionMessage[]): Pick<SessionMessage, 'model' | 'service'> {
+  const asked = messages.findLast(({ role, model }) => role === 'user' && model !== undefined);
+  const answer = messages.findLast(({ service }) => service !== undefined);
+  return { model: asked?.model, service: answer?.service };
 }
 
 /** The result of a tool call for the model. */

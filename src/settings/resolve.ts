@@ -14,7 +14,16 @@ import type {
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import { chooseAuthUse } from '../formats/format.ts';
-import { chooseFormat, findServiceByUrl, type ServiceName, services, listUses, useNames } from '../vendors/services.ts';
+import {
+  chooseFormat,
+  findServiceByUrl,
+  getQuirks,
+  type ServiceName,
+  services,
+  listUses,
+  useNames,
+  withoutFormat,
+} from '../vendors/services.ts';
 import { type HeaderNames, parseHeaderNames } from './headers.ts';
 import { hasKey, isForVendor, type KeyPlace, offlineKey, ownsOrigin, pickKey } from './key.ts';
 import { findMissingPart, vendorAddress, holdsToken, vendorHeaders } from './vendor-variables.ts';
@@ -63,7 +72,8 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const { chosenProfile, serviceProfile, service, baseUrl } = place;
   const format = pickFormat(input, place);
   const originProfile = ownsOrigin(serviceProfile, baseUrl) ? serviceProfile : undefined;
-  const { model, warnings } = pickModel(input, serviceProfile, { offline, service: service.value });
+  const kept = pickKeptModel(input, place, format);
+  const { model, warnings } = pickModel(input, serviceProfile, { offline, service: service.value, kept });
   const plain = pickPlain(input, { any: chosenProfile, service: serviceProfile, origin: originProfile });
   const fallback = given('fallback', input) ?? inProfile('fallback', serviceProfile);
   const key = offline ? offlineKey : pickKey(input, place);
@@ -196,18 +206,31 @@ function isOffline(input: SettingsInput): boolean {
   );
 }
 
+/** The model that a session was with, if it was at this service: what a service offers by itself stays its own choice. */
+function pickKeptModel(
+  { kept, use }: SettingsInput,
+  { service: { value: service }, baseUrl }: Pick<PartialSettings, 'service' | 'baseUrl'>,
+  format: SourcedValue<FormatName>,
+): SourcedValue<string> | undefined {
+  const here = getQuirks(service, format.value, baseUrl?.value).service;
+  if (kept?.service === undefined || withoutFormat(kept.service) !== withoutFormat(here)) return undefined;
+  return sourced(kept.model, kept.from, kept.model === services[service].models[use] ? 'service' : 'session');
+}
+
 /** Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
 function pickModel(
   input: SettingsInput,
   serviceProfile: PickedProfile | undefined,
-  { offline, service }: { offline: boolean; service: ServiceName },
+  { offline, service, kept }: { offline: boolean; service: ServiceName; kept: SourcedValue<string> | undefined },
 ): { model: SourcedValue<string> | undefined; warnings: string[] } {
   const { modelOf, local } = useDefaults[input.use];
   const typed = given('model', input);
-  const from = typed?.origin.kind === 'flag' ? input.flags.modelFrom : undefined;
+  const isFlag = typed?.origin.kind === 'flag';
+  const from = isFlag ? input.flags.modelFrom : undefined;
+  const ofProfile = fromProfile(serviceProfile, ({ models }) => models?.[input.use] ?? models?.[modelOf]);
+  const isChosen = isFlag || (input.flags.profile !== undefined && ofProfile !== undefined);
   const named =
-    (typed && from !== undefined ? { ...typed, from } : typed) ??
-    fromProfile(serviceProfile, ({ models }) => models?.[input.use] ?? models?.[modelOf]);
+    (isChosen ? undefined : kept) ?? (typed && from !== undefined ? { ...typed, from } : typed) ?? ofProfile;
   const model = named && resolveAlias(named, serviceProfile);
   if (!offline)
     return {

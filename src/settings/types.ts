@@ -115,6 +115,16 @@ export interface SettingsInput {
   env: Readonly<Record<string, string | undefined>>;
   config: LoadedConfig;
   use: Use;
+  kept?: KeptModel | undefined;
+}
+
+/** The model that a conversation was with, as a session remembers it. */
+export interface KeptModel {
+  model?: string | undefined;
+  /** The service and the format: `openai/responses`. */
+  service?: string | undefined;
+  /** `session trip` */
+  from: string;
 }
 
 /** The settings without a rule of their own: flag > environment > profile > default. */
@@ -167,7 +177,7 @@ export { type AuthForm, type Use, useNames } from '../vendors/services.ts';
 /** What kind of place a value comes from; flags and variables by their names. */
 export type Origin =
   | { kind: 'flag' | 'variable'; name: string }
-  | { kind: 'job' | 'profile' | 'config' | 'service' | 'host' | 'default' };
+  | { kind: 'job' | 'session' | 'profile' | 'config' | 'service' | 'host' | 'default' };
 
 /** A value with its origin. */
 export interface SourcedValue<T> {

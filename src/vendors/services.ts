@@ -292,6 +292,11 @@ function withoutPath(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1).toLowerCase();
 }
 
+/** The service, or the host, of a name under which a session remembers it. */
+export function withoutFormat(remembered: string): string {
+  return remembered.slice(0, remembered.lastIndexOf('/'));
+}
+
 /** How a service differs from others of its format, and the name under which a session remembers it. */
 export function getQuirks(name: ServiceName, format: FormatName, baseUrl: string | undefined): Quirks {
   const { quirks } = services[name];

@@ -2,7 +2,7 @@ import { type ConnectionFlags, readSettings } from './settings.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
 import { type AnswerFlags, prepareAnswerFile } from '../output/answer-file.ts';
-import type { Use, Settings } from '../../settings/types.ts';
+import type { KeptModel, Use, Settings } from '../../settings/types.ts';
 import type { AnswerContext } from '../context.ts';
 import { withPromptYaml } from '../request/prompt-flags.ts';
 import { deadlineOnce, within } from '../../client/index.ts';
@@ -29,12 +29,13 @@ export type CommonFlags = ConnectionFlags &
 /** The checked flags of a command, and the settings from flags, environment and profile. */
 export type PreparedCommand = Awaited<ReturnType<typeof prepareCommand<CommonFlags>>>;
 
-/** The first part of a command that asks a model. Throws GatewayError usage or auth. */
+/** The first part of a command that asks a model, or goes on with `kept`. Throws GatewayError usage or auth. */
 export async function prepareCommand<Flags extends CommonFlags>(
   words: readonly string[],
   typed: Flags,
   use: Use,
   context: AnswerContext,
+  kept?: KeptModel,
 ) {
   const flags = await withPromptYaml(words, typed, context);
   // An image has one place; of a text, `--code` and `-o` may say where it goes.
@@ -45,7 +46,7 @@ export async function prepareCommand<Flags extends CommonFlags>(
   const hasOwnPlace = isText && (flags.code || flags.output !== undefined);
   const writeFile = hasOwnPlace ? await prepareAnswerFile(flags, context) : undefined;
   if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
-  const found = await readSettings(flags, context, use);
+  const found = await readSettings(flags, context, use, kept);
   const settings = found.lane.value === 'batch' ? withoutBatchLane(found, context.command) : found;
   // The time of the command begins when the deadline is first used.
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);

@@ -6,7 +6,15 @@ import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { readKeptEfforts } from '../../settings/memory.ts';
 import { resolveSettings, resolvePartialSettings } from '../../settings/resolve.ts';
-import type { Prices, Settings, SettingsFlags, SettingsInput, PartialSettings, Use } from '../../settings/types.ts';
+import type {
+  KeptModel,
+  Prices,
+  Settings,
+  SettingsFlags,
+  SettingsInput,
+  PartialSettings,
+  Use,
+} from '../../settings/types.ts';
 import { services } from '../../vendors/services.ts';
 import { addressNames } from '../../settings/vendor-variables.ts';
 import { isLoopback } from '../../transport/request.ts';
@@ -80,8 +88,13 @@ async function readPrices(word: string, cwd: string): Promise<Prices> {
 }
 
 /** The settings of one use. Throws GatewayError usage or auth. */
-export async function readSettings(flags: TypedSettings, context: Context, use: Use): Promise<Settings> {
-  const input = { ...(await readSettingsInput(flags, context)), use };
+export async function readSettings(
+  flags: TypedSettings,
+  context: Context,
+  use: Use,
+  kept?: KeptModel,
+): Promise<Settings> {
+  const input = { ...(await readSettingsInput(flags, context)), use, kept };
   const replayed = replayedFolder(flags);
   let found = resolvePartialSettings(input);
   if (replayed !== undefined && !found.model) {

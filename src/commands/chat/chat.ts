@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
+import { lastModel } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
 import { finishText, holdToSchema, reportAnswer } from '../../cli/run/answer.ts';
 import { printRaw, printText } from '../../cli/output/print.ts';
-import { type ChatFlags, confirmLeaving, resumeSession, storableTurns } from './session.ts';
+import { type ChatFlags, confirmLeaving, describeContinued, resumeSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
 import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
@@ -33,10 +34,12 @@ async function runChat(
   typed: ChatFlags,
   context: AnswerContext,
 ): Promise<CommandOutcome | void> {
-  const begun = await prepareCommand(words, typed, 'chat', context);
+  const isSession = typed.session !== undefined || typed.continue;
+  const resumed = isSession ? await resumeSession(typed, context) : undefined;
+  const kept = resumed && { ...lastModel(resumed.earlier), from: `session ${resumed.label}` };
+  const begun = await prepareCommand(words, typed, 'chat', context, kept);
   const { flags, settings, deadline } = begun;
-  const isSession = flags.session !== undefined || flags.continue;
-  const resumed = isSession ? await resumeSession(flags, settings, context) : undefined;
+  if (resumed?.newest) await context.ui.notice(describeContinued(resumed.newest, resumed.earlier, settings));
   if (resumed) await confirmLeaving(resumed.earlier, flags, settings, context);
   if (isInteractive(words, flags, context)) {
     if (context.report.selected?.file)

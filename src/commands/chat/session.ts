@@ -18,7 +18,7 @@ import { showsRequest } from '../../cli/run/sending.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { TurnOutcome } from './turn.ts';
 import { isObject, type JsonValue } from '../../json.ts';
-import { isOwnHost, type ServiceName, services } from '../../vendors/services.ts';
+import { isOwnHost, type ServiceName, services, withoutFormat } from '../../vendors/services.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Redaction } from '../../settings/redact.ts';
@@ -44,14 +44,12 @@ export interface SavedSession {
 /** A conversation that is continued. */
 export interface Resumed extends SavedSession {
   earlier: readonly SessionMessage[];
+  /** The session that `--continue` found. */
+  newest?: SessionEntry | undefined;
 }
 
 /** Opens the session of `--session` or `--continue`, locked until the end of the run. Throws GatewayError usage. */
-export async function resumeSession(
-  flags: ChatFlags,
-  settings: Pick<Settings, 'service' | 'baseUrl'>,
-  context: Context,
-): Promise<Resumed> {
+export async function resumeSession(flags: ChatFlags, context: Context): Promise<Resumed> {
   if (flags.session !== undefined && flags.continue) {
     throw usageError('--session and --continue both name a session', 'keep one of them');
   }
@@ -68,19 +66,18 @@ export async function resumeSession(
   const path = await sessionPath(label, context.io.cwd);
   if (showsRequest(flags)) return { earlier: (await readSession(path)).messages, file: undefined, label };
   const file = await lockedSession(path, context);
-  if (newest) await context.ui.notice(describeContinued(newest, file.messages, describeReceiver(settings)));
-  return { earlier: file.messages, file, label };
+  return { earlier: file.messages, file, label, newest };
 }
 
 /** An answer outside of a session is not kept, so the conversation that was saved last need not be the one that was last. */
-function describeContinued(
+export function describeContinued(
   { name, changed }: SessionEntry,
   messages: readonly SessionMessage[],
-  receiver: string,
+  settings: Pick<Settings, 'service' | 'baseUrl'>,
 ): string {
   const asked = messages[lastTurnStart(messages)];
   const words = cutToColumns(escapeLine(asked ? getMessageText(asked) : ''), 60);
-  return `continues ${name}, saved ${localTime(changed)}, with ${receiver}: ${JSON.stringify(words)}`;
+  return `continues ${name}, saved ${localTime(changed)}, with ${describeReceiver(settings)}: ${JSON.stringify(words)}`;
 }
 
 /** Who gets a conversation: a vendor at its own host, or the host. */
@@ -99,7 +96,7 @@ export async function lockedSession(path: string, context: Context): Promise<Ses
 
 /** Whether a session's service is on this machine: at a loopback address, Ollama, or the local gateway of `--offline`. */
 function isOnThisMachine(service: string): boolean {
-  const name = service.slice(0, service.lastIndexOf('/'));
+  const name = withoutFormat(service);
   const { baseUrl = 'http://127.0.0.1' } = Object.hasOwn(services, name)
     ? services[name as ServiceName]
     : { baseUrl: `http://${name}` };
@@ -132,13 +129,15 @@ export async function confirmLeaving(
 /** The turns of a conversation as a session keeps them, without the key; undefined if there is no answer to keep. */
 export async function storableTurns(
   { turns, answer }: TurnOutcome,
-  { request, post }: BuiltRequest,
+  { request, post, fallback }: BuiltRequest,
   { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {
   const stored = (await toStorable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
   const last = stored.at(-1);
   if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
   const { model, modelVersion = model } = answer.result;
+  // A model that stood in for once was not asked.
+  const asked = model === fallback ? request.model : model;
   const sent = post.body['system'];
   const system = typeof sent === 'string' ? sent : request.system;
   const at = new Date(io.now()).toISOString();
@@ -146,7 +145,9 @@ export async function storableTurns(
     role,
     content: typeof content === 'string' ? ui.clean(content) : content.map((block) => redactKey(block, ui)),
     ...ui.clean(
-      role === 'user' ? { ...(system !== undefined && { system }), at } : { model: modelVersion, service, at },
+      role === 'user'
+        ? { ...(system !== undefined && { system }), model: asked, at }
+        : { model: modelVersion, service, at },
     ),
   }));
 }

@@ -150,16 +150,11 @@ async function savePartialAnswer(
   const at = new Date(io.now()).toISOString();
   const message = (await toStorable(question as unknown as BodyValue)) as unknown as SessionMessage;
   const content = [{ type: 'text', text: ui.clean(text) }];
+  const model = talk.settings.model.value;
   await saveTurn(
     [
-      { ...message, at },
-      {
-        role: 'assistant',
-        content,
-        model: talk.settings.model.value,
-        service,
-        at,
-      },
+      { ...message, model, at },
+      { role: 'assistant', content, model, service, at },
     ],
     prompt,
     talk,

@@ -54,6 +54,41 @@ test('--session keeps each turn and sends the earlier ones along', async ({ serv
   expect(existsSync(`${sessionFile('trip')}.lock`)).toBe(false);
 });
 
+/** The models that a session asks, run by run. */
+const runs: [string, { flags?: string[]; env?: Record<string, string> }[], (string | undefined)[]][] = [
+  ['its own', [{ flags: ['-m', 'old'] }, {}, { env: { GATEWAY_MODEL: 'new' } }], ['old', 'old', 'old']],
+  ['that of a flag, and then that', [{ flags: ['-m', 'old'] }, { flags: ['-m', 'new'] }, {}], ['old', 'new', 'new']],
+  [
+    'that of the settings, where it was with another service',
+    [{ flags: ['-m', 'old'] }, { flags: ['--format', 'messages'], env: { GATEWAY_BASE_URL: 'other' } }],
+    ['old', 'm'],
+  ],
+];
+test.for(runs)('a session goes on with a model: %s', async ([, steps, models], { server, cli }) => {
+  for (const [at, { flags = [], env = {} }] of steps.entries()) {
+    server.reply(answer('yes'));
+    const own = env['GATEWAY_BASE_URL']
+      ? { ...env, GATEWAY_BASE_URL: server.url.replace('127.0.0.1', 'localhost') }
+      : env;
+    const named = at % 2 === 0 ? ['--session', 'trip'] : ['--continue'];
+    expect(await cli(['chat', 'x', ...named, ...flags], { env: own })).toMatchObject({ code: 0 });
+  }
+  expect(server.requests.map((request) => (request.json() as { model: string }).model)).toEqual(models);
+});
+
+test('a session does not go on with the model that answered once in its place', async ({ server, cli }) => {
+  server.reply({ status: 529, body: { type: 'error', error: { type: 'overloaded_error', message: 'busy' } } });
+  server.reply(answer('yes'));
+  server.reply(answer('again'));
+  await cli(['chat', 'x', '--session', 's', '-m', 'first', '--fallback', 'second', '--retries', '0']);
+  await cli(['chat', 'y', '--session', 's']);
+  expect(server.requests.map((request) => (request.json() as { model: string }).model)).toEqual([
+    'first',
+    'second',
+    'first',
+  ]);
+});
+
 test('--continue takes the newest session, and without one says how to begin', async ({ server, cli }) => {
   const none = await cli(['chat', '--continue', 'x']);
   expect(none).toMatchObject({ code: 2, stdout: '' });

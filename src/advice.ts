@@ -326,6 +326,10 @@ const advice = {
   'no-recording': {
     cli: ({ value }) => `record ${value === undefined ? 'the request first' : 'it'}: --record <dir>`,
   },
+  // A replay without the key that chose the service of the recording.
+  'other-path-recorded': {
+    cli: 'name what was recorded: the service (--service <name>) or format (--format <name>), and the model (-m <model>)\nor record it: --record <dir>',
+  },
   'no-recordings': { cli: 'record into it first: --record <dir>' },
   'recorded-loss': 'the recorded exchange may have been billed, this replay was not',
   'recording-broken': 'record it again',

@@ -111,6 +111,7 @@ export type Reason =
   | 'session-name'
   | 'session-place'
   | 'no-recording'
+  | 'other-path-recorded'
   | 'no-recordings'
   | 'recorded-loss'
   | 'recording-broken'

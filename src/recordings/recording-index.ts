@@ -250,7 +250,8 @@ async function noRecording(
   const lines = describeDifferences(nearest.found);
   const name = basename(nearest.path);
   const which = isMany ? `the nearest of ${compared.length} that were compared` : 'the nearest';
-  return settingError(`${what}; ${which} is ${name}: ${lines.join('; ')}`, { reason: 'no-recording', value: name });
+  const reason = nearest.found.some(({ place }) => place === 'path') ? 'other-path-recorded' : 'no-recording';
+  return settingError(`${what}; ${which} is ${name}: ${lines.join('; ')}`, { reason, value: name });
 }
 
 /** A value that differs between two requests; undefined on the side that does not have it. */

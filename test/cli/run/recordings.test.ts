@@ -145,6 +145,14 @@ describe('refused before anything is sent', () => {
     expect(ran.stderr).toContain('body.contents.0.parts.0.text: recorded "hi", asked "ho"');
   });
 
+  test('a request in another format than the recording, with what to name', async ({ server, cli }) => {
+    server.reply({ body: textReply('hello') });
+    const { cwd } = await cli(['text', 'hi', '--record', 'kept']);
+    const ran = await cli(['text', 'hi', '--replay', 'kept', '--format', 'messages'], { cwd });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain('name what was recorded: the service (--service <name>) or format');
+  });
+
   test.for<[string[], string]>([
     [['--record', 'a', '--replay', 'b'], 'for a cache: --record b --replay b'],
     [['--replay', 'no-such-folder'], 'record into it first'],

@@ -110,7 +110,7 @@ async function prepareCall(
   const quirksIn = (format: FormatName): Quirks => getQuirks(service, format, baseUrl.href);
   const fallback = call.fallback ?? options.fallback;
   if (typeof request !== 'object' || request === null)
-    throw usageError('a call takes a request', "for example: generate({ model: 'gemini-3-flash', prompt: 'hi' })");
+    throw usageError('a call takes a request', "for example: generate({ model: 'some-model', prompt: 'hi' })");
   const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
   const { inline, cleanup } = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
   try {
@@ -188,7 +188,7 @@ function followProgress(progress: SendProgress) {
 /** The plain request of a call. Throws GatewayError usage. */
 function checkRequest(request: AnyRequest, { use, stream }: Pick<PlainRequest, 'use' | 'stream'>): PlainRequest {
   if (typeof request.model !== 'string' || request.model === '')
-    throw usageError('the request names no model', "give it: { model: 'gemini-3-flash', prompt: 'hi' }");
+    throw usageError('the request names no model', "give it: { model: 'some-model', prompt: 'hi' }");
   const { media: _media, contents, messages, turns, ...rest } = { ...request } as Record<string, unknown>;
   const plainRequest = { ...rest, use, stream } as PlainRequest;
   if (plainRequest.aspect !== undefined && !isAspect(plainRequest.aspect))

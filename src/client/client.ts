@@ -49,7 +49,7 @@ export function createClient(options: ClientOptions): Client {
     ask(request, call = {}) {
       requirePrepared(request);
       const bounded = withDeadline(call);
-      const deltas = perform(request, client, bounded);
+      const deltas = perform(request, client, { ...bounded, service: endpoint.service });
       return call.deadline ? deltas : endDeadlineAfter(deltas, bounded.deadline);
     },
     async send(request, call = {}) {

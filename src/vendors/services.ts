@@ -39,6 +39,8 @@ export interface Service {
   lacksFlex?: true;
   /** It takes requests without a key. */
   isKeyless?: true;
+  /** It cuts a prompt that is longer than the window, and answers what is left: the command for a window of `{tokens}`. */
+  cutsPrompts?: string;
   /** Its list of models needs no key, so the list cannot show whether a key is valid. */
   hasPublicList?: true;
   /** The path that lists the models in memory, where its list does not say which these are. */
@@ -179,6 +181,8 @@ const firstServices = nameServices({
     // docs.ollama.com/api/ps (2026-11): `{"models":[{"name":"llama3:8b",…}]}`.
     loadedPath: '/api/ps',
     isKeyless: true,
+    // Its log alone says `truncating input prompt limit=4096 prompt=7268 new=4096` (ollama 0.12, 2025-11).
+    cutsPrompts: 'OLLAMA_CONTEXT_LENGTH={tokens} ollama serve',
     headerNames: vendorHeaderNames,
     auth: 'bearer',
     keyVariables: [],

@@ -11,7 +11,6 @@ import type { Note } from './help/types.ts';
 import { firstServiceNames, services } from '../vendors/services.ts';
 import { version } from '../version.ts';
 import { helpDocument } from './help/help-document.ts';
-import { explainMistake, explainOtherDash } from './mistake.ts';
 
 /** What commander's callbacks do. */
 export interface CommanderHooks {
@@ -151,12 +150,14 @@ export async function shownDocument(error: CommanderError, text: string): Promis
 export async function throwParsed(error: unknown, argv: readonly string[], io: Io): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   if (isShown(error)) return;
+  const { explainMistake } = await import('./mistake.ts');
   throw await explainMistake(error, { argv, command: places.get(error) }, io);
 }
 
 /** Throws GatewayError usage for a flag with a dash that a text editor made. */
 export async function refuseOtherDash(argv: readonly string[], command: Command): Promise<void> {
   if (!command.args.some((word) => /^[\u2010-\u2015\u2212]/.test(word))) return;
+  const { explainOtherDash } = await import('./mistake.ts');
   const error = explainOtherDash({ argv, command });
   if (error) throw error;
 }

@@ -4,8 +4,7 @@ import { findTypedCommand, getCommandName, helpAsFlag } from './command-words.ts
 import type { Action, AnswerContext, CommandOutcome, Context, GracePeriod, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, emptyReport, noSecrets } from './output/log.ts';
-import { withReplyHint } from './run/failure-hint.ts';
-import { createStdin } from './input/prompt.ts';
+import { createStdin } from './input/stdin.ts';
 import { endSignals, toGatewayError, GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine, writeEscaped } from '../terminal/escape.ts';
 import {
@@ -18,7 +17,6 @@ import {
   wrapForStderr,
 } from '../terminal/output.ts';
 import type { Io } from '../terminal/io.ts';
-import { saveAfterBug, saveForRecovery, saveUnprinted, saveUnread, saveUnwritten } from './run/recovery.ts';
 
 /** How a run can be ended from outside. */
 export interface EndSignals {
@@ -133,11 +131,20 @@ async function runAction(action: Action, command: Command, run: RunState): Promi
     const failure = run.outcome.report?.unsaved.failure ?? stdout.failure;
     if (thrown === undefined && failure === undefined) return;
     const answered = { ...context, report: getReport(run, thrown?.value) };
-    const value = thrown && withReplyHint(thrown.value, answered, flags['raw'] === true);
-    await saveLost(failure, thrown && { value }, answered);
+    await saveLost(failure, thrown && { value: await explain(thrown.value, answered, flags) }, answered);
   } finally {
     for (const cleanup of cleanups) await catchError(cleanup);
   }
+}
+
+/** What an action throws, with the hint that its reply gives. */
+async function explain(
+  value: unknown,
+  context: AnswerContext,
+  flags: Readonly<Record<string, unknown>>,
+): Promise<unknown> {
+  const { withReplyHint } = await import('./run/failure-hint.ts');
+  return withReplyHint(value, context, flags['raw'] === true);
 }
 
 /** What is known of the answer of a model; of other commands, whether they sent anything. */
@@ -157,9 +164,11 @@ async function saveLost(
   const isUnprinted = thrown && (report.selected?.code || report.selected?.file !== undefined);
   const isUnread = thrown?.value instanceof GatewayError && thrown.value.details.unread !== undefined;
   if (isUnread && failure === undefined) {
+    const { saveUnread } = await import('./run/recovery.ts');
     throw await saveUnread(thrown.value, context);
   }
   if (failure !== undefined || isOfBug || isUnprinted) {
+    const { saveAfterBug, saveUnprinted, saveUnwritten } = await import('./run/recovery.ts');
     if (failure !== undefined) await saveUnwritten(failure, thrown, context);
     if (isOfBug) throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
     if (isUnprinted) await saveUnprinted(thrown.value, context);
@@ -170,6 +179,7 @@ async function saveLost(
 /** The document could not be written to stdout, or it lacks the value of `--field`: saves the answer. */
 async function saveLostDocument(failure: GatewayError, run: RunState): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
+  const { saveForRecovery } = await import('./run/recovery.ts');
   const report = getReport(run);
   const { unsaved, result } = report;
   unsaved.text = failure.class === 'not-written' || (result?.text ?? '') !== '';

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { runJobFile } from '../../src/commands/batch/batch.ts';
 import type { AnswerContext } from '../../src/cli/context.ts';
 import { createUi, emptyReport } from '../../src/cli/output/log.ts';
-import { createStdin } from '../../src/cli/input/prompt.ts';
+import { createStdin } from '../../src/cli/input/stdin.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
 

@@ -1,11 +1,12 @@
 import { settingError, usageError } from '../../errors.ts';
-import type { InputContext, Stdin } from '../context.ts';
+import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { type TemplateValues, fillText } from './template-variables.ts';
 import { decodeText, readTextFlag } from './input-files.ts';
 import { type ImageInputFlags, refuseStrayFiles } from './stray-files.ts';
-import type { InputKind, Io } from '../../terminal/io.ts';
+import type { InputKind } from '../../terminal/io.ts';
 import { type After, afterOnClock, untilAborted } from '../../clock.ts';
+import { noteMs } from './stdin.ts';
 
 /** The flags and words that a prompt can come from. */
 export interface PromptFlags extends ImageInputFlags {
@@ -153,66 +154,6 @@ function missingPrompt({ readsStdin }: PromptRules, { io, stdin, command }: Inpu
   );
 }
 
-/** How to note that the program waits for stdin. */
-interface StdinNotes {
-  note: (text: string) => void;
-  after?: After;
-}
-
-/** Wraps the process's stdin so that two flags cannot both read it. */
-export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
-  let claimedBy: string | undefined;
-  let reserved = false;
-  const takeStdin = (by: string): void => {
-    if (claimedBy !== undefined && !(reserved && claimedBy === by))
-      throw usageError(
-        `stdin is read by ${claimedBy} already, so ${by} - cannot read it too`,
-        'put one of them into a file',
-      );
-    claimedBy = by;
-  };
-  return {
-    get claimedBy() {
-      return claimedBy;
-    },
-    claim(by, { quiet } = { quiet: false }) {
-      takeStdin(by);
-      reserved = false;
-      const input = io.stdin.read();
-      return quiet || !notes ? input : withNotes(input, { ...notes, isTerminal: io.stdin.kind === 'terminal' });
-    },
-    reserve(by) {
-      takeStdin(by);
-      reserved = true;
-    },
-  };
-}
-
-/** Passes the bytes on, and notes a wait for the first one. */
-function withNotes(
-  input: AsyncIterable<Uint8Array>,
-  { note, after = afterOnClock, isTerminal }: StdinNotes & { isTerminal: boolean },
-): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      const source = input[Symbol.asyncIterator]();
-      let cancel: (() => void) | undefined;
-      if (isTerminal) note('reading stdin; end with Ctrl-D');
-      else cancel = after(noteMs, () => note('waiting for stdin'));
-      return {
-        async next() {
-          return source.next().finally(() => cancel?.());
-        },
-        async return() {
-          cancel?.();
-          return (await source.return?.()) ?? { done: true, value: undefined };
-        },
-      };
-    },
-  };
-}
-
-const noteMs = 2000;
 const mebibyte = 1024 * 1024;
 
 /** Whether stdin is read for the prompt: never a terminal, and in addition to a prompt only a file, pipe or socket. */

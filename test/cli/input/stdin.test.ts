@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createStdin } from '../../../src/cli/input/prompt.ts';
+import { createStdin } from '../../../src/cli/input/stdin.ts';
 import { run } from '../../helpers/run.ts';
 
 const dry = ['--offline', '--dry-run'];

@@ -38,15 +38,33 @@ export async function manPage(): Promise<string> {
 /** A topic as a terminal shows it, without its title. */
 async function topicLines(name: string): Promise<string[]> {
   const text = await readShipped(`src/help/${name}.md`);
-  const shown = renderMarkdown(text.replace(/^# .*\n+/, ''), { width: topicWidth, colored: false });
+  const shown = renderMarkdown(text.replace(/^# .*\n+/, ''), { width: topicWidth, colored: true });
   return [
     '.EX',
     ...shown
       .trimEnd()
       .split('\n')
-      .map((line) => escapeRoffLine(roffText(line))),
+      .map((line) => escapeRoffLine(line.split(style).map(toRoff).join(''))),
     '.EE',
   ];
+}
+
+/** What sets a style of a terminal, or ends it. */
+const style = new RegExp(String.raw`(\x1b\[\d+m)`);
+
+/** The fonts of a page: bold for headings and code, italic for emphasis. It has no colours. */
+const fonts: Readonly<Record<string, string>> = {
+  '\u001b[1m': '\\fB',
+  '\u001b[36m': '\\fB',
+  '\u001b[3m': '\\fI',
+  '\u001b[22m': '\\fR',
+  '\u001b[39m': '\\fR',
+  '\u001b[23m': '\\fR',
+};
+
+/** A text, or a style between two texts, which is there as every second piece. */
+function toRoff(piece: string, at: number): string {
+  return at % 2 === 0 ? roffText(piece) : (fonts[piece] ?? '');
 }
 
 function section(title: string, lines: readonly string[]): string[] {

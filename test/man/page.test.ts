@@ -22,3 +22,10 @@ test('the man page has the exit codes and the variables', () => {
   expect(page).toMatch(/^\.SH EXIT STATUS\n[^]*not\\-sent/m);
   expect(page).toMatch(/^\.SH ENVIRONMENT AND FILES\n[^]*GATEWAY_BASE_URL/m);
 });
+
+test('the topics of the man page have bold headings and code, and no marks of Markdown', () => {
+  expect(page).toContain('\n\\fBRetries\\fR\n');
+  expect(page).toContain('\\fBerror.billed\\fR');
+  expect(page).toContain('\\fIBilled\\fR');
+  expect(page).not.toMatch(/^##|u001B|\\\(ga\S[^\n]*\\\(ga/m);
+});

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { Decoder, ReplyEvent, DecoderInput, StreamDelta } from '../formats/events.ts';
+import type { Body } from '../body.ts';
 import { findErrorInReply, type Format, loadFormat } from '../formats/format.ts';
 import { readFailedReply } from '../formats/failure.ts';
 import { readCostHeader } from '../formats/told-cost.ts';
@@ -34,6 +35,8 @@ export interface ReadOptions extends ReplyBounds {
   keepThink?: boolean | undefined;
   /** The names of the tools that were offered, where they are known. */
   offered?: readonly string[] | undefined;
+  /** The body of the request, where it is known: what an error quotes of it says nothing. */
+  asked?: Body | undefined;
   /** How long to wait for the end of the body, in ms, instead of the format's own time. */
   patience?: Format['patience'] | undefined;
   /** Gets the end of a stream that the service ends in the middle of an answer, in place of its reader. */
@@ -163,7 +166,8 @@ function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadO
   const maxCandidates = (options.candidates ?? 1) + moreCandidates;
   const accumulator = createAccumulator({ model: options.model, maxCandidates, store });
   const { status, headers } = reply;
-  const decoder = format.createDecoder({ status, headers, keepsTags: options.keepThink, offered: options.offered });
+  const { keepThink: keepsTags, offered, asked } = options;
+  const decoder = format.createDecoder({ status, headers, keepsTags, offered, asked });
   return { format, decoder, accumulator, store, options, isStreamed: false };
 }
 
@@ -197,7 +201,7 @@ async function* readWhole(
   reply: HttpReply,
   reader: ReplyReader,
 ): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
-  const { value, cut } = parseReply(body, reply, reader.format.name);
+  const { value, cut } = parseReply(body, { ...reply, asked: reader.options.asked }, reader.format.name);
   return isBare(value) && cut ? cut : yield* readValue(value, cut, reader);
 }
 

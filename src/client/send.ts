@@ -137,7 +137,8 @@ async function* performOne(
     const { keepThink = post.keepThink } = options;
     const format = await loadFormat(reply.format ?? post.format);
     const offered = format.toolNames(post.body);
-    const reading = { endOf, mostImages, joined, patience, keepThink, offered, store, held, model, candidates };
+    const { body: asked } = post;
+    const reading = { endOf, mostImages, joined, patience, keepThink, offered, asked, store, held, model, candidates };
     const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     if (insteadOf) read.result.insteadOf = insteadOf;

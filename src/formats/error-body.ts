@@ -61,10 +61,10 @@ function hearError(error: ErrorBody, asked: Body | undefined): ErrorBody {
 /** The title of the page with which Google's hosts answer an unknown path. */
 const googlePage = 'Error 404 (Not Found)!!1';
 
-/** What a JSON value says about an error. Undefined when it says nothing. */
-export function readError(value: unknown): ErrorBody | undefined {
+/** What a JSON value says about an error, beside what it quotes of the request. Undefined when it says nothing. */
+export function readError(value: unknown, asked?: Body): ErrorBody | undefined {
   const error = findError(value, 0);
-  return error && completeError(error);
+  return error && completeError(hearError(error, asked));
 }
 
 /** An error reply to a streamed request may itself be events: the data of each is looked at. */

@@ -148,8 +148,11 @@ function parseRedirectOrigin(location: string | undefined): string {
   return url && url.origin !== 'null' ? ` to ${url.origin}` : '';
 }
 
-function failureInside({ status, body, format, sentKey }: FailedReply, requestId: string | undefined): GatewayError {
-  const error = findErrorInReply(parseOrNothing(body));
+function failureInside(
+  { status, body, format, asked, sentKey }: FailedReply,
+  requestId: string | undefined,
+): GatewayError {
+  const error = findErrorInReply(parseOrNothing(body), asked);
   if (error) {
     const summary = `the gateway answered ${status} with an error`;
     return buildFailure(error, { status: chooseStatus(error), summary, requestId, format, sentKey, isInside: true });

@@ -162,6 +162,8 @@ export interface ReplyHead {
   keepsTags?: boolean | undefined;
   /** The names of the tools that were offered, where they are known. */
   offered?: readonly string[] | undefined;
+  /** The body of the request, where it is known. */
+  asked?: Body | undefined;
   status: number;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
@@ -419,11 +421,11 @@ function isGiven(value: PlainRequest[keyof PlainRequest]): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
-/** The error that a reply with status 200, or an event, holds in place of a result (deviation 15). */
-export function findErrorInReply(json: unknown): ErrorBody | undefined {
+/** The error that a reply with status 200, or an event, holds in place of a result (deviation 15). `asked`: the body of the request. */
+export function findErrorInReply(json: unknown, asked?: Body): ErrorBody | undefined {
   if (Array.isArray(json)) {
     for (const piece of json) {
-      const error = isObject(piece) ? findErrorInReply(piece) : undefined;
+      const error = isObject(piece) ? findErrorInReply(piece, asked) : undefined;
       if (error) return error;
     }
     return undefined;
@@ -432,7 +434,7 @@ export function findErrorInReply(json: unknown): ErrorBody | undefined {
   const inner = json['response'];
   const value = isObject(inner) && isObject(inner['error']) ? inner : json;
   if (looksLikeResult(value) && !isObject(value['error'])) return undefined;
-  return claimsError(value) ? readError(value) : undefined;
+  return claimsError(value) ? readError(value, asked) : undefined;
 }
 
 /** Whether a reply that holds an error holds an answer, too: in itself, in a `response`, or in one of its pieces. */
@@ -444,13 +446,13 @@ export function holdsAnswer(json: unknown): boolean {
 }
 
 /** The failure that an event of a stream reports, in any of its shapes (deviations 16, 17 and 78). `name`: of its `event:` line. */
-export function findErrorInEvent(json: JsonObject, name?: string): ErrorBody | undefined {
+export function findErrorInEvent(json: JsonObject, name: string | undefined, asked?: Body): ErrorBody | undefined {
   const { type, object, detail, error } = json;
   const isNamed = type === 'error' || name === 'error' || object === 'error';
   // FastAPI's shape has no other word; nor has an event of one of the formats.
   const isDetail = type === undefined && !looksLikeResult(json) && (detail ?? '') !== '';
   if (!isNamed && !isDetail && json['success'] !== false && (error ?? '') === '') return undefined;
-  return findErrorInReply(json) ?? (isNamed ? { message: '' } : undefined);
+  return findErrorInReply(json, asked) ?? (isNamed ? { message: '' } : undefined);
 }
 
 /** Whether a value has what a result has, in one of the formats. */

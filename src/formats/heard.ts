@@ -11,7 +11,8 @@ const quotedWords = 4;
 /** A text of fewer words is one that is quoted as a whole, if it has so many. */
 const leastWords = 3;
 
-const word = /[\p{L}\p{N}_]+/gu;
+/** Of scripts without upper and lower case each letter is a word: most of them write no blanks between words. */
+const word = /\p{Lo}|[\p{LC}\p{Lm}\p{N}_]+/gu;
 
 /** What the service itself says in a message: without what the texts of the request say, too. */
 export function withoutQuotes(message: string, texts: Iterable<string>): string {
@@ -59,9 +60,9 @@ function* listRuns(text: string): Generator<readonly string[], void> {
   if (count >= leastWords && count < quotedWords) yield run;
 }
 
-/** Every text in the body of a request that can be a sentence: names have no blanks. */
+/** Every text in the body of a request that can be a sentence: names are of ASCII, without blanks. */
 export function* listTexts(value: BodyValue | undefined): Generator<string, void> {
-  if (typeof value === 'string' && /\s/.test(value)) yield value;
+  if (typeof value === 'string' && /[\s\P{ASCII}]/u.test(value)) yield value;
   if (typeof value !== 'object' || value === null || isUpload(value)) return;
   for (const item of Object.values(value)) yield* listTexts(item);
 }

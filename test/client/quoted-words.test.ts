@@ -70,6 +70,7 @@ test.each([
   ['Bad: say it now', ['say it now and then'], 'Bad: say it now'],
   ['the model is gone', ['the model'], 'the model is gone'],
   ['', ['a b c d'], ''],
+  ['内容违规：请解释insufficient_quota是什么', ['请解释insufficient_quota是什么'], '内容违规：…'],
 ])('of %j, with the texts %j, the service says %j itself', (message, texts, heard) => {
   expect(withoutQuotes(message, texts)).toBe(heard);
 });
@@ -80,4 +81,59 @@ test('a prompt and a refusal of megabytes, of the same words again and again, ar
   expect(withoutQuotes(text, [text])).toBe('… ');
   const same = 'a '.repeat(200_000);
   expect(withoutQuotes(`model ${same}`, [same])).toBe('model … ');
+});
+
+/** A refusal that quotes the prompt, in each way in which it can be inside a reply of status 200. */
+const inside = [
+  ['a whole reply', 'completions', (error: object) => JSON.stringify({ error })],
+  ['an event of completions', 'completions', (error: object) => `data: ${JSON.stringify({ error })}\n\n`],
+  [
+    'an event of messages',
+    'messages',
+    (error: object) => `event: error\ndata: {"type":"error","error":${JSON.stringify(error)}}\n\n`,
+  ],
+  ['an event of responses', 'responses', (error: object) => `data: ${JSON.stringify({ type: 'error', error })}\n\n`],
+  [
+    'a failed response',
+    'responses',
+    (error: object) => JSON.stringify({ object: 'response', status: 'failed', output: [], error }),
+  ],
+  ['a piece of the content format', 'content', (error: object) => `data: ${JSON.stringify({ error })}\n\n`],
+] as const;
+
+test.each(inside)('words of the prompt in an error inside %s are no words of the service', async (_, format, write) => {
+  const prompt = 'please explain insufficient_quota to me';
+  const body = write({ message: `Invalid prompt: "${prompt}"`, type: 'invalid_request_error' });
+  const type = body.startsWith('{') ? 'application/json' : 'text/event-stream';
+  const server = await startFakeServer(() => ({ status: 200, headers: { 'content-type': type }, body }));
+  onTestFinished(() => server.close());
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_FORMAT: format, GATEWAY_API_KEY: 'key-0123456789' };
+  const ran = await run(['text', prompt, '-m', 'm', '--max-tokens', '16', '--json'], { env });
+  const { error } = JSON.parse(ran.stdout) as { error: { class: string; message: string } };
+  expect(error.class).toBe('rejected');
+  expect(error.message).toContain('insufficient_quota');
+});
+
+test.each([
+  ['400', 400, '请解释一下insufficient_quota是什么意思'],
+  ['200', 200, 'please explain insufficient_quota to me'],
+])('a row that a refusal of status %s quotes does not stop the others of its batch', async (_, status, poison) => {
+  const server = await startFakeServer(({ body }) => {
+    const { messages } = JSON.parse(body) as { messages: { content: string }[] };
+    const { content = '' } = messages[0] ?? {};
+    const message = `Invalid prompt: ${content}`;
+    return content === poison
+      ? { status, headers: json, body: JSON.stringify({ error: { message, type: 'invalid_request_error' } }) }
+      : {
+          status: 200,
+          headers: json,
+          body: '{"choices":[{"index":0,"message":{"content":"ok"},"finish_reason":"stop"}]}',
+        };
+  });
+  onTestFinished(() => server.close());
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_FORMAT: 'completions', GATEWAY_API_KEY: 'key-0123456789' };
+  const stdin = [poison, 'hi', 'ho'].map((prompt) => JSON.stringify({ prompt, model: 'm' })).join('\n');
+  const ran = await run(['batch', '-', '-o', 'out', '--concurrency', '1'], { env, stdin, cwd: scratchFolder() });
+  expect(ran.stderr).toContain('2 done, 1 failed');
+  expect(server.requests).toHaveLength(3);
 });

@@ -8,6 +8,7 @@ import {
   textField,
   valueCost,
 } from '../../json.ts';
+import type { Body } from '../../body.ts';
 import { findErrorInReply } from '../format.ts';
 import type { ReplyEvent } from '../events.ts';
 import { toFailure } from '../failure.ts';
@@ -64,7 +65,7 @@ export function newChoice(candidate: number, held: Held, keepsTags: boolean): Ch
 }
 
 /** The events of a choice, of a chunk or of a whole reply, which has `message` in place of `delta`. */
-export function choiceEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
+export function choiceEvents(choice: Choice, raw: JsonObject, asked: Body | undefined): ReplyEvent[] {
   const delta = objectField(raw, 'delta');
   const message = objectField(raw, 'message');
   const events = delta ? choiceMessageEvents(choice, delta, false) : [];
@@ -72,7 +73,7 @@ export function choiceEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
   // Some streams end with a chunk that repeats the whole message.
   if (message && !choice.hasContent) append(events, choiceMessageEvents(choice, message, true));
   if (!delta && !message) append(events, textEvents(choice, raw['text']));
-  const error = isObject(raw['error']) ? findErrorInReply({ error: raw['error'] }) : undefined;
+  const error = isObject(raw['error']) ? findErrorInReply({ error: raw['error'] }, asked) : undefined;
   append(events, stopEvents(choice, raw));
   if (error) events.push({ type: 'broken', error: toFailure(error, { billed: 'unknown' }) });
   return events;

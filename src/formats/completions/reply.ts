@@ -12,6 +12,7 @@ import { foreignReply, isCutData, limitAnswer, parseEventData } from '../parse-r
 import type { Decoder, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { toldCostEvents } from '../told-cost.ts';
+import type { Body } from '../../body.ts';
 import { findErrorInEvent, type ReplyHead } from '../format.ts';
 import { createSourcesReader } from './found-sources.ts';
 import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
@@ -25,6 +26,7 @@ interface CompletionState {
   readonly open: Set<number>;
   readonly held: { characters: number };
   readonly keepsTags: boolean;
+  readonly asked: Body | undefined;
   id?: string | undefined;
   model?: string | undefined;
   tier?: string | undefined;
@@ -33,12 +35,16 @@ interface CompletionState {
 }
 
 /** Reads one reply of the format (formats 7, and deviations 47 to 60, and 79). */
-export function createCompletionsDecoder({ keepsTags = false }: Pick<ReplyHead, 'keepsTags'> = {}): Decoder {
+export function createCompletionsDecoder({
+  keepsTags = false,
+  asked,
+}: Pick<ReplyHead, 'keepsTags' | 'asked'> = {}): Decoder {
   const state: CompletionState = {
     choices: new Map(),
     open: new Set(),
     held: { characters: 0 },
     keepsTags,
+    asked,
     readSources: createSourcesReader(),
     isEnded: false,
   };
@@ -86,7 +92,7 @@ function feed({ event, data, unterminated }: DecoderInput, state: CompletionStat
 function readPieces(pieces: readonly JsonObject[], state: CompletionState, event?: string): ReplyEvent[] {
   const events: ReplyEvent[] = [];
   for (const json of pieces) {
-    const error = findErrorInEvent(json, event);
+    const error = findErrorInEvent(json, event, state.asked);
     const failure = error && toFailure(error, { billed: state.choices.size > 0 ? 'unknown' : undefined });
     if (isImagesReply(json)) append(events, readImagesReply(json));
     if (!failure || listField(json, 'choices')?.length) append(events, readChunk(json, state));
@@ -97,7 +103,7 @@ function readPieces(pieces: readonly JsonObject[], state: CompletionState, event
 }
 
 function readChunk(json: JsonObject, state: CompletionState): ReplyEvent[] {
-  const { choices, open, held, keepsTags } = state;
+  const { choices, open, held, keepsTags, asked } = state;
   const listed = (listField(json, 'choices') ?? []).filter(isObject);
   const events = startEvents(state, json);
   const broken: ReplyEvent[] = [];
@@ -105,7 +111,7 @@ function readChunk(json: JsonObject, state: CompletionState): ReplyEvent[] {
     const candidate = numberField(raw, 'index') ?? at;
     const choice = choices.get(candidate) ?? newChoice(candidate, held, keepsTags);
     choices.set(candidate, choice);
-    for (const event of choiceEvents(choice, raw)) (event.type === 'broken' ? broken : events).push(event);
+    for (const event of choiceEvents(choice, raw, asked)) (event.type === 'broken' ? broken : events).push(event);
     if (choice.reason === undefined) open.add(candidate);
     else open.delete(candidate);
   }

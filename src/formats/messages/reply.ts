@@ -10,13 +10,15 @@ import {
 } from '../../json.ts';
 import { searchResultEvents, sourceEvents } from '../sources.ts';
 import { badReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
-import { findErrorInEvent } from '../format.ts';
+import { findErrorInEvent, type ReplyHead } from '../format.ts';
+import type { Body } from '../../body.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { quoteForeign } from '../../errors.ts';
 
 /** What is known about a stream so far. */
 interface MessageState {
+  readonly asked: Body | undefined;
   message: { id: string | undefined } | undefined;
   counts: MessageCounts;
   rates: Rates;
@@ -34,8 +36,8 @@ const handlers: Readonly<Record<string, (payload: JsonObject, state: MessageStat
 };
 
 /** Reads one reply of the messages format (formats 3 and 4, and deviations 22 to 38). */
-export function createMessagesDecoder(): Decoder {
-  const state: MessageState = { message: undefined, counts: {}, rates: {}, progress: 'open' };
+export function createMessagesDecoder({ asked }: Pick<ReplyHead, 'asked'> = {}): Decoder {
+  const state: MessageState = { asked, message: undefined, counts: {}, rates: {}, progress: 'open' };
   return {
     whole(json) {
       const events = readWholeMessage(json);
@@ -62,7 +64,7 @@ function feed({ event, data, unterminated }: DecoderInput, state: MessageState):
   const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;
   if (handler) return handler(payload, state);
   if (state.progress === 'ended') return [];
-  const error = findErrorInEvent(payload, event);
+  const error = findErrorInEvent(payload, event, state.asked);
   if (error) throw toFailure(error, { billed: state.message ? 'unknown' : undefined });
   // An event without a type is skipped if it has no delta.
   if (type === '' && isObject(payload['delta'])) throw badReply('an event of the stream has no type');

@@ -1,3 +1,4 @@
+import type { Body } from '../../body.ts';
 import { isObject, type JsonObject, listField, numberField, objectField, textField } from '../../json.ts';
 import { toldCostEvents } from '../told-cost.ts';
 import type { Decoder, DecoderInput, ReplyEvent, ReplyProgress, Usage } from '../events.ts';
@@ -18,14 +19,15 @@ import {
 
 /** What is known about a reply so far. */
 interface ResponseState {
+  readonly asked: Body | undefined;
   readonly output: ArrivingOutput;
   hasStarted: boolean;
   progress: ReplyProgress;
 }
 
 /** Reads one reply of the format (formats 8, and deviations 72 to 78, and 80). */
-export function createResponsesDecoder({ offered }: Pick<ReplyHead, 'offered'> = {}): Decoder {
-  const state: ResponseState = { output: createResponseOutput(offered), hasStarted: false, progress: 'open' };
+export function createResponsesDecoder({ offered, asked }: Pick<ReplyHead, 'offered' | 'asked'> = {}): Decoder {
+  const state: ResponseState = { asked, output: createResponseOutput(offered), hasStarted: false, progress: 'open' };
   return {
     whole(json) {
       const response = unwrap(json);
@@ -100,7 +102,7 @@ function readEvent(event: string | undefined, payload: JsonObject, state: Respon
 
 /** An error, in either of its shapes (deviation 78); events of a kind that is not known mean nothing. */
 function otherEvents(payload: JsonObject, event: string | undefined, state: ResponseState): ReplyEvent[] {
-  const error = findErrorInEvent(payload, event);
+  const error = findErrorInEvent(payload, event, state.asked);
   if (!error) return [];
   throw toFailure(error, { billed: state.hasStarted ? 'unknown' : undefined });
 }
@@ -123,7 +125,7 @@ function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   const events = [...started, ...items, ...usageEvents(response, state.output.searches), ...tierEvents(response)];
 
   if (status === 'failed' || (!status && isObject(response['error']))) {
-    const error = findErrorInReply({ error: response['error'] ?? 'the reply failed' }) ?? { message: '' };
+    const error = findErrorInReply({ error: response['error'] ?? 'the reply failed' }, state.asked) ?? { message: '' };
     return [...events, { type: 'broken', error: toFailure(error, { billed: 'unknown' }) }];
   }
   // After its end a stream has no errors: one that failed does not end well.

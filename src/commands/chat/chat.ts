@@ -39,7 +39,7 @@ async function runChat(
   const kept = resumed && { ...lastModel(resumed.earlier), from: `session ${resumed.label}` };
   const begun = await prepareCommand(words, typed, 'chat', context, kept);
   const { flags, settings, deadline } = begun;
-  if (resumed?.newest) await context.ui.notice(describeContinued(resumed.newest, resumed.earlier, settings));
+  if (resumed?.newest) await context.ui.notice(await describeContinued(resumed.newest, resumed.earlier, settings));
   if (resumed) await confirmLeaving(resumed.earlier, flags, settings, context);
   if (isInteractive(words, flags, context)) {
     if (context.report.selected?.file)

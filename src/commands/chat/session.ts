@@ -10,7 +10,6 @@ import {
 import { newestSession, type SessionEntry, sessionPath } from '../../chat/session-path.ts';
 import { localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
-import { cutToColumns } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Context } from '../../cli/context.ts';
 import type { chatFlags } from '../../cli/flags/format.ts';
@@ -70,11 +69,12 @@ export async function resumeSession(flags: ChatFlags, context: Context): Promise
 }
 
 /** An answer outside of a session is not kept, so the conversation that was saved last need not be the one that was last. */
-export function describeContinued(
+export async function describeContinued(
   { name, changed }: SessionEntry,
   messages: readonly SessionMessage[],
   settings: Pick<Settings, 'service' | 'baseUrl'>,
-): string {
+): Promise<string> {
+  const { cutToColumns } = await import('../../terminal/break-lines.ts');
   const asked = messages[lastTurnStart(messages)];
   const words = cutToColumns(escapeLine(asked ? getMessageText(asked) : ''), 60);
   return `continues ${name}, saved ${localTime(changed)}, with ${describeReceiver(settings)}: ${JSON.stringify(words)}`;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../json.ts';
 import { type Fault, findFault } from './faults/table.ts';
 import { findLocalModel, isVendorModel, listModelNames } from './models/local.ts';
 import type { ModelAnswer, Draft } from './models/task.ts';
-import { countInput, draftAnswer } from './models/text.ts';
+import { countInput, describeUncalled, draftAnswer } from './models/text.ts';
 import type {
   BodyHandler,
   GatewayRequest,
@@ -25,6 +25,8 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
     const read = readRequest(operation, prepared, found, { request, context });
     const scripted = context.script?.answer(read, request);
     const fault = scripted?.fault ?? found.fault;
+    const uncalled = scripted || fault ? undefined : describeUncalled(read.task);
+    if (uncalled !== undefined) context.note(uncalled);
     read.pieces = scripted?.pieces;
     const attempt = fault && context.attempt(read.stream);
     if (attempt) await fault?.before?.(attempt);

@@ -54,7 +54,10 @@ const content: Rule = (value, path, mode) => {
 };
 
 const calledFunction = object({ 'name!': text, 'arguments!': text });
-const toolCall = object({ id: text, type: text, name: text, index: integer(), 'function!': calledFunction });
+const ofCall = { id: text, type: text, name: text, index: integer() };
+const functionCall = object({ ...ofCall, 'function!': calledFunction });
+const customCall = object({ ...ofCall, 'custom!': object({ 'name!': text, 'input!': text }) });
+const toolCall = choose((value) => (textAt(value, 'type') === 'custom' ? customCall : functionCall));
 
 const message = object(
   {
@@ -79,7 +82,9 @@ const tool = choose((value) => ((textAt(value, 'type') ?? 'function') === 'funct
 
 const toolChoice = choose((value) => {
   if (typeof value === 'string') return oneOf('none', 'auto', 'required');
-  if (textAt(value, 'type') === 'allowed_tools') return freeObject;
+  const type = textAt(value, 'type');
+  if (type === 'allowed_tools') return freeObject;
+  if (type === 'custom') return object({ type: text, 'custom!': object({ 'name!': text }) });
   return object({ type: text, name: text, 'function!': object({ 'name!': text }) });
 });
 

@@ -26,7 +26,7 @@ import {
 } from './reply.ts';
 import { checkForOpenAi, completionsBody, inOpenAiWords } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
-import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
 
 /** The completions format: OpenAI's chat completions and images. */
 export const completionsFormat: GatewayFormat = {
@@ -155,9 +155,7 @@ function readTask(body: JsonObject, messages: readonly JsonValue[], last: number
     earlier: textsBy(['user'], answered ? last + 1 : last),
     media: readMedia(valueAt(messages[last], 'content'), ['messages', last, 'content']),
     toolResults: answered ? toolResults(messages) : [],
-    tools: [...listAt(body, 'tools').map((tool) => valueAt(tool, 'function')), ...listAt(body, 'functions')].flatMap(
-      toolOffer,
-    ),
+    tools: [...listAt(body, 'tools').flatMap(readTool), ...listAt(body, 'functions').flatMap(toolOffer)],
     choice: readToolChoice(valueAt(body, 'tool_choice') ?? toToolChoice(valueAt(body, 'function_call'))),
     schema: kind === 'json_schema' ? valueAt(objectAt(format, 'json_schema'), 'schema') : undefined,
     json: kind === 'json_schema' || kind === 'json_object',
@@ -179,13 +177,25 @@ function toolResults(messages: readonly JsonValue[]): { name: string; text: stri
   const calls = listAt(messages[begin - 1], 'tool_calls');
   return messages.slice(begin).map((message) => {
     const call = calls.find((each) => textAt(each, 'id') === textAt(message, 'tool_call_id'));
-    const name = textAt(objectAt(call, 'function'), 'name') ?? textAt(message, 'name') ?? '';
+    const name = calledName(call) ?? textAt(message, 'name') ?? '';
     return { name, text: joinedTextAt(message, 'content') };
   });
 }
 
 function toToolChoice(choice: JsonValue | undefined): JsonValue | undefined {
   return isObject(choice) ? { type: 'function', function: choice } : choice;
+}
+
+/** The name in a call, in a choice or in a list of those that are allowed. */
+function calledName(tool: JsonValue | undefined): string | undefined {
+  return textAt(objectAt(tool, 'function') ?? objectAt(tool, 'custom'), 'name');
+}
+
+function readTool(tool: JsonValue): ToolOffer[] {
+  const custom = objectAt(tool, 'custom');
+  const name = textAt(custom, 'name');
+  if (name !== undefined) return [customTool(name, objectAt(objectAt(custom, 'format'), 'grammar'))];
+  return toolOffer(valueAt(tool, 'function'));
 }
 
 function toolOffer(offer: JsonValue | undefined): ToolOffer[] {
@@ -197,7 +207,7 @@ function readToolChoice(choice: JsonValue | undefined): ToolChoice {
   const allowed = objectAt(choice, 'allowed_tools');
   const mode = typeof choice === 'string' ? choice : (textAt(allowed, 'mode') ?? (choice ? 'required' : 'auto'));
   const named = allowed ? listAt(allowed, 'tools') : [choice ?? null];
-  const names = named.flatMap((tool) => textAt(objectAt(tool, 'function'), 'name') ?? []);
+  const names = named.flatMap((tool) => calledName(tool) ?? []);
   const modes: Record<string, ToolChoice['mode']> = { required: 'any', none: 'none' };
   return { mode: modes[mode] ?? 'auto', names: names.length > 0 ? names : undefined };
 }

@@ -160,7 +160,8 @@ function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelReque
     image_url: { url: `data:${mimeType};base64,${data}` },
     index,
   }));
-  const called = call && { name: call.name, arguments: JSON.stringify(call.input) };
+  const called = call && !call.isCustom && { name: call.name, arguments: JSON.stringify(call.input) };
+  const custom = call?.isCustom && { name: call.name, input: call.input };
   const isEmpty = text === '' && (call !== undefined || draft.parts.length === 0);
   return {
     role: 'assistant',
@@ -170,6 +171,7 @@ function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelReque
     ...(showThinking && thinking && { reasoning_content: thinking }),
     ...(called && functionCalls && { function_call: called }),
     ...(called && !functionCalls && { tool_calls: [{ id: `call_${id}`, type: 'function', function: called }] }),
+    ...(custom && { tool_calls: [{ id: `call_${id}`, type: 'custom', custom }] }),
     ...(images.length > 0 && { images }),
   };
 }
@@ -235,13 +237,15 @@ function listOtherDeltas(message: JsonValue | undefined): JsonObject[] {
 }
 
 function callDeltas({ id = '', type = '', ...call }: JsonObject, index: number): JsonObject[] {
-  const [first = {}, ...others] = functionDeltas(objectAt(call, 'function'));
-  return [{ index, id, type, function: first }, ...others.map((delta) => ({ index, function: delta }))];
+  const kind = type === 'custom' ? 'custom' : 'function';
+  const [first = {}, ...others] = functionDeltas(objectAt(call, kind));
+  return [{ index, id, type, [kind]: first }, ...others.map((delta) => ({ index, [kind]: delta }))];
 }
 
-/** A call with empty arguments, then its arguments in pieces. */
+/** A call without its arguments, or its input, then these in pieces. */
 function functionDeltas(called: JsonObject | undefined): JsonObject[] {
   if (called === undefined) return [];
-  const pieces = splitJson(textAt(called, 'arguments') ?? '');
-  return [{ ...called, arguments: '' }, ...pieces.map((piece) => ({ arguments: piece }))];
+  const field = 'input' in called ? 'input' : 'arguments';
+  const pieces = splitJson(textAt(called, field) ?? '');
+  return [{ ...called, [field]: '' }, ...pieces.map((piece) => ({ [field]: piece }))];
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Size } from '../../images/pixels/bitmap.ts';
 import type { JsonValue } from '../../json.ts';
+import { textAt } from '../fields/read.ts';
 import type { Problem } from '../problem.ts';
 
 /** An image or document of a request, decoded. */
@@ -16,6 +17,14 @@ export interface ToolOffer {
   name: string;
   /** JSON Schema of its arguments, or the OpenAPI form with types in capitals. */
   schema: JsonValue | undefined;
+  /** Its input is a text: `custom` tools of OpenAI. */
+  isCustom?: true;
+}
+
+/** A `custom` tool. A text can be made for a regular expression, and not for another grammar. */
+export function customTool(name: string, grammar: JsonValue | undefined): ToolOffer {
+  const pattern = textAt(grammar, 'syntax') === 'regex' ? textAt(grammar, 'definition') : undefined;
+  return { name, schema: { type: 'string', ...(pattern !== undefined && { pattern }) }, isCustom: true };
 }
 
 /** Whether the model may, must or must not call a tool; `names` restricts which. */
@@ -67,7 +76,7 @@ export interface Draft {
   /** Undefined if no thoughts were asked for. */
   thinking?: string | undefined;
   parts: readonly AnswerPart[];
-  call?: { name: string; input: JsonValue } | undefined;
+  call?: { name: string; input: JsonValue; isCustom?: true } | undefined;
   /** `refused` and `no-image` are faults. */
   ended: 'end' | 'max-tokens' | 'stop-sequence' | 'call' | 'refused' | 'no-image';
   stopSequence?: string | undefined;

@@ -35,7 +35,12 @@ function callTool(tool: ToolOffer, left: number, seed: string): Written {
   const input = createInstance(tool.schema ?? {}, { seed, optional: false });
   const tokens = estimateTokens(tool.name) + estimateTokens(JSON.stringify(input));
   if (tokens > left) return { text: '', ended: 'max-tokens', tokens: left };
-  return { text: '', call: { name: tool.name, input }, ended: 'call', tokens };
+  return {
+    text: '',
+    call: { name: tool.name, input, ...(tool.isCustom && { isCustom: true }) },
+    ended: 'call',
+    tokens,
+  };
 }
 
 function writeText(task: TextTask, left: number, seed: string): Written {
@@ -58,10 +63,21 @@ function writeAnswer(task: TextTask, seed: string): string {
   return writeProse(task, seed);
 }
 
+function listAllowed({ tools, choice: { names } }: Pick<TextTask, 'tools' | 'choice'>): ToolOffer[] {
+  return tools.filter(({ name }) => names === undefined || names.includes(name));
+}
+
+/** For the log: a call is demanded that no offline model makes. */
+export function describeUncalled({ tools, choice }: TextTask): string | undefined {
+  if (choice.mode !== 'any' || listAllowed({ tools, choice }).length > 0) return undefined;
+  const wanted = choice.names?.join(', ').slice(0, 100) ?? 'a tool';
+  return `no call of ${wanted}, though it is required: the offline models call only what the caller runs`;
+}
+
 /** The tool to call: a demanded one, or one that the prompt names, unless its result is already there. */
 function chooseTool({ tools, choice, prompt, toolResults }: TextTask): ToolOffer | undefined {
   if (choice.mode === 'none') return undefined;
-  const allowed = tools.filter(({ name }) => choice.names === undefined || choice.names.includes(name));
+  const allowed = listAllowed({ tools, choice });
   const meant = allowed.find(({ name }) => names(prompt, name));
   if (choice.mode === 'any') return meant ?? allowed[0];
   return toolResults.length > 0 ? undefined : meant;

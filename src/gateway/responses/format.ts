@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { readDataUrl } from '../completions/format.ts';
 import { badParameter } from '../completions/reply.ts';
 import { flagAt, joinedTextAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
-import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
 import type { GatewayOperation, OperationCount, Path } from '../types.ts';
 import { checkResponseBody } from './fields.ts';
 import { gatherItems, itemNotFound, keepResponse, type ResponseStore } from './store.ts';
@@ -140,11 +140,12 @@ function toolResult(result: JsonValue, items: readonly JsonValue[]): { name: str
   return { name: textAt(call, 'name') ?? '', text: joinedTextAt(result, 'output') };
 }
 
-/** The functions of a tool: of a bundle those that are in it. The offline models do not call tools that run at the service. */
+/** The functions and custom tools of a tool: of a bundle those that are in it. The offline models do not call tools that run at the service. */
 function toolOffer(tool: JsonValue): ToolOffer[] {
   const type = textAt(tool, 'type');
   if (type === 'namespace') return listAt(tool, 'tools').flatMap(toolOffer);
   const name = textAt(tool, 'name');
+  if (type === 'custom' && name !== undefined) return [customTool(name, valueAt(tool, 'format'))];
   return type === 'function' && name !== undefined ? [{ name, schema: valueAt(tool, 'parameters') }] : [];
 }
 
@@ -153,7 +154,8 @@ function readToolChoice(choice: JsonValue | undefined): ToolChoice {
   const isAllowed = type === 'allowed_tools';
   const mode = typeof choice === 'string' ? choice : isAllowed ? textAt(choice, 'mode') : type && 'required';
   const named = isAllowed ? listAt(choice, 'tools') : [choice ?? null];
-  const names = named.flatMap((tool) => textAt(tool, 'name') ?? []);
+  // A tool that runs at the service has no name.
+  const names = named.flatMap((tool) => textAt(tool, 'name') ?? textAt(tool, 'type') ?? []);
   const modes: Record<string, ToolChoice['mode']> = { required: 'any', none: 'none' };
   return { mode: modes[mode ?? 'auto'] ?? 'auto', names: names.length > 0 ? names : undefined };
 }

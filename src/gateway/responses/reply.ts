@@ -110,9 +110,9 @@ function listOutput(draft: Draft, request: ModelRequest, id: string): JsonObject
   for (const { text: around, image } of parts)
     if (around === undefined && image && !image.draft) items.push(imageItem(image, `${id}${items.length}`));
   if (call) {
-    const json = JSON.stringify(call.input);
-    const called = { call_id: `call_${id}`, name: call.name, arguments: json };
-    items.push({ id: `fc_${id}`, type: 'function_call', status: 'completed', ...called });
+    const called = { status: 'completed', call_id: `call_${id}`, name: call.name };
+    if (call.isCustom) items.push({ id: `ctc_${id}`, type: 'custom_tool_call', ...called, input: call.input });
+    else items.push({ id: `fc_${id}`, type: 'function_call', ...called, arguments: JSON.stringify(call.input) });
   }
   return items;
 }
@@ -221,6 +221,8 @@ function emptyItem(item: JsonObject): JsonObject {
       };
     case 'function_call':
       return { ...item, status: 'in_progress', arguments: '' };
+    case 'custom_tool_call':
+      return { ...item, status: 'in_progress', input: '' };
     default:
       return { ...item, status: 'in_progress', result: null };
   }
@@ -246,6 +248,14 @@ function itemEvents(item: JsonObject, place: ItemPlace, request: Pick<ModelReque
       return [
         ...deltaEvents(`${type}.delta`, splitJson(json), (delta) => ({ delta, ...place })),
         event(`${type}.done`, { name: item['name'] ?? '', arguments: json, ...place }),
+      ];
+    }
+    case 'custom_tool_call': {
+      const input = textAt(item, 'input') ?? '';
+      const type = 'response.custom_tool_call_input';
+      return [
+        ...deltaEvents(`${type}.delta`, splitForStream(input), (delta) => ({ delta, ...place })),
+        event(`${type}.done`, { input, ...place }),
       ];
     }
     default:

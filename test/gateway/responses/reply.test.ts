@@ -215,7 +215,7 @@ describe('tools of a response', () => {
     expect(await ask([added, user], { tool_choice: 'auto' })).toMatchObject({ output: [{ name: 'get_weather' }] });
     const bundle = { type: 'namespace', name: 'mcp__sky', tools: [weather] };
     expect(await ask([user], { tools: [bundle] })).toMatchObject({ output: [{ name: 'get_weather' }] });
-    const hosted = [{ type: 'web_search' }, { type: 'custom', name: 'get_weather' }];
+    const hosted = [{ type: 'web_search', name: 'get_weather' }];
     expect(await ask([user], { tools: hosted })).toMatchObject({ output: [{ type: 'message' }] });
   });
 

@@ -5,7 +5,7 @@ import { openUrlFetcher } from '../../cli/run/fetch-urls.ts';
 import type { Context } from '../../cli/context.ts';
 import { readPriceList } from '../../cost/price-lists.ts';
 import { usageError } from '../../errors.ts';
-import { type JsonValue } from '../../json.ts';
+import { isObject, type JsonValue } from '../../json.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import type { Config, LoadedConfig, PartialSettings } from '../../settings/types.ts';
 
@@ -35,7 +35,7 @@ export async function readPriceFile(
   const json = parseJson(`${label} ${quoteWord(place)}`, text) as JsonValue;
   const service = settings.service.value;
   const read = readPriceList(json, service === 'gateway' ? undefined : service);
-  const prices = read?.prices ?? (json as object);
+  const prices = read?.prices ?? (isObject(json) ? json : {});
   const count = Object.keys(prices).length;
   const whose = service === 'gateway' ? '' : ` of ${service}`;
   if (count === 0)

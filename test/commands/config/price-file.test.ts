@@ -116,6 +116,8 @@ test.each([
   ['another file', () => fileOf({ a: { b: 1 } }), 'prices.a.b is unknown'],
   ['a list without the service', () => fileOf({ openai: modelsDev.openai }), 'has no prices of gemini'],
   ['an empty list', () => fileOf([]), 'has no prices of gemini'],
+  ['a list of prices without names', () => fileOf([{ input: '1', output: '2' }]), 'has no prices of gemini'],
+  ['null', () => fileOf(null), 'has no prices of gemini'],
   ['an empty table', () => fileOf({}), 'has no prices of gemini'],
   ['a file that is not there', () => '/nowhere/list.json', 'there is no such file'],
   ['a URL without TLS', () => 'http://127.0.0.1/list.json', 'only https:// is fetched'],

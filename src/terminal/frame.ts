@@ -26,5 +26,11 @@ export function redraw(shown: readonly string[], next: readonly string[], column
   const first = changed === -1 ? next.length : changed;
   const up = shown.slice(first).reduce((sum, line) => sum + countRows(line, columns), 0);
   const lines = next.slice(first).map((line) => `${line}\n`);
-  return (up > 0 ? `\u001b[${up}A\u001b[J` : '') + lines.join('');
+  return (up > 0 ? `\u001b[${up}A${eraseBelow}` : '') + lines.join('');
 }
+
+/**
+ * Erases the line of the cursor, then what is below it: tmux takes a window that is erased from its corner on for a cleared one, and keeps in its
+ * history what was there.
+ */
+const eraseBelow = '\u001b[K\u001b[B\u001b[J\u001b[A';

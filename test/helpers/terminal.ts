@@ -36,6 +36,8 @@ export interface Screen {
   /** The same, but what the terminal broke at its edge is one line. */
   wholeLines(): string[];
   resize(columns: number, rows: number): void;
+  /** Calls the listener where the window is erased from its corner on, which tmux keeps in its history. */
+  onCleared(listener: () => void): void;
   readonly parser: xterm.Terminal['parser'];
   /** What it answers to questions about it. */
   onAnswer(listener: (data: string) => void): void;
@@ -61,6 +63,13 @@ export function openScreen(columns: number, rows: number, { convertEol = true } 
       return whole.map((line) => line.trimEnd());
     },
     resize: (next, height) => screen.resize(next, height),
+    onCleared(listener) {
+      screen.parser.registerCsiHandler({ final: 'J' }, () => {
+        const { cursorX, cursorY } = screen.buffer.active;
+        if (cursorX === 0 && cursorY === 0) listener();
+        return false;
+      });
+    },
     parser: screen.parser,
     onAnswer: (listener) => void screen.onData(listener),
   };

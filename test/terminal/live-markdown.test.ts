@@ -19,6 +19,8 @@ async function show(
   } = {},
 ): Promise<string[]> {
   const screen = openScreen(columns, rows);
+  let cleared = 0;
+  screen.onCleared(() => cleared++);
   const stdout = { isTTY: true, columns, rows, write: (chunk: string | Uint8Array) => screen.write(chunk) };
   const markdown = startMarkdown(stdout, false);
   for (const [at, piece] of pieces.entries()) {
@@ -30,6 +32,7 @@ async function show(
     screen.resize(...size);
   }
   await markdown.end();
+  expect(cleared).toBe(0);
   return screen.wholeLines();
 }
 

@@ -1,3 +1,4 @@
+import { refusesThinkingField, withoutThinkingFields } from '../formats/completions/refusals.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
@@ -94,6 +95,11 @@ const corrections: Readonly<Record<string, Correction>> = {
     apply: withoutThinking,
     tell: () => ({ text: 'the service refuses the thinking of earlier turns: sent again without it' }),
     counts: 'once',
+  },
+  'thinking-field': {
+    learn: (refused) => (refusesThinkingField(refused.request, hear(refused)) ? 'refused' : undefined),
+    apply: withoutThinkingFields,
+    tell: () => ({ text: 'the model takes no thinking of earlier turns: sent again without it', isDetail: true }),
   },
   'encrypted-thinking': {
     learn: (refused) => learnOfThinking(refused, 'include'),

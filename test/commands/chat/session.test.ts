@@ -89,6 +89,29 @@ test('a session does not go on with the model that answered once in its place', 
   ]);
 });
 
+test.for([
+  "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning' is unsupported)]",
+  'messages[1].reasoning: reasoning is not supported with this model',
+])('a model that takes no thinking of another one gets none: %s', async (message, { server, cli }) => {
+  const cwd = scratchFolder();
+  const service = `${new URL(server.url).host}/completions`;
+  const thinking = { type: 'thinking', thinking: 'hm', signature: 'reasoning' };
+  const turns = [
+    { role: 'user', content: 'x' },
+    { role: 'assistant', content: [thinking, { type: 'tool_use', id: 'c', name: 'f', input: {} }], service },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'r' }] },
+    { role: 'assistant', content: 'y', service },
+  ];
+  writeFileSync(join(cwd, 't.jsonl'), turns.map((turn) => `${JSON.stringify(turn)}\n`).join(''));
+  server.reply({ status: 400, body: { error: { message, type: 'invalid_request_error' } } });
+  server.reply({ body: { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }] } });
+  const ran = await cli(['chat', '--session', './t.jsonl', 'z', '--format', 'completions'], { cwd });
+  expect(ran).toMatchObject({ code: 0, stdout: 'Hi\n' });
+  const sent = server.requests.map((request) => (request.json() as { messages: object[] }).messages[1]);
+  expect(sent[0]).toMatchObject({ reasoning: 'hm' });
+  expect(sent[1]).not.toHaveProperty('reasoning');
+});
+
 test('--continue takes the newest session, and without one says how to begin', async ({ server, cli }) => {
   const none = await cli(['chat', '--continue', 'x']);
   expect(none).toMatchObject({ code: 2, stdout: '' });

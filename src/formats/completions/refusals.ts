@@ -1,0 +1,26 @@
+import { isObject } from '../../json.ts';
+import type { AnyApiRequest } from '../format.ts';
+
+const thinkingFields = ['reasoning', 'reasoning_content', 'reasoning_details'] as const;
+
+/** Groq's models that do not think refuse the thinking of those that do: `messages.2.reasoning: reasoning is not supported with this model`. */
+export function refusesThinkingField({ format }: AnyApiRequest, message: string): boolean {
+  return (
+    format === 'completions' && /\bmessages[.[]\d.*\breasoning(?:_\w+)?\b.*\b(?:un|not )supported\b/is.test(message)
+  );
+}
+
+/** The request without the fields of thinking in its earlier turns. */
+export function withoutThinkingFields<Request extends AnyApiRequest>(request: Request): Request {
+  const { format, body } = request;
+  const messages = body?.['messages'];
+  if (format !== 'completions' || !Array.isArray(messages)) return request;
+  const plain = messages.map((message) => {
+    if (!isObject(message) || !thinkingFields.some((name) => name in message)) return message;
+    return Object.fromEntries(
+      Object.entries(message).filter(([name]) => !thinkingFields.some((field) => field === name)),
+    );
+  });
+  const isSame = plain.every((message, at) => message === messages[at]);
+  return isSame ? request : { ...request, body: { ...body, messages: plain } };
+}

@@ -5,9 +5,8 @@ const thinkingFields = ['reasoning', 'reasoning_content', 'reasoning_details'] a
 
 /** Groq's models that do not think refuse the thinking of those that do: `messages.2.reasoning: reasoning is not supported with this model`. */
 export function refusesThinkingField({ format }: AnyApiRequest, message: string): boolean {
-  return (
-    format === 'completions' && /\bmessages[.[]\d.*\breasoning(?:_\w+)?\b.*\b(?:un|not )supported\b/is.test(message)
-  );
+  if (format !== 'completions' || !/\bmessages[.[]\d/.test(message)) return false;
+  return /\breasoning(?:_\w{1,10})?\b[^.]{0,80}\b(?:un|not )supported\b/i.test(message);
 }
 
 /** The request without the fields of thinking in its earlier turns. */

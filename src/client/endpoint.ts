@@ -100,7 +100,7 @@ export function addressRequest(
 ): HttpRequest {
   const { baseUrl, apiKey, headers: ownHeaders, recordedAs } = endpoint;
   requireSafeUrl(baseUrl, { allowHttp: endpoint.allowHttp, hasKey: apiKey !== undefined });
-  if (typeof apiKey === 'string') checkHeaderKey(apiKey);
+  if (apiKey !== undefined && typeof apiKey !== 'function') checkHeaderKey(apiKey);
   const body = createRequestBody(apiRequest);
   const { prefix, path } = placeRequest(endpoint, apiRequest);
   const url = joinUrl({ origin: baseUrl.origin, pathname: prefix }, path);

@@ -88,10 +88,10 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
 
 /**
  * A key as it goes into a header, without white space around it. Only visible ASCII is allowed: anything else breaks the header, or
- * was copied by mistake. Throws GatewayError auth, without the key in it.
+ * was copied by mistake; a function of a caller's can give what is no text. Throws GatewayError auth, without the key in it.
  */
-export function checkHeaderKey(given: string): string {
-  const key = given.trim();
+export function checkHeaderKey(given: unknown): string {
+  const key = typeof given === 'string' ? given.trim() : '';
   const position = key.search(/[^\x21-\x7e]/);
   if (key !== '' && position === -1) return key;
   const fault = key === '' ? 'is empty' : `has an invalid character at position ${position + 1}`;

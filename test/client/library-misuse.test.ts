@@ -63,6 +63,21 @@ describe('wrong calls are told as usage, and send nothing', () => {
   });
 });
 
+const noKeys: [string, unknown][] = [
+  ['a number', 5],
+  ['a function that gives none', () => undefined],
+  ['a function that gives a number', () => 5],
+];
+
+test.each(noKeys)('a key that is %s is told as a key, and nothing is sent', async (_, apiKey) => {
+  const client = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: apiKey as string, retries: 0 });
+  await expect(client.generate({ model: 'm', prompt: 'hi' })).rejects.toMatchObject({
+    class: 'auth',
+    message: expect.stringContaining('the key is empty'),
+    details: { sent: 'no' },
+  });
+});
+
 test('ask tells how many requests it took, and how long', async ({ server, client }) => {
   for (let count = 0; count < 2; count++) server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: '{}' });
   server.reply({ body: textReply('Hello') });

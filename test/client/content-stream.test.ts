@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { expect } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { isFull } from '../helpers/full.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { png } from '../replies/deviation.ts';
@@ -102,12 +102,17 @@ test.each([
 });
 
 test('what a stream says after its finish reason is read as long as more of it comes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   async function* rest(): AsyncGenerator<Uint8Array> {
-    yield* during(900, Buffer.from('data: {"usageMetadata":{"totalTokenCount":5}}\n\n'));
+    for (let count = 1; count <= 9; count++) {
+      vi.advanceTimersByTime(15);
+      yield Buffer.from(`data: {"usageMetadata":{"totalTokenCount":${count}}}\n\n`);
+    }
     yield stopped(0, ' Zoë');
   }
   const reply = { status: 200, headers: {}, body: bodyThen(rest) };
-  const { answer } = await contentOf(reply, { patience: { stopped: 400, ended: 1 } });
+  const { answer } = await contentOf(reply, { patience: { stopped: 20, ended: 1 } });
   expect(answer.result.text).toBe('Hello Zoë');
 });
 

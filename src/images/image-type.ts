@@ -226,6 +226,14 @@ const usualExtensions = new Map([
   ['video/mpeg', 'mpg'],
 ]);
 
+/** The extensions of sound and film that people give to a file. */
+const playedExtensions = new Set('aac aiff flac m4a mov mp3 mp4 mpg ogg opus pcm wav webm'.split(' '));
+
+/** Whether an extension is one of an image, a sound or a film: a text is not in such a file. */
+export function isMediaExtension(extension: string): boolean {
+  return isImageExtension(extension) || playedExtensions.has(extension.toLowerCase());
+}
+
 /** For other types, by the package mime-types, which takes 11 to 25 ms to load. */
 async function registeredExtension(type: string): Promise<string | undefined> {
   const usual = usualExtensions.get(type);

@@ -16,7 +16,7 @@ import {
 import type { JsonObject } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
 import { undrawnExtensions } from '../vendors/image-types.ts';
-import { isImageExtension, knownExtensions, sameExtension } from './image-type.ts';
+import { isMediaExtension, knownExtensions, sameExtension } from './image-type.ts';
 import { type CandidateNames, candidateNames, givenNames, type OutputPlan } from './naming.ts';
 import type { StoredBlob } from './types.ts';
 
@@ -56,7 +56,7 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
 /** `-o cat.png` becomes cat.jpg for a JPEG: an existing cat.jpg is an error before the request, not after it is paid. */
 async function checkOtherTypes(plan: OutputPlan, { cwd, inputs = [] }: OutputCheck): Promise<void> {
   const { extension } = plan;
-  if (extension === undefined || !isImageExtension(extension)) return;
+  if (extension === undefined || !isMediaExtension(extension)) return;
   const sent = new Set(inputs.map((path) => resolve(cwd, path)));
   const others = drawnExtensions().filter((other) => !sameExtension(other, extension));
   for (const name of others.flatMap((other) => givenNames(plan, other))) {
@@ -73,10 +73,10 @@ function drawnExtensions(): string[] {
   return knownExtensions().filter((extension) => !undrawnExtensions.has(extension));
 }
 
-/** Whether a name is a place for images: a folder, a template, or a file with the extension of an image. */
-export async function isImagePlace(output: string, cwd: string): Promise<boolean> {
+/** Whether a name is a place for what comes beside a text: a folder, a template, or a file with the extension of an image, a sound or a film. */
+export async function isMediaPlace(output: string, cwd: string): Promise<boolean> {
   if (output === '' || output.includes('\0') || /[/\\]$|\{[^{}/\\]{0,40}\}/.test(output)) return true;
-  if (isImageExtension(extname(output).slice(1))) return true;
+  if (isMediaExtension(extname(output).slice(1))) return true;
   return (await findStats(resolve(cwd, output)))?.isDirectory() === true;
 }
 

@@ -40,6 +40,23 @@ describe('bytes that are not a picture', () => {
   });
 
   test.for([
+    ['audio/wav', sound, 'out.wav', 'x\n', ['out.wav']],
+    ['audio/mpeg', Buffer.from('ID3\x04\0\0'), 'out.mp3', 'x\n', ['out.mp3']],
+    ['text/csv', Buffer.from('a,b\n'), 'out.csv', '', ['out-2.csv', 'out.csv']],
+    ['text/csv', Buffer.from('a,b\n'), './out.csv', '', ['out-2.csv', 'out.csv']],
+  ] as const)(
+    '%s beside the text is in the file of -o that has its extension, or in another one than the text',
+    async (row, { server, cli }) => {
+      const [type, bytes, output, stdout, names] = row;
+      server.reply({ body: partsReply({ text: 'x' }, inline(type, base64(bytes))) });
+      const ran = await cli(['text', 'hi', '-o', output]);
+      expect(ran).toMatchObject({ code: 0, stdout });
+      expect(readdirSync(ran.cwd)).toEqual(names);
+      expect(readFileSync(join(ran.cwd, names[0]))).toEqual(bytes);
+    },
+  );
+
+  test.for([
     ['audio/L16;codec=pcm;rate=24000', 1, 24_000],
     ['audio/pcm; rate=8000; channels=2', 2, 8000],
   ] as const)('samples without a header, %s, become a WAV file', async ([type, channels, rate], { server, cli }) => {

@@ -6,7 +6,7 @@ import type { AnswerContext } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { answerTexts, joinAnswerTexts } from './print.ts';
 import type { ImagePlan } from './save-images.ts';
-import { checkFile, isImagePlace } from '../../images/publish.ts';
+import { checkFile, isMediaPlace } from '../../images/publish.ts';
 import { writeNewFile } from '../../files/temp-file.ts';
 import { renderFootnotes } from './footnotes.ts';
 
@@ -48,7 +48,7 @@ export async function prepareAnswerFile(
   };
 }
 
-/** The place of the images of a text: `-o` if it is a folder, a template or an image file; else beside the file of the text. */
+/** The place of the images of a text: `-o` if it is a folder, a template or the file of an image or a sound; else beside the file of the text. */
 export async function planTextImages(
   flags: AnswerFlags,
   { io }: AnswerContext,
@@ -63,7 +63,7 @@ export async function planTextImages(
 async function answerFile({ code, output }: AnswerFlags, cwd: string): Promise<string | undefined> {
   if (output === undefined || output === '-') return undefined;
   if (code) return output;
-  return (await isImagePlace(output, cwd)) ? undefined : output;
+  return (await isMediaPlace(output, cwd)) ? undefined : output;
 }
 
 async function extractCode({ text }: Result): Promise<string> {

@@ -12,7 +12,7 @@ import {
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { isFolder, notWritten } from '../../files/temp-file.ts';
 import { fitsAspect, matchesSize } from '../../images/aspect.ts';
-import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
+import { type CandidateNames, candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput, publishImage, writeSidecar } from '../../images/publish.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { BlobStore, StoredBlob } from '../../images/types.ts';
@@ -230,7 +230,7 @@ async function saveFile(file: ResultImage, saving: SaveState): Promise<void> {
   const names =
     plan.kind === 'numbered'
       ? candidateNames({ ...plan, stem: 'file' }, { index: 0, extension })
-      : candidateNames(plan, { index: saving.nextIndex++, extension });
+      : namesBesideText(saving, { index: saving.nextIndex++, extension });
   const path = await publishImage(blob, names, { cwd: context.io.cwd, force: wanted.force === true });
   saving.written++;
   (context.report.files ??= []).push({ path, ...facts, ...(file.reply !== undefined && { reply: file.reply }) });
@@ -250,7 +250,7 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   const path =
     shownBy && saving.toStdout && index === 0
       ? await writeToStdout(image.blob, shownBy.io)
-      : await publishImage(image.blob, candidateNames(plan, { index, extension, id }), options);
+      : await publishImage(image.blob, namesBesideText(saving, { index, extension, id }), options);
   const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
   context.report.images.push(written);
   if (path !== '-') image.saved = { path, mimeType: facts.mimeType };
@@ -270,6 +270,13 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
     await showPreview(written, resolve(context.io.cwd, path), shownBy);
   }
   await printPath(path, saving);
+}
+
+/** The names of an image or a file: that of the text is none of them. */
+function namesBesideText({ plan, wanted }: SaveState, facts: Parameters<typeof candidateNames>[1]): CandidateNames {
+  const names = candidateNames(plan, facts);
+  const skipped = wanted.beside !== undefined && names(0)?.path === join(wanted.beside) ? 1 : 0;
+  return (at) => names(at + skipped);
 }
 
 /** What a sidecar says about its image and its request. */

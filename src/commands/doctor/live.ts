@@ -1,6 +1,7 @@
 import { deadlineOnce, drainDeltas, type ListedModel, type PreparedRequest } from '../../client/index.ts';
 import { describeEnd, isEnding } from '../../vendors/model-rules.ts';
 import { openClient } from '../../cli/run/client.ts';
+import { findListedModel } from '../../cli/run/listed-model.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { chooseAuthUse, formatNames, keyFacts, loadFormat, encodeRequest } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
@@ -175,10 +176,10 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
   const notTried = { checks: [], answers: false, isAbsent: false };
   if (use === undefined) return notTried;
   const settings = byUse[use];
-  const model = settings.model?.value;
-  if (model === undefined) {
+  const model = settings.model?.value ?? (await findOwnModel(settings, live));
+  if (typeof model !== 'string') {
     const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
-    return { ...notTried, checks: [{ name, state: 'skipped', text: 'no model to ask', fix }] };
+    return { ...notTried, checks: [{ name, state: 'skipped', text: model?.message ?? 'no model to ask', fix }] };
   }
   const smallest = { use: 'text', model, prompt: 'hi', maxTokens: leastTokens, stream: undefined } as const;
   const post = encodeRequest(
@@ -208,6 +209,20 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
     // If the other format accepts the key, a gateway that refuses it here does not have this format.
     isAbsent: works === undefined && tried.every(({ isAbsent, check }) => isAbsent || check.class === 'auth'),
   };
+}
+
+/** The model that a server of one's own answers with where none is set, or why there is none. */
+async function findOwnModel(
+  settings: PartialSettings,
+  { flags, context }: GatewaySubject,
+): Promise<string | GatewayError | undefined> {
+  if (!services[settings.service.value].isKeyless) return undefined;
+  try {
+    return (await findListedModel(settings, flags, context))?.value;
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
 }
 
 /** The least limit of tokens that every service takes. */

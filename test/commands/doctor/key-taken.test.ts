@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { startOllama } from '../../fake-servers/ollama.ts';
 import { run } from '../../helpers/run.ts';
 import { reset, startScriptedServer } from '../../helpers/scripted-server.ts';
 import { canaryKey, test } from '../../helpers/with-server.ts';
@@ -103,4 +104,14 @@ test("doctor says that a server of one's own answers with a model of its list", 
   expect(ran.stdout).toMatch(
     /^ok +models +text the newest of its list, image .*, edit .*, chat the newest of its list$/m,
   );
+});
+
+test("doctor --live asks the model of its list that a server of one's own answers with", async () => {
+  const server = await startOllama();
+  onTestFinished(() => server.close());
+  const ran = await run(['doctor', '--live', '--service', 'ollama', '--base-url', server.url]);
+  expect(ran.code).toBe(0);
+  expect(ran.stdout).toMatch(/^ok +completions +accepted$/m);
+  const asked = server.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body) as object);
+  expect(asked).toEqual([expect.objectContaining({ model: 'llama3.2:latest' })]);
 });

@@ -185,12 +185,19 @@ function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing
   if ('lack' in own) return own;
   const scaled = { cost: { ...own.cost, amount: found.factors.reduce(multiply, own.cost.amount) } };
   if (otherUsage === undefined) return scaled;
+  const { model, images: made } = otherUsage;
+  if (made > 0 && otherUsage.usage.inputTokens === undefined)
+    // Where the model that was asked has a price of a picture, that pays for those of its tool.
+    return found.price.image === undefined ? { lack: 'the reply does not count what its picture tool took' } : scaled;
   const other = findAnswerPrice(pricing, otherUsage);
   if ('lack' in other)
     return {
-      lack: `the model ${quoteForeign(otherUsage.model, 200)}, which worked for the one that was asked, has no price`,
+      lack:
+        model === ''
+          ? 'the reply does not name the model that worked for the one that was asked'
+          : `the model ${quoteForeign(model, 200)}, which worked for the one that was asked, has no price`,
     };
-  return joinFound([scaled, computeCost(otherUsage.usage, billing, otherUsage.images, other.price)]);
+  return joinFound([scaled, computeCost(otherUsage.usage, billing, made, other.price)]);
 }
 
 /** The sum of what was found, if all is known in one currency. */

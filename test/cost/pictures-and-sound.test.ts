@@ -188,9 +188,30 @@ test.for([
     undefined,
     'the cost is unknown: the model gpt-image, which worked for the one that was asked',
   ],
+  [
+    'not without a count',
+    { 'gpt-image': gptImage },
+    undefined,
+    'the cost is unknown: the reply does not count what its picture tool took',
+    { tool_usage: null },
+  ],
+  [
+    'by a price of the model for a picture',
+    { m: { input: '1', output: '2', image: '0.04' } },
+    '0.04102',
+    '',
+    { tool_usage: null },
+  ],
+  [
+    'not without a name',
+    { 'gpt-image': gptImage },
+    undefined,
+    'the cost is unknown: the reply does not name the model that worked for the one that was asked',
+    { tools: [] },
+  ],
 ] as const)('what the picture tool of the responses format made is billed beside, %s', async (row, { server, cli }) => {
-  const [, more, amount, words] = row;
-  server.reply({ body: tooled });
+  const [, more, amount, words, change] = row;
+  server.reply({ body: { ...tooled, ...change } });
   const prices = JSON.stringify({ m: { input: '1', output: '2' }, ...more });
   const asked = ['text', 'draw it', '--format', 'responses', '-o', 'out/', '--json', '--prices', prices];
   const ran = await cli(asked, { cwd: scratchFolder() });

@@ -28,6 +28,8 @@ export interface ArrivingOutput {
   hasSound: boolean;
   /** Searches of the service's own tool. */
   searches: number;
+  /** Pictures that its tool made. */
+  pictures: number;
   /** Characters that are kept of it beside the events. */
   length: number;
 }
@@ -79,7 +81,7 @@ interface ArrivingPart {
 }
 
 export function createResponseOutput(offered?: readonly string[]): ArrivingOutput {
-  const counts = { blocks: 0, refusal: '', hasSound: false, searches: 0, length: 0 };
+  const counts = { blocks: 0, refusal: '', hasSound: false, searches: 0, pictures: 0, length: 0 };
   return { offered, items: [], byType: new Map(), ...counts };
 }
 
@@ -406,7 +408,9 @@ function finishOther(item: ArrivingItem, whole: JsonObject, output: ArrivingOutp
     return [...openPart(item, { type: item.type, item: whole }, output).events, ...pageSources(whole)];
   const data = textField(whole, 'result');
   const mimeType = `image/${textField(whole, 'outputFormat') ?? 'png'}`;
-  return data === undefined ? [] : [{ type: 'blob', mimeType, data }];
+  if (data === undefined) return [];
+  output.pictures++;
+  return [{ type: 'blob', mimeType, data }];
 }
 
 /**

@@ -122,7 +122,7 @@ function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   const started = startEvents(response, state);
   // A last event without items keeps those that came (deviation 74).
   const items = [...finishItems(listField(response, 'output') ?? [], state.output), ...endItems(state.output)];
-  const events = [...started, ...items, ...usageEvents(response, state.output.searches), ...tierEvents(response)];
+  const events = [...started, ...items, ...usageEvents(response, state.output), ...tierEvents(response)];
 
   if (status === 'failed' || (!status && isObject(response['error']))) {
     const error = findErrorInReply({ error: response['error'] ?? 'the reply failed' }, state.asked) ?? { message: '' };
@@ -152,7 +152,7 @@ function tierEvents(response: JsonObject): ReplyEvent[] {
   return tier ? [{ type: 'tier', tier }] : [];
 }
 
-function usageEvents(response: JsonObject, found: number): ReplyEvent[] {
+function usageEvents(response: JsonObject, { searches: found, pictures }: ArrivingOutput): ReplyEvent[] {
   const usage = objectField(response, 'usage');
   const search = objectField(objectField(response, 'toolUsage') ?? {}, 'webSearch');
   const inUsage = objectField(usage ?? {}, 'serverToolUseDetails') !== undefined;
@@ -161,18 +161,20 @@ function usageEvents(response: JsonObject, found: number): ReplyEvent[] {
   return [
     ...(usage ? [{ type: 'usage', usage: readUsage(usage) } as const, ...toldCostEvents(usage)] : []),
     ...(searches ? [{ type: 'usage', usage: { searches } } as const] : []),
-    ...pictureEvents(response),
+    ...pictureEvents(response, pictures),
   ];
 }
 
-/** What the pictures of a tool took, which `usage` leaves out. The model that made them is in the tool, as the reply repeats it. */
-function pictureEvents(response: JsonObject): ReplyEvent[] {
-  const counts = objectField(objectField(response, 'toolUsage') ?? {}, 'imageGen');
-  if (!counts || !numberField(counts, 'totalTokens')) return [];
+/**
+ * What the pictures of a tool took, which `usage` leaves out, and no count where the reply has none. The model that made them is in the
+ * tool, as the reply repeats it.
+ */
+function pictureEvents(response: JsonObject, images: number): ReplyEvent[] {
+  const counts = objectField(objectField(response, 'toolUsage') ?? {}, 'imageGen') ?? {};
+  const usage = numberField(counts, 'inputTokens') ? readImageUsage(counts) : {};
+  if (images === 0 && usage.inputTokens === undefined) return [];
   const tool = (listField(response, 'tools') ?? []).filter(isObject).find((one) => one['type'] === 'image_generation');
-  const made = (listField(response, 'output') ?? []).filter(isObject);
-  const images = made.filter((item) => item['type'] === 'image_generation_call').length;
-  return [{ type: 'other-usage', model: textField(tool ?? {}, 'model') ?? '', usage: readImageUsage(counts), images }];
+  return [{ type: 'other-usage', model: textField(tool ?? {}, 'model') ?? '', usage, images }];
 }
 
 /** The counts of the picture tool (npm openai 7.57.0). Where it does not tell its output apart, that is pictures. */

@@ -131,8 +131,7 @@ export function applyLessons<Request extends AnyApiRequest>(request: Request, le
 }
 
 /** What a refusal taught. */
-interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
-  name: string;
+export interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
   /** As the service asks for it. */
   request: Request;
   told: ReturnType<Correction['tell']>;
@@ -161,7 +160,7 @@ export function learnFrom<Request extends AnyApiRequest>(
       if (counts !== 'once') lessons.set(lessonName(name, correction, request), lesson);
     };
     const isCertain = counts !== 'once' && !isGuess;
-    return { name, request: corrected, told: tell(lesson, endpoint), isCertain, keep };
+    return { request: corrected, told: tell(lesson, endpoint), isCertain, keep };
   }
   return undefined;
 }
@@ -204,7 +203,6 @@ export async function learnFormat(
   const other = lesson === request.format ? request : await encodeAgain(request, lesson);
   if (other === undefined) return undefined;
   return {
-    name: 'format',
     request: applyLessons(other, lessons),
     told: { text: `the service answers ${modelOf(request)} in the ${lesson} format: sent again in that` },
     isCertain: false,

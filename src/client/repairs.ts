@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from '../formats/format.ts';
 import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
-import { correctionNames, learnFormat, learnFrom, type Refused, toTaughtRequest } from './correct.ts';
+import { correctionNames, type Learnt, learnFormat, learnFrom, type Refused, toTaughtRequest } from './correct.ts';
 import type { Deadline } from './deadline.ts';
 import { type Payment, type Sending, type SendOptions, sendRequest } from './send.ts';
 
@@ -38,20 +38,20 @@ interface Repair {
 const ofRequest: readonly Repair[] = [
   ...correctionNames.map((name): Repair => ({
     name,
-    find({ request, error }, _own, { endpoint, options }) {
-      const learnt = learnFrom({ request, error }, endpoint, [name]);
-      const { lessons } = endpoint;
-      return learnt && { ...learnt, tell: () => options.onCorrection?.(learnt.told), keep: () => learnt.keep(lessons) };
-    },
+    find: (failed, _own, sending) => toNext(learnFrom(failed, sending.endpoint, [name]), sending),
   })),
   {
     name: 'format',
-    async find({ given, request, error }, _own, { endpoint: { lessons }, options }) {
-      const learnt = await learnFormat(given, { request, error }, lessons);
-      return learnt && { ...learnt, tell: () => options.onCorrection?.(learnt.told), keep: () => learnt.keep(lessons) };
-    },
+    find: async (failed, _own, sending) =>
+      toNext(await learnFormat(failed.given, failed, sending.endpoint.lessons), sending),
   },
 ];
+
+function toNext(learnt: Learnt | undefined, { endpoint, options }: RepairedSending): Next | undefined {
+  if (learnt === undefined) return undefined;
+  const { request, told, keep } = learnt;
+  return { request, tell: () => options.onCorrection?.(told), keep: () => keep(endpoint.lessons) };
+}
 
 /** The repairs that make another request of it. */
 const others: readonly Repair[] = [

@@ -2,6 +2,7 @@ import { type Body, type BodyValue, getBodyObject, setFields, unlessEmpty } from
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { closedForm, type KeptWords } from '../vendors/schema-forms.ts';
 import type { AnyApiRequest } from './format.ts';
+import type { FormatName } from './types.ts';
 
 /*
  * A service can take a part of JSON Schema, or none. What it does not take is said to the model in words; the answer is checked
@@ -118,23 +119,30 @@ export function withSchemaInWords(body: Body): Body {
   return { ...body, messages: [{ role: 'system', content }, ...turns], response_format: { type: 'json_object' } };
 }
 
-/** What refuses a schema, in the words of Anthropic; and the form of an answer, in those of DeepSeek, Groq and servers of their kind. */
-const refusals = {
-  messages: /'?additionalProperties'? must be|propert(?:y|ies) '.+' (?:is|are) not supported|output_config\.format/i,
-  completions: /response_format|response format|json_schema/i,
-} as const;
+/** How a service says that it refuses a schema, and the form that every service of its format takes. */
+interface PlainerForm {
+  refusal: RegExp;
+  write(body: Body): Body;
+}
+
+const plainerForms: Readonly<Partial<Record<FormatName, PlainerForm>>> = {
+  // The words of Anthropic.
+  messages: {
+    refusal: /'?additionalProperties'? must be|propert(?:y|ies) '.+' (?:is|are) not supported|output_config\.format/i,
+    write: withClosedSchema,
+  },
+  // Those of DeepSeek, Groq and servers of their kind, about the form of an answer.
+  completions: { refusal: /response_format|response format|json_schema/i, write: withSchemaInWords },
+};
 
 /** Whether a refusal is about the schema of a request that has one. */
 export function refusesSchema(request: AnyApiRequest, message: string): boolean {
-  const pattern =
-    request.format === 'messages' || request.format === 'completions' ? refusals[request.format] : undefined;
-  return pattern?.test(message) === true && withPlainerSchema(request) !== request;
+  return plainerForms[request.format]?.refusal.test(message) === true && withPlainerSchema(request) !== request;
 }
 
 /** The request with its schema in the form that every service of its format takes; the same one if there is nothing to change. */
 export function withPlainerSchema<Request extends AnyApiRequest>(request: Request): Request {
   const { format, body = {} } = request;
-  const changed =
-    format === 'messages' ? withClosedSchema(body) : format === 'completions' ? withSchemaInWords(body) : body;
+  const changed = plainerForms[format]?.write(body) ?? body;
   return changed === body ? request : { ...request, body: changed };
 }

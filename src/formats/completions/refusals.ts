@@ -1,7 +1,6 @@
+import type { BodyValue } from '../../body.ts';
 import { isObject } from '../../json.ts';
 import type { AnyApiRequest } from '../format.ts';
-
-const thinkingFields = ['reasoning', 'reasoning_content', 'reasoning_details'] as const;
 
 /** Groq's models that do not think refuse the thinking of those that do: `messages.2.reasoning: reasoning is not supported with this model`. */
 export function refusesThinkingField({ format }: AnyApiRequest, message: string): boolean {
@@ -13,13 +12,15 @@ export function refusesThinkingField({ format }: AnyApiRequest, message: string)
 export function withoutThinkingFields<Request extends AnyApiRequest>(request: Request): Request {
   const { format, body } = request;
   const messages = body?.['messages'];
-  if (format !== 'completions' || !Array.isArray(messages)) return request;
+  if (format !== 'completions' || !Array.isArray(messages) || !messages.some(hasThinking)) return request;
   const plain = messages.map((message) => {
-    if (!isObject(message) || !thinkingFields.some((name) => name in message)) return message;
-    return Object.fromEntries(
-      Object.entries(message).filter(([name]) => !thinkingFields.some((field) => field === name)),
-    );
+    if (!isObject(message)) return message;
+    const { reasoning: _, reasoning_content: __, reasoning_details: ___, ...rest } = message;
+    return rest;
   });
-  const isSame = plain.every((message, at) => message === messages[at]);
-  return isSame ? request : { ...request, body: { ...body, messages: plain } };
+  return { ...request, body: { ...body, messages: plain } };
+}
+
+function hasThinking(message: BodyValue): boolean {
+  return isObject(message) && ['reasoning', 'reasoning_content', 'reasoning_details'].some((name) => name in message);
 }

@@ -3,7 +3,7 @@ import { usageError } from '../errors.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { services } from '../vendors/services.ts';
 import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type SendProgress, streamCall } from './call.ts';
-import type { CallOptions, Client, ClientOptions, MessageStream, Reply } from './client-types.ts';
+import type { CallOptions, Client, ClientOptions, MessageStream } from './client-types.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
 import { createModelChoice, type ModelChoice } from './model-choice.ts';
@@ -33,15 +33,16 @@ export function createClient(options: ClientOptions): Client {
     return { client, options, endpoint, request, call, use: 'text', stream: false, ...chosen };
   };
   const client: Client = {
-    generate: (request, call) => reply(toCall(request, call)),
+    generate: (request, call) => readCall(toCall(request, call)),
     stream: (request, call) => stream(toCall(request, call)),
-    generateContent: (request, call) => reply(toCall(request, call, { format: 'content' })),
+    generateContent: (request, call) => readCall(toCall(request, call, { format: 'content' })),
     streamContent: (request, call) => stream(toCall(request, call, { format: 'content' })),
     generateImages: (async (request: AnyRequest, call?: CallOptions & { folder?: string }) => {
       const use = (request as AnyRequest | undefined)?.media?.length ? 'edit' : 'image';
-      return reply(toCall(request, call, { use, stream: undefined }), call?.folder);
+      return readCall(toCall(request, call, { use, stream: undefined }), call?.folder);
     }) as Client['generateImages'],
-    messages: (request, call) => reply(toCall(request, call, { use: 'chat', format: 'messages', stream: undefined })),
+    messages: (request, call) =>
+      readCall(toCall(request, call, { use: 'chat', format: 'messages', stream: undefined })),
     streamMessages: (request, call) => stream(toCall(request, call, { use: 'chat', format: 'messages' })),
     async prepare(request, { use = 'text', format, stream: isStreamed = false, ...call } = {}) {
       return prepareForCaller(toCall(request, call, { use, format, stream: isStreamed }), chooseDeadline(call));
@@ -130,10 +131,6 @@ async function* endDeadlineAfter<Delta, Outcome>(
   } finally {
     deadline.end();
   }
-}
-
-async function reply(call: ClientCall, folder?: string): Promise<Reply> {
-  return readCall(call, folder);
 }
 
 function stream(call: ClientCall): MessageStream {

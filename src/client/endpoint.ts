@@ -35,12 +35,13 @@ export interface Endpoint {
 }
 
 /** Reads what the options of a client say about its endpoint. Throws GatewayError usage. What is corrected is a warning. */
-export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warnings: string[] } {
-  const name = (options as ClientOptions | undefined)?.service ?? 'gateway';
+export function readEndpoint(given: ClientOptions | undefined): { endpoint: Endpoint; warnings: string[] } {
+  const options = given ?? {};
+  const name = options.service ?? 'gateway';
   if (!Object.hasOwn(services, name))
     throw usageError(`there is no service ${JSON.stringify(name)}`, `there are: ${Object.keys(services).join(', ')}`);
   const service = services[name];
-  const { baseUrl = service.baseUrl } = (options as ClientOptions | undefined) ?? {};
+  const { baseUrl = service.baseUrl } = options;
   if (baseUrl === undefined)
     throw usageError('no base URL is set', "give createClient a baseUrl, or a service: 'gemini'");
   const { auth, headerNames, headers = {}, allowHttp = false, recordedAs, apiKey } = options;

@@ -21,8 +21,8 @@ import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
 import type { Answer, InsteadOf, Result } from './result.ts';
-import { type ServiceName, services, type Use } from '../vendors/services.ts';
-import { findCutPrompt } from './cut-prompt.ts';
+import type { ServiceName, Use } from '../vendors/services.ts';
+import { describeCutPrompt } from './cut-prompt.ts';
 
 /** One request to a model, ready to be shown, counted, estimated or sent. */
 export interface PreparedRequest {
@@ -145,7 +145,8 @@ async function* performOne(
     if (!isRecorded) await client.models.tellEnd(read.result);
     const { result, error, unfinished } = read;
     tellPassedLimit(result, (await loadFormat(post.format)).limits(post.body));
-    tellCutPrompt(result, post, options.service);
+    const cut = describeCutPrompt(post, result.usage?.inputTokens, options.service);
+    if (cut !== undefined) result.warnings.push(cut);
     const answer = { result, error, unfinished, attempts, isRecorded };
     end = { answer };
     return answer;
@@ -163,18 +164,6 @@ function tellPassedLimit({ usage, images, warnings }: Result, { maxTokens, candi
   // Some count the thinking apart.
   if (maxTokens === undefined || images.length > 0 || outputTokens <= 2 * maxTokens * candidates) return;
   warnings.push(`the service did not keep the limit of ${maxTokens} tokens: the answer has ${outputTokens}`);
-}
-
-/** What is left of a prompt that a service cut is answered as if it were all. */
-function tellCutPrompt({ usage, warnings }: Result, post: ApiRequest, service: ServiceName): void {
-  const { title, cutsPrompts } = services[service];
-  const tokens = usage?.inputTokens;
-  const characters = cutsPrompts === undefined ? undefined : findCutPrompt(post, tokens);
-  if (cutsPrompts === undefined || characters === undefined) return;
-  // A token of most texts has three characters or more.
-  const command = cutsPrompts.replace('{tokens}', String(2 ** Math.ceil(Math.log2(Math.max(characters, 8192) / 2))));
-  const counted = `${title} took ${tokens} tokens of ${characters} characters, and cuts what its window does not hold`;
-  warnings.push(`the prompt may be cut: ${counted}; for a larger window: ${command}`);
 }
 
 /** A request to a model, and what pays for it: both are others when another model was asked in its place. */

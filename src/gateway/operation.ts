@@ -35,8 +35,8 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
     const { failure } = changed;
     const written =
       failure && !operation.repliesFailure ? request.format.error(failure) : operation.reply(changed, read);
-    const kept = operation.keep?.(written, read, context) ?? written;
-    const json = fault?.body?.(kept, request.format.name) ?? kept;
+    operation.keep?.(written, read, context);
+    const json = fault?.body?.(written, request.format.name) ?? written;
     const { stream } = operation;
     let reply: GatewayReply;
     if (read.stream && stream) {

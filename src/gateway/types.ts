@@ -271,8 +271,8 @@ export interface GatewayOperation {
   reply(answer: ModelAnswer, request: ModelRequest): JsonObject;
   /** Whether that also says that the answer failed; else an error does, with the same status 200. */
   repliesFailure?: true;
-  /** Keeps the body of a reply for later requests. Returns what is answered. */
-  keep?(reply: JsonObject, request: ModelRequest, context: RequestContext): JsonObject;
+  /** Keeps the body of a reply for later requests. */
+  keep?(reply: JsonObject, request: ModelRequest, context: RequestContext): void;
   contentType: string;
   stream?: OperationStream;
 }

@@ -17,8 +17,7 @@ export async function formatConversation(
   const shown = messages.map((message) => {
     const author = bold(`${escape(message.role === 'user' ? 'you' : (message.model ?? 'model'))}:`, colored);
     const text = getMessageBlocks(message).map(formatBlock).join('\n');
-    const shown = isFormatted && message.role === 'assistant' ? renderMarkdown(text, place) : `${escape(text)}\n`;
-    return `${author}\n${shown}`;
+    return `${author}\n${isFormatted && message.role === 'assistant' ? renderMarkdown(text, place) : `${escape(text)}\n`}`;
   });
   return shown.join('\n');
 }

@@ -32,7 +32,9 @@ export const responsesOperation: GatewayOperation = {
   },
   reply: responsesReply,
   repliesFailure: true,
-  keep: (reply, request, { inBatch, responses }) => (inBatch ? reply : keepResponse(reply, request, responses)),
+  keep(reply, request, { inBatch, responses }) {
+    if (!inBatch) keepResponse(reply, request, responses);
+  },
   contentType: 'application/json',
   stream: responsesStream,
 };

@@ -50,9 +50,8 @@ export function createResponseStore() {
 }
 
 /** Keeps a response, unless the request says otherwise. One in the background is ready at once, too. */
-export function keepResponse(response: JsonObject, { items = [] }: ModelRequest, store: ResponseStore): JsonObject {
+export function keepResponse(response: JsonObject, { items = [] }: ModelRequest, store: ResponseStore): void {
   if (response['store'] === true && response['id'] !== undefined) store.add(response, items);
-  return response;
 }
 
 /** An action on a response that is kept. Its request's `model` is the id in the path. Throws Problem. */

@@ -41,6 +41,8 @@ interface Billed extends Record<(typeof tokenAmounts)[number], number> {
   splitsCached: boolean;
   /** All tokens of the prompt, on which the price can depend. */
   promptTokens: number;
+  /** More was cached than the prompt is said to have: whether that is beside it, nobody says. */
+  cachesMore: boolean;
   /** Tokens of the total that the service says nothing of; fewer than 0 where it leaves some out. */
   unsaid: number;
 }
@@ -90,6 +92,7 @@ function countBilled(
       imageInputTokens + audioInputTokens === 0 ||
       (cachedImageInputTokens ?? cachedAudioInputTokens) !== undefined,
     promptTokens,
+    cachesMore: inputHasCached && cacheTokens > prompt,
     unsaid: totalTokens - promptTokens - outputTokens - (outputHasThinking ? 0 : thinking),
   };
 }
@@ -142,6 +145,7 @@ function computeCost(usage: Usage, billing: FormatFacts['billing'], images: numb
   const asText = { imageInputTokens: undefined, cachedImageInputTokens: undefined };
   const all = countBilled(isAsText ? { ...usage, ...asText } : usage, billing, images);
   if (all === undefined) return { lack: undefined };
+  if (all.cachesMore) return { lack: 'the service counts more cached tokens than the whole prompt has' };
   if (all.unsaid > 0) return { lack: `the service counts ${all.unsaid} tokens more than it says the kind of` };
   const price = completeAmounts(atLength(whole, all.promptTokens), billing);
   const billed = withoutImages(all, price);

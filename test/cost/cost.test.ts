@@ -268,6 +268,16 @@ test('the cost is unknown where the total has tokens whose kind is not said', ()
   expect(completion({ prompt_tokens: 20, completion_tokens: 198, total_tokens: 20 }, flash)).toBeDefined();
 });
 
+// Relays of Anthropic's counts in OpenAI's format leave what was cached out of the prompt.
+test.each([{ cached_tokens: 21 }, { cached_tokens: 11, cache_write_tokens: 10 }])(
+  'the cost is unknown where more was cached than the prompt has: %j',
+  (prompt_tokens_details) => {
+    const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 };
+    expect(completion({ ...usage, prompt_tokens_details }, flash)).toBeUndefined();
+    expect(completion({ ...usage, prompt_tokens_details: { cached_tokens: 20 } }, flash)).toBeDefined();
+  },
+);
+
 test('the cost of a stream that was cut before its last usage is unknown', () => {
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason: undefined };
   const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };

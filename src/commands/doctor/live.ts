@@ -32,7 +32,7 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
       const names = models.slice(0, maxNamed).map(({ id }) => id);
       const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
       const { hasPublicList, title } = services[settings.service.value];
-      const list = `list of ${models.length} models`;
+      const list = `list of ${models.length === 1 ? 'one model' : `${models.length} models`}`;
       if (hasPublicList)
         return { state: 'skipped', text: `${title} gives its ${list} to anyone: ${some}; --live tries the key` };
       return `the ${list} came ${key === undefined ? 'without one' : 'with it'}: ${some}`;

@@ -38,7 +38,7 @@ test('finds nothing wrong, and reports with -v where each setting comes from', a
   server.reply(someList);
   const ran = await cli(['doctor', '-v']);
   expect(ran.code).toBe(0);
-  expect(ran.stdout).toMatch(/^ok {6}key taken {9}the list of 1 models came with it: m$/m);
+  expect(ran.stdout).toMatch(/^ok {6}key taken {9}the list of one model came with it: m$/m);
   expect(ran.stdout).toMatch(/^ok {6}node {14}gateway-cli \d+\.\d+\.\d+, Node \d+/m);
   expect(ran.stdout).toContain(`baseUrl = ${server.url} (environment GATEWAY_BASE_URL)`);
   expect(ran.stdout).toContain('there is one (environment GATEWAY_API_KEY)');

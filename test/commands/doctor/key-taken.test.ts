@@ -41,7 +41,7 @@ test('a service that takes requests without a key needs none', async ({ server }
   const ran = await run(['doctor', '--service', 'ollama', '--base-url', server.url, '-m', 'llama3.2']);
   expect(ran.code).toBe(0);
   expect(ran.stdout).toMatch(/^ok +key +none is needed$/m);
-  expect(ran.stdout).toMatch(/^ok +key taken +the list of 1 models came without one: llama3\.2:latest$/m);
+  expect(ran.stdout).toMatch(/^ok +key taken +the list of one model came without one: llama3\.2:latest$/m);
 });
 
 test('a certificate is trusted through --cacert, and without it the fix names that flag', async () => {

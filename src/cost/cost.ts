@@ -5,10 +5,10 @@ import type { Price } from '../settings/types.ts';
 import type { Body } from '../body.ts';
 import { measureRequest, type RequestSize } from '../formats/request-size.ts';
 import { quoteForeign } from '../errors.ts';
+import { serviceTiers } from '../vendors/service-tiers.ts';
 import {
   getCurrency,
   isOfImagesAlone,
-  serviceTiers,
   findAnswerPrice,
   findAskedFactors,
   findTierPrice,

@@ -3,6 +3,7 @@ import type { FormatName } from '../formats/types.ts';
 import type { Price, Prices, SourcedValue } from '../settings/types.ts';
 import type { Result } from '../client/index.ts';
 import { quoteForeign } from '../errors.ts';
+import { pricedTiers, readAskedRates, serviceTiers, usualTiers } from '../vendors/service-tiers.ts';
 import { isMovingAlias, otherModel } from '../vendors/services.ts';
 import type { Cost } from './types.ts';
 
@@ -30,9 +31,6 @@ function isValidAt({ from = '', until = '9' }: Price, at: number): boolean {
   return from <= day && day <= until;
 }
 
-/** Names of service tiers, and of a region, with the factor 1. */
-const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified', 'global']);
-
 /** A service tier in lower case, without the prefix SERVICE_TIER_ that one service uses. */
 export function normalizeTier(tier: string): string {
   return tier.toLowerCase().replace(/^service_tier_/, '');
@@ -44,7 +42,7 @@ export function unusualTier(tier = ''): string | undefined {
 }
 
 function isUnusual(word: string): boolean {
-  return !plainTiers.has(normalizeTier(word));
+  return !usualTiers.has(normalizeTier(word));
 }
 
 /** A price and the factors for each of its amounts; or why there is none, if the requested model has a price. */
@@ -80,12 +78,6 @@ function findPriceOfTiers(price: Price, words: readonly string[]): AnswerPrice {
   return found;
 }
 
-/** The keys of a price that name a service tier: a factor of its amounts, or amounts in their place. */
-export const serviceTiers = ['batch', 'flex', 'priority'] as const;
-
-/** Beside them, what can be added to each: Anthropic's fast mode, and its inference in the United States. Both are factors. */
-const pricedTiers = [...serviceTiers, 'fast', 'us'] as const;
-
 /** A price in a service tier; undefined if it has none. */
 export function findTierPrice(
   price: Price,
@@ -102,8 +94,10 @@ export function findTierPrice(
  * being asked: where the price knows it, it counts.
  */
 export function findAskedFactors(price: Price, body: Body): readonly (string | number)[] | undefined {
-  const region = body['inference_geo'] ?? (price.us === undefined ? undefined : 'us');
-  const words = [body['speed'], region].filter((word) => typeof word === 'string');
+  const { speed, region } = readAskedRates(body);
+  const words = [speed, region ?? (price.us === undefined ? undefined : 'us')].filter(
+    (word) => typeof word === 'string',
+  );
   const found = findPriceOfTiers(price, words.filter(isUnusual));
   return 'lack' in found ? undefined : found.factors;
 }

@@ -15,14 +15,8 @@ import { type Format, loadFormat } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
 import { addCost, estimateCost, scaleAmount } from '../../cost/cost.ts';
-import {
-  getCurrency,
-  describeCosts,
-  findAskedFactors,
-  findPrice,
-  findTierPrice,
-  serviceTiers,
-} from '../../cost/price.ts';
+import { getCurrency, describeCosts, findAskedFactors, findPrice, findTierPrice } from '../../cost/price.ts';
+import { serviceTiers } from '../../vendors/service-tiers.ts';
 import type { Cost } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Progress } from '../../terminal/progress.ts';

@@ -2,7 +2,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { quoteWord } from '../../cli/flags/flag.ts';
 import { closest } from '../../closest.ts';
-import { serviceTiers } from '../../cost/price.ts';
+import { serviceTiers } from '../../vendors/service-tiers.ts';
 import { amountFields, keyForms, priceFields } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/profile-name.ts';

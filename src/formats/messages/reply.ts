@@ -10,6 +10,7 @@ import {
 } from '../../json.ts';
 import { searchResultEvents, sourceEvents } from '../sources.ts';
 import { badReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
+import { usualTiers } from '../../vendors/service-tiers.ts';
 import { findErrorInEvent, type ReplyHead } from '../format.ts';
 import type { Body } from '../../body.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
@@ -176,7 +177,7 @@ function readWholeMessage(json: unknown): ReplyEvent[] {
   ];
 }
 
-/** Words of a message that decide its price: the service tier, the speed, and where it was made. */
+/** Words of a message that decide its price: the service tier, the speed and the region. */
 type Rates = { [name in 'serviceTier' | 'speed' | 'inferenceGeo']?: string | undefined };
 
 /** The words of a later usage over earlier ones. Some gateways have the tier beside the usage. */
@@ -189,12 +190,9 @@ function updateRates(before: Rates, message: JsonObject): Rates {
   };
 }
 
-/** Speeds and regions of the usual price (npm @anthropic-ai/sdk 1.14.0). */
-const usual = new Set(['standard', 'global', 'not_available']);
-
 /** The service tier, and behind it what has another price: `standard fast us`. */
 function tierEvents({ serviceTier, speed = '', inferenceGeo = '' }: Rates): ReplyEvent[] {
-  const besides = [speed, inferenceGeo].filter((word) => !usual.has(word));
+  const besides = [speed, inferenceGeo].filter((word) => !usualTiers.has(word));
   const tier = [serviceTier, ...besides].filter(Boolean).join(' ');
   return tier ? [{ type: 'tier', tier }] : [];
 }

@@ -145,8 +145,11 @@ function computeCost(usage: Usage, billing: FormatFacts['billing'], images: numb
   const asText = { imageInputTokens: undefined, cachedImageInputTokens: undefined };
   const all = countBilled(isAsText ? { ...usage, ...asText } : usage, billing, images);
   if (all === undefined) return { lack: undefined };
-  if (all.cachesMore) return { lack: 'the service counts more cached tokens than the whole prompt has' };
-  if (all.unsaid > 0) return { lack: `the service counts ${all.unsaid} tokens more than it says the kind of` };
+  // Beside a price of pictures alone tokens are free, whatever they are.
+  const areFree = isOfImagesAlone(whole);
+  if (all.cachesMore && !areFree) return { lack: 'the service counts more cached tokens than the whole prompt has' };
+  if (all.unsaid > 0 && !areFree)
+    return { lack: `the service counts ${all.unsaid} tokens more than it says the kind of` };
   const price = completeAmounts(atLength(whole, all.promptTokens), billing);
   const billed = withoutImages(all, price);
   if (billed.searches > 0 && price.search === undefined)

@@ -264,6 +264,8 @@ test('the cost is unknown where the total has tokens whose kind is not said', ()
   expect(content({ promptTokenCount: 20, candidatesTokenCount: 198, totalTokenCount: 623 }, flash)).toBeUndefined();
   const whole = { promptTokenCount: 20, candidatesTokenCount: 198, thoughtsTokenCount: 405, totalTokenCount: 623 };
   expect(content(whole, flash)).toBeDefined();
+  const drawn = { promptTokenCount: 20, candidatesTokenCount: 198, totalTokenCount: 623 };
+  expect(content(drawn, { image: '0.04' }, 1)).toEqual({ amount: '0.04', currency: 'USD' });
   // What a relay leaves out of the total says nothing.
   expect(completion({ prompt_tokens: 20, completion_tokens: 198, total_tokens: 20 }, flash)).toBeDefined();
 });

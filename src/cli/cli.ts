@@ -139,7 +139,7 @@ function throwFound(error: CommanderError, command: Command): never {
 }
 
 /** Help or the version as a document, for `--json`. */
-export async function shownDocument(error: CommanderError, text: string): Promise<OwnDocument> {
+export function shownDocument(error: CommanderError, text: string): OwnDocument {
   const command = places.get(error);
   if (error.code === 'commander.version' || command === undefined)
     return { schema: 'gateway-cli/version@1', version: text.trim() };

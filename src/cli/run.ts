@@ -100,7 +100,7 @@ async function parseAndAct(run: RunState): Promise<void> {
   const program = await buildProgram(words, hooks);
   const thrown = await catchError(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
-    run.outcome = { document: await shownDocument(thrown.value, written.out) };
+    run.outcome = { document: shownDocument(thrown.value, written.out) };
     written.out = '';
   }
   if (written.out !== '') await io.stdout.write(written.out);

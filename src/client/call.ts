@@ -261,6 +261,6 @@ async function openOne(medium: MediaInput, spooling: Spooling): Promise<OpenedMe
   const data = medium instanceof Uint8Array ? medium : medium.data;
   const mimeType = medium instanceof Uint8Array ? sniffType(medium) : medium.mimeType;
   if (mimeType === undefined) throw usageError('the bytes are not an image of a known type', 'give { data, mimeType }');
-  const pixels = mimeType.startsWith('image/') ? pixelsOf(await imageFacts(data)) : undefined;
+  const pixels = mimeType.startsWith('image/') ? pixelsOf(imageFacts(data)) : undefined;
   return { mimeType, data: createUpload(data), pixels };
 }

@@ -147,7 +147,7 @@ export async function describeImage({
   const isDrawing = isSvg(head) && isImageBlob({ declaredType, blob });
   const isHarmless = isDrawing && (await isHarmlessSvg(blob));
   const { extension, mimeType, warning } = await extensionFor({ declaredType, head, isHarmlessSvg: isHarmless });
-  const { width, height } = await imageFacts(head);
+  const { width, height } = imageFacts(head);
   return { image: { mimeType, extension, width, height, bytes, sha256, candidate }, warning, blob };
 }
 

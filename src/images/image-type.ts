@@ -1,4 +1,5 @@
 import { imageSize } from 'image-size';
+
 /** Bytes that are searched for the size of an image. */
 const sizeBytes = 256 * 1024;
 /** For HEIF less: the search takes the square of the number of boxes. */
@@ -54,7 +55,7 @@ interface ImageFacts {
 }
 
 /** Reads type and size by the first bytes. Never throws: a header that is cut or damaged has no size. */
-export async function imageFacts(head: Uint8Array): Promise<ImageFacts> {
+export function imageFacts(head: Uint8Array): ImageFacts {
   const mimeType = sniffType(head);
   if (mimeType !== undefined) {
     const isHeif = mimeType === 'image/avif' || mimeType.startsWith('image/hei');

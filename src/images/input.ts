@@ -47,7 +47,7 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
   try {
     const { size } = await handle.stat();
     const head = await readFirstBytes(handle);
-    const { mimeType, width, height } = await imageFacts(head);
+    const { mimeType, width, height } = imageFacts(head);
     if (head.length === 0) throw usageError(`${label} is empty`, 'name an image file');
     if (mimeType === undefined)
       throw usageError(

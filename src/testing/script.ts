@@ -99,7 +99,7 @@ function readPauses(stream: readonly (string | number)[]): number[] {
 }
 
 async function prepareImage(bytes: Uint8Array, name: string): Promise<MadeImage> {
-  const { mimeType, width, height } = await imageFacts(bytes);
+  const { mimeType, width, height } = imageFacts(bytes);
   if (mimeType === undefined || width === undefined || height === undefined)
     throw usageError(`the image of ${name} is not a picture`, 'give the bytes of a PNG, JPEG or WebP file, or true');
   return { mimeType, data: Buffer.from(bytes).toString('base64'), size: { width, height } };

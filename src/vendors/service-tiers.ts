@@ -4,9 +4,16 @@
  */
 
 /** Names of tiers, speeds and regions of the usual price. */
-export const usualTiers: ReadonlySet<string> = new Set(
-  ' standard default on_demand on-demand unspecified global not_available'.split(' '),
-);
+export const usualTiers: ReadonlySet<string> = new Set([
+  '',
+  'standard',
+  'default',
+  'on_demand',
+  'on-demand',
+  'unspecified',
+  'global',
+  'not_available',
+]);
 
 /** The keys of a price that name a service tier: a factor of its amounts, or amounts in their place. */
 export const serviceTiers = ['batch', 'flex', 'priority'] as const;

@@ -38,11 +38,11 @@ test.each<[string, Uint8Array, string, number, number]>([
   ['bmp', bmp, 'image/bmp', 5, 7],
   ['tiff', tiff, 'image/tiff', 5, 7],
 ])('reads type and size of a picture: %s, even inside larger memory', async (_name, bytes, mimeType, width, height) => {
-  expect(await imageFacts(bytes)).toEqual({ mimeType, width, height });
+  expect(imageFacts(bytes)).toEqual({ mimeType, width, height });
   const larger = Buffer.concat([Buffer.from('xyz'), bytes, Buffer.alloc(100, 0xff)]);
-  expect(await imageFacts(larger.subarray(3, 3 + bytes.length))).toEqual({ mimeType, width, height });
+  expect(imageFacts(larger.subarray(3, 3 + bytes.length))).toEqual({ mimeType, width, height });
   for (let length = 0; length < bytes.length; length++) {
-    const cut = await imageFacts(bytes.subarray(0, length));
+    const cut = imageFacts(bytes.subarray(0, length));
     expect([mimeType, 'image/heif', undefined]).toContain(cut.mimeType);
   }
 });
@@ -60,7 +60,7 @@ test.each([
 ])('is not a picture: %s', async (_name, text) => {
   const bytes = Buffer.from(text, 'latin1');
   expect(sniffType(bytes)).toBeUndefined();
-  expect(await imageFacts(bytes)).toEqual({ mimeType: undefined, width: undefined, height: undefined });
+  expect(imageFacts(bytes)).toEqual({ mimeType: undefined, width: undefined, height: undefined });
 });
 
 test('gives the size of a photo as it is shown, when its EXIF data turn it by a quarter', async () => {
@@ -71,14 +71,14 @@ test('gives the size of a photo as it is shown, when its EXIF data turn it by a 
     head.writeUInt16BE(data.length + 2, 2);
     return Buffer.concat([jpeg.subarray(0, 2), head, data, jpeg.subarray(2)]);
   };
-  expect(await imageFacts(exif(6))).toEqual({ mimeType: 'image/jpeg', width: 20, height: 30 });
-  expect(await imageFacts(exif(3))).toEqual({ mimeType: 'image/jpeg', width: 30, height: 20 });
+  expect(imageFacts(exif(6))).toEqual({ mimeType: 'image/jpeg', width: 20, height: 30 });
+  expect(imageFacts(exif(3))).toEqual({ mimeType: 'image/jpeg', width: 30, height: 20 });
 });
 
 test('gives no size if the header is damaged', async () => {
-  expect(await imageFacts(pngHead(0, 5))).toEqual({ mimeType: 'image/png', width: undefined, height: undefined });
+  expect(imageFacts(pngHead(0, 5))).toEqual({ mimeType: 'image/png', width: undefined, height: undefined });
   const endless = Buffer.concat([ftyp('avif'), Buffer.alloc(200_000)]);
-  expect(await imageFacts(endless)).toEqual({ mimeType: 'image/avif', width: undefined, height: undefined });
+  expect(imageFacts(endless)).toEqual({ mimeType: 'image/avif', width: undefined, height: undefined });
 });
 
 const recorded = '../shared/fixtures/';
@@ -88,7 +88,7 @@ test.skipIf(!existsSync(recorded))('knows the pictures of recorded replies (need
   const types: (string | undefined)[] = [];
   for (const file of files) {
     const data = findData(JSON.parse(readFileSync(`${recorded}content/pydantic-ai__${file}.json`, 'utf8')));
-    const facts = await imageFacts(Buffer.from(data ?? '', 'base64').subarray(0, 262_144));
+    const facts = imageFacts(Buffer.from(data ?? '', 'base64').subarray(0, 262_144));
     types.push(facts.mimeType);
     expect(facts.width).toBeGreaterThan(100);
     expect(facts.height).toBeGreaterThan(100);

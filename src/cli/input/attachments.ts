@@ -262,8 +262,7 @@ async function readFileFacts(path: string, { name, declaredType }: OpenedInput, 
   const { default: mimeTypes } = await import('mime-types');
   const named = !name.endsWith('/') && mimeTypes.lookup(name);
   const known = sniffMedia(head);
-  if (known?.startsWith('image/'))
-    return { bytes, mimeType: known, isText: false, pixels: pixelsOf(await imageFacts(head)) };
+  if (known?.startsWith('image/')) return { bytes, mimeType: known, isText: false, pixels: pixelsOf(imageFacts(head)) };
   if (known !== undefined) return { bytes, mimeType: known, isText: false };
   if (declaredType === 'text/html' && named !== false && /pdf$|^(image|audio|video)\//.test(named))
     throw usageError(`${label} is a web page (text/html), not ${named}`, 'look at it in a browser');

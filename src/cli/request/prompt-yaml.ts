@@ -43,7 +43,7 @@ export async function openPromptYaml(flag: string, path: string, context: InputC
 
 /** Parses a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or with the wrong key. */
 export async function parsePromptYaml(text: string, place: string): Promise<PromptYaml> {
-  const { value, lineOf } = await parseYaml(text, place);
+  const { value, lineOf } = parseYaml(text, place);
   const wrong: Wrong = (what, hint) => usageError(`${place}: ${what}`, hint);
   if (!isObject(value)) throw wrong('a prompt file is a YAML map', 'it begins with messages: or model:');
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
@@ -113,7 +113,7 @@ function readFormat(file: JsonObject, place: string, wrong: Wrong): Pick<PromptY
 }
 
 /** `lineOf` is the line of a value, from 1. */
-async function parseYaml(text: string, place: string) {
+function parseYaml(text: string, place: string) {
   const lines = new LineCounter();
   const document = parseDocument(text, { prettyErrors: false, lineCounter: lines, resolveKnownTags: false });
   const fault = document.errors[0] ?? document.warnings[0];

@@ -52,7 +52,7 @@ export interface CostLimit {
 }
 
 /** Opens `--max-cost`. */
-export async function openCostLimit(most: string, pricing: Pricing): Promise<CostLimit> {
+export function openCostLimit(most: string, pricing: Pricing): CostLimit {
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
   const overCost = (more = '0'): GatewayError => {

@@ -57,7 +57,7 @@ async function runChat(
   if (flags.raw) return printRaw(connected.client, request, deadline(), context);
 
   const isMarkdown = settings.markdown.value && check === undefined;
-  const limit = flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings);
+  const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
   const asking = {
     context,
     ...connected,

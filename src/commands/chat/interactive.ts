@@ -37,7 +37,7 @@ export async function runInteractive(
     flags,
     client,
     editor,
-    limit: flags.maxCost === undefined ? undefined : await openCostLimit(flags.maxCost, settings),
+    limit: flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings),
     system,
     images: flags.image ?? [],
     attach: flags.attach ?? [],

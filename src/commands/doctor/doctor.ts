@@ -50,7 +50,7 @@ export function doctorCommand(command: Command): Action {
     live: { flags: '--live', text: 'send small requests until it is known what works; they may be billed' },
   });
   addFlags(command, 'Connection', reachFlags);
-  return async (context, _words, flags: DoctorFlags) => runDoctor(flags, context);
+  return (context, _words, flags: DoctorFlags) => runDoctor(flags, context);
 }
 
 async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandOutcome> {

@@ -31,7 +31,7 @@ export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Dr
   if (task.model === 'local-edit' && images.length === 0) {
     throw badValue(image.imagePath, 'an image to edit is required');
   }
-  const free = await pixels.take(await countPixels(images), new AbortController().signal);
+  const free = await pixels.take(countPixels(images), new AbortController().signal);
   try {
     const made = await makeImages(images, request, variant);
     return made.map((each) => toDraft(each, image.withoutText === true));
@@ -52,8 +52,8 @@ function toDraft({ caption, image }: Drawn, withoutText: boolean): Draft {
 /** A small file can have many pixels: those of all requests together are no more than one image may have. */
 const pixels = createByteBudget(maxPixels);
 
-async function countPixels(images: readonly DecodedMedia[]): Promise<number> {
-  const facts = await Promise.all(images.map(({ bytes }) => imageFacts(bytes)));
+function countPixels(images: readonly DecodedMedia[]): number {
+  const facts = images.map(({ bytes }) => imageFacts(bytes));
   return facts.reduce((sum, { width = 0, height = 0 }) => sum + width * height, 0);
 }
 

@@ -1,6 +1,7 @@
 // What vendors changed since a person last looked: the types of their newest SDKs against those that `drift/seen.json` keeps, and
-// against what `src/vendors` says; and of every package that `src` names with its version, what its changelog says is gone or goes
-// since then: when a person has looked, the version there is that of the newest. The packages come from the npm registry into a temporary folder; none of their code runs.
+// against what `src/vendors` says. For every package that `src` names with its version, the changelog since then: what is gone or goes.
+// Who has looked writes the newest version there. The packages come from the npm registry into a temporary folder; none of their code
+// runs.
 //   node .scripts/drift.js                             all of it; exit code 1 if something is new, gone, or a default ends soon
 //   node .scripts/drift.js --defaults                  only the default models: for a release
 //   node .scripts/drift.js --accept                    what is new was looked at: keep it as seen
@@ -35,11 +36,9 @@ async function compareWithSeen() {
     writeFileSync(seenPath, `${JSON.stringify(newest, undefined, 1)}\n`);
     return 0;
   }
-  const changed = first === '--defaults' ? [] : packages.flatMap((name) => differences(seen[name], newest[name]));
-  const unread = first === '--defaults' ? [] : unreadNames(newest, vendors);
-  const gone = first === '--defaults' ? [] : fetchChanges();
-  const ending = endingDefaults(newest, vendors);
-  const all = [...changed, ...unread, ...gone, ...ending];
+  const changed = () => packages.flatMap((name) => differences(seen[name], newest[name]));
+  const others = first === '--defaults' ? [] : [...changed(), ...unreadNames(newest, vendors), ...fetchChanges()];
+  const all = [...others, ...endingDefaults(newest, vendors)];
   console.log(
     all.join('\n') || `nothing changed: ${packages.map((name) => `${name} ${newest[name].version}`).join(', ')}`,
   );
@@ -52,7 +51,7 @@ function fetchFacts(spec) {
   return fetchPackage(spec, (path, version) => ({ name, version, ...readFacts(name, path) }));
 }
 
-/** What `src` was not looked at for, by the changelogs of the packages that it names. */
+/** The removals and deprecations that the changelogs of the packages that `src` names tell since the named versions. */
 function fetchChanges() {
   const root = fileURLToPath(new URL('../src', import.meta.url));
   const sources = readdirSync(root, { recursive: true }).filter((path) => path.endsWith('.ts'));

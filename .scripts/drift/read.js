@@ -71,7 +71,7 @@ export function listNamedPackages(sources) {
   return newest;
 }
 
-/** What the changelog of a package says since a version that is gone, or goes. */
+/** The lines in the changelog of a package, since a version, about what is gone or goes. */
 export function readChanges(folder, since) {
   const path = join(folder, 'CHANGELOG.md');
   let version = '';

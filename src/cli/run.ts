@@ -137,7 +137,7 @@ async function runAction(action: Action, command: Command, run: RunState): Promi
   }
 }
 
-/** What an action throws, with the hint that its reply gives. */
+/** Adds to an error of an action the hint that its reply gives. */
 async function explain(
   value: unknown,
   context: AnswerContext,

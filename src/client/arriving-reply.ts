@@ -19,7 +19,7 @@ export interface ArrivingCandidate {
   readonly blocks: Block[];
   /** Blocks that have not ended, by the wire's index; those without one below 0. */
   readonly open: Map<number, Block>;
-  /** The same in the order in which they began, and at the end perhaps some that have ended. */
+  /** The same in the order in which they began; some of them may have ended. */
   readonly opened: Block[];
   readonly blobs: ResultImage[];
   /** Sounds without a header: their pieces, each the Base64 of some samples, or its placeholder. */
@@ -86,7 +86,7 @@ export function getFirstCandidate({ candidates }: ArrivingReply): ArrivingCandid
 /** The block that an event belongs to: that of its index, or the newest where it has none. */
 export function findBlock({ open, opened }: ArrivingCandidate, index: number | undefined): Block | undefined {
   if (index !== undefined) return open.get(index);
-  // What has ended is looked at once.
+  // Blocks that have ended leave the list, so that each is looked at once.
   for (let newest = opened.at(-1); newest; newest = opened.at(-1)) {
     if (open.get(newest.key) === newest) return newest;
     opened.pop();

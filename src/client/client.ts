@@ -105,7 +105,7 @@ function hasDeadline<Options extends SendOptions>(call: Options): call is Option
   return call.deadline !== undefined;
 }
 
-/** What decides which model a request of the client goes to. */
+/** Opens the choice of the model that a request goes to. */
 function openModels(options: ClientOptions, { endpoint, ...sending }: Sending): ModelChoice {
   const { service, lessons } = endpoint;
   return createModelChoice({

@@ -20,7 +20,7 @@ import { type Endpoint, placeRequest } from './endpoint.ts';
  * asked for, and what was learnt counts for those that follow.
  */
 
-/** What services taught, by the name of a correction and the model behind it, or alone where it is about the address. A Map is one. */
+/** Lessons of services: the key is the name of a correction with the model behind it, or alone where it is about the address. A Map is one. */
 export interface Lessons {
   get(name: string): string | undefined;
   set(name: string, lesson: string): unknown;
@@ -32,7 +32,7 @@ export interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
   error: GatewayError;
 }
 
-/** What the service says itself: words of the prompt that it quotes teach nothing. */
+/** The service's own words of a refusal: those of the prompt that it quotes teach nothing. */
 function hear({ request, error }: Refused): string {
   return withoutQuotes(error.message, listTexts(request.body));
 }

@@ -15,13 +15,13 @@ interface Failed extends Refused {
   given: AnyApiRequest;
 }
 
-/** What is sent after a request that failed. */
+/** The request that goes out after one that failed. */
 export interface Next {
   /** As the service asks for it. */
   request?: AnyApiRequest;
   /** Another request, which is corrected anew. */
   given?: AnyApiRequest;
-  /** What pays for it, if not what paid for the one before. */
+  /** Its payment, if it is another one than before. */
   payment?: Payment | undefined;
   tell?(): unknown;
   /** Called where it was answered. */

@@ -107,7 +107,7 @@ export interface Result {
   stopDetails?: JsonValue | undefined;
   promptFeedback?: JsonObject | undefined;
   usage?: Usage | undefined;
-  /** What another model used for the one that was asked, and is billed beside: for an SVG, or for so many pictures; absent if none did. */
+  /** The usage of another model, billed beside: one that wrote an SVG, or made so many pictures for a tool. Absent if none did. */
   otherUsage?: { model: string; usage: Usage; images: number };
   /** What the service says that it cost: a decimal number without exponent; absent if it does not say. */
   toldCost?: { amount: string; currency: string };

@@ -271,7 +271,7 @@ function boundOf(
   const perUnseen = greatest([perByte, imageInput, audioInput, cachedImage, cachedAudio, search]);
   const perAnswered = greatestOfOutput(price);
   const ofImages = new Big(image).times(images);
-  // What the tokens of an answer or of a file cost is unknown, unless they cost nothing.
+  // The cost of the tokens of an answer or of a file is unknown, unless they are free.
   if (maxTokens === undefined && perAnswered !== '0') return { amount: ofImages.toFixed(), isMost: false };
   const amount = ofImages
     .plus(perMillion(bytes, perByte))

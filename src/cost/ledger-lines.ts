@@ -71,7 +71,7 @@ export interface SumLine extends LedgerEntry {
   /** How many of the requests have an unknown cost; they count with what was reserved. */
   unknown: number;
   amount: string;
-  /** What of the amount services said. */
+  /** The part of the amount that services said. */
   told: string;
   /** Requests that a recording answered, and what they would have cost. */
   savedRequests: number;

@@ -61,7 +61,7 @@ function hearError(error: ErrorBody, asked: Body | undefined): ErrorBody {
 /** The title of the page with which Google's hosts answer an unknown path. */
 const googlePage = 'Error 404 (Not Found)!!1';
 
-/** What a JSON value says about an error, beside what it quotes of the request. Undefined when it says nothing. */
+/** Reads the error in a JSON value, without what it quotes of the request. Undefined when it holds none. */
 export function readError(value: unknown, asked?: Body): ErrorBody | undefined {
   const error = findError(value, 0);
   return error && completeError(hearError(error, asked));

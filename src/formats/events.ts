@@ -61,7 +61,7 @@ export type ReplyEvent =
     }
   /** Counts so far; later counts win one by one. */
   | { type: 'usage'; usage: Usage }
-  /** What another model used for this answer, and is billed beside: one that wrote an SVG, or that made so many pictures for a tool. */
+  /** The usage of another model, billed beside: one that wrote an SVG, or made so many pictures for a tool. */
   | { type: 'other-usage'; model: string; usage: Usage; images: number }
   | { type: 'tier'; tier: string }
   /** What the service says that the reply cost, in USD. */

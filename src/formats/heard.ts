@@ -14,7 +14,7 @@ const leastWords = 3;
 /** Of scripts without upper and lower case each letter is a word: most of them write no blanks between words. */
 const word = /\p{Lo}|[\p{LC}\p{Lm}\p{N}_]+/gu;
 
-/** What the service itself says in a message: without what the texts of the request say, too. */
+/** The service's own words in a message, without runs of words that the texts of the request have, too. */
 export function withoutQuotes(message: string, texts: Iterable<string>): string {
   const said = [...message.matchAll(word)];
   const words = said.map(([one]) => one.toLowerCase());
@@ -33,7 +33,7 @@ export function withoutQuotes(message: string, texts: Iterable<string>): string 
       const key = run.join(' ');
       for (const at of placesOf.get(key) ?? [])
         for (let place = at; place < at + run.length; place++) quoted.add(place);
-      // What is found once need not be found again, in texts that say the same again and again.
+      // A run that is found need not be looked for again: texts can say the same many times.
       placesOf.delete(key);
     }
   }

@@ -47,7 +47,7 @@ export function parseReply(
   try {
     const value = parseFlat(text);
     if (!findErrorInReply(value)) return { value, cut: body.damage };
-    // What came beside the error was paid for, as what a stream says before it fails.
+    // An answer beside the error was paid for, as that of a stream which fails later.
     if (holdsAnswer(value)) return { value, cut: failure().withDetails({ billed: 'unknown' }) };
     throw failure();
   } catch (error) {

@@ -7,7 +7,7 @@ import type { StoredBlob } from './types.ts';
 /** More samples stay without a header: they are put together in memory. */
 const mostBytes = 256 * 1024 * 1024;
 
-/** What is written of a sound, and its type. The bytes say it where they have a header, as pictures do. */
+/** The file that a sound becomes, and its type, which the bytes say where they have a header. */
 export async function toSoundFile(
   blob: StoredBlob,
   declaredType: string,

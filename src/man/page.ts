@@ -49,7 +49,7 @@ async function topicLines(name: string): Promise<string[]> {
   ];
 }
 
-/** What sets a style of a terminal, or ends it. */
+/** A sequence that begins or ends a style on a terminal. */
 const style = new RegExp(String.raw`(\x1b\[\d+m)`);
 
 /** The fonts of a page: bold for headings and code, italic for emphasis. It has no colours. */

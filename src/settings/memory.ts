@@ -8,7 +8,7 @@ import type { PartialSettings } from './types.ts';
 import { makeFolder, writeAtomically } from '../files/temp-file.ts';
 
 /*
- * What services said of their models, and what they taught, is remembered for a day: one file holds for each address its facts by
+ * Facts that services told of their models, and lessons that they taught, are kept for a day: one file holds for each address its facts by
  * name, each with its time. Nothing of it is needed.
  */
 
@@ -45,7 +45,7 @@ export async function readKeptModels(owner: MemoryOwner, now: number): Promise<s
   return Array.isArray(names) ? names.filter(isPlainModelName) : [];
 }
 
-/** What the list of the last day says of the end of a model. */
+/** The end of a model, by the list of the last day. */
 export async function readKeptEnd(owner: MemoryOwner, model: string, now: number): Promise<ModelEnd | undefined> {
   const end = await readOfModel(owner, 'ends', model, now);
   if (end === undefined) return undefined;
@@ -53,7 +53,7 @@ export async function readKeptEnd(owner: MemoryOwner, model: string, now: number
   return { model, ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)) };
 }
 
-/** What the list of the last day says of the efforts of a model. */
+/** The efforts of a model, by the list of the last day. */
 export async function readKeptEfforts(
   owner: MemoryOwner,
   model: string,
@@ -100,7 +100,7 @@ export async function isFirstOfDay(owner: MemoryOwner, model: string, now: numbe
   return true;
 }
 
-/** What the service at an address taught, by the name of the lesson, most with a model behind it. */
+/** The lessons of the service at an address, by their names, most with a model behind it. */
 export interface KeptLessons {
   get(name: string): string | undefined;
   set(name: string, lesson: string): void;
@@ -138,7 +138,7 @@ interface Fact {
   at: number;
 }
 
-/** What was learnt of an address within the last day. */
+/** The facts of an address that were learnt within the last day. */
 async function readFacts(owner: MemoryOwner, now: number): Promise<Map<string, Fact>> {
   const address = addressOf(owner);
   return (address !== undefined && (await readMemory(now)).get(address)) || new Map<string, Fact>();

@@ -17,8 +17,9 @@ const nothing: Printed = { letters: 0, bare: 0 };
 
 /**
  * Prints Markdown on a terminal while it arrives. A block that has ended is printed once; the open one is drawn again in its place with
- * each write. Its lines that leave the window stay as they look then, and so do those before the last when the window changes its size. The cursor is at
- * the beginning of the line below. `end` prints the rest; the next write begins another text. `onOutput` is called before each output.
+ * each write. Its lines that leave the window stay as they look then, and so do those before the last when the window changes its size.
+ * The cursor is at the beginning of the line below. `end` prints the rest; the next write begins another text. `onOutput` is called
+ * before each output.
  */
 export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () => void) {
   /** The block that is still arriving, with what of it is printed, and the lines that are drawn again. */
@@ -167,7 +168,7 @@ function countLetters(line: string): number {
   return stripVTControlCharacters(line).match(letter)?.length ?? 0;
 }
 
-/** What is printed when these lines are, too. */
+/** Counts these lines as printed, too. */
 function addLines(printed: Printed, lines: readonly string[]): Printed {
   return lines.reduce(({ letters, bare }, line) => {
     const more = countLetters(line);
@@ -175,7 +176,7 @@ function addLines(printed: Printed, lines: readonly string[]): Printed {
   }, printed);
 }
 
-/** What is printed behind these lines, if they all are. */
+/** Counts what is printed behind these lines, if they all are. */
 function withoutLines({ letters, bare }: Printed, lines: readonly string[]): Printed {
   const own = addLines(nothing, lines);
   return { letters: letters - own.letters, bare: letters > own.letters ? bare : Math.max(0, bare - own.bare) };

@@ -135,7 +135,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     const forbidden = skipsLookup ? guard?.check(target.hostname) : undefined;
     if (forbidden !== undefined) return callback(forbidden, null);
     if (proxy === undefined) return direct(target, callback);
-    // What is not encrypted goes to the proxy itself: many refuse a tunnel to a port other than 443.
+    // A request that is not encrypted goes to the proxy itself: many refuse a tunnel to a port other than 443.
     if (target.protocol !== 'https:') return connectProxy(proxy, target, callback);
     const tunnel = { proxy, target, authorities: trust?.authorities, timeoutMs: connectTimeoutMs, signal };
     callbackify(openTunnel)(tunnel, (error, httpSocket) => {

@@ -41,7 +41,8 @@ export interface RetryOptions {
 
 /**
  * Sends a request until a 2xx head arrives or a retry cannot help; every attempt sends the same bytes. Attempts are counted here,
- * and nowhere else: they are in the outcome and in every error, and so is whether one of them may have been billed. Throws GatewayError, or the signal's reason.
+ * and nowhere else: they are in the outcome and in every error, and so is whether one of them may have been billed. Throws
+ * GatewayError, or the signal's reason.
  */
 export async function sendWithRetries(request: HttpRequest, options: RetryOptions): Promise<Answered> {
   const { policy, gate, signal, reserve, sleep = sleepByTimer, now = Date.now, random = Math.random } = options;

@@ -11,7 +11,7 @@ const meanings: Readonly<Record<Exclude<ReasonMeaning, 'unknown'>, string>> = {
   complete: 'stop end_turn stop_sequence tool_use tool_calls function_call completed',
   // The service made a pause, and goes on where it is asked to: neither an end nor an error.
   unfinished: 'continuation pause_turn',
-  // What the responses format answers at once to a request with `background`.
+  // The responses format answers a request with `background` at once with these.
   running: 'queued in_progress',
   cut: 'max_tokens model_context_window_exceeded length max_output_tokens max_messages steered',
   stopped: [

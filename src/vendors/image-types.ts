@@ -12,7 +12,7 @@ export type ImagesOperation = 'openai' | 'vercel' | 'openrouter' | 'xai' | 'toge
 
 const openaiFields = ['candidates', 'mask', 'quality', 'background', 'outputFormat'] as const;
 
-/** What each operation has a place for beside a prompt, pictures, shape and size; every other field is refused. */
+/** The fields of each operation beside a prompt, pictures, shape and size; every other one is refused. */
 export const imagesFields: Readonly<Record<ImagesOperation, readonly (keyof PlainRequest)[]>> = {
   openai: openaiFields,
   vercel: openaiFields,

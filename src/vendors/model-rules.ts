@@ -221,7 +221,7 @@ export function findSuccessor(message: string): string | undefined {
 const imageNames = /image|banana|dall-e|imagen|flux|diffusion|seedream|recraft/i;
 const otherNames = /embed|whisper|tts|transcribe|moderation|rerank|realtime|audio|speech|lyria|veo|sora|video/i;
 
-/** What a model has to make for a use: `chat` takes the models of `text`, and `edit` those of `image`. */
+/** The kind of model for a use: `chat` takes those of `text`, and `edit` those of `image`. */
 export function kindOf(use: Use): 'text' | 'image' {
   return use === 'edit' || use === 'image' ? 'image' : 'text';
 }

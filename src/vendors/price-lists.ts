@@ -12,7 +12,7 @@ const otherNames: Readonly<Record<string, string>> = {
   cloudflare: 'cloudflare-workers-ai',
 };
 
-/** What models.dev calls a service. */
+/** The name of a service in models.dev. */
 export function nameInPriceList(service: string): string {
   return otherNames[service] ?? service;
 }

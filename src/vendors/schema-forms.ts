@@ -4,7 +4,7 @@
  */
 export type SchemaForm = 'closed' | 'words';
 
-/** What a form keeps of JSON Schema; all else is said in the description. */
+/** The part of JSON Schema that a form keeps; all else is said in the description. */
 export interface KeptWords {
   keywords: ReadonlySet<string>;
   /** The values of `format`. */

@@ -52,7 +52,7 @@ export function hasTemplateVariable(text: string): boolean {
   return text.includes('{{') && text.search(bracesPattern) >= 0;
 }
 
-/** What can be variables of a text, and what is left of it without them. */
+/** Splits a text into all that can be a variable, and the rest without them. */
 export function splitVariables(text: string): { names: string[]; rest: string } {
   const names = Array.from(text.matchAll(bracesPattern), ([, written = '']) => normalizeVariableName(written));
   return { names, rest: text.replaceAll(bracesPattern, '') };
@@ -122,7 +122,7 @@ export interface VarFlags {
   row?: TableRowUse;
 }
 
-/** What is known of a row of a table whose columns are the values. */
+/** A row of a table whose columns are the values. */
 export interface TableRowUse {
   columns: readonly string[];
   /** Whether a column is in the request already. */

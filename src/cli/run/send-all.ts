@@ -131,7 +131,7 @@ export function mergeAnswers(outcomes: readonly RequestOutcome[]): Partial<Answe
   const [first] = failures;
   if (results.length === 0) {
     if (first === undefined) return { error: new GatewayError('internal', 'no request was made') };
-    // What is told of all is not what is true of the first.
+    // The first may not have been sent or billed where another one was.
     return { error: failures.reduce((error, other) => error.after(other), first) };
   }
   const result = mergeResults(results);

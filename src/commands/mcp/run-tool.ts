@@ -72,7 +72,7 @@ function throwNotStarted(error: unknown): never {
   throw new GatewayError('not-sent', `the command cannot be started: ${describeReadError(error)}`, { cause: error });
 }
 
-/** What the program prints, and the end of its stderr. */
+/** Runs the program. Returns its stdout, and the end of its stderr. */
 async function runGatewayCli(
   argv: readonly string[],
   { cwd, env, prompt = '', signal }: ProgramRun,

@@ -122,7 +122,7 @@ function thinkingEvents(choice: Choice, message: JsonObject, isWhole: boolean): 
   return thoughtEvents(choice, textField(message, 'reasoning') || detailsText(details), 'reasoning');
 }
 
-/** What came in `reasoning_content` once goes back there. */
+/** Where some thinking came in `reasoning_content`, all of it goes back there: servers refuse a turn without it. */
 function thoughtEvents(choice: Choice, text: string, place: ThinkingPlace): ReplyEvent[] {
   if (text === '') return [];
   const { candidate } = choice;

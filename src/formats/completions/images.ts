@@ -10,7 +10,7 @@ import { mediaPart } from './turns.ts';
 
 /** How one service takes what a picture is asked with. */
 interface ImagesForm {
-  /** What each request says; a field of the user's own stays. */
+  /** Fields of each request; those of the user's own win. */
   always?: Body;
   /** A shape and a size in its words. Throws usage. */
   shape(request: PlainRequest): Record<string, BodyValue | undefined>;

@@ -143,7 +143,7 @@ export function detailsText(details: readonly JsonObject[]): string {
  */
 export type ThinkingPlace = 'reasoning_content' | 'reasoning' | '<think>' | 'thinking';
 
-/** What thinking needs to go back to its service, as the signature of its block: the details that came with it, or its place. */
+/** The signature of a block of thinking, with which it can go back to its service: the details that came with it, or its place. */
 export function encodeSignature(details: readonly JsonObject[], place: ThinkingPlace | undefined): string | undefined {
   return details.length > 0 ? JSON.stringify(details) : place;
 }

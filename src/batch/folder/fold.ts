@@ -1,16 +1,15 @@
-import type { BatchStep, ChooseRecord, EndRecord, GroupRecord, RedoRecord, SentRecord, SlotRecord } from './records.ts';
+import type {
+  BatchStep,
+  ChooseRecord,
+  EndRecord,
+  GroupRecord,
+  RedoRecord,
+  RunStart,
+  SentRecord,
+  SlotRecord,
+} from './records.ts';
 import { type Place, Slots, type SlotState } from './slots.ts';
-
-/** A provider batch that the service may hold. */
-interface OpenBatch {
-  mark: string;
-  step: BatchStep['step'];
-  slots: number[];
-  /** The states of its slots when it was created. */
-  before: SlotState[];
-  /** Its id at the service. */
-  batch: string | undefined;
-}
+import { finalSteps, newProviderBatch, type ProviderBatch } from '../lane/provider-batches.ts';
 
 /** An answer that was paid for. */
 interface Take extends Place {
@@ -20,8 +19,8 @@ interface Take extends Place {
 /** What the records of a journal say together. */
 export interface Fold {
   slots: Slots;
-  /** By their marks. */
-  batches: Map<string, OpenBatch>;
+  /** Provider batches that the service may hold, by their marks. */
+  providerBatches: Map<string, ProviderBatch>;
   /** Slots that provider batches hold. */
   atService: Set<number>;
   /** The ids that the last `--redo` named, until a run has left none of them. */
@@ -31,7 +30,7 @@ export interface Fold {
   /** Slots that may go out now, and the states before of those that went out and have no end. */
   ready: Set<number>;
   open: Map<number, SlotState>;
-  run: { boot?: string | undefined } | undefined;
+  run: Pick<RunStart, 'boot'> | undefined;
   /** The bytes of results.jsonl whose ends are known: all up to `end`, and lines beyond it, by their offsets. */
   covered: { end: number; beyond: Map<number, number> };
 }
@@ -40,7 +39,7 @@ export interface Fold {
 export function newFold(rows = 0): Fold {
   return {
     slots: new Slots(rows),
-    batches: new Map(),
+    providerBatches: new Map(),
     atService: new Set(),
     redo: undefined,
     takes: new Map(),
@@ -57,6 +56,8 @@ export function applyRecord(record: SlotRecord, fold: Fold): void {
     case 'run':
       settleRun(fold, record.boot);
       fold.run = record;
+      if (record.results !== undefined && record.results < fold.covered.end)
+        fold.covered = { end: record.results, beyond: new Map() };
       return;
     case 'redo':
       return applyRedo(record, fold);
@@ -71,6 +72,8 @@ export function applyRecord(record: SlotRecord, fold: Fold): void {
       return applyUnsent(record, fold);
     case 'batch':
       return applyBatchStep(record, fold);
+    case 'skip':
+      return cover(record, fold);
     case 'end':
       fold.redo = undefined;
       return;
@@ -88,9 +91,18 @@ export function applyRecord(record: SlotRecord, fold: Fold): void {
  * Nothing of the run before goes on. What was ready and has no `sent` did not go out, as the kernel keeps all lines of a process. If the
  * machine went down since, the line may be lost.
  */
-export function settleRun(fold: Fold, boot: string | undefined): void {
+export function settleRun(
+  fold: Fold,
+  boot: string | undefined,
+  onLost: (slot: number) => void = () => undefined,
+): void {
+  for (const slot of fold.open.keys()) onLost(slot);
+  endOffline(fold);
   const isSure = boot !== undefined && fold.run?.boot === boot;
-  if (!isSure) for (const slot of fold.ready) fold.slots.setState(slot, 'sent');
+  for (const slot of isSure ? [] : fold.ready) {
+    fold.slots.setState(slot, 'sent');
+    onLost(slot);
+  }
   fold.ready.clear();
   fold.open.clear();
 }
@@ -118,14 +130,25 @@ function applySent({ slot: name }: SentRecord, { slots, ready, open }: Fold): vo
   slots.setState(slot, 'sent');
 }
 
-function applyUnsent(record: GroupRecord, { slots, ready, open }: Fold): void {
+function applyUnsent(record: GroupRecord, fold: Fold): void {
+  const { slots, ready, open, atService } = fold;
   for (const name of record.slots) {
     const slot = slots.addNamed(name);
     ready.delete(slot);
-    const before = open.get(slot);
+    const before = open.get(slot) ?? (atService.has(slot) ? findBefore(slot, fold) : undefined);
     if (before !== undefined) slots.setState(slot, before);
     open.delete(slot);
+    atService.delete(slot);
   }
+}
+
+/** The state that a slot had when its provider batch was created. */
+function findBefore(slot: number, { providerBatches }: Fold): SlotState | undefined {
+  for (const { slots, before } of providerBatches.values()) {
+    const at = slots.indexOf(slot);
+    if (at >= 0) return before[at];
+  }
+  return undefined;
 }
 
 function applyEnd({ t, slot: name, off, len }: EndRecord, fold: Fold): void {
@@ -182,29 +205,48 @@ function cover({ off, len }: Place, { covered }: Fold): void {
   }
 }
 
-const finalSteps: ReadonlySet<BatchStep['step']> = new Set(['dropped', 'lost', 'ended']);
-
-function applyBatchStep({ mark, step, slots: names = [], batch }: BatchStep, fold: Fold): void {
-  const { slots, batches, atService } = fold;
+function applyBatchStep(record: BatchStep, fold: Fold): void {
+  const { mark, step, slots: names = [] } = record;
+  const { slots, providerBatches, atService } = fold;
   if (step === 'planned') {
     const held = names.map((name) => slots.addNamed(name));
-    batches.set(mark, { mark, step, slots: held, before: [], batch: undefined });
+    providerBatches.set(mark, newProviderBatch(record, held));
     return;
   }
-  const known = batches.get(mark);
-  if (known === undefined) return;
+  const known = providerBatches.get(mark);
+  if (known === undefined) throw new RangeError(`no provider batch: ${mark}`);
   known.step = step;
   if (step === 'creating') {
+    known.at = record.at ?? 0;
     known.before = known.slots.map((slot) => slots.stateOf(slot));
     for (const slot of known.slots) {
       slots.setState(slot, 'sent');
       atService.add(slot);
     }
   }
-  if (step === 'created') known.batch = batch;
-  if (step === 'dropped')
-    for (const [at, before] of known.before.entries()) slots.setState(known.slots[at] as number, before);
+  if (step === 'created') [known.batch, known.lastsMs] = [record.batch, record.lastsMs];
+  if (step === 'dropped') restoreBatch(known, fold);
   if (!finalSteps.has(step)) return;
   for (const slot of known.slots) atService.delete(slot);
-  batches.delete(mark);
+  providerBatches.delete(mark);
+}
+
+/** The service does not have a provider batch: those of its slots that wait for it are as they were. */
+function restoreBatch({ slots: held, before }: ProviderBatch, { slots, atService }: Fold): void {
+  for (const [at, slot] of held.entries()) {
+    const state = before[at];
+    if (atService.delete(slot) && state !== undefined) slots.setState(slot, state);
+  }
+}
+
+/**
+ * The gateway of `--offline` ends with its process, and its batches with it. Nothing of them is billed: their slots are as before, and
+ * what a budget holds for them is freed as for batches that were not created.
+ */
+export function endOffline(fold: Fold): void {
+  for (const batch of fold.providerBatches.values()) {
+    if (batch.plan.origin !== 'offline' || batch.step === 'planned') continue;
+    restoreBatch(batch, fold);
+    batch.step = 'planned';
+  }
 }

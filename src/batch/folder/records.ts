@@ -4,12 +4,14 @@ import type { JobEnd } from '../types.ts';
 import type { Place } from './slots.ts';
 
 /** The first record of each run: what holds for it. */
-interface RunStart {
+export interface RunStart {
   t: 'run';
   schema: 'gateway-cli/batch@2';
   tool: string;
   /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent if the system does not report it. */
   boot?: string | undefined;
+  /** Size of results.jsonl when the run began, in bytes: another program may have made it shorter. */
+  results?: number | undefined;
   /** The tokens of all runs that this one stops at. */
   maxTokens?: number | undefined;
   /** The amount that all runs together may not pass. */
@@ -47,7 +49,6 @@ export interface SentRecord {
   t: 'sent';
   slot: string;
   id?: string | undefined;
-  bound?: Bound | undefined;
   at?: number;
 }
 
@@ -57,6 +58,8 @@ export interface EndRecord extends JobEnd, Place {
   slot: string;
   /** What it can cost, if its cost is unknown. */
   bound?: Bound | undefined;
+  /** The pictures of its answer, by their files below images/. */
+  images?: readonly string[] | undefined;
   /** The mark of its provider batch, if that has a budget. */
   part?: string | undefined;
   at?: number;
@@ -72,12 +75,18 @@ export interface BatchStep {
   step: 'planned' | 'creating' | 'created' | 'dropped' | 'lost' | 'ended';
   /** Only in `planned`. */
   slots?: readonly string[] | undefined;
+  ids?: readonly string[] | undefined;
   bounds?: readonly (Bound | null)[] | undefined;
   plan?: ProviderBatchPlan | undefined;
   /** Only in `created`: the id of the batch at the service, and how long the service works on it, in ms. */
   batch?: string | undefined;
   lastsMs?: number | undefined;
   at?: number;
+}
+
+/** A line of results.jsonl that is no result: it is looked at once. */
+interface SkipRecord extends Place {
+  t: 'skip';
 }
 
 /** The last record of a run that left nothing of `--redo`. */
@@ -93,5 +102,6 @@ export type SlotRecord =
   | GroupRecord
   | SentRecord
   | EndRecord
+  | SkipRecord
   | BatchStep
   | RunEnd;

@@ -195,21 +195,7 @@ export const exportFlags = {
     text: 'with --vary: sums of cost, time, tokens and failures for each value of a key; job: one line for each job',
     repeat: true,
   },
-  all: { flags: '--all', text: 'also the jobs that are no longer in the file' },
-  jobs: {
-    flags: '--jobs <path|->',
-    text: 'the job file: adds the jobs that were not sent yet',
-    parse: notAFlag,
-    advanced: true,
-  },
-  data: {
-    ...batchFlags.data,
-    text: 'the file of rows: adds the rows that were not sent yet',
-    parse: notAFlag,
-    advanced: true,
-  },
-  dataFormat: batchFlags.dataFormat,
-  idColumn: { ...batchFlags.idColumn, advanced: true },
+  all: { flags: '--all', text: 'also answers of rows that are no longer in the table' },
 } as const satisfies FlagTable;
 
 /** Flags that only `batch gallery` has. */

@@ -77,7 +77,7 @@ test('knows which bytes of the results have an end, whatever the order of the en
 test('a provider batch that was dropped leaves its slots as they were; one that was lost may be billed', () => {
   const failed = { t: 'failed', slot: keyOf(1), off: 0, len: 1 };
   const created = [
-    { t: 'batch', mark: 'm', step: 'planned', slots: [keyOf(1)] },
+    { t: 'batch', mark: 'm', step: 'planned', slots: [keyOf(1)], plan: { origin: 'https://a' } },
     { t: 'batch', mark: 'm', step: 'creating' },
   ];
   const open = foldOf(failed, ...created);
@@ -85,7 +85,7 @@ test('a provider batch that was dropped leaves its slots as they were; one that 
   const dropped = foldOf(failed, ...created, { t: 'batch', mark: 'm', step: 'dropped' });
   expect([dropped.slots.stateOf(0), dropped.atService.size]).toEqual(['failed', 0]);
   const lost = foldOf(failed, ...created, { t: 'batch', mark: 'm', step: 'lost' });
-  expect([lost.slots.stateOf(0), lost.atService.size, lost.batches.size]).toEqual(['sent', 0, 0]);
+  expect([lost.slots.stateOf(0), lost.atService.size, lost.providerBatches.size]).toEqual(['sent', 0, 0]);
 });
 
 test('the head of a manifest line is read without its variables', () => {

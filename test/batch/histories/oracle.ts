@@ -319,8 +319,10 @@ function checkEdits(
     const isNew = !payments.some((one) => one.run < run && one.asked === payment.asked);
     if (wanting.length === 0 || !isNew) continue;
     if (rows[0]?.isNumbered) {
+      const ids = [...before.keys()];
       const isInPlace =
         was.length === now.length &&
+        rows.every(({ id }, at) => id === ids[at]) &&
         now.every((base, at) => base === was[at] || (!was.includes(base) && !isWanted.has(was[at] as string)));
       const isOfLost = now.some((base, at) => askWith(base, []) === payment.asked && isLost(was[at] as string));
       expect(isInPlace && isOfLost, 'a numbered row was replaced, and paid for without a word').toBe(false);

@@ -4,6 +4,8 @@ import type { EndRecord, SlotRecord } from '../../../src/batch/folder/records.ts
 import { assignSlots } from '../../../src/batch/run/assign.ts';
 import { decideSlot, isLeftToRedo, isMadeAgain } from '../../../src/batch/run/decide.ts';
 import { findEdited } from '../../../src/batch/run/edited.ts';
+import { openStale } from '../../../src/batch/run/stale.ts';
+import { assignAgain } from '../../../src/batch/run/plan.ts';
 import {
   addLinkedRow,
   addManifestRow,
@@ -57,6 +59,9 @@ export class Asked extends Error {
     this.ids = ids;
   }
 }
+
+/** What provider batches have in common, of which only the origin counts here. */
+const plan = { profile: '', origin: 'https://a', format: 'completions', use: 'completions', model: 'm' } as const;
 
 const [manifestFile, journalFile, resultsFile] = ['jobs.jsonl', 'journal.jsonl', 'results.jsonl'];
 
@@ -134,7 +139,11 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   const goesOn = ids !== undefined && fold.redo?.join() === ids.join();
   const isNamed = (place: number): boolean => policy.redo?.includes(rows[place]?.id ?? '') === true;
   const opened: string[] = [];
+  const leavesStale = policy.redo !== undefined && !policy.acceptChanges;
+  const stale = leavesStale ? openStale(table, before, slots) : undefined;
+  const stays: ReadonlySet<number> = stale?.stays ?? new Set<number>();
   assignSlots(table, before, slots, (place, slot) => {
+    if (!isNamed(place) && stale?.keep(place)) return;
     const isFull = policy.limit !== undefined && opened.length >= policy.limit;
     const marking = { ...policy, retryIncomplete: policy.retryIncomplete && !isFull };
     if (!isOwn(slot) || !isMadeAgain(slot, { isNamed: isNamed(place), goesOn, policy: marking }, fold)) return;
@@ -142,17 +151,9 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
     opened.push(slots.nameOf(slot));
   });
   const edited = findEdited(table, before, slots, isOwn);
-  const leavesStale = policy.redo !== undefined && !policy.acceptChanges;
   const stopping = edited.filter(({ place, isStale }) => !(leavesStale && (isStale || isNamed(place))));
   if (stopping.length > 0 && !policy.acceptChanges)
     throw new Asked(stopping.map(({ place }) => rows[place]?.id as string));
-  // Who names what is made again means only that: what uses it stays as it is.
-  const stays = new Set<number>();
-  for (const { place, isStale, had } of leavesStale ? edited : []) {
-    if (!isStale || isNamed(place) || had === undefined) continue;
-    table.slots[place] = had;
-    stays.add(had);
-  }
   yield 'planned';
   writeManifest(disk, rows, table, fold);
   yield 'manifest';
@@ -240,7 +241,7 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   }
   function* collect(): Generator<string, void> {
     const rowAt = new Map(rows.map((row, place) => [slotAt(place), row]));
-    for (const { mark, step, batch, slots: held } of fold.batches.values()) {
+    for (const { mark, step, batch, slots: held } of fold.providerBatches.values()) {
       if (step === 'planned') {
         yield* record({ t: 'batch', mark, step: 'dropped' });
         continue;
@@ -267,7 +268,7 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   function* submit(group: readonly number[]): Generator<string, void> {
     const mark = `gw${run}-${Math.floor(random() * 1e9)}`;
     const names = group.map((place) => slots.nameOf(slotAt(place)));
-    yield* record({ t: 'batch', mark, step: 'planned', slots: names });
+    yield* record({ t: 'batch', mark, step: 'planned', slots: names, plan });
     yield* record({ t: 'batch', mark, step: 'creating' });
     const entries = group.map((place, at) => ({ name: names[at] as string, asked: askedBy(rows[place] as TableRow) }));
     gateway.createBatch(mark, entries, run);
@@ -288,15 +289,12 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   };
   if (fold.redo && !fold.redo.some(isLeft)) yield* record({ t: 'end' });
   // Of equal rows one may have got the answer that another one waited for; and where a parent was not made again, the earlier answers count.
-  const after = { ...table, slots: table.slots.slice() };
-  assignSlots(after, table, slots);
-  for (const place of rows.keys()) if (stays.has(slotAt(place))) after.slots[place] = slotAt(place);
-  if (after.slots.some((slot, place) => place < table.size && slot !== slotAt(place))) {
-    writeManifest(disk, rows, after, fold);
+  if (assignAgain({ stays, table }, fold)) {
+    writeManifest(disk, rows, table, fold);
     yield 'manifest';
   }
   const areDone = (slot: number): boolean => ['done', 'incomplete'].includes(slots.stateOf(slot));
-  return rows.every((_, place) => !isOwn(after.slots[place] as number) || areDone(after.slots[place] as number));
+  return rows.every((_, place) => !isOwn(slotAt(place)) || areDone(slotAt(place)));
 }
 
 /** A command that makes another answer of a row count. Returns the texts of its answers, if it has several. */

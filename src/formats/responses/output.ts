@@ -59,8 +59,8 @@ interface ArrivingItem {
   startsPart: boolean;
   /** Events say where its parts begin. */
   announcesParts: boolean;
-  /** How many pieces came since a text was whole. */
-  pieces: number;
+  /** Pieces came since a text was whole. */
+  hasPieces: boolean;
   /** The number of the part that came last. */
   partIndex: number | undefined;
   /** The arguments of a call. */
@@ -109,11 +109,11 @@ export function growItem(event: string, payload: JsonObject, output: ArrivingOut
     addRefusal(way === 'delta' ? piece : piece.slice(output.refusal.length), output);
     return [];
   }
-  const rest = way === 'done' && item.pieces > 0 ? '' : piece;
+  const rest = way === 'done' && item.hasPieces ? '' : piece;
   if (way === 'delta') turnToPart(item, numberField(payload, type === 'message' ? 'contentIndex' : 'summaryIndex'));
   const grown = type === 'message' ? growText(item, rest, output) : addThinking(item, rest, kind, output);
   if (way === 'done') item.startsPart = true;
-  item.pieces = way === 'done' ? 0 : item.pieces + 1;
+  item.hasPieces = way === 'delta';
   return grown;
 }
 
@@ -127,7 +127,7 @@ export function beginPart(payload: JsonObject, output: ArrivingOutput): void {
   if (item) Object.assign(item, { startsPart: true, announcesParts: true });
 }
 
-/** The part of a piece, or of a citation of it. */
+/** A piece with another number than the one before begins a part. */
 function turnToPart(item: ArrivingItem, index: number | undefined): void {
   if (!item.announcesParts && index !== item.partIndex && item.parts.length > 0) item.startsPart = true;
   item.partIndex = index;
@@ -208,8 +208,8 @@ export function endItems(output: ArrivingOutput): ReplyEvent[] {
 
 function openItem(item: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem {
   const type = textField(item, 'type') ?? 'message';
-  const flags = { startsPart: false, announcesParts: false, isDone: false, isListed: false };
-  const opened: ArrivingItem = { type, start: item, parts: [], pieces: 0, partIndex: undefined, json: '', ...flags };
+  const flags = { startsPart: false, announcesParts: false, hasPieces: false, isDone: false, isListed: false };
+  const opened: ArrivingItem = { type, start: item, parts: [], partIndex: undefined, json: '', ...flags };
   const { all, byId, byIndex, open } = itemsOfType(type, output);
   const id = textField(item, 'id');
   if (id !== undefined && !byId.has(id)) byId.set(id, opened);
@@ -248,10 +248,10 @@ function findNamed(raw: JsonObject, output: ArrivingOutput): ArrivingItem | unde
 
 /** The item that is whole in an event: it may have been so before. */
 function findItem(raw: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem | undefined {
-  const alike = itemsOfType(textField(raw, 'type') ?? 'message', output);
-  const numbered = index === undefined ? undefined : alike.byIndex.get(index);
   const named = findNamed(raw, output);
   if (named) return named;
+  const alike = itemsOfType(textField(raw, 'type') ?? 'message', output);
+  const numbered = index === undefined ? undefined : alike.byIndex.get(index);
   return numbered?.isDone === false ? numbered : (findNewestOpen(alike) ?? numbered);
 }
 

@@ -14,7 +14,7 @@ import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/va
 import { configPath, stateFolder } from '../../settings/config-file.ts';
 import type { PartialSettings, SourcedValue } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import { requirePrice } from './costs.ts';
+import { findLackOfPrice, requirePrice } from './costs.ts';
 
 /** `--tag`: a name and its value. */
 export type Tag = readonly [string, string];
@@ -56,7 +56,11 @@ export async function openSharedBudgets(
   const budgets = [];
   for (const settings of gateways) budgets.push(await openSharedBudget(settings, tags, context));
   return budgets.map(
-    (budget) => budget && { open: (request) => payFrom(budget, request), refuse: refuseModel(budget) },
+    (budget) =>
+      budget && {
+        open: (request) => payFrom(budget, request),
+        refuse: (model) => findLackOfPrice(budget.prices, model, '--budget'),
+      },
   );
 }
 
@@ -119,18 +123,6 @@ interface PayableRequest {
   /** The model that may answer in its place. */
   fallback?: string | undefined;
   post: Pick<PreparedRequest['post'], 'format' | 'body'>;
-}
-
-/** Without a price, what a model costs could pass the budget. */
-function refuseModel({ prices }: OpenBudget): NonNullable<Payments['refuse']> {
-  return (model) => {
-    try {
-      requirePrice(prices, model, '--budget');
-      return undefined;
-    } catch (error) {
-      return error as GatewayError;
-    }
-  };
 }
 
 /** Pays for one request. */

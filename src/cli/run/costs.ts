@@ -83,10 +83,17 @@ export function openCostLimit(most: string, pricing: Pricing): CostLimit {
 
 /** The price of a model, which must cover any answer. Throws GatewayError usage that says how to set one. */
 export function requirePrice(prices: Pricing['prices'], model: string, flag = '--max-cost'): Price {
+  const lack = findLackOfPrice(prices, model, flag);
+  if (lack) throw lack;
+  return findPrice(prices, model) as Price;
+}
+
+/** Why the requests of a model cannot count against a limit; undefined if its price is whole. */
+export function findLackOfPrice(prices: Pricing['prices'], model: string, flag: string): GatewayError | undefined {
   const price = findPrice(prices, model);
-  if (price !== undefined && isWholePrice(price)) return price;
+  if (price !== undefined && isWholePrice(price)) return undefined;
   const lacks = price === undefined ? 'has no price' : 'has no price for input, or none for output';
-  throw usageError(`${flag}: the model ${model} ${lacks}`, pricingHint(model));
+  return usageError(`${flag}: the model ${model} ${lacks}`, pricingHint(model));
 }
 
 function pricingHint(model: string): string {

@@ -29,25 +29,22 @@ export interface Next {
 }
 
 /** One way to a second chance: what is sent in place of a request that failed, and was certainly not billed. Each is tried once. */
-interface Repair {
-  name: string;
-  find(failed: Failed, own: SendOptions, sending: RepairedSending): Next | undefined | Promise<Next | undefined>;
-}
+type Repair = (failed: Failed, own: SendOptions, sending: RepairedSending) => Found | Promise<Found>;
+type Found = Next | undefined;
 
 /** The repairs of one request, the cheapest first. */
 const ofRequest: readonly Repair[] = [
-  ...correctionNames.map((name): Repair => ({
-    name,
-    find: (failed, _own, sending) => toNext(learnFrom(failed, sending.endpoint, [name]), sending),
-  })),
-  {
-    name: 'format',
-    find: async (failed, _own, sending) =>
-      toNext(await learnFormat(failed.given, failed, sending.endpoint.lessons), sending),
+  ...correctionNames.map(
+    (name): Repair =>
+      (failed, _own, sending) =>
+        toNext(learnFrom(failed, sending.endpoint, [name]), sending),
+  ),
+  async function toOtherFormat(failed, _own, sending) {
+    return toNext(await learnFormat(failed.given, failed, sending.endpoint.lessons), sending);
   },
 ];
 
-function toNext(learnt: Learnt | undefined, { endpoint, options }: RepairedSending): Next | undefined {
+function toNext(learnt: Learnt | undefined, { endpoint, options }: RepairedSending): Found {
   if (learnt === undefined) return undefined;
   const { request, told, keep } = learnt;
   return { request, tell: () => options.onCorrection?.(told), keep: () => keep(endpoint.lessons) };
@@ -55,14 +52,13 @@ function toNext(learnt: Learnt | undefined, { endpoint, options }: RepairedSendi
 
 /** The repairs that make another request of it. */
 const others: readonly Repair[] = [
-  {
-    name: 'live lane',
-    find({ given, error }, _own, { options: { onLaneFallback } }) {
-      const live = onLaneFallback && isBusy(error) ? withoutTier(given) : undefined;
-      return live && { given: live, tell: () => onLaneFallback?.(error) };
-    },
+  function toLiveLane({ given, error }, _own, { options: { onLaneFallback } }) {
+    const live = onLaneFallback && isBusy(error) ? withoutTier(given) : undefined;
+    return live && { given: live, tell: () => onLaneFallback?.(error) };
   },
-  { name: 'other model', find: ({ error }, { findOther }) => findOther?.(error) },
+  function toOtherModel({ error }, { findOther }) {
+    return findOther?.(error);
+  },
 ];
 
 /**
@@ -117,7 +113,7 @@ async function findRepair(
 ): Promise<[Repair, Next] | undefined> {
   for (const repair of [...ofRequest, ...others]) {
     if (tried.has(repair) || own.deadline.signal.aborted) continue;
-    const next = await repair.find(failed, own, sending);
+    const next = await repair(failed, own, sending);
     if (next !== undefined) return [repair, next];
   }
   return undefined;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { escapeForTerminal } from './escape.ts';
 import { countRows, redraw } from './frame.ts';
@@ -6,6 +7,9 @@ import { parseBlocks, renderMarkdown } from './markdown.ts';
 
 /** The rest of a longer block is another one of its kind: to format all of it with each piece would take long. In characters. */
 const maxCharacters = 4096;
+
+/** A longer text is shown in pieces. */
+const longestPiece = /[^]{1,8192}/g;
 
 /** How much of a block is printed: its letters, and the lines without letters behind the last of them. */
 interface Printed {
@@ -89,7 +93,12 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
     async write(text: string): Promise<void> {
       const [, whole = '', half = ''] = /^(.*?)(\r?)$/s.exec(held + text) ?? [];
       held = half;
-      await add(escapeForTerminal(whole.replaceAll('\r\n', '\n')));
+      const pieces = escapeForTerminal(whole.replaceAll('\r\n', '\n')).match(longestPiece) ?? [];
+      for (const [at, piece] of pieces.entries()) {
+        // A long text can be stopped.
+        if (at > 0) await nextTurn();
+        await add(piece);
+      }
     },
     /** Takes the open block from the screen, so that `print` can begin a line, and draws it again below. */
     async makeRoom(print: () => Promise<void>): Promise<void> {

@@ -39,6 +39,8 @@ function place(url: string): { cwd: string; env: Record<string, string> } {
   for (const name of ['photo.jpg', 'in/7.png'])
     copyFileSync(join(import.meta.dirname, 'fixtures/dusk.png'), join(cwd, name));
   writeFileSync(join(cwd, 'sdk-script.mjs'), '');
+  const price = { litellm_provider: 'openai', input_cost_per_token: 1e-7, output_cost_per_token: 4e-7 };
+  writeFileSync(join(cwd, 'model_prices_and_context_window.json'), JSON.stringify({ 'some-model': price }));
   writeFileSync(join(cwd, 'tools.json'), '[{"name":"get_weather","input_schema":{"type":"object"}}]');
   const profiles = {
     work: { baseUrl: url, apiKey: 'work-key' },

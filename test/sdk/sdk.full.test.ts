@@ -188,7 +188,7 @@ describe('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
     if (/^(?:vercel-openai|openai-agents)/.test(script)) expect(ran.stdout).toMatch(/\nloop: 2 /);
     if (script === 'openai-responses.mjs') {
       expect(ran.stdout).toMatch(/\nthoughts: .*does not think.*\nwhole: \d{3} \d+\n/);
-      expect(ran.stdout).toContain('\nbackground: queued completed true\nkept: 3 And then?, counted: 3, gone: 404\n');
+      expect(ran.stdout).toContain('\nbackground: completed completed true\nkept: true, counted: 3, gone: 404\n');
     }
     if (script === 'anthropic.mjs') expect(ran.stdout).toContain('image/png (70 bytes)');
     else if (!/^langchain|-responses|-agents/.test(script))

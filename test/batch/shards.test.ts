@@ -149,6 +149,23 @@ describe('reports on several folders', () => {
     expect((await batch(['status', 'out-1', 'out-2'])).stdout).toContain('10 jobs: 10 done\n');
   });
 
+  test('a folder that has another table gives no row a foreign answer', async ({ folder, batch }) => {
+    const jobs = manyJobs(10);
+    folder.jobs(...jobs);
+    for (const index of [1, 2]) await batch(shard(index, 2));
+    // The first shard reads the table that moved; the second one has not been run since.
+    folder.jobs(...jobs.toReversed());
+    await batch(shard(1, 2));
+    const { stdout } = await batch(['export', 'out-1', 'out-2', '--format', 'jsonl']);
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: string; prompt: string; state: string });
+    const expected = Array.from({ length: 10 }, (_, i) => ({ id: `p${10 - i}`, prompt: `p${10 - i}`, state: 'done' }));
+    expect(rows).toMatchObject(expected);
+    expect((await batch(['status', 'out-1', 'out-2'])).stdout).toContain('10 jobs: 10 done\n');
+  });
+
   test('a shard that is not among the folders is told', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(10));
     for (const index of [1, 3]) await batch(shard(index, 3));

@@ -130,14 +130,24 @@ export function joinStates(
   };
 }
 
-/** The folder that knows most of a row, and its slot there. Which of equal rows has which answer is known in the folder of its shard alone. */
+/** What the row at a place asks, whichever answers of others it is made of. */
+function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): string | undefined {
+  const { rows } = manifest;
+  return place < rows.size ? (rows.own.get(place) ?? slots.keyOf(rows.slots[place] as number)) : undefined;
+}
+
+/**
+ * The folder that knows most of a row, and its slot there. Which of equal rows has which answer is known in the folder of its shard alone; if that
+ * has another row at this place, any folder that has the slot will do.
+ */
 function findSlot(name: string, place: number, folders: readonly BatchFolder[]): { at: number; slot: number } {
   let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
   if (folders.length === 1) return best;
-  for (const [at, { others, state }] of folders.entries()) {
-    const { rows } = state.manifest;
-    const isOwner = place < rows.size && others[place] === 0;
-    const slot = isOwner ? (rows.slots[place] as number) : state.slots.findNamed(name);
+  const asked = keyOfRow(folders[0] as BatchFolder, place);
+  for (const [at, folder] of folders.entries()) {
+    const { others, state } = folder;
+    const isOwner = others[place] === 0 && keyOfRow(folder, place) === asked;
+    const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
     const isSent = slot >= 0 && (state.slots.answersOf(slot) > 0 || state.slots.stateOf(slot) !== 'pending');
     if (isSent) best = { at, slot };
   }

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { imageReply } from '../helpers/with-server.ts';
@@ -32,6 +32,20 @@ describe('a job that uses the result of another one', () => {
     expect(await batch()).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(4);
   });
+
+  test.runIf(existsSync('/proc/self/fd'))(
+    'leaves no file open when several use the same',
+    async ({ folder, batch }) => {
+      const songs = ['a', 'b', 'c', 'd'].map((id) => ({ id, prompt: `${id}: {{@outline.text}}` }));
+      folder.jobs(outline, ...songs);
+      expect(await batch(['--concurrency', '4'])).toMatchObject({ code: 0 });
+      const open = readdirSync('/proc/self/fd').flatMap((fd) => {
+        const link = join('/proc/self/fd', fd);
+        return existsSync(link) ? [readlinkSync(link)] : [];
+      });
+      expect(open.filter((path) => path.startsWith(folder.cwd))).toEqual([]);
+    },
+  );
 
   test('gets its picture', async ({ server, folder, batch }) => {
     server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });

@@ -10,14 +10,18 @@ export function openParentResults(
   { atEnd, ui }: Context,
 ) {
   const cut = new Set<string>();
-  let reader: ResultReader | undefined;
+  let opening: Promise<ResultReader> | undefined;
+  /** Called once, though several jobs are prepared at the same time. */
+  async function openReader(): Promise<ResultReader> {
+    const reader = await openResults(outdir, state.slots);
+    atEnd(() => reader.close());
+    return reader;
+  }
   return {
     async read({ id, place }: JobParent): Promise<{ document: JsonObject; folder: string } | undefined> {
       const slot = plan.table.slots[place] as number;
-      if (reader === undefined) {
-        reader = await openResults(outdir, state.slots);
-        atEnd(async () => reader?.close());
-      }
+      opening ??= openReader();
+      const reader = await opening;
       const document = await reader.read(slot);
       if (state.slots.has(slot, 'cut')) cut.add(id);
       return document && { document, folder: join(outdir, batchFiles.images) };

@@ -144,9 +144,10 @@ export async function checkTarget(
   await checkFile(output, { cwd, force }).catch(prefixUsageError('-o: '));
   const path = resolve(cwd, output);
   const place = relative(await realpath(folder), join(await realpath(dirname(path)), basename(path)));
-  const own = [batchFiles.journal, batchFiles.results, batchFiles.summary, batchFiles.lock];
+  const { images } = batchFiles;
+  const own = Object.values(batchFiles).filter((name) => name !== images && name !== batchFiles.gallery);
   const [first = ''] = place.split(sep);
-  let taken = [...own, batchFiles.images].find((name) => name === first);
+  let taken = [...own, images].find((name) => name === first);
   const target = await stat(path).catch(() => undefined);
   for (const name of own) {
     const stats = target && (await stat(join(folder, name)).catch(() => undefined));

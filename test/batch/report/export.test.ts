@@ -213,9 +213,11 @@ test('-o takes its format from the name, and replaces nothing by itself', async 
   expect(taken.stderr).toContain('--force');
   expect(await batch(['export', 'out', '-o', 'r.xml', '--format', 'md', '--force'])).toMatchObject({ code: 0 });
   expect(folder.read('r.xml')).toContain('## out: 1 done');
-  const results = folder.read('out/results.jsonl');
-  expect(await batch(['export', 'out', '-o', 'out/results.jsonl', '--force'])).toMatchObject({ code: 2 });
-  expect(folder.read('out/results.jsonl')).toBe(results);
+  for (const name of ['out/results.jsonl', 'out/jobs.jsonl']) {
+    const text = folder.read(name);
+    expect(await batch(['export', 'out', '-o', name, '--force'])).toMatchObject({ code: 2 });
+    expect(folder.read(name)).toBe(text);
+  }
   for (const own of ['lock.json', 'images/p1.csv']) {
     const refused = await batch(['export', 'out', '-o', `out/${own}`]);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('the batch keeps its own') });

@@ -4,24 +4,25 @@ import { mayExist, type PreparedRequest, type SentFile, startDeadline, getTimeou
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
-import { isTokenLimitReached } from '../folder/spending.ts';
+import { isTokenLimitReached } from '../folder/state.ts';
 import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../../files/lines.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
 import { openRunBudget } from '../run/run-budget.ts';
-import type { ReadyJob } from '../types.ts';
+import type { JobRecord, ReadyJob } from '../types.ts';
 import {
   openPlaceApi,
   callService,
   type LaneRun,
   longDeadline,
   readBatchPage,
+  writeLaneRecords,
   recordCreated,
   recordStep,
 } from './lane-run.ts';
-import { makeEntryName, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
+import { makeEntryKey, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
 import { lookForBatch } from './look-for-batch.ts';
 
 /** A batch that is being filled, and what its jobs have in common. Their entries are in a file. */
@@ -30,7 +31,7 @@ interface ProviderBatchDraft {
   plan: Omit<ProviderBatchPlan, 'after' | 'key'>;
   /** The path of its requests. */
   path: string;
-  jobs: (Pick<ReadyJob, 'slot' | 'bound'> & { id: string })[];
+  jobs: Pick<JobRecord, 'id' | 'line' | 'request' | 'bound'>[];
   /** Whether another entry fits. */
   hasRoom(entryBytes: number): boolean;
   add(job: ReadyJob, entry: RequestBody): Promise<void>;
@@ -50,9 +51,9 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const budget = maxCost === undefined ? undefined : openRunBudget(maxCost, batch);
   let unbounded = 0;
   try {
-    for await (const placed of jobsToSend(batch)) {
+    for await (const job of jobsToSend(batch)) {
       if (signal.aborted) return 'signal';
-      const ready = await prepareAgain(placed, batch);
+      const ready = await prepareAgain(job, batch);
       const { prepared, bound = { amount: '0', isMost: false } } = ready;
       try {
         const request = await fetchSubmittedInputs(ready, run);
@@ -94,7 +95,7 @@ async function chooseModel(
 
 /** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
 async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
-  const { prepared, asked } = job;
+  const { prepared, digest } = job;
   if (!prepared.fetchInputs) return prepared.request;
   const { host } = run.batch;
   const since = host.elapsed();
@@ -102,7 +103,7 @@ async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<Prepar
   try {
     const inputs = await tryFetchInputs(prepared, deadline);
     if ('request' in inputs) return inputs.request;
-    const reply = { ...inputs, asked, attempts: 1, isRecorded: false, mayBeBilled: false };
+    const reply = { ...inputs, digest, attempts: 1, isRecorded: false, mayBeBilled: false };
     const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
     await run.recordOutcome(job, await settleJob(job, reply, { ...bounds, since, host }));
     return undefined;
@@ -143,9 +144,7 @@ async function addJob(
   drafts.set(group, draft);
   const corrected = run.clients.get(profile)?.correct(post) ?? post;
   // Throws GatewayError usage for a number that JSON cannot represent.
-  const entry = segmentBody(
-    format.entry(makeEntryName(draft.mark, run.batch.state.slots.nameOf(ready.slot)), corrected),
-  );
+  const entry = segmentBody(format.entry(makeEntryKey(draft.mark, job.id), corrected));
   if (draft.hasRoom(entry.bytes)) return draft.add(ready, entry);
   if (draft.jobs.length === 0) {
     const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;
@@ -179,11 +178,11 @@ async function openDraft(
       // An entry is read again as one line.
       entryBytes + frame.separator.length <= maxLineBytes &&
       entries.bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
-    async add({ job: { id }, slot, bound }, entry) {
+    async add({ job: { id, line }, digest, bound }, entry) {
       if (jobs.length > 0) await entries.append(Buffer.from(frame.separator));
       // A chunk is valid until the next one is requested.
       for await (const chunk of streamBody(entry)) await entries.append(Buffer.from(chunk));
-      jobs.push({ id, slot, bound });
+      jobs.push({ id, line, request: digest, bound });
     },
     async seal() {
       await entries.append(Buffer.from(frame.tail));
@@ -220,19 +219,14 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   const { mark, plan, path, jobs } = draft;
   const { format, api } = await openPlaceApi(plan, run);
   const { file, isInline } = await draft.seal();
-  const { state } = run.batch;
-  const hasBounds = jobs.some(({ bound }) => bound !== undefined);
+  const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
   // Without names, the new batch is found among those after this one.
   const after = format.byFile === undefined ? (await readBatchPage(plan, run))?.batches[0]?.id : undefined;
   const key = await run.clients.get(plan.profile)?.keyDigest?.(mark);
-  const step = {
-    step: 'planned' as const,
-    slots: jobs.map(({ slot }) => state.slots.nameOf(slot)),
-    ids: jobs.map(({ id }) => id),
-    bounds: hasBounds ? jobs.map(({ bound }) => bound ?? null) : undefined,
-    plan: { ...plan, after, key },
-  };
-  await recordStep({ mark }, step, run);
+  await writeLaneRecords(
+    [{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after, key } }, ...ready],
+    run,
+  );
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };
   const uploaded = isInline
@@ -240,7 +234,7 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
     : await callService(plan, run, (service, deadline) => service.api.upload(file, deadline));
   run.step?.('part-uploaded', mark);
   run.batch.host.signal.throwIfAborted();
-  const providerBatch = state.providerBatches.get(mark) as ProviderBatch;
+  const providerBatch = run.batch.state.providerBatches.get(mark) as ProviderBatch;
   await run.budgets?.reserve(providerBatch, run.batch.host.signal);
   // No signal ends it: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
-import { openJobQueue, type PlacedJob } from '../../../src/batch/run/queue.ts';
-import { readyOf, jobOf, silentRecorder } from './with-runner.ts';
+import { noRecorder } from '../../../src/batch/folder/recorder.ts';
+import { openJobQueue } from '../../../src/batch/run/queue.ts';
+import type { Job } from '../../../src/batch/types.ts';
+import { readyOf, jobOf } from './with-runner.ts';
 
 /** A queue of endless jobs; what it built, in what groups, and what it gave back. */
 function queueOf({
@@ -12,19 +14,19 @@ function queueOf({
   elapsed: () => number;
   prepared?: (id: string) => Promise<void>;
 }) {
-  async function* jobs(): AsyncGenerator<PlacedJob, void> {
-    for (let line = 1; ; line++) yield { job: jobOf(line), place: line - 1 };
+  async function* jobs(): AsyncGenerator<Job, void> {
+    for (let line = 1; ; line++) yield jobOf(line);
   }
   const seen = { built: [] as string[], groups: [] as number[], unsent: [] as string[] };
   const queue = openJobQueue({
     jobs: jobs(),
-    async prepare({ job }) {
+    async prepare(job) {
       seen.built.push(job.id);
       await prepared?.(job.id);
       return readyOf(job);
     },
     recorder: {
-      ...silentRecorder,
+      ...noRecorder,
       ready: async (group) => void seen.groups.push(group.length),
       unsent: async (group) => void seen.unsent.push(...group.map(({ job }) => job.id)),
     },

@@ -210,7 +210,7 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
   /** Shared pause of many calls after a 429. */
   gate?: Gate | undefined;
   payment?: Payment | undefined;
-  /** The request to the model that may answer in place of the one that refused. */
+  /** The request to the model that may answer in place of the one that refused. @internal */
   findOther?: ((error: GatewayError) => Promise<Next | undefined>) | undefined;
   /** Which of several answers to the same request is wanted, from 0. */
   sample?: number | undefined;

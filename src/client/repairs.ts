@@ -99,7 +99,8 @@ export async function sendRepaired(
       if (next.given) tried = new Set([...tried].filter((one) => others.includes(one)));
       tried.add(repair);
       taken.push(next);
-      ({ given = given, payment = payment } = next);
+      given = next.given ?? given;
+      if ('payment' in next) payment = next.payment;
       request = next.request ?? (await toTaughtRequest(given, lessons));
     }
   }

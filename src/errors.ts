@@ -45,7 +45,7 @@ export const outcomes = nameOutcomes({
     meaning: 'batch finished with failures, or a limit of costs or tokens stopped it',
   },
   'over-budget': { code: 13, billed: 'unknown', meaning: 'the next request could pass a limit of costs' },
-  'batch-locked': { code: 14, billed: 'no', meaning: 'batch locked, or its journal does not match' },
+  'batch-locked': { code: 14, billed: 'no', meaning: 'batch locked, or its jobs or its journal do not match' },
   hangup: { code: 129, billed: 'unknown', meaning: 'ended by HUP' },
   interrupted: { code: 130, billed: 'unknown', meaning: 'ended by INT (Ctrl-C)' },
   quit: { code: 131, billed: 'unknown', meaning: 'ended by QUIT' },

@@ -1,24 +1,37 @@
-import type { JobIndex } from './folder/state.ts';
+import type { RowTable } from './run/table.ts';
+import type { BatchState } from './folder/state.ts';
 import type { Counts } from './types.ts';
 
-/** Counts jobs by their state; with `inFile`, those of the job file. */
-export function countJobs(index: JobIndex, { jobs, inFile = false }: { jobs: number; inFile?: boolean }): Counts {
-  const counts: Counts = { jobs, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
-  for (let row = 0; row < index.size; row++) {
-    if (index.has(row, 'removed')) counts.removed = (counts.removed ?? 0) + 1;
-    if (index.has(row, 'removed') || (inFile && !index.has(row, 'inFile'))) continue;
-    if (index.has(row, 'atService')) {
-      counts.submitted = (counts.submitted ?? 0) + 1;
-      continue;
+/** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. */
+export function countRows(
+  table: RowTable,
+  { slots, atService }: Pick<BatchState, 'slots' | 'atService'>,
+  isOwn: (place: number) => boolean = () => true,
+): Counts {
+  const counts: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
+  for (let place = 0; place < table.size; place++) {
+    if (!isOwn(place)) continue;
+    counts.jobs++;
+    const slot = table.slots[place] as number;
+    const state = slots.stateOf(slot);
+    if (atService.has(slot)) counts.submitted = (counts.submitted ?? 0) + 1;
+    else if (state === 'failed') counts.failed++;
+    else if (state === 'sent') counts.unknown++;
+    else if (slots.answersOf(slot) === 0) counts.pending++;
+    else {
+      counts.done++;
+      if (slots.has(slot, 'cut')) counts.incomplete++;
+      if (slots.has(slot, 'again')) counts.again = (counts.again ?? 0) + 1;
     }
-    const state = index.stateOf(row);
-    if (state === 'done' || state === 'failed') counts[state]++;
-    else if (state !== 'new') counts.unknown++;
-    if (state === 'done' && index.has(row, 'incomplete')) counts.incomplete++;
   }
-  const { done, failed, unknown, submitted = 0 } = counts;
-  counts.pending = Math.max(0, jobs - done - failed - unknown - submitted);
   return counts;
+}
+
+/** How many slots have an answer that no row of the table wants. */
+export function countAside({ slots }: Pick<BatchState, 'slots'>): number {
+  let count = 0;
+  for (let slot = 0; slot < slots.size; slot++) if (slots.answersOf(slot) > 0 && !slots.has(slot, 'wanted')) count++;
+  return count;
 }
 
 /** `1 job`, `2 jobs` */

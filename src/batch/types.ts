@@ -12,8 +12,8 @@ import type { Redaction } from '../settings/redact.ts';
 import type { Settings } from '../settings/types.ts';
 import type { BatchEvent } from './events.ts';
 import type { RetryPolicy } from '../transport/types.ts';
-import type { RequestDigest } from './digest.ts';
-import type { ProviderBatchRecord } from './lane/provider-batches.ts';
+import type { SlotRecord } from './folder/records.ts';
+import type { RequestKey } from './key.ts';
 import type { BatchPlan } from './run/plan.ts';
 
 /** The commands that a job can name. */
@@ -28,12 +28,10 @@ export interface Job {
   lineId?: string;
   /** Its id is its number in the file: it says nothing once jobs before it come or go. */
   isNumbered?: boolean;
-  /** The id that it has in the file, if its folder knows it by another one. */
-  fileId?: string;
   /** Its names for the jobs whose results it uses, if there are any. */
   names?: readonly string[];
-  /** These jobs: its names for them, the names that the folder knew them by first, their ids and their digests. */
-  parents?: readonly { name: string; firstName: string; id: string; digest: string }[];
+  /** These jobs: its names for them, their ids, and their places in the file. */
+  parents?: readonly JobParent[];
   /** From 1. */
   line: number;
   command: JobCommand;
@@ -43,9 +41,13 @@ export interface Job {
   values: Readonly<Record<string, unknown>>;
 }
 
-/** The state of a job. `sent`: it was sent, and its end is unknown; it may have been billed. */
-export const jobStates = ['new', 'sent', 'done', 'failed', 'unknown'] as const;
-export type JobState = (typeof jobStates)[number];
+/** A job whose result another one uses. */
+export interface JobParent {
+  name: string;
+  id: string;
+  /** From 0. */
+  place: number;
+}
 
 /** What is kept of a failure in the journal and in the summary. */
 export interface JobError {
@@ -100,113 +102,21 @@ export interface Shard {
 /** Values of which each row of a table gets every combination, by the keys of jobs. */
 export type Vary = Readonly<Record<string, readonly JsonValue[]>>;
 
-/** The first job of the file, by which a later run finds out in what the jobs were edited. */
-export interface FirstJob {
-  id: string;
-  /** A digest of each value that its request is built from. */
-  from: Readonly<Record<string, string>>;
-}
-
-/** The jobs that a run makes again though nothing of them was edited. */
-export interface Redo {
-  /** Those that are named can be new. Where the run goes on, only those that no earlier run has noted. */
-  ids: readonly string[];
-  /** The words by which the user named them; absent if they only use what is newer than they are. */
-  named?: string | undefined;
-  /** An earlier run with the same words did not make all of them again: this one makes the rest. */
-  goesOn?: true | undefined;
-}
-
-/** The first record of every run in a journal: what the folder belongs to. */
-export interface RunRecord {
-  type: 'run';
-  schema: 'gateway-cli/journal@1';
-  tool: string;
-  /** Scheme and host of the gateway, or `offline`. */
-  origin: string;
-  shard?: Shard | undefined;
-  /** Jobs of this shard, and of the whole file. */
-  jobs: number;
-  total: number;
-  /** Of a shard: a sum over the ids of the whole file, whatever their order, which tells the shards of one batch. */
-  list?: string | undefined;
-  /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent if the system does not report it. */
-  boot?: string | undefined;
-  /** Some jobs use results of others. */
-  linked?: true | undefined;
-  /** What it makes again, if it does. */
-  redo?: Redo | undefined;
-  /** What each row of the table is varied by. */
-  vary?: Vary | undefined;
-  /** What parts the cells of its table, if that is no comma: reports are written so, too. */
-  delimiter?: string | undefined;
-  first?: FirstJob | undefined;
-  /** How many jobs have the answer to an earlier version of them, before it sends any again. */
-  edited?: number | undefined;
-  /** Jobs of earlier runs that the file does not have any more. */
-  removed?: readonly string[] | undefined;
-  /** Size of results.jsonl when the run began, in bytes: its own lines are after that. */
-  results?: number | undefined;
-  /** The tokens of all runs that this one stops at. */
-  maxTokens?: number | undefined;
-  /** The amount that all runs together may not pass. */
-  maxCost?: string | undefined;
-  /** What the user says of its costs. */
-  tags?: Readonly<Record<string, string>> | undefined;
-  /** Wall clock, ms since 1970; for people only. */
-  at: number;
-}
-
-/** A record of one job. The last one of an id counts. `ready`: it is about to be sent, and changes nothing by itself. */
-export interface JobRecord extends JobEnd {
-  type: 'ready' | 'sent' | 'unsent' | 'done' | 'failed' | 'unknown';
-  id: string;
-  /** The digest of its request. */
-  request: string;
-  /** The job's line in its file when it was sent, from 1. */
-  line?: number | undefined;
-  at: number;
-  /** In an end without an answer: the one that was there stays the job's result. */
-  earlierStays?: true | undefined;
-  /** In `ready`: the mark of its provider batch, see `lane/provider-batches.ts`. In an end: the mark, if its provider batch has a budget. */
-  part?: string | undefined;
-  /** In an end: the digest of what its request was built from, if that was its line and the settings alone. */
-  basis?: string | undefined;
-  /** In `ready`, `sent` and an end of unknown cost: what it can cost, if its model has a price. */
-  bound?: Bound | undefined;
-}
-
-/** A job has another place in its file, another id, other variables or another basis from here on, and its request is the same. */
-export interface MovedRecord {
-  type: 'moved';
-  id: string;
-  to?: string | undefined;
-  /** What its request and its variables are built from now, where these were edited or the journal did not say; empty if that is not known. */
-  basis?: string | undefined;
-  /** Its number in the file, if its id there is one. */
-  number?: number | undefined;
-  line: number;
-  at: number;
-}
-
-export type JournalRecord = RunRecord | JobRecord | MovedRecord | ProviderBatchRecord;
-
 /** A job as the journal names it. */
 export interface JournalEntry {
-  job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
-  digest: string;
-  basis?: string | undefined;
+  job: Pick<Job, 'id'>;
+  slot: number;
   bound?: Bound | undefined;
   /** The mark of its provider batch, if that has a budget. */
   part?: string | undefined;
 }
 
 /** A job with the request that is sent for it. To be closed. */
-export interface PreparedJob extends RequestDigest {
+export interface PreparedJob extends RequestKey {
   settings: Settings;
   request: PreparedRequest;
-  /** As `digestBasis` gives it; absent if the request has more in it: files, URLs or results of other jobs. */
-  basis?: string | undefined;
+  /** As `digestSource` gives it; absent if the request has more in it: files, URLs or results of other jobs. */
+  from?: string | undefined;
   /** What it can cost, if its model has a price. */
   bound: Bound | undefined;
   /** What a further request can cost, whose body goes on with the answer. */
@@ -243,14 +153,12 @@ export interface JobOutput {
   document(reply: JobReply, error: GatewayError | undefined): object;
   /** Keeps a whole result that cannot be written in a recovery file. */
   keepResult(failure: unknown, reply: JobReply, document: object): ReturnType<SaveReply>;
-  /** The reply answers an earlier version of the job, of which only the model is known. */
-  leaveEdits(model: string): void;
 }
 
 /** What came of the request of a job. */
 export interface JobReply {
-  /** The digest of the request that it answers. */
-  digest: string;
+  /** The slot that it answers, and which of its answers it is. */
+  asked: string;
   answer?: Answer | undefined;
   /** Why there is none. */
   failure?: unknown;
@@ -266,6 +174,8 @@ export interface JobReply {
 export interface ReadyJob extends JournalEntry {
   job: Job;
   prepared: PreparedJob;
+  /** The name of its slot, and which of its answers is to come. */
+  asked: string;
 }
 
 /** Numbers of jobs by state. `pending` is what has not been sent yet. */
@@ -281,8 +191,10 @@ export interface Counts {
   submitted?: number;
   /** Among those that are pending: the jobs whose results they use are not done. Only a run knows. */
   waiting?: number;
-  /** Jobs of earlier runs that are not in the file any more, if there are any; they are in no other number. */
-  removed?: number;
+  /** Answers that are to be made again, and count until then, if there are any. */
+  again?: number;
+  /** Answers that no row of the table wants now, if there are any; they are in no other number. */
+  aside?: number;
 }
 
 /** Called at each step of a job; tests end the process there. */
@@ -303,6 +215,7 @@ export type Step = (
 
 /** The files of a batch's folder. */
 export const batchFiles = {
+  manifest: 'jobs.jsonl',
   journal: 'journal.jsonl',
   results: 'results.jsonl',
   summary: 'summary.json',
@@ -362,6 +275,7 @@ export interface BatchPolicy {
   /** What the journal says of the run. */
   tags?: Readonly<Record<string, string>> | undefined;
   vary?: Vary | undefined;
+  /** What parts the cells of its table, if that is no comma. */
   delimiter?: string | undefined;
 }
 
@@ -376,27 +290,21 @@ export interface BatchJobs {
    * The digest of what the request of a job is built from, if that is its line and the settings alone. To build the request takes
    * twenty times as long.
    */
-  digestBasis(job: Job, settings: Settings, origin: string): string;
-  /** Builds the request of a job. `origin` is that of the batch. Throws GatewayError usage with the job's place. */
-  prepare(job: Job, origin: string): Promise<PreparedJob>;
+  digestSource(job: Job, settings: Settings): string;
+  /** Builds the request of a job. Throws GatewayError usage with the job's place. */
+  prepare(job: Job): Promise<PreparedJob>;
+  /** What reads the answer of a slot that no row has any more: of its request, only the provider batch is known. */
+  prepareGone(id: string, batch: { profile: string; model: string }): Promise<PreparedJob>;
   /** The document of a job of which nothing came. */
   describeLost(error: GatewayError): object;
-  /** Which jobs use results of others: asked only if a job names others, or if all jobs of a family go to one shard. */
+  /** Which jobs use results of others: asked only if a job names others. */
   links(): JobLinks;
-  /** Sees to it that the results which are there now can be read. */
-  refreshResults(): Promise<void>;
 }
 
 /** Which jobs use results of others. */
 export interface JobLinks {
   /** The jobs whose results a job uses. Throws GatewayError usage for a name of no job, or a circle. */
-  parentsOf(job: Job): Promise<readonly Job[]>;
-  /** The job with its parents and their digests. */
-  linkJob(job: Job, origin: string): Promise<Job>;
-  /** The digest of a job that others use. */
-  digestJob(job: Job, origin: string): Promise<string>;
-  /** The id of the first job of its family: the same for each of them. */
-  familyOf(job: Job): Promise<string>;
+  parentsOf(job: Job): Promise<readonly JobParent[]>;
 }
 
 /** Everything that a run works with, once its jobs are checked. */
@@ -408,6 +316,6 @@ export interface Batch {
   lock: FolderLock;
   shard: Shard | undefined;
   state: BatchState;
-  lostEnds: readonly JobRecord[];
+  lostEnds: readonly SlotRecord[];
   plan: BatchPlan;
 }

@@ -160,7 +160,7 @@ export function asideFile(path: string): string {
 }
 
 /** Appends parts of a file to its aside file and syncs that. */
-export async function copyAside(path: string, from: FileHandle, ranges: readonly Range[]): Promise<void> {
+async function copyAside(path: string, from: FileHandle, ranges: readonly Range[]): Promise<void> {
   if (ranges.length === 0) return;
   const to = await openToAppend(asideFile(path));
   try {

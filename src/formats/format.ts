@@ -55,6 +55,8 @@ export interface FormatFacts {
   turnsField: string;
   /** Fields of a body that are not for `--set`: those of the model, and of whether the reply is streamed. */
   reserved: readonly string[];
+  /** Fields of a body that only bound, route or label a request: with them a batch asks the same. `a.b` is the field b of a. */
+  unkeyed: readonly string[];
   /** Files of any type are bytes in it; else text is sent as text. */
   takesTextFiles: boolean;
   /** Its models make pictures without a tool, and those of an answer go back to the service that drew them, in its turn. */
@@ -70,6 +72,18 @@ export interface FormatFacts {
   };
 }
 
+const openAiUnkeyed = [
+  'max_tokens',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'stream',
+  'stream_options',
+  'service_tier',
+  'store',
+  'metadata',
+  'user',
+];
+
 export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   content: {
     load: async () => (await import('./content/format.ts')).content,
@@ -79,6 +93,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     tierField: 'serviceTier',
     turnsField: 'contents',
     reserved: ['model', 'stream'],
+    unkeyed: ['generationConfig.maxOutputTokens', 'serviceTier', 'store', 'labels'],
     takesTextFiles: true,
     returnsPictures: true,
     refuses: /^application\/(?:zip$|gzip$|msword$|vnd\.(?:ms-|openxmlformats|oasis))/,
@@ -95,6 +110,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     ],
     turnsField: 'messages',
     reserved: ['stream'],
+    unkeyed: ['max_tokens', 'stream', 'service_tier', 'metadata'],
     takesTextFiles: false,
     refuses: /^(?!image\/|text\/|application\/pdf$)/,
     billing: { outputHasThinking: true, inputHasCached: false, picturesAreText: false },
@@ -107,6 +123,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     tierField: 'service_tier',
     turnsField: 'messages',
     reserved: ['stream'],
+    unkeyed: openAiUnkeyed,
     takesTextFiles: false,
     returnsPictures: true,
     refuses: /^(?:video\/|audio\/(?!(?:x-)?(?:wav|mp3|mpeg)$))/,
@@ -124,6 +141,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     tierField: 'service_tier',
     turnsField: 'input',
     reserved: ['stream'],
+    unkeyed: openAiUnkeyed,
     takesTextFiles: false,
     refuses: /^(?:video\/|audio\/(?!(?:x-)?(?:wav|mp3|mpeg)$))/,
     billing: { outputHasThinking: true, inputHasCached: true, picturesAreText: false },

@@ -160,7 +160,7 @@ function check({ server, folder, kind, kills }: Round): void {
   const ids = new Set(results.map(({ id }) => id as string));
   expect(ids.size).toBe(results.length);
   for (const { id, text } of results) expect(text).toBe(`answer to ${id as string}`);
-  for (const { type } of folder.lines('journal.jsonl')) expect(type).toBeTypeOf('string');
+  for (const { t } of folder.lines('journal.jsonl')) expect(t).toBeTypeOf('string');
   const unknown = [...times.keys()].filter((id) => !ids.has(id));
   const recovered = recoveredIds(folder);
   expect(folder.lines('summary.json')).toMatchObject([

@@ -18,8 +18,7 @@ describe('a journal from a crash', () => {
     folder.jobs(...manyJobs(2));
     await batch();
     const line = lastRequest(folder);
-    record(folder, `${JSON.stringify({ type: 'sent', id: line['id'], request: line['request'], at: 1 })}\n`);
-    folder.write('out/results.jsonl', '');
+    folder.loseEnds(String(line['id']));
     const { code, stderr } = await batch();
     expect(code).toBe(13);
     expect(stderr).toContain('1 done, 1 unknown (may have been billed)');
@@ -38,13 +37,13 @@ describe('a journal from a crash', () => {
   ] as const)('a job recorded as ready, and %s', async ([, boot, code, requests], { server, folder, batch }) => {
     folder.jobs(...manyJobs(3));
     await batch();
-    const kept = (name: string, keep: (line: Record<string, unknown>) => boolean) => {
-      const lines = folder.lines(name).filter((line) => line['id'] !== 'p2' || keep(line));
-      const text = lines.map((line) => JSON.stringify(line['type'] === 'run' ? { ...line, boot } : line));
-      folder.write(`out/${name}`, `${text.join('\n')}\n`);
-    };
-    kept('journal.jsonl', ({ type }) => type === 'ready');
-    kept('results.jsonl', () => false);
+    folder.loseEnds('p2');
+    const [, , second] = folder.lines('jobs.jsonl') as { slot: string }[];
+    const lines = folder.lines('journal.jsonl').filter(({ t, slot }) => t !== 'sent' || slot !== second?.slot);
+    folder.writeLines(
+      'out/journal.jsonl',
+      lines.map((line) => (line['t'] === 'run' ? { ...line, boot } : line)),
+    );
     const again = await batch();
     expect([again.code, server.bodies.length]).toEqual([code, requests]);
     expect(again.stderr).toContain(code === 0 ? '3 done\n' : '2 done, 1 unknown (may have been billed)');
@@ -60,8 +59,8 @@ describe('a journal from a crash', () => {
     server.answer = () => ({ status: 400, body: {} });
     folder.jobs(...manyJobs(1));
     await batch();
-    const { request } = lastRequest(folder);
-    for (const type of ['ready', 'unsent']) record(folder, `${JSON.stringify({ type, id: 'p1', request, at: 1 })}\n`);
+    const { slot } = lastRequest(folder);
+    for (const t of ['ready', 'unsent']) record(folder, `${JSON.stringify({ t, slots: [slot], at: 1 })}\n`);
     expect((await batch()).stderr).toContain('1 failed');
     expect(server.bodies).toHaveLength(1);
   });
@@ -83,7 +82,7 @@ describe('a journal from a crash', () => {
     expect((await batch()).code).toBe(0);
   });
 
-  test('the answer to an earlier run does not answer a later one, which may have been billed', async ({
+  test('the failure of an earlier run does not answer a later one, which may have been billed', async ({
     server,
     folder,
     batch,
@@ -92,16 +91,14 @@ describe('a journal from a crash', () => {
     folder.jobs(...manyJobs(1));
     await batch();
     server.answer = () => undefined;
+    const before = folder.read('out/results.jsonl');
     expect((await batch(['--retry-failed'])).code).toBe(0);
     // As if the second run had been killed while its request was out.
-    const runs = folder.lines('journal.jsonl').filter(({ type }) => type !== 'done');
-    folder.writeLines('out/journal.jsonl', runs);
-    const first = runs.find(({ type }) => type === 'failed') as Record<string, unknown>;
-    const before = `${JSON.stringify({ id: 'p1', request: first['request'], ok: false, error: first['error'] })}\n`;
-    folder.write(
-      'out/results.jsonl',
-      before.padStart(Number(runs.findLast(({ type }) => type === 'run')?.['results'])),
+    folder.writeLines(
+      'out/journal.jsonl',
+      folder.lines('journal.jsonl').filter(({ t }) => t !== 'done'),
     );
+    folder.write('out/results.jsonl', before);
     expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (may have been billed)');
     expect(server.bodies).toHaveLength(2);
   });
@@ -110,7 +107,7 @@ describe('a journal from a crash', () => {
     server.answer = () => ({ drop: true });
     folder.jobs(...manyJobs(1));
     await batch();
-    const journal = folder.lines('journal.jsonl').filter(({ type }) => type !== 'unknown');
+    const journal = folder.lines('journal.jsonl').filter(({ t }) => t !== 'unknown');
     folder.writeLines('out/journal.jsonl', journal);
     const told = /p1: no-reply: (?!its run ended)/;
     expect((await batch(['status', 'out'])).stdout).toMatch(told);
@@ -123,12 +120,12 @@ describe('a journal from a crash', () => {
   test('a torn last line of journal and results is cut off', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch();
-    record(folder, '{"type":"sent","id":"p1","requ');
-    appendFileSync(join(folder.cwd, 'out/results.jsonl'), '{"id":"p1","req');
+    record(folder, '{"t":"sent","sl');
+    appendFileSync(join(folder.cwd, 'out/results.jsonl'), '{"slot":"1');
     expect((await batch()).code).toBe(0);
     expect(server.bodies).toHaveLength(2);
     expect(folder.lines('results.jsonl')).toHaveLength(2);
-    expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ type: 'run' });
+    expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ t: 'run' });
   });
 
   test('a foreign file in its place is code 14', async ({ folder, batch }) => {

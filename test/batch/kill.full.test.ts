@@ -16,8 +16,7 @@ beforeAll(async () => {
 
 /** What the journal says after the last run, by id. */
 function states(folder: BatchFolder): Map<string, string> {
-  const records = folder.lines('journal.jsonl').filter(({ type }) => type !== 'run');
-  return new Map(records.map(({ id, type }) => [id as string, type as string]));
+  return new Map(folder.events().map(({ id, type }) => [id, type]));
 }
 
 /** The promise: every job is done or reported as perhaps billed, and no job that is done was sent twice. */

@@ -10,7 +10,10 @@ describe('what people are told of jobs that use results of others', () => {
     folder.jobs(outline, chapter, epilogue);
     await batch();
     const { code, stderr } = await batch(['--redo', 'outline,chapter']);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('3 of 3 jobs were sent before; 2 are sent again\n')]);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('2 of 3 jobs were sent before; 1 is sent again, 1 for the first time\n'),
+    ]);
     expect(stderr).not.toContain('edited');
   });
 
@@ -22,7 +25,7 @@ describe('what people are told of jobs that use results of others', () => {
     await batch();
     const { code, stderr } = await batch(['--redo', 'outline,chapter', '--limit', '1']);
     expect(code).toBe(0);
-    expect(stderr).toContain('2 jobs keep what they made of an earlier result: chapter, epilogue; ');
+    expect(stderr).toContain('1 job keeps what it made of an earlier result: epilogue; ');
   });
 
   test('jobs that wait for one that failed, and is not sent again, are not counted as sent now', async ({
@@ -49,7 +52,7 @@ test('a dry run says which of the jobs to be sent again --limit leaves, and coun
   await batch();
   folder.jobs(...manyJobs(3).map((job) => ({ ...job, system: 'edited' })), ...manyJobs(4).slice(3));
   const limited = ['--accept-changes', '--limit', '1'];
-  const told = '1 to send, 2 left by --limit with their earlier answers, 1 sent before\n';
+  const told = '1 to send, 2 left unsent by --limit, 1 sent before\n';
   expect((await batch([...limited, '--dry-run'])).stdout).toContain(`4 jobs checked, ${told}`);
   expect((await batch([...limited, '--estimate'])).stdout).toContain(`1 job ${told.slice(2)}`);
 });

@@ -33,7 +33,7 @@ test('a run that lost its folder sends no further group, writes nothing into it 
   expect(stderr).toContain('took this folder over');
   // Those that were ready by then, at most.
   expect(server.bodies.length).toBeLessThan(20 + 4 * 2 + 2);
-  expect(folder.lines('journal.jsonl').filter(({ type }) => type === 'unsent')).toEqual([]);
+  expect(folder.lines('journal.jsonl').filter(({ t }) => t === 'unsent')).toEqual([]);
   expect(journal).not.toBe('');
   expect(readFileSync(join(folder.cwd, 'out/summary.json'), 'utf8')).toBe('the words of the other run');
   expect(existsSync(join(folder.cwd, 'out/lock.json'))).toBe(true);

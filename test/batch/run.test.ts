@@ -25,7 +25,7 @@ describe('a batch', () => {
     );
     const ran = await batch();
     expect(ran).toMatchObject({ code: 0, stdout: `${join('out', 'results.jsonl')}\n`, stderr: '3 done\n' });
-    expect(folder.ls()).toEqual(['images', 'journal.jsonl', 'results.jsonl', 'summary.json']);
+    expect(folder.ls()).toEqual(['images', 'jobs.jsonl', 'journal.jsonl', 'results.jsonl', 'summary.json']);
     expect(folder.ls('out/images')).toEqual(['b.png']);
     const results = new Map(folder.lines('results.jsonl').map((line) => [line['id'], line]));
     expect(results.get('a')).toMatchObject({

@@ -54,7 +54,7 @@ test('a job whose URL is being fetched has not been sent', async ({ host, trust,
   folder.jobs({ id: 'a', prompt: 'p', attach: [`${host.url}/a.png`] });
   let types: unknown[] = [];
   host.reply(() => {
-    types = folder.lines('journal.jsonl').map(({ type }) => type);
+    types = folder.lines('journal.jsonl').map(({ t }) => t);
     return dot;
   });
   expect(await batch(trust)).toMatchObject({ code: 0 });

@@ -131,21 +131,19 @@ describe('--vary', () => {
     const lines = table((await batch(['export', 'out'])).stdout);
     expect(lines.map((line) => line.split(',').slice(0, 3).join())).toEqual([
       'id,state,name',
-      'row-000002,done,y',
-      'row-000003,done,z',
+      'row-000001,done,y',
+      'row-000002,done,z',
     ]);
-    const named = table((await batch(['export', 'out', '--data', 'rows.csv'])).stdout);
-    expect(named).toEqual(lines);
-    const single = table((await batch(['export', 'out', '--data', 'rows.csv', '--by', 'job'])).stdout);
-    expect(single).toEqual(table((await batch(['export', 'out', '--by', 'job'])).stdout));
-    const sums = table((await batch(['export', 'out', '--data', 'rows.csv', '--by', 'model'])).stdout);
+    const sums = table((await batch(['export', 'out', '--by', 'model'])).stdout);
     expect(sums.map((line) => line.split(',').slice(0, 3).join())).toEqual([
       'model,jobs,done',
       'a,2,2',
       'b,2,2',
       'c,2,2',
     ]);
-    expect((await batch(['status', 'out'])).stdout).toContain('6 jobs: 6 done, 3 removed from the file since\n');
+    expect((await batch(['status', 'out'])).stdout).toContain(
+      '6 jobs: 6 done\n3 answers of rows that are not in the table now',
+    );
     expect(await batch([...argv, '--vary', 'model=a,b,c', '--redo', '2'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(12);
   });
@@ -161,74 +159,6 @@ describe('--vary', () => {
     expect(await batch([...words, 'model=c,b'])).toMatchObject({ code: 0 });
     expect(await batch([...words, 'model=a,b,c'])).toMatchObject({ code: 0 });
     expect(sent(server)).toEqual(['a', 'b', 'c'].flatMap((model) => [`${model} Greet x`, `${model} Greet y`]));
-  });
-
-  test('--all has the answers to values that were dropped since, in the columns and groups of those values', async ({
-    folder,
-    batch,
-  }) => {
-    writeRows(folder, ['x', 'y', 'z']);
-    await batch([...argv, '--model', 'a']);
-    writeRows(folder, ['x', 'y']);
-    await batch([...argv, '--vary', 'model=a,b']);
-    const dropped = await batch([...argv, '--vary', 'model=b']);
-    expect(dropped.stderr).toContain('3 jobs of the journal are no longer in rows.csv: ');
-    writeRows(folder, ['x', 'y', 'z']);
-    const report = async (...flags: string[]) => table((await batch(['export', 'out', ...flags])).stdout);
-    expect(await report()).toEqual([
-      'id,state,name,model=b',
-      'row-000001,done,x,answer to Greet x',
-      'row-000002,done,y,answer to Greet y',
-    ]);
-    expect(await report('--all')).toEqual([
-      'id,state,name,model=b,model=a,text',
-      'row-000001,done,x,answer to Greet x,answer to Greet x,',
-      'row-000002,done,y,answer to Greet y,answer to Greet y,',
-      'row-000003,done,z,,,answer to Greet z',
-    ]);
-    const sums = await report('--all', '--by', 'model');
-    expect(sums.map((line) => line.split(',').slice(0, 3).join())).toEqual([
-      'model,jobs,done',
-      'a,2,2',
-      'b,2,2',
-      ',1,1',
-    ]);
-    const told = await batch(['export', 'out', '--all', '--format', 'promptfoo']);
-    const { providers, tests } = JSON.parse(told.stdout) as Record<'providers' | 'tests', Record<string, unknown>[]>;
-    const labels = providers?.map(({ label }) => label);
-    expect(new Set(tests?.flatMap((one) => one['providers']))).toEqual(new Set(labels));
-  });
-
-  test('--all has the answers to values of two keys, and the warning says that values were dropped', async ({
-    folder,
-    batch,
-  }) => {
-    writeRows(folder, ['x']);
-    await batch([...argv, '--vary', 'model=a,b', '--vary', 'effort=low,high']);
-    const dropped = await batch([...argv, '--vary', 'model=a', '--vary', 'effort=low']);
-    expect(dropped.stderr).toContain(
-      '3 jobs of the journal are of values that --vary no longer has: reports leave them out, but for --all\n',
-    );
-    const report = async (...flags: string[]) => table((await batch(['export', 'out', '--all', ...flags])).stdout);
-    expect(await report()).toEqual([
-      'id,state,name,effort=low model=a,effort=low model=b,effort=high model=a,effort=high model=b',
-      `row-000001,done,x${',answer to Greet x'.repeat(4)}`,
-    ]);
-    const sums = await report('--by', 'model');
-    expect(sums.map((line) => line.split(',').slice(0, 2).join())).toEqual(['model,jobs', 'a,2', 'b,2']);
-    expect(await report('--data', 'rows.csv')).toEqual(await report());
-    const pairs = await report('--by', 'model', '--by', 'effort');
-    expect(pairs.map((line) => line.split(',').slice(0, 3).join())).toEqual([
-      'model,effort,jobs',
-      'a,low,1',
-      'b,low,1',
-      'a,high,1',
-      'b,high,1',
-    ]);
-    expect(await batch(['export', 'out', '--by', 'model', '--by', 'job'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('leave it out: --by model\n') as string,
-    });
   });
 
   test('what a run without it sent is not paid again where its row has moved too', async ({
@@ -267,14 +197,6 @@ describe('--vary', () => {
     expect(await batch([...argv, '--vary', 'model=a'])).toMatchObject({ code: 0 });
     expect(sent(server)).toEqual(['a Greet k', 'a Greet x', 'a Greet y']);
     expect((await batch(['status', 'out'])).stdout).toContain('3 jobs: 3 done\n');
-  });
-
-  test('a folder with none of the jobs that values make says that they vary', async ({ folder, batch }) => {
-    writeRows(folder, ['x']);
-    await batch(argv);
-    const { code, stderr } = await batch([...argv, '--vary', 'temperature=0,1']);
-    expect(code).toBe(14);
-    expect(stderr).toContain('other jobs: none of rows.csv is among them as they are varied now\n');
   });
 
   test('varies variables, files with prompts, and jobs of a job file', async ({ server, folder, batch }) => {

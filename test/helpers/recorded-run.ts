@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { vi } from 'vitest';
 import { splitShellLine } from '../../src/shell-word.ts';
@@ -171,8 +171,22 @@ function filesIn(folder: string): string[] {
 /** The entries of a journal are sorted: which of two waits for the disk ends first is chance. */
 function contentOf(path: string): Buffer {
   const bytes = readFileSync(path);
-  if (!path.endsWith('journal.jsonl')) return bytes;
-  return Buffer.from(bytes.toString().trimEnd().split('\n').toSorted().join('\n') + '\n');
+  if (!/(?:jobs|journal|results)\.jsonl$/.test(path)) return bytes;
+  const text = nameSlots(bytes.toString(), join(dirname(path), 'jobs.jsonl'));
+  if (!path.endsWith('journal.jsonl')) return Buffer.from(text);
+  return Buffer.from(text.trimEnd().split('\n').toSorted().join('\n') + '\n');
+}
+
+/** The keys of a batch have the address of its server: each is named by the id of its row. */
+function nameSlots(text: string, manifest: string): string {
+  const rows = existsSync(manifest) ? readFileSync(manifest, 'utf8') : '';
+  let named = text;
+  for (const [, slot = '', id = ''] of rows.matchAll(/^\{"slot":"([^"]*)","id":"([^"]*)"/gm))
+    named = named.replaceAll(`"${slot}"`, `"SLOT OF ${id}"`);
+  return named
+    .replaceAll(/"off":\d+,"len":\d+/g, '"off":BYTES,"len":BYTES')
+    .replaceAll(/"from":"[\da-f]{32}"/g, '"from":"DIGEST"')
+    .replaceAll(/"address":"[\da-f]{8}"/g, '"address":"DIGEST"');
 }
 
 /** Gives names to what differs from one run to the next. */
@@ -189,7 +203,6 @@ function named(text: string, { cwd, port }: { cwd: string; port: number }): stri
     .replaceAll(/"boot":"[^"]*",?/g, '')
     .replaceAll(/"results":[1-9]\d*/g, '"results":BYTES')
     .replaceAll(/"at":\d+/g, '"at":TIME')
-    .replaceAll(/"basis":"[\da-f]{16}"/g, '"basis":"DIGEST"')
     .replaceAll(/gateway-cli-\d{8}T\d{6}-[\da-f]{8}/g, 'gateway-cli-TIME-RANDOM')
     .replaceAll(/models\/[\da-f]{16}\.json/g, 'models/HASH.json')
     .replaceAll(/\d{4}-\d\d-\d\d-\d{4}/g, 'DATE')

@@ -112,35 +112,34 @@ function strike(task: Task, failure: Failure): Promise<string | undefined> {
 /** The changes that an undisturbed run makes, with paths in its folder, and the files that were there before. */
 export async function recordChanges(
   task: Task,
-): Promise<{ before: Map<string, Buffer>; changes: Change[]; url: string }> {
-  return inPlace(task, async (place) => {
+  payee: Payee,
+): Promise<{ before: Map<string, Buffer>; changes: Change[] }> {
+  const record = async (place: OpenPlace) => {
     const before = new Map(place.files().flatMap((path) => readIfFile(place.cwd, path)));
     const file = `${place.log}.changes`;
     expect(await place.start({ changes: file })).toMatchObject({ code: 0 });
     const changes = jsonLines<Change>(readFileSync(file, 'utf8'));
     const inside = (path: string): string => (path === '' ? '' : relative(place.cwd, resolve(place.cwd, path)) || '.');
     return {
-      url: place.payee.url,
       before,
       changes: changes.map((change) => ({ ...change, path: inside(change.path), to: inside(change.to ?? '') })),
     };
-  });
+  };
+  return inPlace(task, record, payee);
 }
 
-/** Does work with files of another run in a new folder; `url` was the address of its payee. */
+/** Does work with files of another run in a new folder. The payee is that of the run: what a row asks has its address in it. */
 export function goOn<Result>(
   task: Task,
   files: ReadonlyMap<string, Buffer>,
-  { url, work }: { url: string; work: (place: Place, payee: Payee) => Promise<Result> },
+  { payee, work }: { payee: Payee; work: (place: Place) => Promise<Result> },
 ): Promise<Result> {
-  return inPlace(task, (place) => {
-    const moved = [...files].map(([path, bytes]): [string, Buffer] => {
-      const text = bytes.toString('latin1');
-      return [path, text.includes(url) ? Buffer.from(text.replaceAll(url, place.payee.url), 'latin1') : bytes];
-    });
-    writeFiles(place.cwd, new Map(moved));
-    return work(place, place.payee);
-  });
+  payee.counts.clear();
+  const workThere = (place: Place): Promise<Result> => {
+    writeFiles(place.cwd, files);
+    return work(place);
+  };
+  return inPlace(task, workThere, payee);
 }
 
 function readIfFile(folder: string, path: string): [string, Buffer][] {
@@ -183,13 +182,18 @@ function inTurn<Result>(env: Record<string, string>, work: () => Result | Promis
   return turn;
 }
 
-async function inPlace<Result>(task: Task, work: (place: OpenPlace) => Promise<Result>): Promise<Result> {
+/** `known`: a payee of the caller; by default a new one. */
+async function inPlace<Result>(
+  task: Task,
+  work: (place: OpenPlace) => Promise<Result>,
+  known?: Payee,
+): Promise<Result> {
   const preload = await bundle('test/torture/shim.ts');
   const folder = await inTurn({}, scratchFolder);
   const [cwd, temp] = ['work', 'temp'].map((name) => join(folder, name)) as [string, string];
   for (const path of [cwd, temp]) mkdirSync(path);
   const log = join(folder, 'calls');
-  const payee = await task.serve();
+  const payee = known ?? (await task.serve());
   const userFolders = {
     TMPDIR: temp,
     XDG_CONFIG_HOME: join(cwd, 'config'),
@@ -239,7 +243,7 @@ async function inPlace<Result>(task: Task, work: (place: OpenPlace) => Promise<R
   try {
     return await work(place);
   } finally {
-    await payee.close();
+    if (!known) await payee.close();
     removeFolder(folder);
   }
 }

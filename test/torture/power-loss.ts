@@ -9,7 +9,7 @@ import { jsonLines } from '../helpers/json-lines.ts';
 import { goOn, type Place, recordChanges } from './campaign.ts';
 import { applyChanges, filesAfter, losses } from './disk.ts';
 import type { Change } from './shim.ts';
-import { type Payee, png, tasks } from './tasks.ts';
+import { type Payee, png, type Task, tasks } from './tasks.ts';
 
 /** What must be so when a run goes on after the power failed. */
 interface Restart {
@@ -57,6 +57,8 @@ const judges: Record<string, Judge> = {
     expect(readFileSync(join(place.cwd, 'out/images/c.png')).equals(png)).toBe(true);
   },
   async 'batch --lane batch'({ place, payee, sent, sure }) {
+    const { batches } = payee as BatchServer;
+    batches.length = 0;
     const created = sent.find((text) => text.includes('"requests":['));
     if (created !== undefined) {
       const body = JSON.parse(created.slice(created.indexOf('{"requests"'))) as {
@@ -77,7 +79,7 @@ const judges: Record<string, Judge> = {
         state: 'running',
         at: 1_700_000_000,
       };
-      (payee as BatchServer).batches.unshift(batch);
+      batches.unshift(batch);
     }
     const kept = idsOf(sure.get('out/results.jsonl'));
     const again = await place.run();
@@ -120,6 +122,13 @@ const judges: Record<string, Judge> = {
 
 export const restarted = Object.keys(judges);
 
+interface Campaign {
+  task: Task;
+  judge: Judge;
+  payee: Payee;
+  isSample: boolean;
+}
+
 /**
  * Lets the power fail after each change of a run, in every way; returns the number of states and what is wrong. A sample: in the
  * middle of it, in some ways.
@@ -128,7 +137,16 @@ export async function cutPower(name: string, isSample: boolean): Promise<{ state
   const task = tasks[name];
   const judge = judges[name];
   if (!task || !judge) throw new Error(`no task ${name}`);
-  const { before, changes, url } = await recordChanges(task);
+  const payee = await task.serve();
+  try {
+    return await judgeLosses({ task, judge, payee, isSample });
+  } finally {
+    await payee.close();
+  }
+}
+
+async function judgeLosses({ task, judge, payee, isSample }: Campaign): Promise<{ states: number; wrong: string[] }> {
+  const { before, changes } = await recordChanges(task, payee);
   const seen = new Set<string>();
   const wrong: string[] = [];
   for (let after = 0; after <= changes.length; after++) {
@@ -143,7 +161,7 @@ export async function cutPower(name: string, isSample: boolean): Promise<{ state
       if (seen.has(state)) continue;
       seen.add(state);
       try {
-        await goOn(task, files, { url, work: (place, payee) => judge({ place, payee, sent, sure }) });
+        await goOn(task, files, { payee, work: (place) => judge({ place, payee, sent, sure }) });
       } catch (error) {
         wrong.push(
           `after ${after} of ${changes.length} (${changes[after - 1]?.kind} ${changes[after - 1]?.path}), ${loss.label}: ${String(error instanceof Error ? error.message : error)}`,

@@ -118,7 +118,7 @@ export const tasks: Record<string, Task> = {
     argv: ['batch', 'jobs.jsonl', '-o', 'out'],
     serve: () => serve(answerJob),
     prepare: ({ cwd }) => writeJobs(cwd, jobs),
-    leaves: only(String.raw`jobs\.jsonl|out(?:/(?:journal|results)\.jsonl|/summary\.json|/images(?:/c\.png)?)?`),
+    leaves: only(String.raw`jobs\.jsonl|out(?:/(?:jobs|journal|results)\.jsonl|/summary\.json|/images(?:/c\.png)?)?`),
     async check({ place, ran, payee, isCut }) {
       for (const count of payee.counts.values()) expect(count).toBe(1);
       if (ran.code === 0) expectJobs(place, ['a', 'b', 'c']);
@@ -141,7 +141,7 @@ export const tasks: Record<string, Task> = {
     isHurried: true,
     serve: () => startBatchServer('messages'),
     prepare: ({ cwd }) => writeJobs(cwd, jobs.slice(0, 2)),
-    leaves: only(String.raw`jobs\.jsonl|out(?:/(?:journal|results)\.jsonl|/summary\.json|/images)?`),
+    leaves: only(String.raw`jobs\.jsonl|out(?:/(?:jobs|journal|results)\.jsonl|/summary\.json|/images)?`),
     async check({ place, ran, payee }) {
       for (const count of payee.counts.values()) expect(count).toBe(1);
       if (ran.code === 0) expectJobs(place, ['a', 'b']);

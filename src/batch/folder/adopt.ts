@@ -7,8 +7,9 @@ import { isObject } from '../../json.ts';
 import { readRecovery, type SavedReply } from '../../recovery/recovery-file.ts';
 import { resultLine } from './recorder.ts';
 import type { FolderLock } from './lock.ts';
-import { findLostEnds, type LostEnds } from './results.ts';
-import { type BatchState, hasOpenJobs, isOpen, keepFailure } from './state.ts';
+import { findLostEnds, getEndType, type LostEnds } from './results.ts';
+import { keepFailure } from './spending.ts';
+import { type BatchState, hasOpenSlots } from './state.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
 
 /** Where replies are that could not be written. */
@@ -36,21 +37,20 @@ export async function adoptReplies(
   state: BatchState,
   { ends, lock, host, recovery }: Adopting,
 ): Promise<LostEnds> {
-  if (state.beganAt === undefined || !hasOpenJobs(state)) return ends;
+  if (state.beganAt === undefined || !hasOpenSlots(state)) return ends;
   const place = await realpath(folder);
-  // By the ids of their jobs: of two replies the newer one counts.
-  const kept = new Map<string, { path: string; line: string }>();
+  // Of two replies the newer one counts.
+  const kept = new Map<number, { path: string; line: string }>();
   for (const path of (await recovery.findSince(state.beganAt)).toSorted()) {
     const saved = await readOwn(path);
     const { job: id, batch } = saved ?? {};
     if (id === undefined || !batch || (await realpath(batch.folder).catch(() => '')) !== place) continue;
-    const row = state.index.find(id);
-    if (row < 0 || state.index.digestOf(row) !== batch.request || !isOpen(row, state)) continue;
+    const slot = findOpenSlot(batch.request, state);
     // It answers what was sent before.
-    if (Date.parse(saved?.savedAt ?? '') < sentAt(row, id, state)) continue;
-    const line = toAdoptedLine(id, saved as SavedReply);
-    if (line === undefined) keepFailure(state.failures, id, unwrittenError(recovery.describe(path)));
-    else kept.set(id, { path, line });
+    if (slot === undefined || Date.parse(saved?.savedAt ?? '') < findSentAt(slot, state)) continue;
+    const line = toAdoptedLine(id, state.slots.nameOf(slot), saved as SavedReply);
+    if (line === undefined) keepFailure(state.failures, slot, unwrittenError(recovery.describe(path)));
+    else kept.set(slot, { path, line });
   }
   if (kept.size === 0) return ends;
   lock.confirm();
@@ -58,15 +58,23 @@ export async function adoptReplies(
     join(folder, batchFiles.results),
     Array.from(kept.values(), ({ line }) => line),
   );
-  const { lostEnds, places, gone } = await findLostEnds(folder, state, ends);
+  const { lostEnds } = await findLostEnds(folder, state);
   // A run that ends before its own record, or is killed, leaves nothing that only the removed files had.
   await appendAdopted(
     join(folder, batchFiles.journal),
-    lostEnds.map((end) => JSON.stringify(end)),
+    [...ends.lostEnds, ...lostEnds].map((end) => JSON.stringify(end)),
   );
   for (const { path } of kept.values()) await unlink(path).catch(() => undefined);
   await host.on({ type: 'replies-added', jobs: kept.size });
-  return { lostEnds: [], places: { ...places, torn: ends.places.torn }, gone };
+  return { ...ends, lostEnds: [] };
+}
+
+/** The slot that a kept reply answers, if that waits for just this answer. */
+function findOpenSlot(asked: string, { slots }: BatchState): number | undefined {
+  const [name = '', generation] = asked.split('@');
+  const slot = slots.findNamed(name);
+  const isOpen = slot >= 0 && slots.stateOf(slot) === 'sent' && slots.answersOf(slot) + 1 === Number(generation);
+  return isOpen ? slot : undefined;
 }
 
 async function appendAdopted(path: string, lines: readonly string[]): Promise<void> {
@@ -79,16 +87,15 @@ async function appendAdopted(path: string, lines: readonly string[]): Promise<vo
   }
 }
 
-function sentAt(row: number, id: string, { index, providerBatches, sentAt: times }: BatchState): number {
-  const providerBatch =
-    index.has(row, 'atService') && [...providerBatches.values()].findLast(({ rows }) => rows.includes(row));
-  return (providerBatch ? providerBatch.at : times.get(id)) ?? 0;
+function findSentAt(slot: number, { atService, providerBatches, sentAt }: BatchState): number {
+  const batch = atService.has(slot) && [...providerBatches.values()].findLast(({ slots }) => slots.includes(slot));
+  return (batch ? batch.at : sentAt.get(slot)) ?? 0;
 }
 
 /** The line of a whole result; undefined if it is not a result, or too long. */
-function toAdoptedLine(id: string, { batch, document }: SavedReply): string | undefined {
+function toAdoptedLine(id: string, slot: string, { batch, document }: SavedReply): string | undefined {
   if (!batch?.isResult || !isObject(document) || typeof document['ok'] !== 'boolean') return undefined;
-  const line = resultLine({ id, request: batch.request }, document, undefined);
+  const line = resultLine({ slot, t: getEndType(document), id }, document, undefined);
   return typeof line === 'string' ? line : void line.catch(() => undefined);
 }
 

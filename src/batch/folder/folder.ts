@@ -9,31 +9,53 @@ import { ignoreMissing, writeAtomically, makeFolder, isPartName } from '../../fi
 import type { LockTimes } from '../../files/lock.ts';
 import { type Adopting, adoptReplies } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
+import { type ManifestHead, readManifest, readManifestHeader } from './manifest.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
-import { type BatchState, hasOpenJobs } from './state.ts';
+import { type BatchState, hasOpenSlots } from './state.ts';
+import { markWanted } from '../run/edited.ts';
 import { openIfThere } from '../../files/lines.ts';
+
+/** What is known about the batch of a folder. */
+export interface KnownBatch extends LostEnds {
+  state: BatchState;
+}
+
+/**
+ * Reads the batch of a folder; one without a journal knows nothing. `see` gets the head of each row of its table. Throws GatewayError
+ * batch-locked, and what the system says.
+ */
+export async function readFolder(
+  folder: string,
+  see?: (head: ManifestHead, place: number, state: BatchState) => void,
+): Promise<KnownBatch> {
+  const header = await readManifestHeader(folder);
+  const state = await readJournal(folder, header?.rows);
+  const ends = await findLostEnds(folder, state);
+  // Another file can have that name.
+  if (state.run === undefined) return { state, ...ends };
+  try {
+    state.manifest = await readManifest(folder, state.slots, (head, place) => see?.(head, place, state));
+  } catch (error) {
+    throw error instanceof RangeError ? brokenManifest(error) : error;
+  }
+  markWanted(state.manifest.rows, state.slots);
+  return { state, ...ends };
+}
+
+function brokenManifest({ message }: RangeError): GatewayError {
+  return new GatewayError('batch-locked', message, {
+    hint: 'take that file away, and run the command again: nothing is paid twice, but edits are not told',
+    sent: 'no',
+  });
+}
 
 /**
  * Adds to the results what earlier runs got and could not write there. Returns the ends with those of these jobs. Throws GatewayError
  * not-written or batch-locked.
  */
 export async function addKeptReplies(folder: string, state: BatchState, adopting: Adopting): Promise<LostEnds> {
-  if (!hasOpenJobs(state)) return adopting.ends;
+  if (!hasOpenSlots(state)) return adopting.ends;
   return adoptReplies(folder, state, adopting);
-}
-
-/** What is known about the batch of a folder. */
-export interface KnownBatch {
-  state: BatchState;
-  /** The ends that its journal lacks, if there can be any. */
-  ends: LostEnds | undefined;
-}
-
-/** Reads the batch of a folder; undefined if it holds none. Throws GatewayError batch-locked, and what the system says. */
-export async function readKnownBatch(folder: string): Promise<KnownBatch | undefined> {
-  const state = await readJournal(folder);
-  if (state.run === undefined) return undefined;
-  return { state, ends: hasOpenJobs(state) ? await findLostEnds(folder, state) : undefined };
 }
 
 /** At most this many foreign files are named. */
@@ -134,8 +156,8 @@ async function findForeign(folder: string): Promise<string[]> {
   const head = await readHead(folder, journal);
   if (head === undefined) return [batchFiles.journal];
   const end = head.indexOf('\n');
-  if (end >= 0 && parseRecord(head.slice(0, end))?.type !== 'run')
-    throw notAJournal(join(folder, batchFiles.journal), 1);
+  if (end >= 0 && parseRecord(head.slice(0, end))?.t !== 'run')
+    throw notAJournal(join(folder, batchFiles.journal), 1, head.slice(0, end));
   const isBatch = end >= 0;
   const foreign: string[] = [];
   for (const name of await readdir(folder)) {
@@ -164,15 +186,18 @@ async function readHead(folder: string, name: string): Promise<string | undefine
 }
 
 /** How the record of a run begins, and a summary. */
-const recordStart = '{"type":"run",';
+const recordStart = '{"t":"run",';
 const summaryStart = '{"schema":"gateway-cli/batch@';
+const manifestStart = '{"manifest":1,';
 
-const { journal, results, summary } = batchFiles;
+const { manifest, journal, results, summary } = batchFiles;
 
 const cutOrAppended = new Set<string>([journal, results, asideFile(journal), asideFile(results)]);
 
 /** Whether a file that a run cuts or appends to is a regular one: the target of a link must not change, and a pipe never ends. */
 async function isSafe(folder: string, name: string): Promise<boolean> {
+  // It is replaced: a table of the user's own is not.
+  if (name === manifest) return (await readHead(folder, name))?.startsWith(manifestStart) === true;
   if (!cutOrAppended.has(name)) return true;
   return (await lstat(join(folder, name))).isFile();
 }
@@ -184,6 +209,8 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
   if (name === journal) return head.startsWith(recordStart) || recordStart.startsWith(head);
   if (name === summary) return (await readHead(folder, name))?.startsWith(summaryStart) === true;
   const stats = await lstat(join(folder, name));
+  // The table is written before the first record.
+  if (name === manifest) return (await readHead(folder, name))?.startsWith(manifestStart) === true;
   if (name === results) return stats.isFile() && stats.size === 0;
   const isImages = name === images && stats.isDirectory();
   return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));

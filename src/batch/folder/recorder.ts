@@ -1,23 +1,20 @@
 import { join } from 'node:path';
 import { SyncedFile } from '../../files/synced-file.ts';
-import {
-  batchFiles,
-  type JobRecord,
-  type JobOutcome,
-  type JournalEntry,
-  type MovedRecord,
-  type RunRecord,
-  type Step,
-  type SaveReply,
-} from '../types.ts';
-import { mayHaveCost } from './state.ts';
-import type { ProviderBatchRecord } from '../lane/provider-batches.ts';
+import { batchFiles, type JobOutcome, type JournalEntry, type SaveReply, type Step } from '../types.ts';
+import type { BatchStep, EndRecord, GroupRecord, RunStart, SlotRecord } from './records.ts';
 import type { FolderLock } from './lock.ts';
+import { listImageNames } from './results.ts';
+import { mayHaveCost } from './spending.ts';
+import { applyRecord } from './fold.ts';
+import { addRecord, type BatchState, countEndRecord } from './state.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** Records what happens to the jobs of a run, as long as it has the folder. Throws GatewayError not-written or batch-locked. */
+/**
+ * Records what happens to the slots of a run, as long as it has the folder, and adds it to what is known. Throws GatewayError not-written or
+ * batch-locked.
+ */
 export interface Recorder {
   /** Resolves when they are synced: only then may their requests go out. */
   ready(group: readonly JournalEntry[]): Promise<void>;
@@ -27,37 +24,25 @@ export interface Recorder {
   unsent(group: readonly JournalEntry[]): Promise<void>;
   /** Writes the result first, then the end to the journal. Resolves when both are synced. */
   ended(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
-  /** Records of provider batches and of their jobs. Resolves when they are synced. */
-  parts(records: readonly (ProviderBatchRecord | JobRecord)[]): Promise<void>;
+  /** Records of provider batches. Resolves when they are synced. */
+  steps(records: readonly BatchStep[]): Promise<void>;
+  /** The run leaves nothing of what `--redo` named. */
+  redone(): Promise<void>;
   /** No more jobs begin: syncs what has ended without waiting for others. */
   flushWithoutDelay(): void;
   close(): Promise<void>;
 }
 
-const skip = async (): Promise<void> => undefined;
-
-/** The recorder of a batch without a folder. */
-export const noRecorder: Recorder = {
-  ready: skip,
-  sent: skip,
-  unsent: skip,
-  ended: skip,
-  parts: skip,
-  flushWithoutDelay: () => undefined,
-  close: skip,
-};
-
 type RecordedEnd = Exclude<JobOutcome, { state: 'unsent' }>;
 
 interface RecorderOptions {
   folder: string;
-  run: RunRecord;
+  run: RunStart;
   lock: Pick<FolderLock, 'check' | 'confirm'>;
-  /** Ends of jobs that an earlier run could not write down. */
-  lostEnds: readonly JobRecord[];
-  moves: readonly Omit<MovedRecord, 'at'>[];
-  /** Whether a job has an answer, which stays until another one is there. */
-  hasEarlier?: ((id: string) => boolean) | undefined;
+  state: BatchState;
+  /** Ends that an earlier run could not write down, and what this run makes again. They are in the state already. */
+  lostEnds: readonly SlotRecord[];
+  marked: readonly SlotRecord[];
   now: () => number;
   step?: Step | undefined;
 }
@@ -65,16 +50,41 @@ interface RecorderOptions {
 /** Ends of jobs are synced together, after at most this time: no job waits for its own, and each sync delays all writers. */
 const gatherMs = 50;
 
+type Open = Pick<RecorderOptions, 'run' | 'lock' | 'state' | 'now' | 'step'> & {
+  journal: SyncedFile;
+  results: SyncedFile;
+};
+
+/** The recorder of a batch without a folder: what is known is kept in memory alone. */
+export function noRecorder(state: BatchState): Recorder {
+  const nameOf = ({ slot }: JournalEntry): string => state.slots.nameOf(slot);
+  return {
+    ready: async (group) => addRecord({ t: 'ready', slots: group.map(nameOf) }, state),
+    sent: async (entry) => addRecord({ t: 'sent', slot: nameOf(entry) }, state),
+    unsent: async (group) => addRecord({ t: 'unsent', slots: group.map(nameOf) }, state),
+    async ended(entry, outcome) {
+      if (outcome.state === 'unsent') return addRecord({ t: 'unsent', slots: [nameOf(entry)] }, state);
+      addRecord(toEndRecord(nameOf(entry), entry, outcome, { off: 0, len: 0 }), state);
+    },
+    steps: async () => undefined,
+    redone: async () => undefined,
+    flushWithoutDelay: () => undefined,
+    close: async () => undefined,
+  };
+}
+
 /** Opens journal and results of a folder, and writes the run's own record. */
-export async function openRecorder({ folder, lostEnds, moves, ...options }: RecorderOptions): Promise<Recorder> {
-  const { run, lock, now, step } = options;
+export async function openRecorder({ folder, lostEnds, marked, ...options }: RecorderOptions): Promise<Recorder> {
+  const { run, lock, state, step } = options;
   lock.confirm();
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
   const open: Open = { ...options, journal, results };
-  // The ends first: the run's own record says that earlier results do not count as ends any more.
-  const moved = moves.map((move) => ({ ...move, at: now() }));
-  await writeRecords([...lostEnds, { ...run, results: results.size }, ...moved], open);
+  // A run that was killed may have left these lines where a power cut can take them still.
+  if (lostEnds.length > 0) await results.sync();
+  const begun = { ...run, results: results.size };
+  addRecord(begun, state);
+  await writeRecords([...lostEnds, begun, ...marked], open);
   return {
     async ready(group) {
       lock.check();
@@ -84,31 +94,40 @@ export async function openRecorder({ folder, lostEnds, moves, ...options }: Reco
     },
     async sent(entry) {
       lock.check();
-      appendRecords(toRecords('sent', [entry], now()), open);
+      const record: SlotRecord = { t: 'sent', slot: nameOf(entry, open), id: entry.job.id, at: options.now() };
+      appendRecords([record], open);
+      addRecord(record, state);
       if (run.boot === undefined) await journal.sync();
       step?.('sent-written', entry.job.id);
       // A process that was suspended after the check finds that it lost the lock, and records the job as unsent.
       try {
         lock.check();
       } catch (error) {
-        await takeBack(entry, open);
+        await takeBack([entry], open);
         throw error;
       }
     },
     async unsent(group) {
       lock.check();
-      if (run.boot !== undefined) await writeRecords(toRecords('unsent', group, now()), open);
+      if (run.boot !== undefined) await takeBack(group, open);
+      else addRecord({ t: 'unsent', slots: group.map((entry) => nameOf(entry, open)) }, state);
     },
     async ended(entry, outcome) {
       lock.check();
-      if (outcome.state === 'unsent') await takeBack(entry, open);
+      if (outcome.state === 'unsent') await takeBack([entry], open);
       else await writeJobEnd(entry, outcome, open);
     },
-    async parts(records) {
+    async steps(records) {
       lock.check();
       // A run that takes over after this confirmation finds the provider batch in the journal: it is written before.
       await writeRecords(records, open);
       lock.confirm();
+      for (const record of records) addRecord(record, state);
+    },
+    async redone() {
+      lock.check();
+      await writeRecords([{ t: 'end' }], open);
+      addRecord({ t: 'end' }, state);
     },
     flushWithoutDelay() {
       results.syncWithoutDelay();
@@ -121,80 +140,93 @@ export async function openRecorder({ folder, lostEnds, moves, ...options }: Reco
   };
 }
 
-type Open = Omit<RecorderOptions, 'folder' | 'lostEnds' | 'moves'> & { journal: SyncedFile; results: SyncedFile };
-
-function toRecords(type: JobRecord['type'], group: readonly JournalEntry[], at: number): object[] {
-  return group.map(({ job: { id, line }, digest, bound }) => ({ type, id, request: digest, line, bound, at }));
+function nameOf({ slot }: Pick<JournalEntry, 'slot'>, { state }: Pick<Open, 'state'>): string {
+  return state.slots.nameOf(slot);
 }
 
-function appendRecords(records: readonly object[], { journal }: Open): void {
+function appendRecords(records: readonly SlotRecord[], { journal }: Open): void {
   journal.append(records.map((record) => JSON.stringify(record)).join('\n'));
 }
 
-async function writeRecords(records: readonly object[], open: Open): Promise<void> {
+async function writeRecords(records: readonly SlotRecord[], open: Open): Promise<void> {
   if (records.length === 0) return;
   appendRecords(records, open);
   await open.journal.sync();
 }
 
-function takeBack({ job: { id }, digest }: JournalEntry, open: Open): Promise<void> {
-  return writeRecords(toRecords('unsent', [{ job: { id }, digest }], open.now()), open);
+async function takeBack(group: readonly JournalEntry[], open: Open): Promise<void> {
+  const record: GroupRecord = { t: 'unsent', slots: group.map((entry) => nameOf(entry, open)), at: open.now() };
+  await writeRecords([record], open);
+  addRecord(record, open.state);
 }
 
 async function writeReady(group: readonly JournalEntry[], open: Open): Promise<void> {
-  const { run, now, journal, step } = open;
-  if (run.boot === undefined) return;
-  appendRecords(toRecords('ready', group, now()), open);
+  const { run, state, now, journal, step } = open;
+  const hasBounds = group.some(({ bound }) => bound !== undefined);
+  const record: GroupRecord = {
+    t: 'ready',
+    slots: group.map((entry) => nameOf(entry, open)),
+    bounds: hasBounds ? group.map(({ bound }) => bound ?? null) : undefined,
+    at: now(),
+  };
+  // Without a boot id, a `ready` that is read later says nothing: `sent` is synced instead.
+  if (run.boot === undefined) return addRecord(record, state);
+  appendRecords([record], open);
   for (const { job } of group) step?.('ready-written', job.id);
   await journal.sync();
+  addRecord(record, state);
   for (const { job } of group) step?.('ready-synced', job.id);
 }
 
-async function writeJobEnd(
-  { job: { id }, digest, basis, bound, part }: JournalEntry,
-  outcome: RecordedEnd,
-  open: Open,
-): Promise<void> {
-  const { journal, results, lock, now, step, hasEarlier } = open;
-  const earlierStays = outcome.state !== 'done' && hasEarlier?.(id) === true ? true : undefined;
-  const document = (earlierStays ? { ...outcome.document, earlierStays } : outcome.document) as JsonObject;
-  results.append(await resultLine({ id, request: digest }, document, outcome.saveReply));
+async function writeJobEnd(entry: JournalEntry, outcome: RecordedEnd, open: Open): Promise<void> {
+  const { journal, results, lock, state, now, step } = open;
+  const { id } = entry.job;
+  const slot = nameOf(entry, open);
+  const document = outcome.document as JsonObject;
+  const made = resultLine({ slot, t: getEndType(outcome), id }, document, outcome.saveReply);
+  // Limits of costs and tokens count it before another job is taken.
+  const line = typeof made === 'string' ? made : await made;
+  const off = results.size;
+  results.append(line);
+  const end: EndRecord = { ...toEndRecord(slot, entry, outcome, { off, len: results.size - off }), at: now() };
+  countEndRecord(end, state);
   step?.('result-written', id);
   await results.sync(gatherMs);
   step?.('result-synced', id);
   // A process that was suspended before may have written the result to a file that another run has replaced.
   lock.check();
-  const end = toEndRecord({ id, request: digest, basis, earlierStays, at: now(), bound, part }, outcome);
   await journal.appendSoon(JSON.stringify(end));
+  applyRecord(end, state);
   step?.('ended-written', id);
   await journal.sync(gatherMs);
   step?.('ended-synced', id);
 }
 
+function getEndType({ state, incomplete }: RecordedEnd): EndRecord['t'] {
+  return state === 'done' && incomplete ? 'incomplete' : state;
+}
+
 /** What the journal keeps of an end: what it can cost only where its cost is unknown. */
 function toEndRecord(
-  entry: Pick<JobRecord, 'id' | 'request' | 'basis' | 'earlierStays' | 'at' | 'bound' | 'part'>,
+  slot: string,
+  { bound, part }: JournalEntry,
   outcome: RecordedEnd,
-): JobRecord {
-  const { id, request, basis, earlierStays, at, bound, part } = entry;
-  const { state: type, requestedModel, model, tier, usage, cost, billed, incomplete, error } = outcome;
-  const held = cost === undefined && mayHaveCost(outcome) ? bound : undefined;
+  place: { off: number; len: number },
+): EndRecord {
+  const { requestedModel, model, tier, usage, cost, billed, error, document } = outcome;
   return {
-    type,
-    id,
-    request,
-    basis,
-    earlierStays,
-    at,
+    t: getEndType(outcome),
+    slot,
+    ...place,
     part,
     requestedModel,
     model,
     tier,
     usage,
     cost,
-    bound: held,
+    bound: cost === undefined && mayHaveCost(outcome) ? bound : undefined,
     billed,
-    incomplete,
+    images: listImageNames(document as JsonObject),
     error,
   };
 }
@@ -203,11 +235,11 @@ function toEndRecord(
 const maxResultLineBytes = 64 * 1024 * 1024;
 
 /**
- * The line of a result: which job's it is, and its document. Where it is too long to be read again, the whole reply goes to a recovery
+ * The line of a result: whose it is, and its document. Where it is too long to be read again, the whole reply goes to a recovery
  * file, and the line says so and leaves the long values out. Throws GatewayError not-written.
  */
 export function resultLine(
-  job: { id: string; request: string },
+  job: { slot: string; t: EndRecord['t']; id: string },
   document: JsonObject,
   saveReply: SaveReply | undefined,
   maxBytes = maxResultLineBytes,

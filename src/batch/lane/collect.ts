@@ -25,12 +25,13 @@ import {
 } from '../../client/index.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { settleJob } from '../run/live.ts';
+import { readyJob } from '../run/queue.ts';
 import { formatCount } from '../counts.ts';
 import { runAgainHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
-import { budgetedMark, makeEntryKey, type ProviderBatch, waitingBounds } from './provider-batches.ts';
+import { budgetedMark, makeEntryName, type ProviderBatch, waitingBounds } from './provider-batches.ts';
 import { createGatheredFile, type GatheredFile } from '../../files/lines.ts';
 
-/** A batch that has ended, and its results, each found by the row of its job. */
+/** A batch that has ended, and its results, each found by its slot. */
 interface Collection {
   providerBatch: ProviderBatch;
   info: BatchInfo;
@@ -69,7 +70,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
     run.step?.('part-downloaded', providerBatch.mark);
     for await (const waiting of listWaitingJobs(providerBatch, run)) {
       signal.throwIfAborted();
-      const bytes = readResultBytes(waiting.row, collection);
+      const bytes = readResultBytes(waiting.slot, collection);
       if (bytes === undefined && failure !== undefined) continue;
       const outcome = bytes && format.readResult(parseObject(bytes.toString()))?.outcome;
       if (bytes && outcome === undefined) await keepAside(bytes, run);
@@ -110,13 +111,15 @@ async function download(collection: Collection): Promise<GatewayError | undefine
   const { providerBatch, info, run, file, places } = collection;
   const { batch } = run;
   const { host, policy, state } = batch;
-  const rows = new Map(providerBatch.rows.map((row) => [makeEntryKey(providerBatch.mark, state.index.idOf(row)), row]));
-  const hasAll = (): boolean => places.size === rows.size || findUnmadeReason(info) !== undefined;
+  const slots = new Map(
+    providerBatch.slots.map((slot) => [makeEntryName(providerBatch.mark, state.slots.nameOf(slot)), slot]),
+  );
+  const hasAll = (): boolean => places.size === slots.size || findUnmadeReason(info) !== undefined;
   for (let tries = 1; ; tries++) {
     const isLast = tries === maxDownloads;
     try {
       const unmatched = await callService(providerBatch.plan, run, ({ api }, deadline) =>
-        readResults(api.results(info, deadline), { rows, isLast }, collection),
+        readResults(api.results(info, deadline), { slots, isLast }, collection),
       );
       const { fault } = collection;
       if (isLast && fault !== undefined && !policy.retryUnknown) return faultError(fault);
@@ -155,11 +158,11 @@ function faultError(fault: string): GatewayError {
  */
 async function readResults(
   results: AsyncGenerator<ResultText, void>,
-  { rows, isLast }: { rows: ReadonlyMap<string, number>; isLast: boolean },
+  { slots, isLast }: { slots: ReadonlyMap<string, number>; isLast: boolean },
   collection: Collection,
 ): Promise<UnmatchedResults> {
   const { providerBatch, info, format, run, file, places } = collection;
-  const { index } = run.batch.state;
+  const { atService } = run.batch.state;
   let [unreadable, answers, isCut] = [0, 0, false];
   const isNamed = info.results.length > 0;
   const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
@@ -175,23 +178,23 @@ async function readResults(
       if (key === undefined) unreadable++;
       isCut ||= !isWhole;
     }
-    const row = key === undefined ? undefined : rows.get(key);
-    if (row === undefined || places.has(row)) {
-      if (row !== undefined) unmatched.doubled++;
+    const slot = key === undefined ? undefined : slots.get(key);
+    if (slot === undefined || places.has(slot)) {
+      if (slot !== undefined) unmatched.doubled++;
       unmatched.results.push(bytes);
       continue;
     }
     // A result that an earlier run recorded has a place too, so that another one is reported as a duplicate.
-    places.set(row, { offset: file.bytes, bytes: bytes.byteLength });
+    places.set(slot, { offset: file.bytes, bytes: bytes.byteLength });
     const kind = result?.outcome?.kind;
     if (kind === undefined || kind === 'succeeded') answers++;
-    if (index.has(row, 'atService')) await file.append(bytes);
+    if (atService.has(slot)) await file.append(bytes);
   }
   // There are as many results as jobs, and at least one has a key of the provider batch.
-  const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === rows.size;
+  const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === slots.size;
   const { succeeded = 0 } = info;
   // A batch that ended early has fewer results than jobs, but all that it counts.
-  const lacksAnswers = findUnmadeReason(info) !== undefined && places.size < rows.size && answers < succeeded;
+  const lacksAnswers = findUnmadeReason(info) !== undefined && places.size < slots.size && answers < succeeded;
   collection.fault = undefined;
   if (unreadable > 0 && !areAll)
     collection.fault = `${formatCount(unreadable, 'result')} of the service cannot be read`;
@@ -203,7 +206,7 @@ async function readResults(
 
 /** The key in a result that cannot be read. */
 function findKeyIn(bytes: Buffer, { mark }: ProviderBatch): string | undefined {
-  return new RegExp(`${mark}-[0-9a-f]{16}`).exec(bytes.toString())?.[0];
+  return new RegExp(`${mark}-[0-9a-f]{32}(?:-\\d+)?`).exec(bytes.toString())?.[0];
 }
 
 async function keepUnmatched({ results, doubled }: UnmatchedResults, run: LaneRun): Promise<void> {
@@ -226,25 +229,32 @@ async function keepAside(bytes: Buffer, { batch }: LaneRun): Promise<void> {
 /** A job of the file that waits for its result. */
 interface WaitingJob {
   job: Job;
-  row: number;
+  slot: number;
   bound: Bound | undefined;
 }
 
 async function* listWaitingJobs(providerBatch: ProviderBatch, { batch }: LaneRun): AsyncGenerator<WaitingJob, void> {
-  const { index } = batch.state;
-  const waiting = waitingBounds(providerBatch, index);
+  const { table } = batch.plan;
+  const waiting = waitingBounds(providerBatch, batch.state);
   if (waiting.size === 0) return;
+  let place = 0;
   for await (const job of batch.jobs.read(() => undefined)) {
-    const row = index.find(job.id);
-    const bound = waiting.get(row);
-    if (waiting.delete(row)) yield { job, row, bound };
+    if (place >= table.size) break;
+    const slot = table.slots[place++] as number;
+    const bound = waiting.get(slot);
+    if (waiting.delete(slot)) yield { job, slot, bound };
     if (waiting.size === 0) return;
+  }
+  // No row has these any more: what was paid for is kept all the same.
+  for (const [slot, bound] of waiting) {
+    const id = batch.state.ids.get(slot) ?? batch.state.slots.nameOf(slot);
+    yield { job: { id, line: 0, command: 'text', name: undefined, values: {} }, slot, bound };
   }
 }
 
 /** The bytes of the result that came for a job. Synchronous: the system has them in memory, and a promise takes ten times as long. */
-function readResultBytes(row: number, { file, places }: Collection): Buffer | undefined {
-  const place = places.get(row);
+function readResultBytes(slot: number, { file, places }: Collection): Buffer | undefined {
+  const place = places.get(slot);
   if (place === undefined) return undefined;
   const buffer = Buffer.allocUnsafe(place.bytes);
   readSync(file.handle.fd, buffer, 0, place.bytes, place.offset);
@@ -280,6 +290,16 @@ function unfinishedError(kind: 'cancelled' | 'expired', message?: string): Gatew
   return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
 }
 
+/** What reads the answer of a slot; where no row has it any more, without its request. */
+async function prepareWaiting(
+  job: Job,
+  slot: number,
+  { providerBatch: { plan }, run: { batch, places } }: Collection,
+): Promise<PreparedJob> {
+  if (!places.has(slot)) return batch.jobs.prepareGone(job.id, plan);
+  return batch.jobs.prepare(job.names ? { ...job, parents: await batch.jobs.links().parentsOf(job) } : job);
+}
+
 interface JoinedResult {
   result: BatchOutcome | GatewayError;
   /** Its reply can be read as it is parsed. */
@@ -288,21 +308,18 @@ interface JoinedResult {
 
 /** Reads the result of a job as its reply, and records what it means. */
 async function joinJob(
-  { job, row, bound }: WaitingJob,
+  { job, slot, bound }: WaitingJob,
   { result, isShort }: JoinedResult,
   collection: Collection,
 ): Promise<void> {
   const { providerBatch, run, pending, startDeadline } = collection;
   const { batch, now } = run;
   const { host } = batch;
-  const prepared = await batch.jobs.prepare(job, batch.plan.origin);
-  // The answer is to the request that was submitted, even if the job was edited since.
-  const digest = batch.state.index.digestOf(row);
-  if (prepared.digest !== digest) prepared.output.leaveEdits(providerBatch.plan.model);
-  const basis = prepared.digest === digest ? prepared.basis : undefined;
-  const entry = { job, digest, basis, bound, part: budgetedMark(providerBatch) };
+  const prepared = await prepareWaiting(job, slot, collection);
+  const { asked } = readyJob(job, slot, prepared, batch.state);
+  const entry = { job, slot, bound, part: budgetedMark(providerBatch) };
   const apiRequest = prepared.request.post;
-  if (prepared.digest === digest && queueAgain({ row, result, apiRequest }, collection)) {
+  if (queueAgain({ slot, result, apiRequest }, collection)) {
     await prepared.close();
     return run.recordOutcome(entry, { state: 'unsent' });
   }
@@ -318,7 +335,7 @@ async function joinJob(
       collection.turnBegan = host.elapsed();
     }
     const came = await readJobResult(result, prepared, { ...bounds, isShort, providerBatch });
-    const reply = { ...came, digest, attempts: 1, isRecorded: false, mayBeBilled: false };
+    const reply = { ...came, asked, attempts: 1, isRecorded: false, mayBeBilled: false };
     outcome = await settleJob({ prepared }, reply, { ...bounds, since: host.elapsed(), host });
   } finally {
     deadline.end();
@@ -339,14 +356,16 @@ async function joinJob(
  * Puts a job into the next batch, once, that the service refused, did not bill, and says how it wants. Returns whether it is there.
  */
 function queueAgain(
-  { row, result, apiRequest }: { row: number; result: BatchOutcome | GatewayError; apiRequest: AnyApiRequest },
+  { slot, result, apiRequest }: { slot: number; result: BatchOutcome | GatewayError; apiRequest: AnyApiRequest },
   { providerBatch: { plan }, run }: Pick<Collection, 'providerBatch' | 'run'>,
 ): boolean {
-  const { rows, due } = run.sentAgain;
-  if (result instanceof GatewayError || result.kind !== 'errored' || rows.has(row)) return false;
+  const { slots, due } = run.sentAgain;
+  const place = run.places.get(slot);
+  if (place === undefined || result instanceof GatewayError || result.kind !== 'errored' || slots.has(slot))
+    return false;
   if (run.clients.get(plan.profile)?.learn(apiRequest, readLaneRefusal(result, apiRequest)) !== true) return false;
-  rows.add(row);
-  due.push(row);
+  slots.add(slot);
+  due.push(place);
   return true;
 }
 
@@ -416,14 +435,7 @@ function readLaneRefusal(
   return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, asked, sentKey: undefined });
 }
 
-/** Ends the jobs that the job file does not name any more, and keeps their results aside. */
-async function loseRest(collection: Collection): Promise<void> {
-  const { providerBatch, run } = collection;
-  const describeReason = async (row: number): Promise<string> => {
-    const bytes = readResultBytes(row, collection);
-    if (bytes !== undefined) await keepAside(bytes, run);
-    const kept = bytes === undefined ? 'no result came' : `${asideFile(batchFiles.results)} has its result`;
-    return `the job file does not name it any more; ${kept}`;
-  };
-  await loseJobs(providerBatch, describeReason, run);
+/** Ends the slots for which no result can come. */
+async function loseRest({ providerBatch, run }: Collection): Promise<void> {
+  await loseJobs(providerBatch, () => 'no result came for it', run);
 }

@@ -3,18 +3,16 @@ import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
 import { findServiceByUrl } from '../../vendors/services.ts';
 import { getRequestOrigin } from '../gateway.ts';
-import type { Batch, BatchHooks, JobOutcome, JobRecord, JournalEntry, Step } from '../types.ts';
+import type { BatchStep } from '../folder/records.ts';
+import type { Batch, BatchHooks, JobOutcome, JournalEntry, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import { type BatchBudgets, endProviderBatch } from './budgets.ts';
 import { formatCount } from '../counts.ts';
 import {
-  addToProviderBatch,
-  applyProviderBatch,
   budgetedMark,
   finalSteps,
   type ProviderBatch,
   type ProviderBatchPlan,
-  type ProviderBatchRecord,
   waitingBounds,
 } from './provider-batches.ts';
 
@@ -29,8 +27,10 @@ export interface LaneRun {
   now: () => number;
   /** The budgets that pay for provider batches; absent if no provider batch has one. */
   budgets: BatchBudgets | undefined;
-  /** Rows of jobs that the service refused, and that go to it once more in the form that it asks for. */
-  sentAgain: { rows: Set<number>; due: number[] };
+  /** Slots of jobs that the service refused, and that go to it once more in the form that it asks for. */
+  sentAgain: { slots: Set<number>; due: number[] };
+  /** The places of rows in the file, by their slots. */
+  places: ReadonlyMap<number, number>;
   /** Records the end of a job, and counts it. */
   recordOutcome(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
 }
@@ -72,11 +72,11 @@ function chooseFlag(origin: string): string {
 }
 
 /** Throws GatewayError batch-locked for a provider batch of another key that this one does not find, unless the user gives it up. */
-export async function requireSameKey({ mark, plan, rows }: ProviderBatch, { batch, clients }: LaneRun): Promise<void> {
+export async function requireSameKey({ mark, plan, slots }: ProviderBatch, { batch, clients }: LaneRun): Promise<void> {
   const { profile, key } = plan;
   const isOfOtherKey = key !== undefined && key !== (await clients.get(profile)?.keyDigest?.(mark));
   if (batch.policy.retryUnknown || !isOfOtherKey) return;
-  const jobs = formatCount(rows.length, 'job');
+  const jobs = formatCount(slots.length, 'job');
   throw new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
     hint: 'give the key with which they were submitted, or give their batch up, which may bill them twice: --retry-unknown',
     sent: 'no',
@@ -126,32 +126,24 @@ export function longDeadline(
 }
 
 /** Writes records of provider batches into the journal, and applies them. Resolves when they are synced. */
-export async function writeLaneRecords(
-  records: readonly (ProviderBatchRecord | JobRecord)[],
-  run: LaneRun,
-): Promise<void> {
-  const { state } = run.batch;
-  for (const one of records) {
-    const providerBatch =
-      one.type === 'part' && finalSteps.has(one.step) ? state.providerBatches.get(one.mark) : undefined;
+async function writeSteps(records: readonly BatchStep[], run: LaneRun): Promise<void> {
+  const { providerBatches } = run.batch.state;
+  for (const { mark, step } of records) {
+    const providerBatch = finalSteps.has(step) ? providerBatches.get(mark) : undefined;
     // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
     if (providerBatch?.plan.budget === undefined) continue;
-    await endProviderBatch(providerBatch, (one as ProviderBatchRecord).step !== 'dropped', run.batch.host);
+    await endProviderBatch(providerBatch, step !== 'dropped', run.batch.host);
   }
-  await run.recorder.parts(records);
-  for (const one of records) {
-    if (one.type === 'part') applyProviderBatch(one, state);
-    else addToProviderBatch(one, state);
-  }
+  await run.recorder.steps(records);
 }
 
 /** Writes the next step of a provider batch into the journal, and applies it. Resolves when it is synced. */
 export function recordStep(
   { mark }: Pick<ProviderBatch, 'mark'>,
-  step: Omit<ProviderBatchRecord, 'type' | 'mark' | 'at'>,
+  step: Omit<BatchStep, 't' | 'mark' | 'at'>,
   run: LaneRun,
 ): Promise<void> {
-  return writeLaneRecords([{ type: 'part', mark, ...step, at: run.now() }], run);
+  return writeSteps([{ t: 'batch', mark, ...step, at: run.now() }], run);
 }
 
 /** Records what the service calls a provider batch, and how long it has. */
@@ -168,21 +160,23 @@ export async function recordCreated(
 /** How many ends are written at the same time: they share syncs. */
 export const maxPending = 256;
 
-/** Ends the jobs of a provider batch that wait for a result which cannot come; `reasonOf` says why, by their rows. They may have been billed. */
+/** Ends the jobs of a provider batch that wait for a result which cannot come; `reasonOf` says why, by their slots. They may have been billed. */
 export async function loseJobs(
   providerBatch: ProviderBatch,
-  reasonOf: (row: number) => Promise<string> | string,
+  reasonOf: (slot: number) => Promise<string> | string,
   { batch, recordOutcome }: LaneRun,
 ): Promise<void> {
-  const { host, jobs } = batch;
-  const { index } = batch.state;
-  const waiting = [...waitingBounds(providerBatch, index)];
+  const { host, jobs, state } = batch;
+  const waiting = [...waitingBounds(providerBatch, state)];
   const mark = budgetedMark(providerBatch);
-  async function loseOne([row, bound]: (typeof waiting)[number], reason: string): Promise<void> {
+  async function loseOne([slot, bound]: (typeof waiting)[number], reason: string): Promise<void> {
     const error = new GatewayError('no-reply', reason, { sent: 'yes' });
     const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
     const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
-    await recordOutcome({ job: { id: index.idOf(row) }, digest: index.digestOf(row), bound, part: mark }, outcome);
+    await recordOutcome(
+      { job: { id: state.ids.get(slot) ?? state.slots.nameOf(slot) }, slot, bound, part: mark },
+      outcome,
+    );
   }
   while (waiting.length > 0) {
     const group = [];

@@ -3,7 +3,8 @@ import { hasDue } from '../run/links.ts';
 import { countOutcomes } from '../run/tally.ts';
 import type { Stop } from '../run/runner.ts';
 import { type LaneRun, giveUpProviderBatch } from './lane-run.ts';
-import { countPaid, endOffline, listOpenProviderBatches, waitingRows } from './provider-batches.ts';
+import { endOffline } from '../folder/fold.ts';
+import { listOpenProviderBatches, listWaiting } from './provider-batches.ts';
 import { lookForBatch } from './look-for-batch.ts';
 import { submitJobs } from './submit.ts';
 import { waitForProviderBatches } from './waiting.ts';
@@ -13,24 +14,22 @@ export async function sendByBatches(
   options: Pick<LaneRun, 'batch' | 'budgets' | 'clients' | 'recorder' | 'hooks'>,
 ): Promise<Stop | undefined> {
   const { batch, recorder, hooks } = options;
-  const { host, state } = batch;
+  const { host } = batch;
   const ends = countOutcomes(batch);
   return runLane({
     ...options,
     step: hooks.step,
-    sentAgain: { rows: new Set(), due: [] },
+    sentAgain: { slots: new Set(), due: [] },
+    places: listPlaces(batch),
     now: () => host.now(),
     async recordOutcome(entry, outcome) {
-      ends.count(entry, outcome);
+      ends.count(outcome);
       try {
         await recorder.ended(entry, outcome);
-        if (outcome.state !== 'unsent')
-          countPaid({ ...outcome, type: outcome.state, part: entry.part }, state, entry.bound);
-        state.index.setFlag(state.index.find(entry.job.id), 'atService', false);
       } catch (error) {
         if (outcome.state === 'unsent') throw error;
         const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
-        ends.lose(entry.job, failure);
+        ends.lose(entry, failure);
         throw failure;
       }
     },
@@ -43,13 +42,11 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
   try {
     await adoptProviderBatches(run);
     for (;;) {
-      if (plan.parents.size > 0) await batch.jobs.refreshResults();
       const stop = await submitJobs(run);
       if (stop !== 'signal') await waitForProviderBatches(run);
       const due = run.sentAgain.due.splice(0);
       if (stop !== undefined || (due.length === 0 && !hasDue(run.batch))) return stop;
-      for (const row of due) state.index.setFlag(row, 'toSend');
-      if (due.length > 0) plan.toSend = due.length;
+      for (const place of due) plan.due[place] = 1;
     }
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) return 'signal';
@@ -60,10 +57,7 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
       const providerBatches = listOpenProviderBatches(state).filter(
         (providerBatch) => (providerBatch.batch !== undefined) === isCreated,
       );
-      const jobs = providerBatches.reduce(
-        (sum, providerBatch) => sum + waitingRows(providerBatch, state.index).length,
-        0,
-      );
+      const jobs = providerBatches.reduce((sum, providerBatch) => sum + listWaiting(providerBatch, state).length, 0);
       if (jobs > 0) await host.on({ type: 'left-at-service', jobs, isCreated, isWaitedFor: policy.waits !== false });
     }
   }
@@ -75,21 +69,27 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
  */
 async function adoptProviderBatches(run: LaneRun): Promise<void> {
   const { host, policy, state, plan } = run.batch;
-  const { index } = state;
   for (const providerBatch of listOpenProviderBatches(state)) {
     if (providerBatch.batch !== undefined) continue;
     const found = await lookForBatch(providerBatch, run);
     if (found !== 'none' || !policy.retryUnknown) continue;
-    const waiting = waitingRows(providerBatch, index);
+    const waiting = listWaiting(providerBatch, state);
     await giveUpProviderBatch(
       providerBatch,
       'the service does not list its batch, whose creation was not answered',
       run,
     );
-    const again = waiting.filter((row) => index.has(row, 'inFile'));
-    for (const row of again) index.setFlag(row, 'toSend');
+    const again = waiting.flatMap((slot) => run.places.get(slot) ?? []);
+    for (const place of again) plan.due[place] = 1;
     plan.toSend += again.length;
     plan.again += again.length;
     await host.on({ type: 'sent-again', jobs: again.length });
   }
+}
+
+/** Rows of this shard, by their slots. */
+function listPlaces({ plan: { table, isOwn } }: LaneRun['batch']): Map<number, number> {
+  const places = new Map<number, number>();
+  for (let place = 0; place < table.size; place++) if (isOwn(place)) places.set(table.slots[place] as number, place);
+  return places;
 }

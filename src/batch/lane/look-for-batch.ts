@@ -35,7 +35,7 @@ export async function lookForBatch(providerBatch: ProviderBatch, run: LaneRun): 
 /** The error of batches that may exist, and that the service does not list. */
 export function unlistedError(providerBatches: readonly ProviderBatch[]): GatewayError {
   const jobs = formatCount(
-    providerBatches.reduce((sum, { rows }) => sum + rows.length, 0),
+    providerBatches.reduce((sum, { slots }) => sum + slots.length, 0),
     'job',
   );
   const what = `the creation of a batch of ${jobs} was not answered, and the service does not list it`;
@@ -81,7 +81,7 @@ async function findNameless(
   // Without names, only batches after the last one before it were looked through.
   const isNamed = (await loadBatchFormat(providerBatch.plan.format)).byFile !== undefined;
   const since = isNamed ? providerBatch.at - clockMs : 0;
-  const jobs = providerBatch.rows.length;
+  const jobs = providerBatch.slots.length;
   const known = new Set(listOpenProviderBatches(run.batch.state).map(({ batch }) => batch));
   const possible = listed.filter(
     ({ id, mark, total = jobs, createdAt = since }) =>

@@ -4,25 +4,24 @@ import { mayExist, type PreparedRequest, type SentFile, startDeadline, getTimeou
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
-import { isTokenLimitReached } from '../folder/state.ts';
+import { isTokenLimitReached } from '../folder/spending.ts';
 import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../../files/lines.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
 import { openRunBudget } from '../run/run-budget.ts';
-import type { JobRecord, ReadyJob } from '../types.ts';
+import type { ReadyJob } from '../types.ts';
 import {
   openPlaceApi,
   callService,
   type LaneRun,
   longDeadline,
   readBatchPage,
-  writeLaneRecords,
   recordCreated,
   recordStep,
 } from './lane-run.ts';
-import { makeEntryKey, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
+import { makeEntryName, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
 import { lookForBatch } from './look-for-batch.ts';
 
 /** A batch that is being filled, and what its jobs have in common. Their entries are in a file. */
@@ -31,7 +30,7 @@ interface ProviderBatchDraft {
   plan: Omit<ProviderBatchPlan, 'after' | 'key'>;
   /** The path of its requests. */
   path: string;
-  jobs: Pick<JobRecord, 'id' | 'line' | 'request' | 'bound'>[];
+  jobs: (Pick<ReadyJob, 'slot' | 'bound'> & { id: string })[];
   /** Whether another entry fits. */
   hasRoom(entryBytes: number): boolean;
   add(job: ReadyJob, entry: RequestBody): Promise<void>;
@@ -51,9 +50,9 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const budget = maxCost === undefined ? undefined : openRunBudget(maxCost, batch);
   let unbounded = 0;
   try {
-    for await (const job of jobsToSend(batch)) {
+    for await (const placed of jobsToSend(batch)) {
       if (signal.aborted) return 'signal';
-      const ready = await prepareAgain(job, batch);
+      const ready = await prepareAgain(placed, batch);
       const { prepared, bound = { amount: '0', isMost: false } } = ready;
       try {
         const request = await fetchSubmittedInputs(ready, run);
@@ -95,7 +94,7 @@ async function chooseModel(
 
 /** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
 async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
-  const { prepared, digest } = job;
+  const { prepared, asked } = job;
   if (!prepared.fetchInputs) return prepared.request;
   const { host } = run.batch;
   const since = host.elapsed();
@@ -103,7 +102,7 @@ async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<Prepar
   try {
     const inputs = await tryFetchInputs(prepared, deadline);
     if ('request' in inputs) return inputs.request;
-    const reply = { ...inputs, digest, attempts: 1, isRecorded: false, mayBeBilled: false };
+    const reply = { ...inputs, asked, attempts: 1, isRecorded: false, mayBeBilled: false };
     const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
     await run.recordOutcome(job, await settleJob(job, reply, { ...bounds, since, host }));
     return undefined;
@@ -144,7 +143,9 @@ async function addJob(
   drafts.set(group, draft);
   const corrected = run.clients.get(profile)?.correct(post) ?? post;
   // Throws GatewayError usage for a number that JSON cannot represent.
-  const entry = segmentBody(format.entry(makeEntryKey(draft.mark, job.id), corrected));
+  const entry = segmentBody(
+    format.entry(makeEntryName(draft.mark, run.batch.state.slots.nameOf(ready.slot)), corrected),
+  );
   if (draft.hasRoom(entry.bytes)) return draft.add(ready, entry);
   if (draft.jobs.length === 0) {
     const size = `its request has ${entry.bytes} bytes, more than a batch of the service takes`;
@@ -178,11 +179,11 @@ async function openDraft(
       // An entry is read again as one line.
       entryBytes + frame.separator.length <= maxLineBytes &&
       entries.bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
-    async add({ job: { id, line }, digest, bound }, entry) {
+    async add({ job: { id }, slot, bound }, entry) {
       if (jobs.length > 0) await entries.append(Buffer.from(frame.separator));
       // A chunk is valid until the next one is requested.
       for await (const chunk of streamBody(entry)) await entries.append(Buffer.from(chunk));
-      jobs.push({ id, line, request: digest, bound });
+      jobs.push({ id, slot, bound });
     },
     async seal() {
       await entries.append(Buffer.from(frame.tail));
@@ -219,14 +220,19 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   const { mark, plan, path, jobs } = draft;
   const { format, api } = await openPlaceApi(plan, run);
   const { file, isInline } = await draft.seal();
-  const ready = jobs.map((job) => ({ type: 'ready' as const, ...job, part: mark, at: run.now() }));
+  const { state } = run.batch;
+  const hasBounds = jobs.some(({ bound }) => bound !== undefined);
   // Without names, the new batch is found among those after this one.
   const after = format.byFile === undefined ? (await readBatchPage(plan, run))?.batches[0]?.id : undefined;
   const key = await run.clients.get(plan.profile)?.keyDigest?.(mark);
-  await writeLaneRecords(
-    [{ type: 'part', mark, step: 'planned', at: run.now(), plan: { ...plan, after, key } }, ...ready],
-    run,
-  );
+  const step = {
+    step: 'planned' as const,
+    slots: jobs.map(({ slot }) => state.slots.nameOf(slot)),
+    ids: jobs.map(({ id }) => id),
+    bounds: hasBounds ? jobs.map(({ bound }) => bound ?? null) : undefined,
+    plan: { ...plan, after, key },
+  };
+  await recordStep({ mark }, step, run);
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };
   const uploaded = isInline
@@ -234,7 +240,7 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
     : await callService(plan, run, (service, deadline) => service.api.upload(file, deadline));
   run.step?.('part-uploaded', mark);
   run.batch.host.signal.throwIfAborted();
-  const providerBatch = run.batch.state.providerBatches.get(mark) as ProviderBatch;
+  const providerBatch = state.providerBatches.get(mark) as ProviderBatch;
   await run.budgets?.reserve(providerBatch, run.batch.host.signal);
   // No signal ends it: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);

@@ -1,112 +1,63 @@
 import { closest } from '../../closest.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
-import type { JobIndex } from '../folder/state.ts';
-import type { Batch, BatchJobs, Job, JobLinks } from '../types.ts';
-import { findIdNumber, withoutVariation } from './known-by.ts';
+import type { BatchState } from '../folder/state.ts';
+import type { BatchJobs, Job, JobLinks, JobParent } from '../types.ts';
+import type { BatchPlan } from './plan.ts';
+import type { RowTable } from './table.ts';
 
-/** Jobs that name results of each other, and how their requests are built. */
-interface NamingJobs extends Pick<BatchJobs, 'name' | 'read' | 'prepare'> {
+/** Jobs that name results of each other. */
+interface NamingJobs extends Pick<BatchJobs, 'name' | 'read'> {
   /** Throws GatewayError usage for a job that uses what the other one does not make. `place` is where the first one is. */
   requireUsable(job: Job, name: string, parent: Job, place: string): void;
 }
 
-/** What a file says of the results that its jobs use. */
-interface FoundLinks {
-  /** The jobs that a job uses: its names for them, and their ids. By its own id. */
-  ids: Map<string, Map<string, string>>;
-  /** The jobs that others use, by their ids. */
-  parents: Map<string, Job>;
-  /** The id of the first job of a family in the file, by the id of each other one. */
-  families: Map<string, string>;
-}
+/** The jobs that a job uses, by its own id. */
+type FoundLinks = Map<string, JobParent[]>;
 
 /**
- * Finds out which jobs use results of others. The digest of such a job has those of its parents in it: when one of them is edited, it
- * counts as edited too. The file is read for that when the first such job comes. Throws GatewayError usage for a name of no job, and for
- * a circle.
+ * Finds out which jobs use results of others. The file is read for that when the first such job comes. Throws GatewayError usage for a name
+ * of no job, and for a circle.
  */
-export function openLinks(jobs: NamingJobs, state: Pick<Batch['state'], 'knownIds' | 'index'>): JobLinks {
+export function openLinks(jobs: NamingJobs): JobLinks {
   let links: Promise<FoundLinks> | undefined;
-  let { knownIds } = state;
-  const digests = new Map<string, Promise<string>>();
-  function getLinks(): Promise<FoundLinks> {
-    if (knownIds !== state.knownIds) links = undefined;
-    if (links === undefined) digests.clear();
-    ({ knownIds } = state);
-    return (links ??= findLinks(jobs));
-  }
-
-  function digestJob(job: Job, origin: string): Promise<string> {
-    const known = digests.get(job.id) ?? digestNew(job, origin);
-    digests.set(job.id, known);
-    return known;
-  }
-  async function digestNew(job: Job, origin: string): Promise<string> {
-    const prepared = await jobs.prepare(job, origin);
-    await prepared.close();
-    return prepared.digest;
-  }
-
   return {
-    async parentsOf(job) {
-      const { ids, parents } = await getLinks();
-      return [...(ids.get(job.id)?.values() ?? [])].map((id) => parents.get(id) as Job);
+    async parentsOf({ id }) {
+      return (await (links ??= findLinks(jobs))).get(id) ?? [];
     },
-    async linkJob(job, origin) {
-      const { ids, parents } = await getLinks();
-      const named = ids.get(job.id) ?? new Map<string, string>();
-      const linked = [];
-      for (const [name, id] of named) {
-        const parent = parents.get(id) as Job;
-        const first = findFirstName(name, parent, state.index);
-        const firstName = named.has(first) ? name : first;
-        linked.push({ name, firstName, id, digest: await digestJob(parent, origin) });
-      }
-      return { ...job, parents: linked };
-    },
-    digestJob,
-    familyOf: async ({ id }) => (await getLinks()).families.get(id) ?? id,
   };
 }
 
-/** What a job was named by before it got another id; what it is named by now if its first id was a number. */
-function findFirstName(name: string, { id, fileId = id }: Job, index: JobIndex): string {
-  const row = index.findNow(id);
-  // It may not be entered yet.
-  const first = row < 0 ? id : index.firstIdOf(row);
-  if (first === fileId || findIdNumber(first) !== undefined) return name;
-  return name === fileId ? first : withoutVariation(first);
-}
-
 async function findLinks(jobs: NamingJobs): Promise<FoundLinks> {
-  const all = new Map<string, string>();
+  const places = new Map<string, number>();
   const naming: Job[] = [];
   for await (const job of jobs.read(() => undefined)) {
-    all.set(job.fileId ?? job.id, job.id);
+    places.set(job.id, places.size);
     if (job.names) naming.push(job);
   }
-  const ids = new Map<string, Map<string, string>>();
-  for (const job of naming) {
-    const named = (job.names ?? []).map((name) => [name, findNamed(name, job, all, jobs.name)] as const);
-    ids.set(job.id, new Map(named));
-  }
-  requireNoCircle(naming, ids, jobs.name);
-  const families = joinFamilies([...all.values()], ids);
-  const wanted = new Set([...ids.values()].flatMap((named) => [...named.values()]));
+  const links: FoundLinks = new Map();
+  for (const job of naming)
+    links.set(
+      job.id,
+      (job.names ?? []).map((name) => findNamed(name, job, places, jobs.name)),
+    );
+  requireNoCircle(naming, links, jobs.name);
+  const wanted = new Set([...links.values()].flat().map(({ id }) => id));
   const parents = new Map<string, Job>();
   for await (const job of jobs.read(() => undefined)) if (wanted.has(job.id)) parents.set(job.id, job);
   for (const job of naming)
-    for (const [name, id] of ids.get(job.id) ?? [])
+    for (const { name, id } of links.get(job.id) ?? [])
       jobs.requireUsable(job, name, parents.get(id) as Job, `${jobs.name}:${job.line}`);
-  return { ids, parents, families };
+  return links;
 }
 
-/** The id of a job that another one names: where values vary, the one with the same values. */
-function findNamed(name: string, job: Job, all: ReadonlyMap<string, string>, file: string): string {
-  const suffix = /\+.*$/.exec(job.fileId ?? job.id)?.[0] ?? '';
-  const id = all.get(name) ?? all.get(`${name}${suffix}`);
-  if (id !== undefined) return id;
-  const near = closest(name, [...all.keys()].slice(0, 10_000));
+/** The job that another one names: where values vary, the one with the same values. */
+function findNamed(name: string, job: Job, places: ReadonlyMap<string, number>, file: string): JobParent {
+  const suffix = /\+.*$/.exec(job.id)?.[0] ?? '';
+  for (const id of [name, `${name}${suffix}`]) {
+    const place = places.get(id);
+    if (place !== undefined) return { name, id, place };
+  }
+  const near = closest(name, [...places.keys()].slice(0, 10_000));
   const hint =
     near === undefined
       ? 'name the id of another job; a file whose name begins with @ is ./@…'
@@ -114,11 +65,12 @@ function findNamed(name: string, job: Job, all: ReadonlyMap<string, string>, fil
   throw usageError(`${file}:${job.line}: @${name} names no job of ${file}`, hint);
 }
 
-function requireNoCircle(naming: readonly Job[], ids: FoundLinks['ids'], file: string): void {
+function requireNoCircle(naming: readonly Job[], links: FoundLinks, file: string): void {
   const checked = new Set<string>();
+  const listParents = (id: string): string[] => (links.get(id) ?? []).map((parent) => parent.id);
   for (const job of naming) {
     // Depth first, without recursion: a chain can be as long as the file.
-    const path: { id: string; next: string[] }[] = [{ id: job.id, next: [...(ids.get(job.id)?.values() ?? [])] }];
+    const path: { id: string; next: string[] }[] = [{ id: job.id, next: listParents(job.id) }];
     const isOnPath = new Set([job.id]);
     for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
       const next = last.next.pop();
@@ -129,7 +81,7 @@ function requireNoCircle(naming: readonly Job[], ids: FoundLinks['ids'], file: s
       } else if (isOnPath.has(next)) throw circleError([...path.map(({ id }) => id), next], job, file);
       else if (!checked.has(next)) {
         isOnPath.add(next);
-        path.push({ id: next, next: [...(ids.get(next)?.values() ?? [])] });
+        path.push({ id: next, next: listParents(next) });
       }
     }
   }
@@ -140,88 +92,74 @@ function circleError(path: readonly string[], { line }: Job, file: string): Gate
   return usageError(`${file}:${line}: jobs wait for each other in a circle: ${circle}`, 'take one of these names out');
 }
 
-/** All jobs of a family go to one shard: that of the first of them in the file. */
-function joinFamilies(all: readonly string[], ids: FoundLinks['ids']): FoundLinks['families'] {
-  const places = new Map(all.map((id, place) => [id, place]));
-  const heads = new Map<string, string>();
-  const headOf = (id: string): string => {
-    let head = id;
-    for (let next = heads.get(head); next !== undefined; next = heads.get(head)) head = next;
-    if (head !== id) heads.set(id, head);
+/** Which rows use each other, however far: all of a family go to one shard. */
+export function joinFamilies({ links, size }: RowTable): { rootsOf(place: number): readonly number[] } {
+  const heads = new Int32Array(size).map((_, place) => place);
+  const headOf = (place: number): number => {
+    let head = place;
+    while (heads[head] !== head) head = heads[head] as number;
+    heads[place] = head;
     return head;
   };
-  for (const [child, named] of ids)
-    for (const parent of named.values()) {
-      const [one, other] = [headOf(child), headOf(parent)];
-      if (one === other) continue;
-      const isFirst = (places.get(one) ?? 0) < (places.get(other) ?? 0);
-      heads.set(isFirst ? other : one, isFirst ? one : other);
-    }
-  return new Map([...heads.keys()].map((id) => [id, headOf(id)]));
-}
-
-/**
- * Whether a job has the result that another one, `user`, is to be made of. One that was edited and stays as it is does not have it. One
- * that stays though what it uses is made again has it only for jobs that are named.
- */
-function hasResultFor(row: number, user: number, { plan, state: { index } }: Pick<Batch, 'plan' | 'state'>): boolean {
-  const { leftEdited, leftStale, redone } = plan;
-  const isLeftStale = leftStale.has(index.idOf(row)) && !redone.has(row);
-  return index.stateOf(row) === 'done' && (!leftEdited.has(row) || (isLeftStale && redone.has(user)));
-}
-
-/** Rows of jobs to send that wait: a parent is not done, or was edited and left, so that its result is of an older request. */
-export function listAwaitingParents(
-  batch: Pick<Batch, 'plan' | 'state'>,
-  isDue = (row: number): boolean => batch.state.index.has(row, 'toSend'),
-): Set<number> {
-  const { plan, state } = batch;
-  const { index } = state;
-  const isDone = (row: number, user: number): boolean =>
-    hasResultFor(row, user, batch) && !index.has(row, 'toSend') && !index.has(row, 'atService');
-  const waiting = new Set<number>();
-  for (const [id, parents] of plan.parents) {
-    const row = index.find(id);
-    if (isDue(row) && !parents.every((parent) => isDone(index.find(parent), row))) waiting.add(row);
-  }
-  return waiting;
-}
-
-/** Rows of jobs to send that this run cannot send: a result that they use, or that those use, is neither there nor made by it. */
-export function listStuck(batch: Pick<Batch, 'plan' | 'state'>): Set<number> {
-  const { plan, state } = batch;
-  const { index } = state;
-  const users = new Map<string, string[]>();
-  for (const [id, parents] of plan.parents)
+  for (const [child, { parents }] of links)
     for (const parent of parents) {
-      const known = users.get(parent);
-      if (known) known.push(id);
-      else users.set(parent, [id]);
+      const [one, other] = [headOf(child), headOf(parent)];
+      heads[Math.max(one, other)] = Math.min(one, other);
     }
-  const missing = [...users.keys()].filter((id) => {
-    const row = index.find(id);
-    return !index.has(row, 'toSend') && !index.has(row, 'atService');
-  });
-  const stuck = new Set<number>();
-  // It grows by each job that is stuck, whose own result others miss.
-  for (const id of missing) {
-    const parent = index.find(id);
-    for (const user of users.get(id) ?? []) {
-      const row = index.find(user);
-      if (!index.has(row, 'toSend') || stuck.has(row)) continue;
-      if (!stuck.has(parent) && hasResultFor(parent, row, batch)) continue;
-      stuck.add(row);
-      missing.push(user);
+  const roots = new Map<number, number[]>();
+  for (const { parents } of links.values())
+    for (const parent of parents) {
+      if (links.has(parent)) continue;
+      const known = roots.get(headOf(parent)) ?? [];
+      if (!known.includes(parent)) known.push(parent);
+      roots.set(headOf(parent), known);
     }
-  }
-  return stuck;
+  return { rootsOf: (place) => roots.get(headOf(place)) ?? [place] };
 }
 
-/** Whether some jobs that waited can be sent now. */
-export function hasDue(batch: Pick<Batch, 'plan' | 'state'>): boolean {
-  const { index } = batch.state;
-  const waiting = listAwaitingParents(batch);
-  return [...batch.plan.parents.keys()]
-    .map((id) => index.find(id))
-    .some((row) => index.has(row, 'toSend') && !waiting.has(row));
+type LinkedBatch = { plan: Pick<BatchPlan, 'table' | 'due'>; state: Pick<BatchState, 'slots' | 'atService'> };
+
+/** Whether a row can be sent: what it uses has exactly the answers that its key names. Where one fails to come, the earlier one is not it. */
+export function isReady(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
+  const { uses = [] } = plan.table.links.get(place) ?? {};
+  return uses.every(
+    ({ slot, generation }) =>
+      ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation,
+  );
+}
+
+/** The rows to send that wait for others. */
+export function listAwaiting(batch: LinkedBatch): number[] {
+  const { due, table } = batch.plan;
+  return [...table.links.keys()].filter((place) => due[place] === 1 && !isReady(place, batch));
+}
+
+/** Whether some rows that waited can be sent now. */
+export function hasDue(batch: LinkedBatch): boolean {
+  const { due, table } = batch.plan;
+  return [...table.links.keys()].some((place) => due[place] === 1 && isReady(place, batch));
+}
+
+/** The rows to send that this run cannot send: what they use is neither there nor made by it. */
+export function listStuck(batch: LinkedBatch): number[] {
+  const { plan, state } = batch;
+  const { table, due } = plan;
+  const stuck = new Set<number>();
+  const isComing = (place: number): boolean =>
+    !stuck.has(place) && (due[place] === 1 || state.atService.has(table.slots[place] as number));
+  const isStuck = (place: number): boolean =>
+    due[place] === 1 &&
+    !isReady(place, batch) &&
+    !(table.links.get(place)?.parents ?? []).every((parent) => isComing(parent) || isMade(parent, batch));
+  // It grows by each row that is stuck, whose own answer others miss.
+  for (let size = -1; size < stuck.size;) {
+    size = stuck.size;
+    for (const place of table.links.keys()) if (isStuck(place)) stuck.add(place);
+  }
+  return [...stuck];
+}
+
+function isMade(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
+  const slot = plan.table.slots[place] as number;
+  return slots.answersOf(slot) > 0 && !slots.has(slot, 'again');
 }

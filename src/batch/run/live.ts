@@ -97,7 +97,7 @@ async function sendJob(
   { payment, onReady, beforeHop }: JobCall,
   sending: OpenSender,
 ): Promise<JobOutcome> {
-  const { prepared, digest } = job;
+  const { prepared, asked } = job;
   // Its time starts when its inputs are fetched, or when it is sent.
   let flight = prepared.fetchInputs && startFlight(prepared, sending);
   try {
@@ -112,7 +112,7 @@ async function sendJob(
         ? inputs
         : await sendAndRead(prepared, inputs.request, { flight, payment, beforeHop, sending });
     const { startedAt: since, attempts, isRecorded, mayBeBilled } = flight;
-    const reply = { digest, answer, failure, attempts, isRecorded, mayBeBilled };
+    const reply = { asked, answer, failure, attempts, isRecorded, mayBeBilled };
     // A signal that comes now ends nothing: what was paid for is written first.
     const endOf = () => getTimeoutError(deadline);
     return await settleJob(job, reply, { endOf, signal: deadline.signal, since, host: sending.batch.host });

@@ -1,6 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
-import { listAwaitingParents } from './links.ts';
+import { isReady } from './links.ts';
+import { hashRowId } from './table.ts';
 import type { Batch, Job, JobOutcome, PreparedJob, ReadyJob, Step } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
 import { append } from '../../long-lists.ts';
@@ -21,9 +22,9 @@ export interface JobQueue {
 
 interface JobQueueOptions {
   /** The jobs to send, in the order of their file. */
-  jobs: AsyncIterator<Job, void>;
+  jobs: AsyncIterator<PlacedJob, void>;
   /** Builds the request of a job. Throws what ends the batch. */
-  prepare(job: Job): Promise<ReadyJob>;
+  prepare(job: PlacedJob): Promise<ReadyJob>;
   recorder: Recorder;
   /** The most jobs that are ready, unless jobs end much faster than the disk writes. */
   ahead: number;
@@ -61,7 +62,7 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
         const { value: job, done } = await jobs.next();
         if (done) over = true;
         if (!job) break;
-        step?.('taken', job.id);
+        step?.('taken', job.job.id);
         group.push(await prepare(job));
         if (group.length % atOnce === 0) await yieldToEventLoop();
       }
@@ -99,70 +100,78 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
 }
 
 /**
- * The jobs that are to be sent, each once, in the order of their file; those that wait for others are left for another time. Throws
+ * The rows that are to be sent now, each once, in the order of their file; those that wait for others are left for another time. Throws
  * GatewayError batch-locked if the file changed since it was checked.
  */
-export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<Job, void> {
-  const { plan, state } = batch;
-  const { index } = state;
-  const waiting = plan.parents.size > 0 ? listAwaitingParents(batch) : new Set<number>();
-  let left = -plan.ready.size - waiting.size;
-  for (let row = 0; row < index.size; row++) if (index.has(row, 'toSend')) left++;
-  for (const { job } of plan.ready.values()) {
-    index.setFlag(index.find(job.id), 'toSend', false);
-    yield job;
+export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<PlacedJob, void> {
+  const { plan, jobs } = batch;
+  const { due, ready, table } = plan;
+  const isNow = (place: number): boolean => due[place] === 1 && isReady(place, batch);
+  for (const [place, { job }] of ready) {
+    if (!isNow(place)) continue;
+    due[place] = 0;
+    yield { job, place };
   }
-  if (left > 0) yield* rereadJobs(left, waiting, batch);
-}
-
-/** Jobs that were not kept ready, of which the file must still have as many. */
-async function* rereadJobs(
-  jobsLeft: number,
-  waiting: ReadonlySet<number>,
-  { jobs, state: { index } }: Pick<Batch, 'jobs' | 'state'>,
-): AsyncGenerator<Job, void> {
-  let left = jobsLeft;
-  // The file can be read more than once in a run.
-  for (let row = 0; row < index.size; row++) index.setFlag(row, 'reread', false);
+  let left = 0;
+  for (let place = 0; place < table.size; place++) if (isNow(place)) left++;
+  if (left === 0) return;
   const throwChanged = (cause: unknown): never => {
     throw changedJobError(jobs.name, cause);
   };
+  let place = -1;
   for await (const job of jobs.read(throwChanged)) {
-    const row = index.find(job.id);
+    place++;
     // The next run sends what was added since.
-    if (row < 0) continue;
-    if (index.has(row, 'reread')) throw changedJobError(`${jobs.name}:${job.line}`);
-    index.setFlag(row, 'reread');
-    if (!index.has(row, 'toSend') || waiting.has(row)) continue;
+    if (place >= table.size) break;
+    if (table.ids[place] !== hashRowId(job.id)) throw changedJobError(`${jobs.name}:${job.line}`);
+    if (!isNow(place)) continue;
     left--;
-    index.setFlag(row, 'toSend', false);
-    yield job;
+    due[place] = 0;
+    yield { job, place };
   }
   if (left > 0) throw changedJobError(jobs.name);
 }
 
+/** A job, and its place in the file. */
+export interface PlacedJob {
+  job: Job;
+  place: number;
+}
+
 /** The job as it was checked, or built again from the file, and then the same. Throws GatewayError batch-locked. */
-export async function prepareAgain(job: Job, batch: Pick<Batch, 'jobs' | 'plan' | 'state'>): Promise<ReadyJob> {
+export async function prepareAgain(
+  { job, place }: PlacedJob,
+  batch: Pick<Batch, 'jobs' | 'plan' | 'state'>,
+): Promise<ReadyJob> {
   const { jobs, plan, state } = batch;
-  const ready = plan.ready.get(job.id);
+  const { table } = plan;
+  const slot = table.slots[place] as number;
+  const kept = plan.ready.get(place);
   // Its store takes the answer, so the plan must not hold it.
-  plan.ready.delete(job.id);
-  if (ready) return ready;
-  const place = `${jobs.name}:${job.line}: the job or its files`;
+  plan.ready.delete(place);
+  if (kept) return readyJob(job, slot, kept.prepared, state);
+  const what = `${jobs.name}:${job.line}: the job or its files`;
   try {
-    const prepared = await jobs.prepare(job, plan.origin);
-    if (state.index.digestOf(state.index.find(job.id)) === prepared.digest) return readyJob(job, prepared);
+    const linked = job.names ? { ...job, parents: await jobs.links().parentsOf(job) } : job;
+    const prepared = await jobs.prepare(linked);
+    if (prepared.key === (table.links.get(place)?.key ?? state.slots.keyOf(slot)))
+      return readyJob(linked, slot, prepared, state);
     await prepared.close();
   } catch (error) {
     // It was valid when it was checked.
-    throw error instanceof GatewayError && error.class === 'usage' ? changedJobError(place, error) : error;
+    throw error instanceof GatewayError && error.class === 'usage' ? changedJobError(what, error) : error;
   }
-  throw changedJobError(place);
+  throw changedJobError(what);
 }
 
-export function readyJob(job: Job, prepared: PreparedJob): ReadyJob {
-  const { digest, basis, bound } = prepared;
-  return { job, digest, basis, bound, prepared };
+export function readyJob(
+  job: Job,
+  slot: number,
+  prepared: PreparedJob,
+  { slots }: Pick<Batch['state'], 'slots'>,
+): ReadyJob {
+  const asked = `${slots.nameOf(slot)}@${slots.answersOf(slot) + 1}`;
+  return { job, slot, asked, bound: prepared.bound, prepared };
 }
 
 function changedJobError(what: string, cause?: unknown): GatewayError {

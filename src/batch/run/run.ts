@@ -1,19 +1,21 @@
-import { beginRedo } from '../folder/state.ts';
 import { noRecorder, openRecorder, type Recorder } from '../folder/recorder.ts';
 import { type BatchBudgets, freePlanned } from '../lane/budgets.ts';
-import type { Batch, BatchHooks, Job, ReadyJob, RunRecord } from '../types.ts';
+import { sendByBatches } from '../lane/lane.ts';
+import type { RunStart } from '../folder/records.ts';
+import type { Batch, BatchHooks, ReadyJob } from '../types.ts';
 import type { Client } from '../../client/index.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { gatewayKey } from '../gateway.ts';
 import { createJobSender, type SenderOptions } from './live.ts';
+import { isLeftToRedo } from './decide.ts';
 import { hasDue } from './links.ts';
+import { hashRowId } from './table.ts';
 import { openThrottle } from './pace.ts';
 import { type JobQueue, jobsToSend, openJobQueue, prepareAgain } from './queue.ts';
 import { openRunBudget } from './run-budget.ts';
 import { runJobs, type Stop } from './runner.ts';
 import { countOutcomes } from './tally.ts';
-import { sendByBatches } from '../lane/lane.ts';
 
 /** How long jobs in flight can go on after a signal. */
 export const defaultGraceMs = 10_000;
@@ -30,15 +32,28 @@ export interface RunOptions {
 
 /** Sends the jobs of the plan, and records what becomes of each. Resolves with the reason why it ended early, if any. */
 export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop | undefined> {
-  const { host, plan } = batch;
-  const { clients, concurrency, hooks = {} } = options;
-  const { step, graceMs = defaultGraceMs } = hooks;
-  const recorder = await openFolderRecorder(batch, step);
+  const { plan } = batch;
+  const { clients, hooks = {} } = options;
+  const recorder = await openFolderRecorder(batch, hooks.step);
   if ([...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch')) {
     const budgets = await options.openBudgets?.();
-    return sendByBatches({ batch, clients, recorder, hooks, budgets });
+    const stop = await sendByBatches({ batch, clients, recorder, hooks, budgets });
+    await endRun(batch, recorder);
+    return stop;
   }
-  if (plan.toSend === 0) return undefined;
+  const stop = plan.toSend === 0 ? undefined : await sendLive(batch, recorder, options);
+  await endRun(batch, recorder);
+  return stop;
+}
+
+/** Sends what is due, and then what waited for the results of that. */
+async function sendLive(
+  batch: Batch,
+  recorder: Recorder,
+  { clients, concurrency, hooks = {} }: RunOptions,
+): Promise<Stop | undefined> {
+  const { host, plan } = batch;
+  const { step, graceMs = defaultGraceMs } = hooks;
   const findClient: SenderOptions['clientOf'] = ({ settings }) => clients.get(gatewayKey(settings)) as Client;
   const workers = await openWorkers(batch, { jobs: plan.toSend, concurrency, clientOf: findClient });
   const tally = countOutcomes(batch);
@@ -50,10 +65,9 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   await host.on({ type: 'sending', jobs: plan.toSend, progress });
   try {
     for (;;) {
-      if (plan.parents.size > 0) await batch.jobs.refreshResults();
       const queue = openJobQueue({
         jobs: jobsToSend(batch),
-        prepare: (job: Job): Promise<ReadyJob> => prepareAgain(job, batch),
+        prepare: (job): Promise<ReadyJob> => prepareAgain(job, batch),
         recorder,
         ahead: concurrency,
         elapsed: () => host.elapsed(),
@@ -61,7 +75,7 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
       });
       const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
       // What waited for the results of these is sent next.
-      if (stop !== undefined || plan.parents.size === 0 || !hasDue(batch)) return stop;
+      if (stop !== undefined || !hasDue(batch)) return stop;
     }
   } finally {
     await host.on({ type: 'sent-all' });
@@ -81,7 +95,7 @@ export async function runStream(
   batch: Omit<Batch, 'jobs'>,
   { openQueue, concurrency, hasFolder, clientOf }: RunStreamOptions,
 ): Promise<Stop | undefined> {
-  const recorder = hasFolder ? await openFolderRecorder(batch) : noRecorder;
+  const recorder = hasFolder ? await openFolderRecorder(batch) : noRecorder(batch.state);
   const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf });
   const tally = countOutcomes(batch);
   return runJobs({ ...workers, batch, queue: openQueue(recorder), recorder, tally, graceMs: defaultGraceMs });
@@ -110,14 +124,13 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
   const { host, state, outdir: folder, lock, lostEnds, plan } = batch;
   // An earlier run in the lane `batch` can have left some, whatever the lane of this one.
   if (state.providerBatches.size > 0) await freePlanned(state, host);
-  beginRedo(plan.redo, state);
   const recorder = await openRecorder({
     folder,
-    run: runRecord(batch),
+    run: startRun(batch),
     lock,
+    state,
     lostEnds,
-    hasEarlier: (id) => state.earlier.has(state.index.find(id)),
-    moves: plan.moves,
+    marked: plan.redo ? [plan.redo] : [],
     now: () => host.now(),
     step,
   });
@@ -125,28 +138,28 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
   return recorder;
 }
 
-/** What the journal says about this run. */
-function runRecord({ policy, plan, shard, host }: Omit<Batch, 'jobs'>): RunRecord {
+/** Writes down that the run left nothing of `--redo`. */
+async function endRun({ plan, state }: Batch, recorder: Recorder): Promise<void> {
+  if (state.redo === undefined) return;
+  const named = new Set(state.redo.map(hashRowId));
+  const { table } = plan;
+  for (let place = 0; place < table.size; place++) {
+    const isNamed = plan.isOwn(place) && named.has(table.ids[place] as number);
+    if (isNamed && isLeftToRedo(table.slots[place] as number, state)) return;
+  }
+  await recorder.redone();
+}
+
+/** The first record of this run. */
+function startRun({ policy, host }: Pick<Batch, 'policy' | 'host'>): RunStart {
   return {
-    type: 'run',
-    schema: 'gateway-cli/journal@1',
+    t: 'run',
+    schema: 'gateway-cli/batch@2',
     tool: `gateway-cli ${version}`,
-    origin: plan.origin,
-    shard,
-    jobs: plan.jobs,
-    total: plan.total,
-    list: plan.list,
-    first: plan.first,
-    edited: plan.edited || undefined,
-    removed: plan.removed.length > 0 ? plan.removed : undefined,
     boot: bootMark(),
     maxTokens: policy.maxTokens,
     maxCost: policy.maxCost,
     tags: policy.tags,
-    vary: policy.vary,
-    delimiter: policy.delimiter,
-    linked: plan.parents.size > 0 || undefined,
-    redo: plan.redo,
     at: host.now(),
   };
 }

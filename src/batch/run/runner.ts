@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import type { Payment, Performed, PreparedRequest } from '../../client/index.ts';
 import type { Budget, Reservation } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { isTokenLimitReached, mayHaveCost } from '../folder/state.ts';
+import { isTokenLimitReached, mayHaveCost } from '../folder/spending.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { Tally } from './tally.ts';
 import type { JobQueue } from './queue.ts';
@@ -184,11 +184,11 @@ async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: Run
   try {
     const outcome = await sender.send(job, { payment, onReady, beforeHop }).catch((error: unknown) => {
       // It may have been paid for: whatever could be recorded, it is not as new.
-      if (sentAt !== undefined) tally.lose(job.job, error);
+      if (sentAt !== undefined) tally.lose(job, error);
       throw error;
     });
     step?.('answered', job.job.id);
-    tally.count(job, outcome);
+    tally.count(outcome);
     stopForQuota(outcome, sentAt ?? host.elapsed(), run);
     if (outcome.state === 'unsent' || !mayHaveCost(outcome)) reservation?.free();
     else reservation?.spend(outcome.cost);
@@ -210,7 +210,7 @@ function recordOutcome(job: ReadyJob, outcome: JobOutcome, run: RunStatus): void
       stopTaking(run, undefined, error);
       if (outcome.state === 'unsent') return stopWithError(run, error);
       const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
-      run.tally.lose(job.job, failure);
+      run.tally.lose(job, failure);
       stopWithError(run, failure);
     })
     .finally(() => run.recording.delete(recorded));

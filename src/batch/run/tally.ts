@@ -1,7 +1,7 @@
 import { chooseHint } from '../../advice.ts';
 import { GatewayError, getErrorMessage } from '../../errors.ts';
-import { applyEnd, countCost } from '../folder/state.ts';
-import type { Batch, Job, JobError, JobOutcome, JournalEntry } from '../types.ts';
+import { keepFailure } from '../folder/spending.ts';
+import type { Batch, JobError, JobOutcome, JournalEntry } from '../types.ts';
 
 /** What has ended in a run. */
 export type Tally = ReturnType<typeof countOutcomes>;
@@ -13,21 +13,19 @@ export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
   return {
     counts,
     /** It went out, and its result is not on the disk. The first such failure ends the batch, whose end reports it. */
-    lose({ id }: Pick<Job, 'id'>, error: unknown) {
-      state.index.setState(state.index.find(id), 'unknown');
+    lose({ slot, job: { id } }: JournalEntry, error: unknown) {
+      state.slots.setState(slot, 'sent');
       const failure = error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error));
-      state.failures.set(
-        id,
+      keepFailure(
+        state.failures,
+        slot,
         lostResultError(failure, (text) => host.redaction.redact(text)),
       );
       if (lost++ > 0) void host.on({ type: 'result-lost', id, error: failure });
     },
-    count({ job: { id }, bound }: JournalEntry, outcome: JobOutcome) {
+    count({ state: type }: JobOutcome) {
       // It is what it was.
-      if (outcome.state === 'unsent') return;
-      const { state: type, usage, cost, billed, error, incomplete } = outcome;
-      applyEnd(state.index.find(id), type, { id, usage, error, incomplete }, state);
-      countCost({ type, cost, billed, error }, state, bound);
+      if (type === 'unsent') return;
       counts.ended++;
       if (type !== 'done') counts.failed++;
     },

@@ -1,32 +1,27 @@
 import type { Command } from 'commander';
 import {
   addKeptReplies,
-  arrangeResults,
+  assignAgain,
   type Batch,
-  batchFiles,
   type BatchHooks,
   type BatchHost,
   type BatchJobs,
   type BatchState,
+  closeUnsent,
   defaultGraceMs,
   enterNewOutdir,
   enterOutdir,
-  findLostEnds,
   type FolderLock,
-  formatCount,
-  idsWithoutResult,
+  isAsWritten,
   type JobLinks,
-  locateResults,
   type LostEnds,
   newBatchState,
   openLinks,
-  readJournal,
-  refreshVars,
+  readFolder,
   requireOwn,
-  type ResultPlaces,
   runBatch,
   type Stop,
-  withKnownIds,
+  writeManifest,
 } from '../../batch/index.ts';
 import type { Action, AnswerContext, CommandOutcome, Context } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
@@ -36,7 +31,7 @@ import { priceFlags } from '../../cli/flags/shared.ts';
 import { reportAnswer } from '../../cli/run/answer.ts';
 import { openBatchClients } from './clients.ts';
 import { noteEmptyShard, showPlan } from './dry-run.ts';
-import { type EndedBatch, failBatch, finishBatch } from './finish.ts';
+import { failBatch, finishBatch } from './finish.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { createHost, recovery } from './host.ts';
 import { requireUsable } from './jobs/references.ts';
@@ -44,12 +39,12 @@ import { createRequestBuilder } from './jobs/request.ts';
 import { parseShard } from './jobs/shard.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import { findOutdir } from './outdir.ts';
-import { openParentResults, type ParentResults } from './parent-results.ts';
+import { openParentResults } from './parent-results.ts';
 import { checkPrice, emptyFacts, type BatchPlanFacts, planJobs } from './plan.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { trackChecking } from './progress.ts';
-import { be, noteGone, noteEmptyRows, noteIdColumn, noteResume } from './resume.ts';
-import { warnArranged, warnUnread } from './summary.ts';
+import { noteGone, noteEmptyRows, noteResume } from './resume.ts';
+import { warnUnread } from './summary.ts';
 import { finishStream, openStream, streamJobs } from './stream.ts';
 import { showEstimate } from './estimate.ts';
 import { openBatchBudgets } from './budgets.ts';
@@ -109,30 +104,30 @@ export async function runJobFile(
   const isTrial = flags.dryRun === true || flags.estimate === true;
   const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, host, hooks.lock) : undefined;
   const checking = trackChecking(context);
-  const { state, ends } = outdir.exists ? await readOutdir(outdir.path, early, { host, context }) : newOutdir();
-  const { lostEnds = [], places } = ends ?? {};
+  const { state, lostEnds } = outdir.exists
+    ? await readOutdir(outdir.path, early, { host, context })
+    : { state: newBatchState(), lostEnds: [] };
   const facts = emptyFacts();
   let links: JobLinks | undefined;
-  let results: ParentResults | undefined;
   const builder = createRequestBuilder({
     context,
     flags,
     source,
     output: outdir.path,
     onHashed: (bytes) => checking.add({ bytes }),
-    readResult: async (id) => results?.read(id),
+    readResult: (parent) => results.read(parent),
   });
   const jobs: BatchJobs = {
     name: source.name,
-    read: (onFault) => (state.knownIds ? withKnownIds(source.jobs(onFault), state.knownIds) : source.jobs(onFault)),
+    read: (onFault) => source.jobs(onFault),
     settingsOf: builder.settingsOf,
-    digestBasis: builder.digestBasis,
-    async prepare(job, origin) {
+    digestSource: builder.digestSource,
+    async prepare(job) {
       await checkPrice(await builder.settingsOf(job), job, { facts, flags, state, context });
-      return builder.prepare(job.names ? await jobs.links().linkJob(job, origin) : job, origin);
+      return builder.prepare(job);
     },
-    links: () => (links ??= openLinks({ ...jobs, requireUsable }, state)),
-    refreshResults: () => (results ??= openParentResults(outdir.path, state, context)).refresh(),
+    prepareGone: builder.prepareGone,
+    links: () => (links ??= openLinks({ ...jobs, requireUsable })),
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
   const known = { host, policy, jobs, state, shard };
@@ -142,38 +137,34 @@ export async function runJobFile(
     source,
     flags,
     context,
-    isTakenOver: early?.takenFrom !== undefined,
     onChecked: () => checking.add({ jobs: 1 }),
   });
   const told = { flags, context, source, facts, startedAt };
   const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
   const planned = { ...known, ...told, policy: { ...policy, delimiter }, outdir: outdir.path, lostEnds, plan };
+  const results = openParentResults(planned, context);
   if (source.emptyRows) await noteEmptyRows(source, context);
   if (flags.estimate) return showEstimate(planned, checking.progress);
+  await closeUnsent(plan);
   checking.stop();
-  if (ends) await noteGone(ends, state, context);
-  else if (source.unusedIdColumn !== undefined) await noteIdColumn(source, context);
+  if (state.run) await noteGone(planned);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
   const batch = { ...planned, lock: early ?? (await enterNewOutdir(outdir.path, host, hooks.lock)) };
   if (state.run) await noteResume(batch);
   let stop: Stop | undefined;
   try {
-    const isCompared = (facts.hasVars && facts.hasBuilt) || plan.moves.length > 0 || plan.hasNewBasis;
-    if (places && isCompared) await updateVars(batch, places);
+    // It says which rows there are, and is the consent to what was edited: it comes before anything is sent.
+    if (!isAsWritten(plan, state.manifest.rows)) await writeManifest(batch);
     stop = await send(batch, hooks);
+    // Of equal rows one may have got the answer that another one waited for.
+    if (assignAgain(plan, state)) await writeManifest(batch);
   } catch (error) {
     return failBatch(batch, error);
   }
-  await results?.noteCut();
+  await results.noteCut();
   if (shard) await noteEmptyShard(shard, batch);
-  if (stop !== 'signal' && mayBeUnordered(batch)) await arrange(batch, places);
   return finishBatch(batch, stop);
-}
-
-/** What a new folder knows: nothing. */
-function newOutdir(): { state: BatchState; ends?: LostEnds } {
-  return { state: newBatchState() };
 }
 
 /** What earlier runs left in a folder; with its lock, with what they could not write there. */
@@ -181,14 +172,11 @@ async function readOutdir(
   path: string,
   lock: FolderLock | undefined,
   { host, context }: { host: BatchHost; context: Context },
-): Promise<{ state: BatchState; ends: LostEnds | undefined }> {
-  const state = await readJournal(path);
-  // A folder without a run has no results.
-  let ends = state.run && (await findLostEnds(path, state));
-  if (ends && lock) ends = await addKeptReplies(path, state, { ends, lock, host, recovery });
-  const unread = ends ? ends.places.unreadable + (ends.places.torn ? 1 : 0) : 0;
-  await warnUnread({ unread, torn: state.torn }, context);
-  return { state, ends };
+): Promise<LostEnds & { state: BatchState }> {
+  const { state, ...found } = await readFolder(path);
+  const ends = state.run && lock ? await addKeptReplies(path, state, { ends: found, lock, host, recovery }) : found;
+  await warnUnread({ unread: found.unreadable + (found.torn ? 1 : 0), torn: state.torn }, context);
+  return { state, ...ends };
 }
 
 /** `batch - --stream`: a worker, with or without a folder. */
@@ -207,7 +195,6 @@ async function runStreamCommand(
     throw error;
   }
   if (!hasFolder) return finishStream(batch, stop);
-  if (stop !== 'signal' && mayBeUnordered(batch)) await arrange(batch);
   const outcome = await finishBatch(batch, stop);
   // A line that is no job is in no folder.
   return outcome.error === undefined ? { ...outcome, ...(await finishStream(batch, stop)) } : outcome;
@@ -238,34 +225,4 @@ async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | unde
     openBudgets: async () => openBatchBudgets(batch, flags.tag, context),
     hooks,
   });
-}
-
-/** Whether results.jsonl can have several lines of a job, or is wanted in the order of the jobs. */
-function mayBeUnordered({ flags, plan, state }: EndedBatch): boolean {
-  return flags.ordered === true || plan.again > 0 || state.run !== undefined;
-}
-
-/** Leaves one line for each job in results.jsonl, with `--ordered` in the order of the jobs. */
-async function arrange({ context, flags, lock, outdir, state }: EndedBatch, places?: ResultPlaces): Promise<void> {
-  lock.confirm();
-  const sorting = context.ui.progress('sorting the results');
-  try {
-    const now = await locateResults(outdir, state.index, { places });
-    await arrangeResults(outdir, state.index, { places: now, ordered: flags.ordered });
-    sorting.stop();
-    const missing = idsWithoutResult(state.index, now);
-    await warnArranged({ missing, unknownJobs: now.unknownJobs, states: [state] }, context);
-  } finally {
-    sorting.stop();
-  }
-}
-
-/** Jobs whose variables were edited, and whose requests are the same. */
-async function updateVars(batch: RunningBatch, places: ResultPlaces): Promise<void> {
-  const { ui } = batch.context;
-  const progress = ui.progress('comparing the variables');
-  const jobs = await refreshVars(batch, places).finally(() => progress.stop());
-  if (jobs === 0) return;
-  const what = `new variables of ${formatCount(jobs, 'job')} that ${be(jobs, 'was')} sent before`;
-  await ui.note(`${what} are in ${batchFiles.results}: no text that is sent uses them`);
 }

@@ -6,7 +6,7 @@ import {
   notFoundHint,
   type ProviderBatch,
   requireOrigin,
-  waitingRows,
+  listWaiting,
 } from '../../batch/index.ts';
 import { openBatchApi, startDeadline } from '../../client/index.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
@@ -36,11 +36,9 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   const { state } = await readBatchFolder(outdir, context);
   const cancelled: { batch: string; jobs: number }[] = [];
   let failure: GatewayError | undefined;
-  const open = listOpenProviderBatches(state).filter(
-    (providerBatch) => waitingRows(providerBatch, state.index).length > 0,
-  );
+  const open = listOpenProviderBatches(state).filter((providerBatch) => listWaiting(providerBatch, state).length > 0);
   for (const providerBatch of open) {
-    const jobs = waitingRows(providerBatch, state.index).length;
+    const jobs = listWaiting(providerBatch, state).length;
     if (providerBatch.batch === undefined) {
       if (failure) await ui.warn(unansweredCreation(jobs).message);
       failure ??= unansweredCreation(jobs);

@@ -3,12 +3,11 @@ import type { CommandOutcome } from '../../cli/context.ts';
 import { services } from '../../vendors/services.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobKind } from './plan.ts';
-import { describeEdited, describeMade, describeMoves, describeRemoved, describeStale } from './resume.ts';
-import { append } from '../../long-lists.ts';
+import { describeAgain } from './resume.ts';
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
-  const { plan, facts, context, source } = batch;
+  const { plan, facts, context } = batch;
   const { jobs, total, toSend } = plan;
   const kinds = [...facts.kinds.values()];
   const document = {
@@ -25,16 +24,9 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
   if (batch.shard) await noteEmptyShard(batch.shard, batch);
   if (context.root.json) return { document };
   const counts = [`${formatCount(jobs, 'job')} checked`, `${toSend} to send`, ...describeUnsent(plan)].join(', ');
-  const told = [describeEdited(facts), describeMade(plan, batch.state), describeStale(plan)];
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
   const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
-  const lines = [
-    counts,
-    ...(made ? [made] : []),
-    ...kinds.map(describeKind),
-    ...told.filter((line) => line !== undefined),
-  ];
-  append(lines, [...describeMoves(plan, source), ...(plan.removed.length > 0 ? [describeRemoved(batch)] : [])]);
+  const lines = [counts, ...(made ? [made] : []), ...kinds.map(describeKind), ...(await describeAgain(batch))];
   if (facts.first)
     lines.push('', `the first request, of ${facts.first.id}:`, JSON.stringify(facts.first.body, null, 2));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));

@@ -1,6 +1,6 @@
 import {
   type BatchState,
-  countJobs,
+  countRows,
   formatCount,
   gatewayKey,
   type Job,
@@ -73,9 +73,9 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
   const { plan, context } = batch;
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();
-  const { jobs, total, toSend, parents } = plan;
-  if (parents.size > 0)
-    await context.ui.note(`${formatCount(parents.size, 'job')} with results of others, which are not counted yet`);
+  const { jobs, total, toSend, table } = plan;
+  if (table.links.size > 0)
+    await context.ui.note(`${formatCount(table.links.size, 'job')} with results of others, which are not counted yet`);
   const expected = expectCost(batch.state, toSend);
   const document = {
     schema: 'gateway-cli/batch-estimate@1',
@@ -108,8 +108,9 @@ interface ExpectedCost {
 }
 
 /** Undefined without an answer, or if nothing is to be sent. */
-function expectCost({ index, usage, spending }: BatchState, jobs: number): ExpectedCost | undefined {
-  const { done: answers } = countJobs(index, { jobs: index.size });
+function expectCost(state: BatchState, jobs: number): ExpectedCost | undefined {
+  const { usage, spending } = state;
+  const { done: answers } = countRows(state.manifest.rows, state);
   if (answers === 0 || jobs === 0) return undefined;
   const { outputTokens: output, thinkingTokens: thinking = 0 } = usage;
   const outputTokens = output === undefined ? undefined : Math.round(((output + thinking) * jobs) / answers);
@@ -131,11 +132,11 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
   const counter = createTokenCounter(batch, await openBatchClients(plan, flags, batch.context));
   const add = createSums(estimate);
   // Nothing is sent, so none waits for the result of another one.
-  const jobs = jobsToSend({ ...batch, plan: { ...plan, parents: new Map() } });
+  const jobs = jobsToSend({ ...batch, plan: { ...plan, table: { ...plan.table, links: new Map() } } });
   let done = 0;
   const work = async (): Promise<void> => {
-    for await (const job of jobs) {
-      const { prepared } = await prepareAgain(job, batch);
+    for await (const placed of jobs) {
+      const { job, prepared } = await prepareAgain(placed, batch);
       try {
         const count = await counter(job, prepared);
         add(job, prepared, { ...count, limits: (await loadFormat(prepared.request.post.format)).limits });

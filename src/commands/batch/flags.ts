@@ -42,7 +42,10 @@ export const batchFlags = {
     parse: parseDelimiter,
     advanced: true,
   },
-  idColumn: { flags: '--id-column <name>', text: 'column that holds the id of each row (default: its number)' },
+  idColumn: {
+    flags: '--id-column <name>',
+    text: 'column that holds the id of each row (default: its number in the file)',
+  },
   defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
   vars: { flags: '--no-vars', text: 'send {{name}} unchanged, and texts that use no column', advanced: true },
   vary: {
@@ -65,13 +68,13 @@ export const batchFlags = {
   },
   shard: {
     flags: '--shard <i/n>',
-    text: 'run part i of n, from 1/n; auto reads it from the CI job, auto/n for n parts',
+    text: 'run part i of n, from 1/n, parted by what jobs ask; auto reads it from the CI job, auto/n for n parts',
     advanced: true,
   },
-  retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
+  retryFailed: { flags: '--retry-failed', text: 'send failed jobs again; one that was edited since is sent anyway' },
   retryIncomplete: {
     flags: '--retry-incomplete',
-    text: 'send again the jobs whose answers a limit cut, with the current limits',
+    text: 'send again the jobs whose answers a limit cut, with the limits that are set now',
   },
   retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
   redo: {
@@ -91,7 +94,7 @@ export const batchFlags = {
   },
   acceptChanges: {
     flags: '--accept-changes',
-    text: 'send edited jobs again, and those that use a result which was made again',
+    text: 'send again the jobs that were edited, and those that use a result which was made again',
   },
   wait: {
     flags: '--no-wait',
@@ -122,7 +125,7 @@ export const batchFlags = {
     flags: '--stream',
     text: 'take jobs from stdin one by one, and print each result as soon as it is there',
   },
-  ordered: { flags: '--ordered', text: 'write results in the order of the jobs', advanced: true },
+  ordered: { flags: '--ordered', text: 'with --stream: print results in the order of the jobs', advanced: true },
   maxImages: imageFlags.maxImages,
   strict: {
     ...imageFlags.strict,
@@ -195,21 +198,7 @@ export const exportFlags = {
     text: 'with --vary: sums of cost, time, tokens and failures for each value of a key; job: one line for each job',
     repeat: true,
   },
-  all: { flags: '--all', text: 'also the jobs that are no longer in the file' },
-  jobs: {
-    flags: '--jobs <path|->',
-    text: 'the job file: adds the jobs that were not sent yet',
-    parse: notAFlag,
-    advanced: true,
-  },
-  data: {
-    ...batchFlags.data,
-    text: 'the file of rows: adds the rows that were not sent yet',
-    parse: notAFlag,
-    advanced: true,
-  },
-  dataFormat: batchFlags.dataFormat,
-  idColumn: { ...batchFlags.idColumn, advanced: true },
+  all: { flags: '--all', text: 'also answers of rows that are no longer in the table' },
 } as const satisfies FlagTable;
 
 /** Flags that only `batch gallery` has. */

@@ -2,88 +2,84 @@ import {
   addUsage,
   batchFiles,
   type BatchState,
-  countJobs,
+  countRows,
   formatCount,
   type Counts,
-  isInShard,
-  type LostEnds,
-  listReportRows,
+  type JobError,
+  type KnownBatch,
+  listFailures,
   listVariations,
+  type ManifestHead,
+  type ManifestRow,
+  openResults,
   parseVariedId,
-  type RunRecord,
+  readManifestRows,
+  type ReportRow,
+  type ResultReader,
+  type RowState,
+  toReportRow,
+  unanswered,
   type Variation,
 } from '../../batch/index.ts';
 import { readBatchFolder } from './outdir.ts';
 import { basename, join } from 'node:path';
 import type { Context } from '../../cli/context.ts';
 import { joinSpendings } from '../../cost/cost.ts';
-import { usageError } from '../../errors.ts';
+import { isObject, type JsonObject } from '../../json.ts';
 import { maxOf, minOf } from '../../long-lists.ts';
 
 /** The folder of a batch, or of one of its shards, read. */
-export interface BatchFolder {
+export interface BatchFolder extends KnownBatch {
   /** As the user named it. */
   name: string;
   folder: string;
-  state: BatchState;
   /** A run works in it, as far as that is known. */
   isRunning?: boolean;
-  /** Absent if no job is open. */
-  ends?: LostEnds | undefined;
+  /** 1 for each row that belongs to another shard. */
+  others: Uint8Array;
 }
 
-/**
- * Reads the folder of a batch, or those of its shards. A shard that is not among them is told. Throws GatewayError usage if folders
- * are of several batches, or a job is in two of them.
- */
-export async function readFolders(names: readonly string[], context: Context): Promise<BatchFolder[]> {
+/** Reads the folder of a batch, or those of its shards. A shard that is not among them, and another table, are told. */
+export async function readFolders(
+  names: readonly string[],
+  context: Context,
+  see?: (head: ManifestHead, slot: number) => void,
+): Promise<BatchFolder[]> {
   const folders: BatchFolder[] = [];
-  for (const name of names) folders.push({ name, ...(await readBatchFolder(name, context)) });
-  const [first, ...others] = folders;
-  if (first === undefined || others.length === 0) return folders;
-  const byNumber = new Map<number, BatchFolder>();
-  for (const one of folders) {
-    const { index, total } = requireSameBatch(one, first);
-    const same = byNumber.get(index);
-    if (same) throw usageError(`shard ${index}/${total} is there twice: ${same.name} and ${one.name}`);
-    byNumber.set(index, one);
-    // An id is in one shard only, so no job is in two folders.
-    const isElsewhere = (id: string): boolean =>
-      one.state.run?.linked
-        ? folders.some((other) => other !== one && other.state.index.find(id) >= 0)
-        : !isInShard(id, { index, total });
-    for (const id of one.state.index.ids())
-      if (isElsewhere(id))
-        throw usageError(`${one.name} overlaps with another folder: job ${JSON.stringify(id)} is not of its shard`);
+  for (const name of names) {
+    const others: number[] = [];
+    const found = await readBatchFolder(name, context, (head, place, { slots }) => {
+      if (head.other) others.push(place);
+      see?.(head, slots.findNamed(head.slot));
+    });
+    const isOther = new Uint8Array(found.state.manifest.rows.size);
+    for (const place of others) isOther[place] = 1;
+    folders.push({ name, ...found, others: isOther });
   }
-  const total = first.state.run?.shard?.total ?? 0;
-  const missing = Array.from({ length: total }, (_, at) => at + 1).filter((index) => !byNumber.has(index));
-  if (missing.length > 0) {
-    const shown = missing.slice(0, 10).map((index) => `${index}/${total}`);
-    await context.ui.warn(`not among the folders: shard ${shown.join(', ')}${missing.length > 10 ? ' …' : ''}`);
-  }
+  if (folders.length > 1) await noteShards(folders, context);
   return folders;
 }
 
-/** Makes the earlier answer of a job the one that reports have, while it is unknown what became of its edited request. */
-export function showEarlierAnswers(folders: readonly BatchFolder[]): void {
-  for (const { state } of folders) for (const [row, { digest }] of state.earlier) state.index.setDigest(row, digest);
+async function noteShards(folders: readonly BatchFolder[], { ui }: Context): Promise<void> {
+  const [first, ...rest] = folders as [BatchFolder, ...BatchFolder[]];
+  for (const one of rest)
+    if (!isSameTable(one, first))
+      await ui.warn(`${one.name} has another table than ${first.name}, whose rows are reported`);
+  const shards = folders.flatMap(({ state }) => state.manifest.header?.shard ?? []);
+  const total = shards[0]?.total ?? 0;
+  const missing = Array.from({ length: total }, (_, at) => at + 1).filter(
+    (index) => !shards.some((one) => one.index === index && one.total === total),
+  );
+  if (missing.length === 0 || shards.length < folders.length) return;
+  const shown = missing.slice(0, 10).map((index) => `${index}/${total}`);
+  await ui.warn(`not among the folders: shard ${shown.join(', ')}${missing.length > 10 ? ' …' : ''}`);
 }
 
-/** Returns the shard of a folder. Throws GatewayError usage if it belongs to another batch than the first. */
-function requireSameBatch({ name, state }: BatchFolder, first: BatchFolder): NonNullable<RunRecord['shard']> {
-  const [run, other] = [state.run, first.state.run];
-  if (!run?.shard) throw usageError(`${name} was not made with --shard`, 'name one folder, or those of all shards');
-  const isSame =
-    run.shard.total === other?.shard?.total &&
-    run.total === other.total &&
-    run.list === other.list &&
-    run.origin === other.origin;
-  if (isSame) return run.shard;
-  throw usageError(
-    `${name} and ${first.name} are not shards of the same batch`,
-    'same jobs, same gateway, same --shard …/n',
-  );
+function isSameTable({ state: a }: BatchFolder, { state: b }: BatchFolder): boolean {
+  const [one, other] = [a.manifest.rows, b.manifest.rows];
+  if (one.size !== other.size) return false;
+  for (let place = 0; place < one.size; place++) if (one.ids[place] !== other.ids[place]) return false;
+  return true;
 }
 
 /** The name of a report: that of the folder, or of the first. */
@@ -92,13 +88,28 @@ export function chooseReportName(folders: readonly BatchFolder[]): string {
   return folders.length < 2 ? first : `${first} and ${formatCount(folders.length - 1, 'other folder')}`;
 }
 
-/** The jobs of folders by their state, those that were not sent included. */
-export function countFolder({ state: { index, run } }: BatchFolder): Counts {
-  return countJobs(index, { jobs: run?.jobs || index.size });
+/** The rows of a folder by their state, without those of other shards. */
+export function countFolder({ others, state }: BatchFolder): Counts {
+  return countRows(state.manifest.rows, state, (place) => others[place] === 0);
+}
+
+/** The rows of the table by their state in any of the folders. */
+export function countFolders(folders: readonly BatchFolder[]): Counts {
+  const [first] = folders;
+  if (first === undefined || folders.length === 1) return addCounts(folders.map(countFolder));
+  const all = first.state.manifest.rows;
+  const counts: Counts[] = [];
+  for (let place = 0; place < all.size; place++) {
+    const name = first.state.slots.nameOf(all.slots[place] as number);
+    const { at, slot } = findSlot(name, place, folders);
+    const { state } = folders[at] as BatchFolder;
+    counts.push(countRows({ ...all, size: 1, slots: Int32Array.of(slot) }, state));
+  }
+  return addCounts(counts);
 }
 
 /** The sum of the counts. */
-export function addCounts(counts: readonly Counts[]): Counts {
+function addCounts(counts: readonly Counts[]): Counts {
   const sum: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   for (const one of counts)
     for (const [name, count] of Object.entries(one) as [keyof Counts, number][]) sum[name] = (sum[name] ?? 0) + count;
@@ -119,61 +130,135 @@ export function joinStates(
   };
 }
 
-/** The jobs of all folders in the order of the job file, with `all` those that it has no more: the number of the folder, and the job's row there. */
-export function* listFolderRows(
-  folders: readonly Pick<BatchFolder, 'state'>[],
-  { all = false }: { all?: boolean | undefined },
-): Generator<{ at: number; row: number }, void> {
-  const orders = folders.map(({ state: { index } }) => listReportRows(index, all));
-  const next = new Uint32Array(orders.length);
-  for (;;) {
-    let found: { at: number; row: number; place: number } | undefined;
-    for (const [at, order] of orders.entries()) {
-      const row = order[next[at] as number];
-      if (row === undefined) continue;
-      const place = folders[at]?.state.index.placeOf(row) ?? 0;
-      if (found === undefined || place < found.place) found = { at, row, place };
-    }
-    if (found === undefined) return;
-    next[found.at] = (next[found.at] as number) + 1;
-    yield found;
-  }
+/** What the row at a place asks, whichever answers of others it is made of. */
+function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): string | undefined {
+  const { rows } = manifest;
+  return place < rows.size ? (rows.own.get(place) ?? slots.keyOf(rows.slots[place] as number)) : undefined;
 }
 
 /**
- * The variations of the rows: those of the last run, then those of earlier runs, as far as a report has jobs of them. The last one is
- * that of rows which an earlier run did not vary.
+ * The folder that knows most of a row, and its slot there. Which of equal rows has which answer is known in the folder of its shard alone; if that
+ * has another row at this place, any folder that has the slot will do.
  */
-export function listFolderVariations(
-  folders: readonly Pick<BatchFolder, 'state'>[],
-  { all = false }: { all?: boolean | undefined },
-): Variation[] {
-  const now = listVariations(folders[0]?.state.run?.vary);
-  const known = folders.flatMap(({ state }) => [...state.varied.values()]).flatMap(listVariations);
-  if (known.length === 0) return now;
-  const seen = new Set<string>();
-  for (const { at, row } of listFolderRows(folders, { all })) {
-    const id = folders[at]?.state.index.idOf(row) ?? '';
-    seen.add(parseVariedId(id, known)?.variation.suffix ?? '');
+function findSlot(name: string, place: number, folders: readonly BatchFolder[]): { at: number; slot: number } {
+  let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
+  if (folders.length === 1) return best;
+  const asked = keyOfRow(folders[0] as BatchFolder, place);
+  for (const [at, folder] of folders.entries()) {
+    const { others, state } = folder;
+    const isOwner = others[place] === 0 && keyOfRow(folder, place) === asked;
+    const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
+    const isSent = slot >= 0 && (state.slots.answersOf(slot) > 0 || state.slots.stateOf(slot) !== 'pending');
+    if (isSent) best = { at, slot };
   }
-  const others = [...known, { label: 'text', suffix: '', values: {} }].filter(({ suffix }) => seen.has(suffix));
-  return [...new Map([...now, ...others].map((one) => [one.suffix, one])).values()];
+  return best;
 }
 
-/** The folder that knows a job, and its row there; without `all` only if the file still has the job. */
-export function findJob(
-  id: string,
-  folders: readonly Pick<BatchFolder, 'state'>[],
-  { all = true }: { all?: boolean | undefined } = {},
-): { at: number; row: number } | undefined {
+/** A row of the table, and where what is known of it is. */
+export interface FoundRow {
+  row: ManifestRow;
+  at: number;
+  /** -1: it is in no folder. */
+  slot: number;
+}
+
+/** The rows of the table in the order of the file, with `all` the answers that no row wants. Those of one block together. */
+export async function* listRows(
+  folders: readonly BatchFolder[],
+  { all = false }: { all?: boolean | undefined },
+): AsyncGenerator<FoundRow[], void> {
+  const [first] = folders;
+  if (first === undefined) return;
+  let place = 0;
+  for await (const rows of readManifestRows(first.folder))
+    yield rows.map((row) => ({ row, ...findSlot(row.slot, place++, folders) }));
+  if (!all) return;
   for (const [at, { state }] of folders.entries()) {
-    const row = state.index.findNow(id);
-    if (row >= 0 && (all || !state.index.has(row, 'removed'))) return { at, row };
+    const { slots } = state;
+    const aside: FoundRow[] = [];
+    for (let slot = 0; slot < slots.size; slot++) {
+      const isAside = slots.answersOf(slot) > 0 && !slots.has(slot, 'wanted');
+      if (isAside) aside.push({ row: { slot: slots.nameOf(slot), id: '' }, at, slot });
+    }
+    yield aside;
   }
-  return undefined;
+}
+
+/** The state of a slot in a report. */
+export function getRowState({ slots }: BatchState, slot: number): RowState {
+  if (slot < 0) return 'pending';
+  const state = slots.stateOf(slot);
+  if (state === 'failed') return 'failed';
+  if (state === 'sent') return 'unknown';
+  return slots.answersOf(slot) > 0 ? 'done' : 'pending';
+}
+
+/** Opens the results of folders. To be closed. */
+export async function openFolderResults(folders: readonly BatchFolder[]) {
+  const readers: ResultReader[] = [];
+  for (const { folder, state } of folders) readers.push(await openResults(folder, state.slots));
+  return {
+    read: ({ at, slot }: Pick<FoundRow, 'at' | 'slot'>) => (slot < 0 ? undefined : readers[at]?.read(slot)),
+    async close(): Promise<void> {
+      for (const reader of readers) await reader.close();
+    },
+  };
+}
+
+const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in this folder, and it may be in flight' };
+
+/** A row of the table with what is known of it. */
+export function createReportRow(
+  { row, at, slot }: FoundRow,
+  document: JsonObject | undefined,
+  folders: readonly BatchFolder[],
+): ReportRow {
+  const one = folders[at] as BatchFolder;
+  const { state, isRunning = false } = one;
+  const rowState = getRowState(state, slot);
+  const { id, name, command, vars, prompt } = row;
+  if (document !== undefined) {
+    const found = toReportRow(id === '' ? String(document['id']) : id, rowState, document);
+    if (isObject(vars)) found.vars = vars as JsonObject;
+    if (name !== undefined) found.name = name;
+    found.images = found.images.map((path) => pathInFolder(path, one, folders));
+    return found;
+  }
+  const error = describeMissing(rowState, slot, state);
+  return {
+    id,
+    name,
+    command,
+    state: rowState,
+    vars: isObject(vars) ? (vars as JsonObject) : undefined,
+    prompt,
+    images: [],
+    error: isRunning && error === unanswered ? inFlight : error,
+  };
+}
+
+function describeMissing(rowState: RowState, slot: number, { failures }: BatchState): JobError | undefined {
+  if (rowState === 'pending') return undefined;
+  if (rowState === 'done') return { class: 'not-written', message: 'its line is not in results.jsonl any more' };
+  return failures.get(slot) ?? (rowState === 'unknown' ? unanswered : undefined);
+}
+
+/** The variations of the rows; the last one is that of rows which have none. */
+export function listFolderVariations(folders: readonly BatchFolder[]): Variation[] {
+  return listVariations(folders[0]?.state.manifest.header?.vary);
+}
+
+/** The id of the row of the file that a job is made of by `--vary`. */
+export function splitId(id: string, variations: readonly Variation[]): string {
+  return parseVariedId(id, variations)?.id ?? id;
 }
 
 /** The path of an image for a report on several folders: with the folder as the user named it. */
-export function pathInFolder(path: string, { name }: BatchFolder, folders: readonly BatchFolder[]): string {
+function pathInFolder(path: string, { name }: BatchFolder, folders: readonly BatchFolder[]): string {
   return folders.length > 1 && path.startsWith(`${batchFiles.images}/`) ? join(name, path) : path;
+}
+
+/** Why rows of the table have no answer, by their ids as far as these were seen. */
+export function nameFailures({ state }: BatchFolder, ids: ReadonlyMap<number, string>): [string, JobError][] {
+  return [...listFailures(state)].map(([slot, error]) => [ids.get(slot) ?? state.slots.nameOf(slot), error]);
 }

@@ -1,19 +1,7 @@
 import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import {
-  batchFiles,
-  formatCount,
-  findImageName,
-  listVariations,
-  locateResults,
-  openResults,
-  parseVariedId,
-  type ResultPlaces,
-  type ResultReader,
-  toReportRow,
-  type Variation,
-} from '../../batch/index.ts';
+import { batchFiles, formatCount, findImageName, type ReportRow } from '../../batch/index.ts';
 import {
   type Card,
   galleryCard,
@@ -25,15 +13,17 @@ import {
   type CardImage,
 } from './gallery-html.ts';
 import {
-  addCounts,
   type BatchFolder,
-  countFolder,
-  findJob,
-  joinStates,
-  readFolders,
-  showEarlierAnswers,
-  listFolderRows,
   chooseReportName,
+  countFolders,
+  createReportRow,
+  getRowState,
+  joinStates,
+  listFolderVariations,
+  listRows,
+  openFolderResults,
+  readFolders,
+  splitId,
 } from './folders.ts';
 import { warnUnread } from './summary.ts';
 import { GatewayError, getErrorCode, usageError } from '../../errors.ts';
@@ -94,28 +84,25 @@ async function runGallery(
     return showFolderImages(resolve(cwd, outdir), images, page, context);
   }
   const folders = await readFolders(outdirs, context);
-  showEarlierAnswers(folders);
   if (output !== undefined)
     for (const { folder } of folders) await checkTarget(output, folder, { force: true, context });
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
-  const vary = folders[0]?.state.run?.vary;
-  const isCompared = vary !== undefined;
-  const variations = listVariations(vary);
-  const cards = await findCards(folders, { all, variations });
-  await warnUnread(cards, context);
-  const counts = addCounts(folders.map(countFolder));
+  const isCompared = folders[0]?.state.manifest.header?.vary !== undefined;
+  const unread = folders.reduce((sum, one) => sum + one.unreadable, 0);
+  await warnUnread({ unread }, context);
+  const counts = countFolders(folders);
   const { usage } = joinStates(folders.map(({ state }) => state));
   let made = 0;
   await writePage(page, async (file) => {
     await file.appendFile(galleryHead({ title: chooseReportName(folders), counts, usage }, isCompared));
-    for await (const row of cards.read()) {
+    for await (const row of readCards(folders, { all, isCompared })) {
       context.signal.throwIfAborted();
       const shown = [];
       for (const found of row) shown.push(found && galleryCard(await seenFrom(page, found.folder, found.card)));
       await file.appendFile(isCompared ? galleryRow(shown) : (shown[0] ?? ''));
       for (const found of row) made += found?.card.images.length ?? 0;
-      progress.update(`${made}/${formatCount(cards.pictures, 'picture')}`);
+      progress.update(formatCount(made, 'picture'));
     }
     await file.appendFile(galleryFoot);
   });
@@ -199,77 +186,51 @@ async function seenFrom(page: GalleryPage, folder: string, card: Card): Promise<
   return { ...card, images: await Promise.all(images) };
 }
 
-/** The jobs that have a card: they were sent, answered or not. Their cards are read one by one, as results may be long. */
-async function findCards(folders: readonly BatchFolder[], options: Shown) {
-  const places: ResultPlaces[] = [];
-  let images = 0;
-  for (const { folder, state } of folders) {
-    const counts = new Uint32Array(state.index.size);
-    const seeDocument = (row: number, { document }: { document: JsonObject }): void =>
-      void (counts[row] = listCardImages(document).length);
-    places.push(await locateResults(folder, state.index, { see: seeDocument }));
-    images += counts.reduce((all, count) => all + count, 0);
-  }
-  const unread = places.reduce((sum, { unreadable }) => sum + unreadable, 0);
-  return { unread, pictures: images, read: () => readCards(folders, places, options) };
-}
-
-/** Which cards there are: with those of jobs that the file does not have any more, and those of a row together. */
-interface Shown {
-  all: boolean | undefined;
-  variations: readonly Variation[];
-}
-
 interface FolderCard {
   card: Card;
   folder: string;
 }
 
-/** The cards of each row of the table, one for each variation. */
+/** The cards of each row of the table that was sent, answered or not: one for each variation. */
 async function* readCards(
   folders: readonly BatchFolder[],
-  places: readonly ResultPlaces[],
-  { all, variations }: Shown,
+  { all, isCompared }: { all: boolean | undefined; isCompared: boolean },
 ): AsyncGenerator<(FolderCard | undefined)[], void> {
-  const readers: ResultReader[] = [];
+  const results = await openFolderResults(folders);
+  const variations = isCompared ? listFolderVariations(folders) : [];
+  let base = '';
+  let cards: (FolderCard | undefined)[] = [];
   try {
-    for (const [at, { folder, state }] of folders.entries())
-      readers.push(await openResults(folder, state.index, places[at] as ResultPlaces));
-    const readCard = async ({ at, row }: { at: number; row: number }): Promise<FolderCard | undefined> => {
-      const {
-        folder,
-        state: { index },
-      } = folders[at] as BatchFolder;
-      const [id, state] = [index.idOf(row), index.stateOf(row)];
-      const document = await readers[at]?.read(row);
-      if (document) return { folder, card: createJobCard(id, document, state === 'sent' || state === 'unknown') };
-      if (state !== 'sent') return undefined;
-      return { folder, card: { id, state: 'unknown', error: unansweredError, images: [] } };
-    };
-    const seen = new Set<string>();
-    for (const place of listFolderRows(folders, { all })) {
-      const { index } = (folders[place.at] as BatchFolder).state;
-      const varied = parseVariedId(index.idOf(place.row), variations);
-      const isSeen = varied && seen.has(varied.id);
-      const places = varied
-        ? variations.map(({ suffix }) => findJob(`${varied.id}${suffix}`, folders, { all }))
-        : [place];
-      if (varied) seen.add(varied.id);
-      const cards: (FolderCard | undefined)[] = [];
-      if (!isSeen) for (const found of places) cards.push(found && (await readCard(found)));
-      if (cards.some((card) => card !== undefined)) yield cards;
-    }
+    for await (const rows of listRows(folders, { all }))
+      for (const found of rows) {
+        const { at, slot } = found;
+        const { folder, state } = folders[at] as BatchFolder;
+        const document = await results.read(found);
+        const rowState = getRowState(state, slot);
+        const card = createCard(createReportRow(found, document, folders), document);
+        const shown = document || rowState === 'unknown' ? { folder, card } : undefined;
+        if (!isCompared) {
+          if (shown) yield [shown];
+          continue;
+        }
+        const next = splitId(card.id, variations);
+        if (next !== base && cards.some((one) => one !== undefined)) yield cards;
+        if (next !== base) cards = [];
+        base = next;
+        cards.push(shown);
+      }
+    if (cards.some((one) => one !== undefined)) yield cards;
   } finally {
-    for (const reader of readers) await reader.close();
+    await results.close();
   }
 }
 
 const unansweredError = { class: 'unknown', message: 'sent, and no answer was written down; it may have been billed' };
 
-function createJobCard(id: string, document: JsonObject, isUnknown: boolean): Card {
-  const state = isUnknown ? 'unknown' : document['ok'] === true ? 'done' : 'failed';
-  const model = toOptionalText(document['model']);
-  return { ...toReportRow(id, state, document), state, model, images: listCardImages(document) };
+function createCard(row: ReportRow, document: JsonObject | undefined): Card {
+  const state = row.state === 'unknown' ? 'unknown' : document?.['ok'] === true ? 'done' : 'failed';
+  if (document === undefined) return { id: row.id, state: 'unknown', error: unansweredError, images: [] };
+  return { ...row, state, model: toOptionalText(document['model']), images: listCardImages(document) };
 }
 
 function listCardImages({ images }: JsonObject): CardImage[] {

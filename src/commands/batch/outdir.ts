@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type KnownBatch, readKnownBatch } from '../../batch/index.ts';
+import { type BatchState, type KnownBatch, type ManifestHead, readFolder } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { describeReadError } from '../../files/file-reason.ts';
@@ -29,17 +29,21 @@ export async function findOutdir(
  * The folder of a batch, what its journal says, and the ends that it lacks if there can be any. Throws GatewayError usage if it is
  * not one.
  */
-export async function readBatchFolder(outdir: string, { io, ui }: Context): Promise<KnownBatch & { folder: string }> {
+export async function readBatchFolder(
+  outdir: string,
+  { io, ui }: Context,
+  see?: (head: ManifestHead, place: number, state: BatchState) => void,
+): Promise<KnownBatch & { folder: string }> {
   const folder = resolve(io.cwd, outdir);
   const hint = 'name the folder that you gave to gateway-cli batch -o';
   const progress = ui.progress(`reading ${outdir}`);
   try {
-    const known = await readKnownBatch(folder).catch((error: unknown) => {
+    const known = await readFolder(folder, see).catch((error: unknown) => {
       if (error instanceof GatewayError) throw error;
       const why = getErrorCode(error) === 'ENOTDIR' ? ' is not a folder' : `: ${describeReadError(error)}`;
       throw usageError(`${outdir}${why}`, hint, error);
     });
-    if (known === undefined)
+    if (known.state.run === undefined)
       throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
     return { ...known, folder };
   } finally {

@@ -1,34 +1,29 @@
 import { join } from 'node:path';
-import {
-  batchFiles,
-  type BatchState,
-  locateResults,
-  openResults,
-  type ResultPlaces,
-  type ResultReader,
-} from '../../batch/index.ts';
+import { type Batch, batchFiles, type JobParent, openResults, type ResultReader } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import type { JsonObject } from '../../json.ts';
 import { nameSome } from './summary.ts';
 
-export type ParentResults = ReturnType<typeof openParentResults>;
-
-/** The results of jobs that others use: those that are there since `refresh`. */
-export function openParentResults(outdir: string, state: BatchState, { atEnd, ui }: Context) {
+/** The results of jobs that others use, as they are when these are sent. */
+export function openParentResults(
+  { outdir, plan, state }: Pick<Batch, 'outdir' | 'plan' | 'state'>,
+  { atEnd, ui }: Context,
+) {
   const cut = new Set<string>();
-  let places: ResultPlaces | undefined;
-  let reader: ResultReader | undefined;
+  let opening: Promise<ResultReader> | undefined;
+  /** Called once, though several jobs are prepared at the same time. */
+  async function openReader(): Promise<ResultReader> {
+    const reader = await openResults(outdir, state.slots);
+    atEnd(() => reader.close());
+    return reader;
+  }
   return {
-    async refresh(): Promise<void> {
-      places = await locateResults(outdir, state.index, { places });
-      await reader?.close();
-      if (reader === undefined) atEnd(async () => reader?.close());
-      reader = await openResults(outdir, state.index, places);
-    },
-    async read(id: string): Promise<{ document: JsonObject; folder: string } | undefined> {
-      const row = state.index.find(id);
-      const document = await reader?.read(row);
-      if (state.index.has(row, 'incomplete')) cut.add(id);
+    async read({ id, place }: JobParent): Promise<{ document: JsonObject; folder: string } | undefined> {
+      const slot = plan.table.slots[place] as number;
+      opening ??= openReader();
+      const reader = await opening;
+      const document = await reader.read(slot);
+      if (state.slots.has(slot, 'cut')) cut.add(id);
       return document && { document, folder: join(outdir, batchFiles.images) };
     },
     /** Tells of the answers that were used and may not be whole. */

@@ -4,21 +4,21 @@ import {
   type Job,
   type JobCommand,
   getRequestOrigin,
+  type EditedRow,
   planBatch,
-  type PlannedJob,
+  type PreparedJob,
 } from '../../batch/index.ts';
 import { usageError } from '../../errors.ts';
 import { addCost } from '../../cost/cost.ts';
 import { getCurrency, findPrice } from '../../cost/price.ts';
 import type { Cost } from '../../cost/types.ts';
 import { describeBody } from '../../body.ts';
-import { isObject, type JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import type { ServiceName } from '../../vendors/services.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
-import type { TextPlaces } from '../../cli/input/prompt.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
@@ -28,20 +28,15 @@ import { maxNamed } from './summary.ts';
 
 /** What people are told of a plan, beside what the run needs. */
 export interface BatchPlanFacts {
-  /**
-   * Jobs that are sent again because they were edited: the first of their ids, how many, how many of them only use a newer result, how
-   * many may have been billed, and the most that they can cost if known.
-   */
-  edited: { ids: string[]; jobs: number; stale: number; billed: number; most: readonly Cost[] | undefined };
+  /** Jobs that are sent because they were edited: how many, how many of them only use a newer result, and the most that they can cost if known. */
+  edited: { places: number[]; jobs: number; stale: number; most: readonly Cost[] | undefined };
+  /** The first jobs that are sent again, by their places. */
+  again: number[];
   /** The first request that is sent. */
   first: { id: string; body: JsonObject } | undefined;
   /** What is sent, by command, model and service. */
   kinds: Map<string, JobKind>;
   pricing: PriceFacts;
-  /** Some job has variables. */
-  hasVars: boolean;
-  /** Some job was built, whose result can have other variables than it has now. */
-  hasBuilt: boolean;
 }
 
 /** What is known of the prices of jobs. */
@@ -63,9 +58,9 @@ export interface JobKind {
 }
 
 export function emptyFacts(): BatchPlanFacts {
-  const edited = { ids: [], jobs: 0, stale: 0, billed: 0, most: [] };
+  const edited = { places: [], jobs: 0, stale: 0, most: [] };
   const pricing = { hasPrices: false, currencies: new Set<string>(), warnings: new Set<string>() };
-  return { edited, first: undefined, kinds: new Map(), pricing, hasVars: false, hasBuilt: false };
+  return { edited, again: [], first: undefined, kinds: new Map(), pricing };
 }
 
 interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
@@ -73,16 +68,15 @@ interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
   source: JobSource;
   flags: BatchFlags;
   context: Context;
-  /** The run before was killed. */
-  isTakenOver: boolean;
   /** Called after each job of the file. */
   onChecked: () => void;
 }
 
 /** Plans a run as the flags say. Throws GatewayError usage with file and line, and batch-locked. */
-export async function planJobs({ facts, source, flags, context, isTakenOver, ...batch }: PlanJobs): Promise<BatchPlan> {
+export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
-  const redo = flags.redo && openRedo(flags.redo, flags, { ...batch, isTakenOver });
+  const redo = flags.redo && openRedo(flags.redo, flags, batch);
+  const built = keepBuilt(facts);
   return planBatch({
     ...batch,
     signal: context.signal,
@@ -91,18 +85,12 @@ export async function planJobs({ facts, source, flags, context, isTakenOver, ...
       if (lineErrors?.isFull) return lineErrors.countAnother();
       throw await duplicateError(job, source);
     },
-    redo,
-    onPlanned: (planned) => addPlanned(planned, facts),
-    onAgain() {
-      lineErrors?.throwIfAny();
-      redo?.forget();
-      Object.assign(facts, emptyFacts(), { pricing: facts.pricing });
-    },
-    findLineBreak: (job, earlier) => findLineBreak(job, earlier, batch.jobs),
+    isNamed: redo && ((job) => redo.names(job)),
+    ...built,
     async afterAll(plan) {
       lineErrors?.throwIfAny();
       if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
-      redo?.requireAll();
+      await redo?.requireAll();
       // Jobs that are not built have no price checked.
       facts.pricing.hasPrices ||= [...plan.gateways.values()].some(
         ({ settings }) => Object.keys(settings.prices).length > 0,
@@ -112,24 +100,6 @@ export async function planJobs({ facts, source, flags, context, isTakenOver, ...
       if (lanes.has('batch') || flags.wait === false || flags.poll !== undefined) requireOneLane(lanes, flags);
     },
   });
-}
-
-/** The name of the prompt if a line break at its end is all that parts a job from an earlier request. */
-async function findLineBreak(
-  job: Job,
-  { digest, origin }: { digest: string; origin: string },
-  jobs: Batch['jobs'],
-): Promise<string | undefined> {
-  const { prompt, places } = job.values as { prompt?: string; places?: TextPlaces };
-  if (prompt === undefined) return undefined;
-  const bare = prompt.replace(/\r?\n$/, '');
-  for (const other of [bare, `${bare}\n`, `${bare}\r\n`]) {
-    if (other === prompt) continue;
-    const prepared = await jobs.prepare({ ...job, values: { ...job.values, prompt: other } }, origin);
-    await prepared.close();
-    if (prepared.digest === digest) return places?.prompt ?? 'the prompt';
-  }
-  return undefined;
 }
 
 interface PlanPricing extends Pick<Batch, 'state'> {
@@ -165,29 +135,41 @@ async function checkPriced(
   return context.ui.warn(warning);
 }
 
-/** Counts a job for those who read the plan. */
-function addPlanned({ job, prepared, decision, edited: isEdited }: PlannedJob, facts: BatchPlanFacts): void {
-  const { id, command, values } = job;
-  facts.hasVars ||= isObject(values['vars']);
-  if (prepared === undefined) return;
-  facts.hasBuilt = true;
-  if (decision !== 'run') return;
-  const { request, settings, bound } = prepared;
-  facts.first ??= { id, body: describeBody(request.post.body) };
-  const { model } = request;
-  const service = settings.service.value;
-  const origin = getRequestOrigin(settings);
-  const key = JSON.stringify([command, model, service, origin]);
-  const kind = facts.kinds.get(key) ?? { command, model, service, origin, jobs: 0 };
-  kind.jobs++;
-  facts.kinds.set(key, kind);
-  if (!isEdited) return;
-  const { edited } = facts;
-  if (edited.jobs++ < maxNamed) edited.ids.push(id);
-  if (isEdited.mayBeBilled) edited.billed++;
-  if (isEdited.isSame) edited.stale++;
-  const currency = getCurrency(findPrice(settings.prices, model) ?? {});
-  edited.most = bound?.isMost && edited.most ? addCost(edited.most, { amount: bound.amount, currency }) : undefined;
+/** Keeps what is told of the requests that were built, and counts those that are sent. */
+function keepBuilt(facts: BatchPlanFacts) {
+  const all: JobKind[] = [];
+  const kinds = new Map<string, number>();
+  /** By the places of rows: the number of the kind, and what the request can cost at most. */
+  const kindOf: number[] = [];
+  const mostOf: (Cost | undefined)[] = [];
+  const bodies = new Map<number, BatchPlanFacts['first']>();
+  return {
+    onBuilt(place: number, { id, command }: Job, { request, settings, bound }: PreparedJob): void {
+      const { model, post } = request;
+      const service = settings.service.value;
+      const origin = getRequestOrigin(settings);
+      const name = JSON.stringify([command, model, service, origin]);
+      const kind = kinds.get(name) ?? all.push({ command, model, service, origin, jobs: 0 }) - 1;
+      kinds.set(name, kind);
+      kindOf[place] = kind;
+      // Only the first one that is sent is shown.
+      if (bodies.size < 2) bodies.set(place, { id, body: describeBody(post.body) });
+      if (bound?.isMost)
+        mostOf[place] = { amount: bound.amount, currency: getCurrency(findPrice(settings.prices, model) ?? {}) };
+    },
+    onDue(place: number, isAgain: boolean, isEdited: EditedRow | undefined): void {
+      const kind = all[kindOf[place] ?? -1];
+      if (kind && kind.jobs++ === 0) facts.kinds.set(String(kindOf[place]), kind);
+      facts.first ??= bodies.get(place);
+      if (isAgain && facts.again.length <= maxNamed) facts.again.push(place);
+      if (!isEdited) return;
+      const { edited } = facts;
+      if (edited.jobs++ < maxNamed) edited.places.push(place);
+      if (isEdited.isStale) edited.stale++;
+      const most = mostOf[place];
+      edited.most = most && edited.most ? addCost(edited.most, most) : undefined;
+    },
+  };
 }
 
 /** What no job can know of itself: where the requests go, and whether a key may go there. */

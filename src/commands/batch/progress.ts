@@ -70,7 +70,7 @@ export function showWaiting(parts: () => readonly ProviderBatch[], { io, root, u
 
   function describe(): { count: string; times: string } {
     const open = parts();
-    const jobs = open.reduce((sum, providerBatch) => sum + providerBatch.rows.length, 0);
+    const jobs = open.reduce((sum, providerBatch) => sum + providerBatch.slots.length, 0);
     const done = open.reduce((sum, { mark }) => sum + (infos.get(mark)?.done ?? 0), 0);
     return { count: `at the service: ${done} of ${jobs} done`, times: `, ${describeTimes(open, io.now())}` };
   }

@@ -6,19 +6,17 @@ import {
   type BatchState,
   formatCount,
   type Counts,
+  countAside,
   describeRun,
-  findRedoLeft,
   describeTimes,
   findHolder,
-  listFailures,
-  findLostEnds,
-  idsWithoutImage,
-  idsWithoutResult,
+  findWithoutImage,
+  isLeftToRedo,
   type JobError,
   listOpenProviderBatches,
+  listWaiting,
   type ProviderBatch,
   unanswered,
-  waitingRows,
 } from '../../batch/index.ts';
 import {
   describeCounts,
@@ -27,11 +25,8 @@ import {
   describeSpending,
   getExitCode,
   summaryDocument,
-  countEdited,
-  editedStep,
   incompleteStep,
   missingImageStep,
-  missingResultStep,
   nextStep,
   type RedoEnd,
   type SummaryFacts,
@@ -43,7 +38,7 @@ import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
 import { shellWord } from '../../shell-word.ts';
-import { addCounts, type BatchFolder, countFolder, joinStates, readFolders } from './folders.ts';
+import { type BatchFolder, countFolder, countFolders, joinStates, nameFailures, readFolders } from './folders.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 import { append } from '../../long-lists.ts';
@@ -64,9 +59,11 @@ export function batchStatusCommand(command: Command): Action {
 
 async function runStatus(names: readonly string[], context: Context): Promise<CommandOutcome> {
   const folders: FolderStatus[] = [];
-  for (const one of await readFolders(names, context)) folders.push(await readStatus(one));
+  const ids = new Map<string, string>();
+  const read = await readFolders(names, context, ({ slot, id }) => void ids.set(slot, id));
+  for (const one of read) folders.push(await readStatus(one, ids));
   const states = folders.map(({ state }) => state);
-  const counts = addCounts(folders.map((one) => one.counts));
+  const counts = countFolders(folders);
   const joined = joinStates(states);
   const running = folders.find((one) => one.running)?.running;
   const failures = new Map(folders.flatMap(listToldFailures));
@@ -75,7 +72,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const summary = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
   const ended = folders.find((one) => one.lastError)?.lastError;
   const missingPictures = folders.flatMap((one) => one.missingPictures);
-  const edited = countEdited(states);
+  const aside = states.reduce((sum, state) => sum + countAside(state), 0);
   const document = {
     ...summary,
     ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
@@ -83,7 +80,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     running: running && { pid: running.pid, host: running.host },
     ...toAtService(states),
     ...(missingPictures.length > 0 && { missingPictures }),
-    ...(edited > 0 && { edited }),
+    ...(aside > 0 && { aside }),
   };
   if (context.root.json) return { document };
   const lines = [`${formatCount(counts.jobs, 'job')}: ${describeCounts(counts)}`];
@@ -103,13 +100,13 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
         describeProviderBatch(providerBatch, state, context.io.now()),
       ),
     );
-  const missingResults = folders.flatMap((one) => one.missingResults);
+  const isLinked = states.some(({ manifest }) => manifest.header?.linked);
   const told = [
     describeSpending(joined.spending),
-    editedStep(edited),
     incompleteStep(counts),
-    missingImageStep(missingPictures, states),
-    missingResultStep(missingResults, states),
+    missingImageStep(missingPictures, isLinked),
+    aside > 0 &&
+      `${formatCount(aside, 'answer')} of rows that are not in the table now: gateway-cli batch export ${names.map(shellWord).join(' ')} --all`,
   ];
   append(
     lines,
@@ -117,10 +114,14 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   );
   const results = folders.map(({ name }) => shellWord(join(name, batchFiles.results))).join(', ');
   append(lines, describeFailures(failures, { counts, most: maxShown, results }));
-  const redo = joinRedoEnds(states);
-  const undone = describeRedoLeft(redo.left);
+  const redo: RedoEnd = {
+    of: folders.reduce((sum, one) => sum + one.redo.of, 0),
+    open: folders.flatMap((one) => one.redo.open),
+    unsure: folders.flatMap((one) => one.redo.unsure),
+  };
+  const undone = describeRedoLeft(redo);
   if (undone !== undefined) lines.push(undone);
-  if (!running && (getExitCode(counts) !== outcomes.ok.code || redo.left)) {
+  if (!running && (getExitCode(counts) !== outcomes.ok.code || undone !== undefined)) {
     const { message, hint } = (counts.pending > 0 && ended) || {};
     if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
     if (typeof hint === 'string') append(lines, hint.split('\n'));
@@ -148,51 +149,47 @@ async function listNextSteps(
 interface FolderStatus extends BatchFolder {
   counts: Counts;
   running: Awaited<ReturnType<typeof findHolder>>;
-  /** Ids of jobs whose images were removed. */
+  failures: [string, JobError][];
+  /** Ids of jobs whose images were removed, and of those that `--redo` named. */
   missingPictures: string[];
-  /** Ids of jobs whose results were removed. */
-  missingResults: string[];
+  redo: RedoEnd;
   /** Jobs that wait for others, if the last run came to its end: only a run knows. */
   waiting: number;
   lastError: JsonObject | undefined;
 }
 
-async function readStatus(one: BatchFolder): Promise<FolderStatus> {
-  const running = await findHolder(one.folder);
+async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): Promise<FolderStatus> {
+  const { folder, state } = one;
+  const { slots } = state;
+  const running = await findHolder(folder);
   const counts = countFolder(one);
-  const ends = one.ends ?? (await findLostEnds(one.folder, one.state));
-  const missingPictures = idsWithoutImage(ends, one.state.index);
-  const { error, waiting } = running ? {} : await lastSummary(one.folder, counts);
+  const nameSlot = (slot: number): string => ids.get(slots.nameOf(slot)) ?? slots.nameOf(slot);
+  const { error, waiting } = running ? {} : await lastSummary(folder, counts);
+  const named = new Set(state.redo);
+  const { rows } = state.manifest;
+  const redo = { of: named.size, open: [] as string[], unsure: [] as string[] };
+  for (let place = 0; named.size > 0 && place < rows.size; place++) {
+    const slot = rows.slots[place] as number;
+    const isLeft = one.others[place] === 0 && isLeftToRedo(slot, state) && !state.atService.has(slot);
+    const id = isLeft ? nameSlot(slot) : '';
+    if (named.has(id)) (slots.stateOf(slot) === 'sent' ? redo.unsure : redo.open).push(id);
+  }
+  const byId = new Map([...state.failures.keys()].map((slot) => [slot, nameSlot(slot)]));
   return {
     ...one,
     counts,
     running,
-    missingPictures,
-    missingResults: idsWithoutResult(one.state.index, ends.places),
+    failures: nameFailures(one, byId),
+    missingPictures: (await findWithoutImage(folder, state)).map(nameSlot),
+    redo,
     waiting: typeof waiting === 'number' ? waiting : 0,
     lastError: isObject(error) ? error : undefined,
   };
 }
 
-/** What is left of the jobs that runs were to make again, and whether the command has a `--redo`. */
-function joinRedoEnds(states: readonly BatchState[]): RedoEnd {
-  const all = states.map(findRedoLeft).filter((left) => left !== undefined);
-  const left =
-    all.length === 0
-      ? undefined
-      : {
-          of: all.reduce((sum, { of }) => sum + of, 0),
-          open: all.flatMap(({ open }) => open),
-          unsure: all.flatMap(({ unsure }) => unsure),
-        };
-  // Where nothing is left, only the last command counts.
-  const isNamed = states.some(({ redo, run }) => (left ? redo : run?.redo)?.named !== undefined);
-  return { left, isNamed };
-}
-
 /** While it runs, it is unknown which of its jobs are still in flight. */
-function listToldFailures({ state, running }: FolderStatus): [string, JobError][] {
-  return [...listFailures(state)].filter(([, error]) => !running || error !== unanswered);
+function listToldFailures({ failures, running }: FolderStatus): [string, JobError][] {
+  return failures.filter(([, error]) => !running || error !== unanswered);
 }
 
 function describeFolder({ name, counts, running }: FolderStatus): object {
@@ -216,15 +213,15 @@ function toAtService(states: readonly BatchState[]): object {
     batch: providerBatch.batch,
     mark: providerBatch.mark,
     model: providerBatch.plan.model,
-    jobs: waitingRows(providerBatch, state.index).length,
+    jobs: listWaiting(providerBatch, state).length,
     submittedAt: isoTime(providerBatch.at),
     expiresAt: providerBatch.lastsMs === undefined ? undefined : isoTime(providerBatch.at + providerBatch.lastsMs),
   }));
   return parts.length === 0 ? {} : { atService: parts };
 }
 
-function describeProviderBatch(providerBatch: ProviderBatch, { index }: BatchState, now: number): string {
+function describeProviderBatch(providerBatch: ProviderBatch, state: BatchState, now: number): string {
   const { batch = 'a batch whose creation is not answered', plan } = providerBatch;
-  const jobs = formatCount(waitingRows(providerBatch, index).length, 'job');
+  const jobs = formatCount(listWaiting(providerBatch, state).length, 'job');
   return `${batch}: ${jobs} of ${plan.model}, ${describeTimes([providerBatch], now)}`;
 }

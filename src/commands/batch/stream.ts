@@ -1,13 +1,11 @@
 import {
   type Batch,
   type BatchHost,
-  changedError,
   type Counts,
-  decideOn,
+  decideSlot,
   defaultGraceMs,
   emptyPlan,
   enterOutdir,
-  findLostEnds,
   gatewayKey,
   type Job,
   type JobOutcome,
@@ -17,19 +15,18 @@ import {
   openResults,
   getRequestOrigin,
   type PreparedJob,
-  readJournal,
+  openManifest,
+  readFolder,
   readyJob,
   type ReadyJob,
   type Recorder,
-  findOwner,
-  requireMatch,
   requireOwn,
   type ResultReader,
   type Stop,
   unanswered,
-  withVars,
   runStream,
   addKeptReplies,
+  addRow,
 } from '../../batch/index.ts';
 import { chooseHint } from '../../advice.ts';
 import { GatewayError, usageError } from '../../errors.ts';
@@ -57,9 +54,13 @@ export interface StreamBatch extends Omit<Batch, 'jobs'> {
   startedAt: number;
   facts: BatchPlanFacts;
   /** Builds the request of a job, if it has the prices that the flags need. */
-  prepare(job: Job): Promise<ReadyJob>;
+  prepare(job: Job): Promise<PreparedJob>;
   /** The results of earlier runs; undefined without a folder. */
   results: ResultReader | undefined;
+  /** Slots that lines of this stream have, and their ids. */
+  taken: Map<number, string>;
+  /** Adds a line to the table of the folder, if there is one. */
+  enter(job: Job, slot: number): void;
   /** What became of the lines that were printed. */
   printed: Counts;
 }
@@ -90,30 +91,29 @@ export async function openStream(
   const settings = await builder.settingsOf({ id: '', line: 0, command: 'text', name: undefined, values: {} });
   if (settings.lane.value === 'batch')
     throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
-  const origin = getRequestOrigin(settings);
   const folder = outdir
     ? await openFolder(outdir.path, host)
-    : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined };
-  requireMatch(findOwner(folder.state), { origin, shard: undefined });
-  const plan = emptyPlan(origin);
+    : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined, enter: () => undefined };
+  const plan = emptyPlan(getRequestOrigin(settings));
   const printed = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   const facts = emptyFacts();
-  const prepare = async (job: Job): Promise<ReadyJob> => {
+  const prepare = async (job: Job): Promise<PreparedJob> => {
     await checkPrice(await builder.settingsOf(job), job, { facts, flags, context, state: folder.state });
-    return readyJob(job, await builder.prepare(job, origin));
+    return builder.prepare(job);
   };
   const known = { host, policy, plan, shard: undefined, outdir: output, ...folder };
-  return { ...known, flags, context, facts, startedAt, printed, prepare };
+  return { ...known, flags, context, facts, startedAt, printed, prepare, taken: new Map() };
 }
 
 async function openFolder(path: string, host: BatchHost) {
   const lock = await enterOutdir(path, host);
-  const state = await readJournal(path);
-  const found = await findLostEnds(path, state);
-  const { lostEnds, places } = await addKeptReplies(path, state, { ends: found, lock, host, recovery });
-  const results = await openResults(path, state.index, places);
+  const { state, ...found } = await readFolder(path);
+  const { lostEnds } = await addKeptReplies(path, state, { ends: found, lock, host, recovery });
+  const results = await openResults(path, state.slots);
   host.atEnd(() => results.close());
-  return { lock, state, lostEnds, results };
+  const manifest = await openManifest(path, state);
+  host.atEnd(() => manifest.close());
+  return { lock, state, lostEnds, results, enter: manifest.enter };
 }
 
 /** Sends the jobs as they come. Resolves when stdin has ended and every job has, with the reason if it ended early. */
@@ -199,8 +199,7 @@ export function openStreamQueue(
       // A job that was not sent gets no line.
       if (outcome.state === 'unsent') return;
       await turns.get(ready)?.came;
-      const { job, digest } = ready;
-      await printLine({ id: job.id, request: digest, ...outcome.document }, batch).catch(async (error: unknown) => {
+      await printLine({ id: ready.job.id, ...outcome.document }, batch).catch(async (error: unknown) => {
         throw await savedUnprinted(error, outcome, batch);
       });
     },
@@ -230,47 +229,64 @@ async function takeStreamedLine(
 ): Promise<{ ready: ReadyJob } | { document: object }> {
   if ('error' in line) return toRefusal(line, line.error, batch);
   const { job } = line;
-  let ready: ReadyJob | undefined;
+  let prepared: PreparedJob | undefined;
   try {
     if (job.command.startsWith('image') && batch.results === undefined)
       throw usageError(`stdin:${job.line}: an image needs a folder`, 'name one: gateway-cli batch - --stream -o out');
-    ready = await batch.prepare(job);
-    const document = batch.results && (await knownResult(ready, batch.results, batch));
-    if (document === undefined) return { ready };
-    await ready.prepared.close();
+    prepared = await batch.prepare(job);
+    const slot = takeSlot(job, prepared.key, batch);
+    const document = batch.results && (await knownResult(job, slot, batch.results, batch));
+    if (document === undefined) return { ready: readyJob(job, slot, prepared, batch.state) };
+    await prepared.close();
     return { document };
   } catch (error) {
-    await ready?.prepared.close();
+    await prepared?.close();
     if (!(error instanceof GatewayError) || error.class === 'not-written') throw error;
     return toRefusal(line, error, batch);
   }
 }
 
-/** The result of the job from an earlier run; undefined if the job must be sent. Throws GatewayError if neither is possible. */
+/** The slot of a line. The second line of a stream that asks the same has the second slot of its key, and so on. */
+function takeSlot(job: Job, key: string, { taken, plan, state, enter }: StreamBatch): number {
+  let number = 1;
+  for (let id = taken.get(state.slots.find(key)); id !== undefined; id = taken.get(state.slots.find(key, ++number)))
+    if (id === job.id)
+      throw usageError(
+        `stdin:${job.line}: the id ${JSON.stringify(id)} asks the same before`,
+        'each line is answered once',
+      );
+  const slot = state.slots.add(key, number);
+  taken.set(slot, job.id);
+  const place = addRow(plan.table, { id: job.id, key }, state.slots);
+  plan.table.slots[place] = slot;
+  plan.jobs++;
+  state.slots.setFlag(slot, 'wanted');
+  enter(job, slot);
+  return slot;
+}
+
+/** The result of a slot from an earlier run; undefined if it is to be sent. Throws GatewayError if neither is possible. */
 async function knownResult(
-  { job, digest }: ReadyJob,
+  { id, values: { vars } }: Job,
+  slot: number,
   results: ResultReader,
-  batch: StreamBatch,
+  { context: { ui }, policy, state }: StreamBatch,
 ): Promise<object | undefined> {
-  const { index } = batch.state;
-  const row = index.add(job.id);
-  if (index.has(row, 'inFile'))
-    throw usageError(`stdin:${job.line}: the id ${JSON.stringify(job.id)} is already used`, 'ids are unique');
-  index.setFlag(row, 'inFile');
-  batch.plan.jobs++;
-  if (index.placeOf(row) === 0) index.setPlace(row, index.size);
-  const decision = decideOn(row, digest, batch);
-  if (decision === 'run') return undefined;
-  if (decision === 'changed') throw changedError({ ids: [job.id], jobs: 1 });
+  const { slots, atService } = state;
+  const isCut = policy.retryIncomplete && slots.stateOf(slot) === 'incomplete';
+  const decision = decideSlot(isCut ? 'pending' : slots.stateOf(slot), { isAtService: atService.has(slot), policy });
+  if (decision === 'send') return undefined;
   const maybeBilled = { sent: 'yes', billed: 'unknown', retryable: false } as const;
-  if (index.has(row, 'atService'))
+  if (decision === 'collect')
     throw new GatewayError('no-reply', 'its result is not collected yet: it is at the service', {
       hint: 'the command that submitted it collects it: --lane batch',
       ...maybeBilled,
     });
-  const isSame = index.digestOf(row) === digest;
-  const result = await results.read(row);
-  if (result) return isSame ? withVars(result, job, batch.context.ui) : result;
+  const result = await results.read(slot);
+  if (result) {
+    const { slot: _, t: __, ...document } = result;
+    return { ...document, id, ...(vars !== undefined && ui.clean({ vars })) };
+  }
   const hint = 'to send it again, which may bill it twice: --retry-unknown';
   throw new GatewayError('no-reply', unanswered.message, { hint, ...maybeBilled });
 }

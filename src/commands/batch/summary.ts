@@ -5,7 +5,6 @@ import {
   type Counts,
   isTokenLimitReached,
   type JobError,
-  type RedoLeft,
 } from '../../batch/index.ts';
 import { sumAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
@@ -36,8 +35,8 @@ export interface SummaryFacts {
 }
 
 /** 0 when every job is done, else 13. */
-export function getExitCode({ failed, unknown, pending, submitted = 0 }: Counts): number {
-  return failed + unknown + pending + submitted === 0 ? outcomes.ok.code : outcomes['batch-failed'].code;
+export function getExitCode({ failed, unknown, pending, again = 0, submitted = 0 }: Counts): number {
+  return failed + unknown + pending + again + submitted === 0 ? outcomes.ok.code : outcomes['batch-failed'].code;
 }
 
 /** The document of `batch --json` and of summary.json. */
@@ -80,10 +79,9 @@ export function describeFailures(
 }
 
 /** How many unknown jobs have their answers in recovery files: they are paid, and could not be written into the folder. */
-export function countKept({ failures, index }: Pick<BatchState, 'failures' | 'index'>): number {
-  const isUnknown = (row: number): boolean =>
-    ['sent', 'unknown'].includes(index.stateOf(row)) && !index.has(row, 'atService');
-  return [...failures].filter(([id, error]) => error.class === 'not-written' && isUnknown(index.find(id))).length;
+export function countKept({ failures, slots, atService }: BatchState): number {
+  const isUnknown = (slot: number): boolean => slots.stateOf(slot) === 'sent' && !atService.has(slot);
+  return [...failures].filter(([slot, error]) => error.class === 'not-written' && isUnknown(slot)).length;
 }
 
 /** The known cost, and how many jobs have an unknown one. Empty if no cost is known and no job has a price. */
@@ -96,7 +94,7 @@ export function describeSpending({ costs, unknown }: Spending, hasPrices = false
 
 /** `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`; the answers of `kept` unknown jobs are in recovery files. */
 export function describeCounts(
-  { done, incomplete, failed, unknown, pending, waiting = 0, submitted = 0, removed = 0 }: Counts,
+  { done, incomplete, failed, unknown, pending, waiting = 0, submitted = 0 }: Counts,
   kept = 0,
 ): string {
   const parts = [incomplete > 0 ? `${done} done (${incomplete} incomplete)` : `${done} done`];
@@ -107,7 +105,6 @@ export function describeCounts(
   if (submitted > 0) parts.push(`${submitted} at the service`);
   if (pending > 0)
     parts.push(`${pending} not sent yet${waiting > 0 ? ` (${waiting} wait for results of other jobs)` : ''}`);
-  if (removed > 0) parts.push(`${removed} removed from the file since`);
   return parts.join(', ');
 }
 
@@ -123,29 +120,6 @@ export async function warnUnread({ unread, torn }: { unread: number; torn?: bool
   );
 }
 
-/** Results that are missing, and results of no job: this program neither loses nor adds them, so another one did. */
-export async function warnArranged(
-  { missing, unknownJobs, states }: { missing: readonly string[]; unknownJobs: number; states: LinkedStates },
-  { ui }: Context,
-): Promise<void> {
-  if (unknownJobs > 0) {
-    const are = unknownJobs === 1 ? 'is' : 'are';
-    const what = `${formatCount(unknownJobs, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
-    await ui.warn(`${what}, and ${asideFile(results)} keeps ${unknownJobs === 1 ? 'it' : 'them'}`);
-  }
-  const lost = missingResultStep(missing, states);
-  if (lost !== undefined) await ui.warn(lost);
-}
-
-const changed = 'it was changed from outside';
-
-/** What to type where the results of finished jobs were removed; undefined if none were. */
-export function missingResultStep(ids: readonly string[], states: LinkedStates): string | undefined {
-  if (ids.length === 0) return undefined;
-  const have = ids.length === 1 ? 'is done, but has' : 'are done, but have';
-  return `${formatCount(ids.length, 'job')} ${have} no line in ${results}: ${changed}; ${redoStep(ids, states)}`;
-}
-
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
 export function spentLimit({ usage, spending, run }: BatchState): string | undefined {
   if (isTokenLimitReached(usage, run?.maxTokens)) return '--max-tokens-total';
@@ -157,17 +131,18 @@ export function spentLimit({ usage, spending, run }: BatchState): string | undef
 
 /** How `--redo` ended. */
 export interface RedoEnd {
-  /** What is not made again yet; undefined if all is. */
-  left?: RedoLeft | undefined;
+  /** How many rows it named, and the ids of those that have no new answer: they were not sent, or may have been billed. */
+  of: number;
+  open: readonly string[];
+  unsure: readonly string[];
   /** The command has a `--redo`: typed again once all is made, it would make all again. */
   isNamed?: boolean;
 }
 
-/** The jobs that keep their earlier answers though they were to be made again; undefined if there are none. */
-export function describeRedoLeft(left: RedoLeft | undefined): string | undefined {
-  if (left === undefined) return undefined;
-  const { of, open, unsure } = left;
+/** The rows that keep their earlier answers though they were to be made again; undefined if there are none. */
+export function describeRedoLeft({ of, open, unsure }: Omit<RedoEnd, 'isNamed'>): string | undefined {
   const count = open.length + unsure.length;
+  if (count === 0) return undefined;
   const are = count === 1 ? 'is left as it was' : 'are left as they were';
   const names = [nameSome(open), unsure.length > 0 ? `maybe billed: ${nameSome(unsure)}` : ''].filter(Boolean);
   return `${count} of ${formatCount(of, 'job')} to make again ${are}: ${names.join('; ')}`;
@@ -175,28 +150,26 @@ export function describeRedoLeft(left: RedoLeft | undefined): string | undefined
 
 /** What to type to get the rest of a batch that is not done; `spent` is the flag under whose limit nothing goes out. */
 export function nextStep(
-  { failed, unknown, pending, submitted = 0, waiting = 0 }: Counts,
+  { failed, unknown, pending, again = 0, submitted = 0, waiting = 0 }: Counts,
   spent: string | undefined,
-  { failures, left, isNamed = false }: RedoEnd & Pick<SummaryFacts, 'failures'>,
+  { failures, open, unsure, isNamed = false }: RedoEnd & Pick<SummaryFacts, 'failures'>,
 ): string {
   if (submitted > 0) return 'to collect the results: the same command with --lane batch';
-  const hasOpen = left !== undefined && left.open.length > 0;
-  const hasUnknown = unknown > 0 || (left !== undefined && left.unsure.length > 0);
   const wasBilled = failed > 0 && [...failures.values()].some(({ billed }) => billed === 'yes');
-  const paidAgain = wasBilled ? ', which may be billed again' : '';
-  const same = isNamed && !left ? 'the same command without --redo,' : 'the same command';
+  const same = isNamed && open.length + unsure.length === 0 ? 'the same command without --redo,' : 'the same command';
   const limit = `a greater ${spent}`;
   // What waits for failed jobs goes on when they are done.
-  if (!hasOpen && pending <= (failed + unknown > 0 ? waiting : 0)) {
-    const flags = [failed > 0 && '--retry-failed', hasUnknown && '--retry-unknown'].filter(Boolean).join(' ');
-    const unsure = hasUnknown ? ', which may bill what is unknown twice' : '';
-    return `to send them again${paidAgain || unsure}: ${same} with ${flags}${spent ? ` and ${limit}` : ''}`;
+  if (open.length === 0 && pending + again <= (failed + unknown > 0 ? waiting : 0)) {
+    const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
+    const risk =
+      unknown > 0 ? ', which may bill what is unknown twice' : wasBilled ? ', which may be billed again' : '';
+    return `to send them again${risk}: ${same} with ${flags}${spent ? ` and ${limit}` : ''}`;
   }
-  const redo = !isNamed ? '' : left ? ', with its --redo' : ', without --redo';
-  const what = hasOpen ? `makes only those again${paidAgain}` : 'continues where it stopped';
+  const redo = isNamed && open.length + unsure.length === 0 ? ', without --redo' : '';
+  const what = open.length > 0 ? 'makes only those again' : 'continues where it stopped';
   const next = spent ? `to continue: ${same} with ${limit}` : `run the same command again${redo}: it ${what}`;
   const too = 'to send what is unknown again, too, which may bill it twice: --retry-unknown';
-  return hasUnknown ? `${next}\n${too}` : next;
+  return unknown > 0 ? `${next}\n${too}` : next;
 }
 
 /** What to type where answers of finished jobs may not be whole. */
@@ -205,38 +178,21 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
   return `${formatCount(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
 }
 
-/** How many answers are to earlier versions of their jobs. */
-export function countEdited(states: readonly Pick<BatchState, 'edited'>[]): number {
-  return states.reduce((sum, { edited }) => sum + Math.max(0, edited), 0);
-}
-
-/** What to type where there are any. */
-export function editedStep(edited: number): string | undefined {
-  if (edited === 0) return undefined;
-  const are =
-    edited === 1 ? 'answer is to an earlier version of its job' : 'answers are to earlier versions of their jobs';
-  return `${edited} ${are}; to send the new ones: the same command with --accept-changes`;
-}
-
 /** At most this many jobs are named that `--redo` makes again. */
 const maxRedone = 50;
 
-/** The folders of a batch, as far as it matters whether jobs use results of others. */
-type LinkedStates = readonly Pick<BatchState, 'run'>[];
-
-/** Only the job file says which jobs use a result that is made again: they are made again, too. */
-function redoStep(ids: readonly string[], states: LinkedStates): string {
-  const isLinked = states.some(({ run }) => run?.linked);
+/** What to type to make jobs again; where some use results of others, those that use these, too. */
+export function redoStep(ids: readonly string[], isLinked: boolean): string {
   const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
   const redo = `--redo ${shellWord(ids.slice(0, maxRedone).join(','))}`;
   return `to make ${them} again${some}${isLinked ? `, and what uses ${them}: ${redo} --accept-changes` : `: ${redo}`}`;
 }
 
 /** What to type where images of finished jobs were removed; undefined if none were. */
-export function missingImageStep(ids: readonly string[], states: LinkedStates): string | undefined {
+export function missingImageStep(ids: readonly string[], isLinked: boolean): string | undefined {
   if (ids.length === 0) return undefined;
   const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
-  return `${what}; ${redoStep(ids, states)}`;
+  return `${what}; ${redoStep(ids, isLinked)}`;
 }
 
 /** Before the user pays again for an unknown job: its reply may be in a recovery file. */

@@ -71,7 +71,7 @@ describe('a folder that is taken', () => {
     expect((await batch()).code).toBe(14);
   });
 
-  test.for(['{', '{"type":"ru', '{"type":"run","schema":'])(
+  test.for(['{', '{"t":"ru', '{"t":"run","schema":'])(
     'holds a journal whose first record was cut by a kill: %s',
     async (head, { server, folder, batch }) => {
       mkdirSync(join(folder.cwd, 'out'));

@@ -7,7 +7,7 @@ import { environmentFor, manyJobs, test } from '../with-batch.ts';
 const mebibyte = 1024 * 1024;
 
 describe('the line of a result', () => {
-  const of = { id: 'a', request: '00000000000000aa' };
+  const of = { slot: 'a'.repeat(32), t: 'done', id: 'a' } as const;
   const document = {
     ok: true,
     images: [{ path: 'images/a.png' }],

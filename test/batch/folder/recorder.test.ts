@@ -2,26 +2,28 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRecorder } from '../../../src/batch/folder/recorder.ts';
+import { newBatchState } from '../../../src/batch/folder/state.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { done } from '../run/with-runner.ts';
 
-const noted = { job: { id: 'a' }, digest: 'r' };
+const noted = { job: { id: 'a' }, slot: 0 };
 const lost = new Error('lost');
 
 /** A recorder of a new folder whose lock is lost at a look at it, and the types of the records that it wrote. */
 async function openInScratch({ boot, lostAt = Infinity }: { boot?: string | undefined; lostAt?: number } = {}) {
   const folder = scratchFolder();
-  const facts = { type: 'run', schema: 'gateway-cli/journal@1', tool: 't', origin: 'o' } as const;
-  const run = { ...facts, jobs: 1, total: 1, list: 'x', boot, at: 1 };
+  const run = { t: 'run', schema: 'gateway-cli/batch@2', tool: 't', boot, at: 1 } as const;
+  const state = newBatchState();
+  state.slots.add('a'.repeat(32));
   // The first look is that of its opening.
   let looks = -1;
   const look = (): void => {
     if (++looks >= lostAt) throw lost;
   };
   const lock = { check: look, confirm: look };
-  const recorder = await openRecorder({ folder, run, lock, lostEnds: [], moves: [], now: () => 1 });
+  const recorder = await openRecorder({ folder, run, lock, state, lostEnds: [], marked: [], now: () => 1 });
   const lines = () => readFileSync(join(folder, 'journal.jsonl'), 'utf8').trimEnd().split('\n');
-  return { recorder, types: () => lines().map((line) => (JSON.parse(line) as { type: string }).type) };
+  return { recorder, types: () => lines().map((line) => (JSON.parse(line) as { t: string }).t) };
 }
 
 test('a recorder reads the lock again after each group that it wrote', async () => {

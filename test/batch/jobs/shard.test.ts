@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { isInShard } from '../../../src/batch/digest.ts';
 import { parseShard } from '../../../src/commands/batch/jobs/shard.ts';
 
 const slurm = { SLURM_ARRAY_TASK_ID: '7', SLURM_ARRAY_TASK_MIN: '5', SLURM_ARRAY_TASK_COUNT: '4' };
@@ -39,22 +38,5 @@ describe('--shard', () => {
     ['a broken variable', 'auto', { CI_NODE_INDEX: 'x', CI_NODE_TOTAL: '3' }, 'takes i/n'],
   ])('refuses %s', (_, word, env, message) => {
     expect(() => parseShard(word, env as Record<string, string>)).toThrow(message);
-  });
-
-  test('every job is in exactly one of the shards, about as many in each', () => {
-    const counts = [0, 0, 0];
-    for (let i = 0; i < 3000; i++) {
-      const own = [1, 2, 3].filter((index) => isInShard(`job-${i}`, { index, total: 3 }));
-      expect(own).toHaveLength(1);
-      counts[(own[0] as number) - 1]!++;
-    }
-    for (const count of counts) expect(count).toBeGreaterThan(850);
-  });
-
-  test('the shard of an id never changes', () => {
-    const shards = ['1', 'cat', 'job-77', 'ä'].map((id) =>
-      [1, 2, 3, 4, 5].find((index) => isInShard(id, { index, total: 5 })),
-    );
-    expect(shards).toEqual([5, 3, 5, 5]);
   });
 });

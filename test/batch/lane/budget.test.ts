@@ -190,7 +190,7 @@ test('a run that was killed while it collected has its results counted once', as
   expect((await batch(flag('1'))).code).toBe(0);
   // The journal has the end of one job, results.jsonl those of two.
   const journal = folder.lines('journal.jsonl');
-  const kept = journal.slice(0, journal.findIndex(({ type }) => type === 'done') + 1);
+  const kept = journal.slice(0, journal.findIndex(({ t }) => t === 'done') + 1);
   folder.writeLines('out/journal.jsonl', kept);
   const results = readFileSync(join(folder.cwd, 'out/results.jsonl'), 'utf8').split('\n').slice(0, 2);
   folder.write('out/results.jsonl', `${results.join('\n')}\n`);

@@ -28,9 +28,11 @@ test('jobs whose results are written are not at the service, whatever the journa
   const { batch, folder, env } = await open('messages');
   folder.jobs(...manyJobs(3));
   expect((await batch()).code).toBe(0);
+  const { slot: first } = folder.lines('results.jsonl').find(({ id }) => id === 'p1') ?? {};
   const kept = folder
     .lines('journal.jsonl')
-    .filter(({ type, id, step }) => step !== 'ended' && (type !== 'done' || id === 'p1'));
+    .filter(({ t, slot, step }) => step !== 'ended' && (t !== 'done' || slot === first));
+  expect(kept).toHaveLength(folder.lines('journal.jsonl').length - 3);
   folder.writeLines('out/journal.jsonl', kept);
   const status = await run(['batch', 'status', 'out'], { cwd: folder.cwd, env });
   expect(status.stdout).toContain('3 jobs: 3 done\n');

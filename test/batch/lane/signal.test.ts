@@ -20,7 +20,7 @@ test('Ctrl-C between two looks for a batch ends the run, and the next one looks 
   };
   const ran = await batch([], { signal: stop.signal, clock: { elapsed, after: () => () => undefined } });
   expect(ran.code).toBe(130);
-  expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ type: 'part', step: 'creating' });
+  expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ t: 'batch', step: 'creating' });
 });
 
 test('Ctrl-C ends an upload, and no batch is created', { timeout: 10_000 }, async ({ open }) => {
@@ -94,7 +94,7 @@ test('what an offline run leaves at its own gateway ended with it: the same comm
   expect(folder.lines('results.jsonl')).toHaveLength(2);
   // A job that has an answer keeps it.
   expect((await interrupt([...same, '--redo', 'p1'])).stderr).toContain('\n2 done\n');
-  expect(await offline(same)).toMatchObject({ code: 0, stderr: expect.stringContaining('0 are sent now') });
+  expect(await offline(same)).toMatchObject({ code: 0, stderr: expect.stringContaining('1 is sent again') });
 });
 
 test('--redo of jobs that are at the service collects them, and sends those that use them once', async ({ open }) => {

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { lexer, type Tokens } from 'marked';
@@ -42,7 +42,9 @@ const harmless = (text: string): string =>
 
 /** Puts results in the place of those that a run of the jobs wrote. */
 function replaceResults(folder: BatchFolder, more: readonly object[]): void {
-  const lines = folder.lines('results.jsonl').map((line, index) => JSON.stringify({ ...line, ...more[index] }));
+  const numberOf = ({ id }: Record<string, unknown>): number => Number(String(id).slice(1));
+  const inOrder = folder.lines('results.jsonl').toSorted((a, b) => numberOf(a) - numberOf(b));
+  const lines = inOrder.map((line, index) => JSON.stringify({ ...line, ...more[index] }));
   folder.write('out/results.jsonl', `${lines.join('\n')}\n`);
 }
 
@@ -119,55 +121,6 @@ test('has a row for each job in the order of the job file, with its answer, its 
     { id: 'dot', images: ['images/my dot.png'] },
     { id: 'ada', answer: { born: 1815, tags: ['a'] } },
   ]);
-});
-
-test('shows the earlier answer of a job whose edited request has none', async ({ folder, batch }) => {
-  folder.jobs(...manyJobs(2));
-  await batch();
-  const sent = { id: 'p1', request: 'fedcba9876543210', line: 1, at: 1 };
-  const journal = [...folder.lines('journal.jsonl'), { type: 'ready', ...sent }, { type: 'sent', ...sent }];
-  folder.writeLines('out/journal.jsonl', journal);
-  const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
-  const rows = stdout.trimEnd().split('\n');
-  expect(rows.map((line) => JSON.parse(line) as ReportRow)).toMatchObject([
-    { id: 'p1', text: 'answer to p1' },
-    { id: 'p2', text: 'answer to p2' },
-  ]);
-});
-
-test('shows a job that was sent and has no result, and counts jobs that were never sent', async ({ folder, batch }) => {
-  folder.jobs(...manyJobs(2));
-  await batch();
-  const records = folder.lines('journal.jsonl').filter(({ type, id }) => type !== 'done' || id !== 'p2');
-  const more = records.map((record) => JSON.stringify(record.type === 'run' ? { ...record, jobs: 4 } : record));
-  folder.write('out/journal.jsonl', `${more.join('\n')}\n`);
-  const kept = folder.lines('results.jsonl').filter(({ id }) => id !== 'p2');
-  folder.writeLines('out/results.jsonl', kept);
-  const ran = await batch(['export', 'out', '--format', 'jsonl']);
-  expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> or --data <file> adds them');
-  expect(ran.stderr).toContain('1 job without an answer has no values in the report; --jobs <file> or --data');
-  const rows = ran.stdout.trimEnd().split('\n');
-  expect(rows.map((line) => (JSON.parse(line) as ReportRow).state)).toEqual(['done', 'unknown']);
-  const { stdout } = await batch(['export', 'out', '-o', 'table.csv', '--json']);
-  const warnings = [expect.stringContaining('2 unsent jobs left out of the report')];
-  expect(JSON.parse(stdout)).toMatchObject({ rows: 2, leftOut: 2, warnings });
-  folder.jobs({ id: 'p4', prompt: 'p4' }, ...manyJobs(2).toReversed());
-  const whole = await batch(['export', 'out', '--format', 'jsonl', '--jobs', 'jobs.jsonl']);
-  expect(whole.stderr).toBe('');
-  const all = whole.stdout.trimEnd().split('\n');
-  expect(all.map((line) => JSON.parse(line) as ReportRow)).toMatchObject([
-    { id: 'p4', state: 'pending', prompt: 'p4' },
-    { id: 'p2', state: 'unknown', prompt: 'p2', error: { class: 'no-reply' } },
-    { id: 'p1', state: 'done', text: 'answer to p1' },
-  ]);
-  const toldOf = async (): Promise<string> => (await batch(['export', 'out', '--format', 'csv'])).stdout;
-  expect(await toldOf()).toContain('its run ended before an answer was written down');
-  folder.write('out/lock.json', '');
-  expect(await toldOf()).toContain('no answer yet: a run works in this folder, and it may be in flight');
-  rmSync(join(folder.cwd, 'out/lock.json'));
-  const junit = await batch(['export', 'out', '--format', 'junit', '--jobs', 'jobs.jsonl']);
-  expect(junit.stdout).toContain('tests="3" failures="0" errors="1"');
-  expect(junit.stdout.match(/<testcase/g)).toHaveLength(3);
 });
 
 plain('md is one table for GitHub, whatever the texts hold', () => {
@@ -260,9 +213,11 @@ test('-o takes its format from the name, and replaces nothing by itself', async 
   expect(taken.stderr).toContain('--force');
   expect(await batch(['export', 'out', '-o', 'r.xml', '--format', 'md', '--force'])).toMatchObject({ code: 0 });
   expect(folder.read('r.xml')).toContain('## out: 1 done');
-  const results = folder.read('out/results.jsonl');
-  expect(await batch(['export', 'out', '-o', 'out/results.jsonl', '--force'])).toMatchObject({ code: 2 });
-  expect(folder.read('out/results.jsonl')).toBe(results);
+  for (const name of ['out/results.jsonl', 'out/jobs.jsonl']) {
+    const text = folder.read(name);
+    expect(await batch(['export', 'out', '-o', name, '--force'])).toMatchObject({ code: 2 });
+    expect(folder.read(name)).toBe(text);
+  }
   for (const own of ['lock.json', 'images/p1.csv']) {
     const refused = await batch(['export', 'out', '-o', `out/${own}`]);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('the batch keeps its own') });

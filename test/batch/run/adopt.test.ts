@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, vi } from 'vitest';
-import { findLostEnds } from '../../../src/batch/folder/results.ts';
-import { readJournal } from '../../../src/batch/folder/journal.ts';
+import { readFolder } from '../../../src/batch/folder/folder.ts';
 import { adoptReplies } from '../../../src/batch/folder/adopt.ts';
 import { recovery } from '../../../src/commands/batch/host.ts';
 import { GatewayError } from '../../../src/errors.ts';
@@ -19,12 +18,7 @@ type Line = Record<string, unknown>;
 function loseEnd(folder: BatchFolder): Line {
   vi.stubEnv('XDG_STATE_HOME', join(folder.cwd, 'state'));
   const result = folder.lines('results.jsonl').find(({ id }) => id === 'p2');
-  const isEnd = ({ id, type }: Line): boolean => id === 'p2' && type !== 'ready' && type !== 'sent';
-  const lost = { 'journal.jsonl': isEnd, 'results.jsonl': ({ id }: Line) => id === 'p2' };
-  for (const [name, isLost] of Object.entries(lost)) {
-    const kept = folder.lines(name).filter((line) => !isLost(line));
-    folder.write(`out/${name}`, kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  }
+  folder.loseEnds('p2');
   return result as Line;
 }
 
@@ -41,7 +35,7 @@ async function keep(
     document?: Line | null;
   } = {},
 ): Promise<string> {
-  const { id, request, ...document } = result as { id: string; request: string };
+  const { id, slot, t: _, ...document } = result as { id: string; slot: string; t: string };
   const store = createMemoryStore();
   const blob = await store.resolve(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64'));
   const savedAt = new Date().toISOString();
@@ -53,7 +47,7 @@ async function keep(
       document: saved.document === undefined ? document : saved.document,
       images: saved.image ? [{ declaredType: 'image/png', candidate: 0, blob }] : [],
       job: saved.job ?? id,
-      batch: { folder: join(folder.cwd, 'out'), request, isResult: !saved.image, ...saved.batch },
+      batch: { folder: join(folder.cwd, 'out'), request: `${slot}@1`, isResult: !saved.image, ...saved.batch },
     },
     {
       folders: [join(folder.cwd, 'state/gateway-cli/recovered')],
@@ -85,7 +79,6 @@ test('a result that an earlier run could only save in a recovery file is added, 
 test.for([
   ['of another folder', { batch: { folder: '/' } }],
   ['of another request', { batch: { request: '0123456789abcdef' } }],
-  ['of another job', { job: 'p4' }],
   ['to what was sent before', { savedAt: '2020-01-01T00:00:00.000Z' }],
 ] as const)('a kept reply %s is not taken', async ([, saved], { server, folder, batch }) => {
   folder.jobs(...manyJobs(3));
@@ -125,9 +118,10 @@ test('a job that failed because a file could not be written is none of the unkno
   loseEnd(folder);
   const error = { class: 'not-written', message: 'a file cannot be read or written', billed: 'yes' };
   const ends = folder.lines('journal.jsonl');
+  const { slot } = folder.lines('jobs.jsonl')[1] as { slot: string };
   folder.writeLines(
     'out/journal.jsonl',
-    ends.map((end) => (end['id'] === 'p1' && end['type'] === 'done' ? { ...end, type: 'failed', error } : end)),
+    ends.map((end) => (end['slot'] === slot && end['t'] === 'done' ? { ...end, t: 'failed', error } : end)),
   );
   expect((await batch()).stderr).toContain('batch-failed: 1 done, 1 failed, 1 unknown (may have been billed)\n');
 });
@@ -186,8 +180,7 @@ test('a run that has lost its folder takes no reply', async ({ folder, batch }) 
   folder.jobs(...manyJobs(3));
   await batch();
   const path = await keep(folder, loseEnd(folder));
-  const state = await readJournal(join(folder.cwd, 'out'));
-  const ends = await findLostEnds(join(folder.cwd, 'out'), state);
+  const { state, ...ends } = await readFolder(join(folder.cwd, 'out'));
   const lost = new GatewayError('batch-locked', 'another run took this folder over');
   const lock = {
     confirm: () => {

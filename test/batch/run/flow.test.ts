@@ -6,9 +6,11 @@ import { paceRetries } from '../../../src/batch/run/live.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/commands/batch/progress.ts';
 import { describeCounts, getExitCode, spentLimit, summaryDocument } from '../../../src/commands/batch/summary.ts';
-import { countJobs } from '../../../src/batch/counts.ts';
+import { countRows } from '../../../src/batch/counts.ts';
 import { hostOf } from './with-runner.ts';
-import { type BatchState, JobIndex, addUsage, totalTokens } from '../../../src/batch/folder/state.ts';
+import { addUsage, totalTokens } from '../../../src/batch/folder/spending.ts';
+import { type BatchState, newBatchState } from '../../../src/batch/folder/state.ts';
+import { addRow, newRowTable } from '../../../src/batch/run/table.ts';
 
 /** A clock that only sleeping moves. */
 function clock() {
@@ -118,33 +120,28 @@ describe('the summary', () => {
   const none = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   const counts = { ...none, jobs: 5, done: 2, failed: 1, unknown: 1, pending: 1 };
 
-  test('counts jobs by their state', () => {
-    const index = new JobIndex();
-    for (const [id, state] of [
-      ['a', 'done'],
-      ['b', 'failed'],
-      ['c', 'sent'],
-      ['d', 'unknown'],
-      ['e', 'new'],
-    ] as const)
-      index.setState(index.add(id), state);
-    expect(countJobs(index, { jobs: 7 })).toEqual({ ...none, jobs: 7, done: 1, failed: 1, unknown: 2, pending: 3 });
-    index.setFlag(index.find('a'), 'inFile');
-    expect(countJobs(index, { jobs: 1, inFile: true })).toEqual({ ...none, jobs: 1, done: 1 });
-  });
-
-  test('counts a job as incomplete only while it is done: one that is sent again may not be', () => {
-    const index = new JobIndex();
-    for (const [id, state] of [
-      ['a', 'done'],
-      ['b', 'failed'],
-      ['c', 'sent'],
-    ] as const) {
-      const row = index.add(id);
-      index.setState(row, state);
-      index.setFlag(row, 'incomplete');
+  test('counts rows by the state of their slots', () => {
+    const { slots } = newBatchState();
+    const table = newRowTable();
+    const rows = ['done', 'incomplete', 'failed', 'sent', 'pending', 'pending'] as const;
+    for (const [at, state] of rows.entries()) {
+      const place = addRow(table, { id: String(at), key: String(at).repeat(32) }, slots);
+      const slot = table.slots[place] as number;
+      slots.setState(slot, state);
+      slots.setFlag(slot, 'cut', state === 'incomplete');
+      if (state === 'done' || state === 'incomplete') slots.addAnswer(slot);
     }
-    expect(countJobs(index, { jobs: 3 })).toEqual({ ...none, jobs: 3, done: 1, incomplete: 1, failed: 1, unknown: 1 });
+    // It is to be made again: until then its answer counts.
+    slots.setState(0, 'pending');
+    slots.setFlag(0, 'again');
+    const found = { done: 2, incomplete: 1, failed: 1, unknown: 1, pending: 2, again: 1 };
+    expect(countRows(table, { slots, atService: new Set() })).toEqual({ ...none, jobs: 6, ...found });
+    expect(countRows(table, { slots, atService: new Set([3]) })).toMatchObject({ unknown: 0, submitted: 1 });
+    expect(countRows(table, { slots, atService: new Set() }, (place) => place === 2)).toEqual({
+      ...none,
+      jobs: 1,
+      failed: 1,
+    });
   });
 
   test.each([

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { noRecorder } from '../../../src/batch/folder/recorder.ts';
-import { openJobQueue } from '../../../src/batch/run/queue.ts';
-import type { Job } from '../../../src/batch/types.ts';
-import { readyOf, jobOf } from './with-runner.ts';
+import { openJobQueue, type PlacedJob } from '../../../src/batch/run/queue.ts';
+import { readyOf, jobOf, silentRecorder } from './with-runner.ts';
 
 /** A queue of endless jobs; what it built, in what groups, and what it gave back. */
 function queueOf({
@@ -14,19 +12,19 @@ function queueOf({
   elapsed: () => number;
   prepared?: (id: string) => Promise<void>;
 }) {
-  async function* jobs(): AsyncGenerator<Job, void> {
-    for (let line = 1; ; line++) yield jobOf(line);
+  async function* jobs(): AsyncGenerator<PlacedJob, void> {
+    for (let line = 1; ; line++) yield { job: jobOf(line), place: line - 1 };
   }
   const seen = { built: [] as string[], groups: [] as number[], unsent: [] as string[] };
   const queue = openJobQueue({
     jobs: jobs(),
-    async prepare(job) {
+    async prepare({ job }) {
       seen.built.push(job.id);
       await prepared?.(job.id);
       return readyOf(job);
     },
     recorder: {
-      ...noRecorder,
+      ...silentRecorder,
       ready: async (group) => void seen.groups.push(group.length),
       unsent: async (group) => void seen.unsent.push(...group.map(({ job }) => job.id)),
     },

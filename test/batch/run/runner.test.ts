@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { noLock } from '../../../src/batch/folder/lock.ts';
-import { noRecorder } from '../../../src/batch/folder/recorder.ts';
 import { createJobSender } from '../../../src/batch/run/live.ts';
 import type { Payment } from '../../../src/client/send.ts';
 import { createGate } from '../../../src/transport/gate.ts';
-import { done, failed, hostOf, jobOf, readyOf, start } from './with-runner.ts';
+import { done, failed, hostOf, jobOf, readyOf, start, silentRecorder } from './with-runner.ts';
 
 const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
 
@@ -122,7 +121,7 @@ test('a journal that cannot be written stops before the next request', async () 
     options: {
       concurrency: 1,
       recorder: {
-        ...noRecorder,
+        ...silentRecorder,
         async sent() {
           if (++sent === 3) throw full;
         },
@@ -138,7 +137,7 @@ test('an end that cannot be written down ends the run too', async () => {
   const { log, ended } = await start({
     jobs: 100,
     send: () => new Promise((resolve) => setImmediate(() => resolve(done))),
-    options: { recorder: { ...noRecorder, ended: () => Promise.reject(full) } },
+    options: { recorder: { ...silentRecorder, ended: () => Promise.reject(full) } },
   });
   await expect(ended).rejects.toBe(full);
   expect(count(log, 'send')).toBeLessThan(10);

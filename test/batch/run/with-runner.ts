@@ -1,7 +1,7 @@
-import { newBatchState } from '../../../src/batch/folder/journal.ts';
+import { newBatchState } from '../../../src/batch/folder/state.ts';
 import { countOutcomes } from '../../../src/batch/run/tally.ts';
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
-import { openJobQueue } from '../../../src/batch/run/queue.ts';
+import { openJobQueue, type PlacedJob } from '../../../src/batch/run/queue.ts';
 import { noRecorder, type Recorder } from '../../../src/batch/folder/recorder.ts';
 import type { BatchHost, BatchPolicy, Job, JobOutcome, PreparedJob, ReadyJob } from '../../../src/batch/types.ts';
 import type { JobSender } from '../../../src/batch/run/live.ts';
@@ -9,6 +9,20 @@ import type { JobSender } from '../../../src/batch/run/live.ts';
 export const done: JobOutcome = { state: 'done', document: {}, usage: { totalTokens: 10 } };
 
 export const failed: JobOutcome = { state: 'failed', document: {}, error: { class: 'quota', message: 'm' } };
+
+const skip = async (): Promise<void> => undefined;
+
+/** Records nothing. */
+export const silentRecorder: Recorder = {
+  ready: skip,
+  sent: skip,
+  unsent: skip,
+  ended: skip,
+  steps: skip,
+  redone: skip,
+  flushWithoutDelay: () => undefined,
+  close: skip,
+};
 
 interface Setup {
   jobs?: number;
@@ -41,7 +55,7 @@ export function hostOf(signal: AbortSignal): BatchHost {
 export function readyOf(job: Job, log: string[] = []): ReadyJob {
   const output = { prepare: async () => undefined };
   const prepared = { output, close: async () => void log.push(`close ${job.id}`) } as unknown as PreparedJob;
-  return { job, digest: 'r', bound: undefined, prepared };
+  return { job, slot: 0, asked: 'r@1', bound: undefined, prepared };
 }
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */
@@ -49,10 +63,17 @@ export async function start(setup: Setup) {
   const { jobs = 10, send = async () => done, changes = {}, options = {}, policy = {}, usedTokens } = setup;
   const log: string[] = [];
   const state = { running: 0, most: 0, now: 0 };
-  async function* source(): AsyncGenerator<Job, void> {
-    for (let line = 1; line <= jobs; line++) yield jobOf(line);
+  async function* source(): AsyncGenerator<PlacedJob, void> {
+    for (let line = 1; line <= jobs; line++) yield { job: jobOf(line), place: line - 1 };
   }
-  const prepare = (job: Job): Promise<ReadyJob> => (setup.prepare ?? (async () => readyOf(job, log)))(job, log);
+  const prepare = async ({ job, place }: PlacedJob): Promise<ReadyJob> => ({
+    ...(await (setup.prepare ?? (async () => readyOf(job, log)))(job, log)),
+    slot: place,
+  });
+  const known = newBatchState(jobs);
+  for (let slot = 0; slot < jobs; slot++) known.slots.add(slot.toString(16).padStart(32, '0'));
+  known.usage.totalTokens = usedTokens;
+  const counting = noRecorder(known);
   const inFlight = new AbortController();
   const sender: JobSender = {
     pay: async () => undefined,
@@ -67,11 +88,14 @@ export async function start(setup: Setup) {
     ...changes,
   };
   const recorder: Recorder = options.recorder ?? {
-    ...noRecorder,
+    ...counting,
     ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
     sent: async ({ job }) => void log.push(`sent ${job.id}`),
     unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
-    ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
+    async ended(entry, outcome) {
+      log.push(`${outcome.state} ${entry.job.id}`);
+      await counting.ended(entry, outcome);
+    },
   };
   // No group follows soon.
   const elapsed = (): number => (state.now += 1000);
@@ -79,7 +103,7 @@ export async function start(setup: Setup) {
   const batch = {
     host: { ...hostOf(signal), elapsed },
     policy,
-    state: { ...newBatchState(), usage: { totalTokens: usedTokens } },
+    state: known,
   };
   const ahead = options.concurrency ?? 2;
   const ended = runJobs({

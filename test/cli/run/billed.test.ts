@@ -76,8 +76,8 @@ describe.each([400, 401, 404, 429])('after a 500, a %i', (status) => {
         .trimEnd()
         .split('\n');
     expect(JSON.parse(read('results.jsonl')[0] ?? '')).toMatchObject({ error: { status, billed: 'unknown' } });
-    const ended = read('journal.jsonl').map((line) => JSON.parse(line) as { type: string });
-    expect(ended.find(({ type }) => type === 'failed')).toMatchObject({ error: { billed: 'unknown' } });
+    const ended = read('journal.jsonl').map((line) => JSON.parse(line) as { t: string });
+    expect(ended.find(({ t }) => t === 'failed')).toMatchObject({ error: { billed: 'unknown' } });
   });
 
   test('is maybe billed to the library, in the error and in what is known of a stream', async () => {

@@ -92,7 +92,7 @@ batchTest('a batch goes on in another lane: what is done stays done', async ({ b
   folder.jobs(...manyJobs(2));
   expect((await batch(['--lane', 'flex', '--prices', prices])).code).toBe(0);
   expect(server.bodies.map(({ body }) => body['serviceTier'])).toEqual(['flex', 'flex']);
-  const ends = folder.lines('journal.jsonl').filter(({ type }) => type === 'done');
+  const ends = folder.lines('journal.jsonl').filter(({ t }) => t === 'done');
   expect(ends).toMatchObject([{ tier: 'flex', cost: { amount: '0.0000115' } }, { tier: 'flex' }]);
   folder.jobs(...manyJobs(3));
   expect((await batch()).code).toBe(0);

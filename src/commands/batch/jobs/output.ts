@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { batchFiles, hashId, toHex, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
+import { batchFiles, digestText, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
 import type { Context, Report } from '../../../cli/context.ts';
 import type { BuiltRequest } from '../../../cli/request/build-request.ts';
 import { emptyReport } from '../../../cli/output/log.ts';
@@ -48,7 +48,6 @@ function countAnswerCost(answer: MeteredAnswer, report: Report, settings: Settin
 interface Making {
   job: Job;
   options: OutputOptions;
-  /** Absent once the reply is known to answer an earlier version of the job, but for the model. */
   asked: { model: string; prompt?: string | undefined; vars?: JsonObject | undefined };
   report: Report;
   images: ImageOutput | undefined;
@@ -83,11 +82,6 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
       return Object.assign(document, { name: job.name }, context.ui.clean({ vars: asGiven, prompt }));
     },
     keepResult: (failure, reply, document) => keepResult(failure, reply, document, making),
-    leaveEdits(model) {
-      making.asked = { model };
-      const what = 'the job was edited since it was submitted: this answers what was submitted';
-      warnings.push(`${what}, and --accept-changes sends the new version`);
-    },
   };
 }
 
@@ -132,7 +126,7 @@ function reportReply({ answer, attempts, isRecorded }: JobReply, { report }: Mak
 function createRecovery(reply: JobReply, making: Making, document?: object): RecoveryInput {
   reportReply(reply, making);
   const { folder, isFolderless, context } = making.options;
-  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.digest };
+  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.asked };
   return { report: making.report, io: context.io, redaction: context.ui, batch, document };
 }
 
@@ -191,5 +185,5 @@ async function fetchLinks(result: Result, options: OutputOptions, signal: AbortS
 function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
   if (name !== undefined) return name;
   const word = fileWord(id);
-  return word === id ? word : `${word}-${toHex(hashId(id)).slice(0, 8)}`;
+  return word === id ? word : `${word}-${digestText(id).slice(0, 8)}`;
 }

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { findImageName, type Job } from '../../../batch/index.ts';
+import { findImageName, type Job, type JobParent } from '../../../batch/index.ts';
 import { usageError } from '../../../errors.ts';
 import { shellWord } from '../../../shell-word.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
@@ -102,11 +102,11 @@ export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): J
   return { ...job, values: filled.length > 0 ? { ...values, var: filled } : values };
 }
 
-/** A job that names others as its folder knew them first: its digest has their names, and is the same whatever ids they have now. */
-export function nameAsFirst(job: Job): Job {
-  const first = new Map(job.parents?.map(({ name, firstName }) => [name, firstName]));
+/** A job that names others by the order in which it does, whatever their ids are. */
+export function nameByPlace(job: Job): Job {
+  const places = new Map(job.names?.map((name, at) => [name, String(at)]));
   const values = { ...job.values };
-  const rename = (word: unknown): unknown => (isReference(word) ? `@${first.get(word.slice(1))}` : word);
+  const rename = (word: unknown): unknown => (isReference(word) ? `@${places.get(word.slice(1))}` : word);
   for (const key of fileKeys) {
     const words = values[key];
     if (words !== undefined) values[key] = Array.isArray(words) ? words.map(rename) : rename(words);
@@ -115,7 +115,7 @@ export function nameAsFirst(job: Job): Job {
     const text = values[key];
     if (typeof text === 'string')
       values[key] = text.replaceAll(textName, (blank: string, name: string) =>
-        blank.replace(`@${name}`, () => `@${first.get(name)}`),
+        blank.replace(`@${name}`, () => `@${places.get(name)}`),
       );
   }
   return { ...job, values };
@@ -129,14 +129,15 @@ export function usesText(job: Pick<Job, 'values'>): boolean {
 /** The results that a job uses, as inputs of its request. Throws GatewayError usage for one that is not as it should be. */
 export async function readReferences(
   job: Job,
-  read: (id: string) => Promise<{ document: JsonObject; folder: string } | undefined>,
+  read: (parent: JobParent) => Promise<{ document: JsonObject; folder: string } | undefined>,
 ): Promise<{ files: [string, FetchedFile][]; texts: Map<string, string> }> {
   const files: [string, FetchedFile][] = [];
   const texts = new Map<string, string>();
   const isText = new Set(listTextNames(job));
   const isPicture = new Set(fileKeys.flatMap((key) => [job.values[key] ?? []].flat()));
-  for (const { name, id } of job.parents ?? []) {
-    const result = await read(id);
+  for (const parent of job.parents ?? []) {
+    const { name, id } = parent;
+    const result = await read(parent);
     const both = shellWord(`${id},${job.id}`);
     if (result === undefined)
       throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: --redo ${both}`);

@@ -1,21 +1,20 @@
 import {
-  digestRequest,
   digestText,
   type Job,
   type JobCommand,
   getRequestOrigin,
+  keyRequest,
   type PreparedJob,
 } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
-import { fillReferences, nameAsFirst, readReferences, refuseNearNames, usesText } from './references.ts';
+import { fillReferences, nameByPlace, readReferences, refuseNearNames, usesText } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
 import { addUpCosts, computeGreatestBound } from '../../../cost/cost.ts';
 import { findPrice } from '../../../cost/price.ts';
 import type { Bound } from '../../../cost/types.ts';
-import { formatFacts } from '../../../formats/format.ts';
 import { notInBatches } from '../../../vendors/image-types.ts';
 import { serviceNames, services } from '../../../vendors/services.ts';
 import { getErrorCode, usageError } from '../../../errors.ts';
@@ -26,7 +25,6 @@ import type { Settings, Use } from '../../../settings/types.ts';
 import { byDefault } from '../../../settings/sources.ts';
 import { buildRequest, type BuiltRequest } from '../../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../../cli/input/prompt.ts';
-import type { Body } from '../../../body.ts';
 import { version } from '../../../version.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
 import { type SchemaCheck, compileSchema } from '../../../cli/input/schema.ts';
@@ -81,10 +79,12 @@ const maxSchemas = 100;
 
 /** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
 export interface RequestBuilder {
-  /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
-  prepare(job: Job, origin: string): Promise<PreparedJob>;
+  /** Throws GatewayError usage with the job's place in its file. */
+  prepare(job: Job): Promise<PreparedJob>;
+  /** What reads the answer of a job that is known by its id and model alone. */
+  prepareGone(id: string, known: { profile: string; model: string }): Promise<PreparedJob>;
   settingsOf(job: Job): Settings | Promise<Settings>;
-  digestBasis(job: Job, settings: Settings, origin: string): string;
+  digestSource(job: Job, settings: Settings): string;
 }
 
 /** What jobs share. */
@@ -108,8 +108,9 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   };
   return {
     settingsOf: (job) => readJobSettings(job, building),
-    digestBasis: (job, settings, origin) => digestBasis(job, settings, origin, building),
-    prepare: (job, origin) => prepareJob(job, origin, building),
+    digestSource: (job, settings) => digestSource(job, settings, building),
+    prepare: (job) => prepareJob(job, building),
+    prepareGone: (id, known) => prepareGone(id, known, building),
   };
 }
 
@@ -137,51 +138,49 @@ function readJobSettings({ command, values, line }: Job, building: JobBuilding):
 }
 
 /** Hashes what requests are built from; the settings that jobs share once. */
-function digestBasis({ command, values }: Job, settings: Settings, origin: string, { digests }: JobBuilding): string {
+function digestSource({ command, values }: Job, settings: Settings, { digests }: JobBuilding): string {
   // Another version may build another request of the same.
   const rest = digests.get(settings) ?? digestText(JSON.stringify([version, settings]));
   digests.set(settings, rest);
-  return digestText(`${origin} ${rest} ${command} ${JSON.stringify(values)}`);
+  return digestText(`${rest} ${command} ${JSON.stringify(values)}`);
 }
 
-/** What the digest of a job is made of, where others that it names have other ids than they had first. */
-async function buildByFirstNames(job: Job, parts: BuildParts): Promise<BuiltRequest> {
-  const built = await buildJob(fillReferences(nameAsFirst(job)), parts);
+/** What the key of a job is made of that uses others: their slots are in it, whatever they are called. */
+async function buildByPlace(job: Job, parts: BuildParts): Promise<BuiltRequest> {
+  const built = await buildJob(fillReferences(nameByPlace(job)), parts);
   // Its own request has the same.
   parts.inputs.warnings.length = 0;
   return built;
 }
 
-async function prepareJob(job: Job, batchOrigin: string, building: JobBuilding): Promise<PreparedJob> {
+async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob> {
   const { context, flags, known, onHashed, output: folder, isFolderless = false } = building;
   const settings = await readJobSettings(job, building);
   const inputs = openInputs(job, building);
   const { warnings, close } = inputs;
   const urls = inputUrls(job.values);
   try {
-    if (job.names && !job.parents)
+    if (job.names && building.readResult === undefined)
       throw usageError(`@${job.names[0]} names another job, and --stream knows none`, 'use a job file');
     refuseNearNames(job);
     if (urls.length > 0) requireNetwork(urls, settings, flags);
     const parts = { inputs, settings, building };
-    const hasOtherNames = job.parents?.some(({ name, firstName }) => name !== firstName);
-    const first = hasOtherNames ? await buildByFirstNames(job, parts) : undefined;
+    const asked = job.names ? await buildByPlace(job, parts) : undefined;
     const built = await buildJob(job.names ? fillReferences(job) : job, parts);
     if (settings.lane.value === 'batch') requireBatchable(built, settings);
-    const { digest, hasUrls, characters } = await digestRequest(identify(job, first ?? built, settings, batchOrigin), {
-      onBytes: onHashed,
-      known,
-    });
+    const { path, format, body } = (asked ?? built).post;
+    const question = { origin: getRequestOrigin(settings), path, format, body };
+    const { key, hasUrls, characters } = await keyRequest(question, { onBytes: onHashed, known });
     const isLate = urls.length > 0 || job.names !== undefined;
     // What the kept list of models says of efforts can be another one tomorrow.
     const isOfFiles = isLate || inputs.hasReadFiles() || built.request.efforts !== undefined;
     const hasPrices = Object.keys(settings.prices).length > 0;
     const { atEnd } = inputs.context;
     return {
-      digest,
+      key,
       hasUrls,
       characters,
-      basis: isOfFiles ? undefined : digestBasis(job, settings, batchOrigin, building),
+      from: isOfFiles ? undefined : digestSource(job, settings, building),
       settings,
       request: toPreparedRequest(built, job, flags),
       bound: hasPrices ? computeRequestBound(built, settings, job) : undefined,
@@ -199,19 +198,29 @@ async function prepareJob(job: Job, batchOrigin: string, building: JobBuilding):
   }
 }
 
-/**
- * What identifies the request of a job: path and body, the requests of the jobs whose results it uses, and where it goes if that is
- * not where the batch goes.
- */
-function identify(
-  { parents = [] }: Job,
-  built: BuiltRequest,
-  settings: Settings,
-  batchOrigin: string,
-): Parameters<typeof digestRequest>[0] {
-  const path = [built.post.path, ...parents.map(({ firstName, digest }) => `@${firstName} ${digest}`)].join('\n');
-  const origin = getRequestOrigin(settings);
-  return { path, body: withoutLane(built), origin: origin === batchOrigin ? undefined : origin };
+/** The key does not matter any more: nothing is sent. */
+async function prepareGone(
+  id: string,
+  { profile, model }: { profile: string; model: string },
+  building: JobBuilding,
+): Promise<PreparedJob> {
+  const values = { model, ...(profile !== '' && { profile }), prompt: id };
+  const job: Job = { id, line: 0, command: 'text', name: undefined, values };
+  const prepared = await prepareJob(job, building);
+  const settings = await readJobSettings(job, building);
+  const { context, flags, output: folder, isFolderless = false } = building;
+  const inputs = openInputs(job, building);
+  const built = { model } as BuiltRequest;
+  const { atEnd } = inputs.context;
+  const output = createJobOutput(
+    { ...job, values: {} },
+    { built, settings, warnings: inputs.warnings, atEnd, folder, isFolderless, flags, context },
+  );
+  const close = async (): Promise<void> => {
+    await inputs.close();
+    await prepared.close();
+  };
+  return { ...prepared, output, close };
 }
 
 /** Builds the request again, with the files of its URLs and the results of other jobs that are there now. */
@@ -334,22 +343,6 @@ const longestWaitMs = 300_000;
 
 function getRetries({ request }: BuiltRequest, { retryMaxTime }: BatchFlags): PreparedJob['retries'] {
   return retryMaxTime === undefined && request.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
-}
-
-/**
- * What identifies a request. A folder can go on in another lane: the tier of the lane is not a part of it. Nor is whether the service
- * may keep it, which does not shape the answer.
- */
-function withoutLane({ request, quirks, post: { body, format } }: BuiltRequest): Body {
-  const { tierField } = formatFacts[format];
-  const rest = format === 'content' && quirks.keeps && body['store'] === false ? without(body, 'store') : body;
-  if (request.tier === undefined || tierField === undefined || rest[tierField] !== request.tier) return rest;
-  return without(rest, tierField);
-}
-
-function without(body: Body, field: string): Body {
-  const { [field]: _, ...rest } = body;
-  return rest;
 }
 
 /** What a job can cost, recorded even without a limit: a later run may have one. */

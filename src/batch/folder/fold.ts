@@ -1,0 +1,252 @@
+import type {
+  BatchStep,
+  ChooseRecord,
+  EndRecord,
+  GroupRecord,
+  RedoRecord,
+  RunStart,
+  SentRecord,
+  SlotRecord,
+} from './records.ts';
+import { type Place, Slots, type SlotState } from './slots.ts';
+import { finalSteps, newProviderBatch, type ProviderBatch } from '../lane/provider-batches.ts';
+
+/** An answer that was paid for. */
+interface Take extends Place {
+  isCut: boolean;
+}
+
+/** What the records of a journal say together. */
+export interface Fold {
+  slots: Slots;
+  /** Provider batches that the service may hold, by their marks. */
+  providerBatches: Map<string, ProviderBatch>;
+  /** Slots that provider batches hold. */
+  atService: Set<number>;
+  /** The ids that the last `--redo` named, until a run has left none of them. */
+  redo: readonly string[] | undefined;
+  /** All answers of the slots that have several, in the order in which they came. */
+  takes: Map<number, Take[]>;
+  /** Slots that may go out now, and the states before of those that went out and have no end. */
+  ready: Set<number>;
+  open: Map<number, SlotState>;
+  run: Pick<RunStart, 'boot'> | undefined;
+  /** The bytes of results.jsonl whose ends are known: all up to `end`, and lines beyond it, by their offsets. */
+  covered: { end: number; beyond: Map<number, number> };
+}
+
+/** `rows`: about how many slots there will be. */
+export function newFold(rows = 0): Fold {
+  return {
+    slots: new Slots(rows),
+    providerBatches: new Map(),
+    atService: new Set(),
+    redo: undefined,
+    takes: new Map(),
+    ready: new Set(),
+    open: new Map(),
+    run: undefined,
+    covered: { end: 0, beyond: new Map() },
+  };
+}
+
+/** Adds a record. Throws RangeError for one that names no slot: to pass over a record could pay twice. */
+export function applyRecord(record: SlotRecord, fold: Fold): void {
+  switch (record.t) {
+    case 'run':
+      settleRun(fold, record.boot);
+      fold.run = record;
+      if (record.results !== undefined && record.results < fold.covered.end)
+        fold.covered = { end: record.results, beyond: new Map() };
+      return;
+    case 'redo':
+      return applyRedo(record, fold);
+    case 'choose':
+      return applyChoice(record, fold);
+    case 'ready':
+      for (const name of record.slots) fold.ready.add(fold.slots.addNamed(name));
+      return;
+    case 'sent':
+      return applySent(record, fold);
+    case 'unsent':
+      return applyUnsent(record, fold);
+    case 'batch':
+      return applyBatchStep(record, fold);
+    case 'skip':
+      return cover(record, fold);
+    case 'end':
+      fold.redo = undefined;
+      return;
+    case 'done':
+    case 'incomplete':
+    case 'failed':
+    case 'unknown':
+      return applyEnd(record, fold);
+    default:
+      throw new RangeError(`no record: ${String((record as { t: unknown }).t)}`);
+  }
+}
+
+/**
+ * Nothing of the run before goes on. What was ready and has no `sent` did not go out, as the kernel keeps all lines of a process. If the
+ * machine went down since, the line may be lost.
+ */
+export function settleRun(
+  fold: Fold,
+  boot: string | undefined,
+  onLost: (slot: number) => void = () => undefined,
+): void {
+  for (const slot of fold.open.keys()) onLost(slot);
+  endOffline(fold);
+  const isSure = boot !== undefined && fold.run?.boot === boot;
+  for (const slot of isSure ? [] : fold.ready) {
+    fold.slots.setState(slot, 'sent');
+    onLost(slot);
+  }
+  fold.ready.clear();
+  fold.open.clear();
+}
+
+/** Whether the journal has the end of a line of results.jsonl. A kill can leave out the last ones. */
+export function isCovered(off: number, { covered }: Pick<Fold, 'covered'>): boolean {
+  return off < covered.end || covered.beyond.has(off);
+}
+
+/** A slot is pending again. The answer that is there stays the answer of its row until a new one comes. */
+export function markAgain(slot: number, { slots }: Pick<Fold, 'slots'>): void {
+  slots.setFlag(slot, 'again', slots.answersOf(slot) > 0);
+  slots.setState(slot, 'pending');
+}
+
+function applyRedo({ ids, slots }: RedoRecord, fold: Fold): void {
+  fold.redo = ids ?? fold.redo;
+  for (const name of slots) markAgain(fold.slots.addNamed(name), fold);
+}
+
+function applySent({ slot: name }: SentRecord, { slots, ready, open }: Fold): void {
+  const slot = slots.addNamed(name);
+  ready.delete(slot);
+  open.set(slot, slots.stateOf(slot));
+  slots.setState(slot, 'sent');
+}
+
+function applyUnsent(record: GroupRecord, fold: Fold): void {
+  const { slots, ready, open, atService } = fold;
+  for (const name of record.slots) {
+    const slot = slots.addNamed(name);
+    ready.delete(slot);
+    const before = open.get(slot) ?? (atService.has(slot) ? findBefore(slot, fold) : undefined);
+    if (before !== undefined) slots.setState(slot, before);
+    open.delete(slot);
+    atService.delete(slot);
+  }
+}
+
+/** The state that a slot had when its provider batch was created. */
+function findBefore(slot: number, { providerBatches }: Fold): SlotState | undefined {
+  for (const { slots, before } of providerBatches.values()) {
+    const at = slots.indexOf(slot);
+    if (at >= 0) return before[at];
+  }
+  return undefined;
+}
+
+function applyEnd({ t, slot: name, off, len }: EndRecord, fold: Fold): void {
+  const { slots } = fold;
+  const slot = slots.addNamed(name);
+  fold.ready.delete(slot);
+  fold.open.delete(slot);
+  fold.atService.delete(slot);
+  cover({ off, len }, fold);
+  const hasAnswer = slots.answersOf(slot) > 0;
+  if (t === 'unknown') {
+    slots.setState(slot, 'sent');
+    if (!hasAnswer) slots.setPlace(slot, { off, len });
+    return;
+  }
+  slots.setFlag(slot, 'again', false);
+  slots.setFlag(slot, 'tried', t === 'failed');
+  // What fails in the place of an answer leaves that as it was.
+  if (t === 'failed' && hasAnswer) return slots.setState(slot, slots.has(slot, 'cut') ? 'incomplete' : 'done');
+  if (t !== 'failed') addTake(slot, { off, len, isCut: t === 'incomplete' }, fold);
+  slots.setState(slot, t);
+  slots.setPlace(slot, { off, len });
+}
+
+function addTake(slot: number, take: Take, { slots, takes }: Fold): void {
+  const first = slots.placeOf(slot);
+  if (slots.answersOf(slot) === 1 && first) takes.set(slot, [{ ...first, isCut: slots.has(slot, 'cut') }]);
+  takes.get(slot)?.push(take);
+  slots.addAnswer(slot);
+  slots.setFlag(slot, 'cut', take.isCut);
+}
+
+/** Nothing is paid for that: the answer is there. */
+function applyChoice({ slot: name, answer }: ChooseRecord, { slots, takes }: Fold): void {
+  const slot = slots.addNamed(name);
+  const take = takes.get(slot)?.[answer - 1];
+  if (take === undefined) return;
+  slots.choose(slot, answer);
+  slots.setPlace(slot, take);
+  slots.setFlag(slot, 'cut', take.isCut);
+  // What is in flight goes on, and its answer will count.
+  if (slots.stateOf(slot) === 'sent') return;
+  slots.setFlag(slot, 'again', false);
+  slots.setState(slot, take.isCut ? 'incomplete' : 'done');
+}
+
+/** Ends can come in another order than their lines. */
+function cover({ off, len }: Place, { covered }: Fold): void {
+  const { beyond } = covered;
+  beyond.set(off, len);
+  for (let next = beyond.get(covered.end); next !== undefined; next = beyond.get(covered.end)) {
+    beyond.delete(covered.end);
+    covered.end += next;
+  }
+}
+
+function applyBatchStep(record: BatchStep, fold: Fold): void {
+  const { mark, step, slots: names = [] } = record;
+  const { slots, providerBatches, atService } = fold;
+  if (step === 'planned') {
+    const held = names.map((name) => slots.addNamed(name));
+    providerBatches.set(mark, newProviderBatch(record, held));
+    return;
+  }
+  const known = providerBatches.get(mark);
+  if (known === undefined) throw new RangeError(`no provider batch: ${mark}`);
+  known.step = step;
+  if (step === 'creating') {
+    known.at = record.at ?? 0;
+    known.before = known.slots.map((slot) => slots.stateOf(slot));
+    for (const slot of known.slots) {
+      slots.setState(slot, 'sent');
+      atService.add(slot);
+    }
+  }
+  if (step === 'created') [known.batch, known.lastsMs] = [record.batch, record.lastsMs];
+  if (step === 'dropped') restoreBatch(known, fold);
+  if (!finalSteps.has(step)) return;
+  for (const slot of known.slots) atService.delete(slot);
+  providerBatches.delete(mark);
+}
+
+/** The service does not have a provider batch: those of its slots that wait for it are as they were. */
+function restoreBatch({ slots: held, before }: ProviderBatch, { slots, atService }: Fold): void {
+  for (const [at, slot] of held.entries()) {
+    const state = before[at];
+    if (atService.delete(slot) && state !== undefined) slots.setState(slot, state);
+  }
+}
+
+/**
+ * The gateway of `--offline` ends with its process, and its batches with it. Nothing of them is billed: their slots are as before, and
+ * what a budget holds for them is freed as for batches that were not created.
+ */
+export function endOffline(fold: Fold): void {
+  for (const batch of fold.providerBatches.values()) {
+    if (batch.plan.origin !== 'offline' || batch.step === 'planned') continue;
+    restoreBatch(batch, fold);
+    batch.step = 'planned';
+  }
+}

@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { readFileLines } from '../../files/lines.ts';
+import { SyncedFile } from '../../files/synced-file.ts';
+import { isObject, parseObject } from '../../json.ts';
+import { addManifestRow, newRowTable, type RowTable } from '../run/table.ts';
+import { version } from '../../version.ts';
+import { batchFiles, type Job, type Shard, type Vary } from '../types.ts';
+import type { Slots } from './slots.ts';
+import type { BatchState } from './state.ts';
+
+/** The first line of jobs.jsonl: what holds for the whole table. */
+export interface ManifestHeader {
+  manifest: 1;
+  tool: string;
+  rows: number;
+  /** Rows of the shard. */
+  jobs: number;
+  /** Digests of what rows share, which say in what they were edited. */
+  shared?: Readonly<Record<string, string>> | undefined;
+  /** What each row of the table is varied by. */
+  vary?: Vary | undefined;
+  /** What parts the cells of the table, if that is no comma: reports are written so, too. */
+  delimiter?: string | undefined;
+  shard?: Shard | undefined;
+  /** Some rows use the answers of others. */
+  linked?: true | undefined;
+}
+
+/** A row of the table, as jobs.jsonl has it. */
+export interface ManifestRow {
+  slot: string;
+  id: string;
+  /** Its id is its number in the file. */
+  numbered?: true | undefined;
+  /** Of a row that uses others: its key without the generations of what it uses. */
+  own?: string | undefined;
+  /** Of one of several shards: the row belongs to another one. */
+  other?: true | undefined;
+  /** Digest of what it was built from, if its request need not be built to know its key. */
+  from?: string | undefined;
+  /** Its line in the file, from 1. */
+  line?: number | undefined;
+  /** The row of the file that several rows are made of, and which of them it is. */
+  of?: string | undefined;
+  name?: string | undefined;
+  command?: string | undefined;
+  vars?: object | undefined;
+  prompt?: string | undefined;
+}
+
+/** The table as the last run read it. */
+export interface Manifest {
+  header: ManifestHeader | undefined;
+  rows: RowTable;
+}
+
+export function newManifest(rows = 0): Manifest {
+  return { header: undefined, rows: newRowTable(rows) };
+}
+
+/** What tells the slots of rows: it is at the beginning of each line. */
+export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' | 'other' | 'from'>;
+
+/** The line of a row. What `readManifestHead` reads comes first. */
+export function manifestLine(row: ManifestRow): string {
+  const { slot, id, numbered, own, other, from, line, of, name, command, vars, prompt } = row;
+  return JSON.stringify({ slot, id, numbered, own, other, from, line, of, name, command, vars, prompt });
+}
+
+const slotAt = '{"slot":"'.length;
+
+/** The slot of a line of jobs.jsonl or results.jsonl, which are not parsed for it. */
+export function readSlotName(text: string): string {
+  return text.slice(slotAt, text.indexOf('"', slotAt));
+}
+
+const head =
+  /^\{"slot":"([^"]*)","id":("(?:[^"\\]|\\.)*")(,"numbered":true)?(?:,"own":"([^"]*)")?(,"other":true)?(?:,"from":"([^"]*)")?/;
+
+/** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for what is no row. */
+export function readManifestHead(text: string): ManifestHead | undefined {
+  const [, slot, id, numbered, own, other, from] = head.exec(text) ?? [];
+  if (slot === undefined || id === undefined) return undefined;
+  return {
+    slot,
+    id: id.includes('\\') ? (JSON.parse(id) as string) : id.slice(1, -1),
+    numbered: numbered === undefined ? undefined : true,
+    own,
+    other: other === undefined ? undefined : true,
+    from,
+  };
+}
+
+/** How many rows a folder has, before anything else is read; 0 if it has none. */
+export async function readManifestHeader(folder: string): Promise<ManifestHeader | undefined> {
+  for await (const lines of readFileLines(join(folder, batchFiles.manifest)))
+    for (const { text } of lines) return readHeader(text);
+  return undefined;
+}
+
+function readHeader(text: string): ManifestHeader | undefined {
+  const header: unknown = parseObject(text);
+  return isObject(header) && header['manifest'] === 1 ? (header as unknown as ManifestHeader) : undefined;
+}
+
+/** Reads the table of the last run. `see` gets the head of each row, and its line. */
+export async function readManifest(
+  folder: string,
+  slots: Slots,
+  see: (head: ManifestHead, place: number) => void = () => undefined,
+): Promise<Manifest> {
+  let manifest = newManifest();
+  for await (const lines of readFileLines(join(folder, batchFiles.manifest)))
+    for (const { text, number } of lines) {
+      if (number === 1) {
+        const header = readHeader(text);
+        manifest = { header, rows: newRowTable(header?.rows) };
+        continue;
+      }
+      const row = readManifestHead(text);
+      if (row === undefined) throw new RangeError(`${batchFiles.manifest}:${number}: no row that this version knows`);
+      see(row, addManifestRow(manifest.rows, row, slots));
+    }
+  return manifest;
+}
+
+/** The rows of a table with all that is known of them, those of one block together. */
+export async function* readManifestRows(folder: string): AsyncGenerator<ManifestRow[], void> {
+  for await (const lines of readFileLines(join(folder, batchFiles.manifest))) {
+    const rows: ManifestRow[] = [];
+    for (const { text, number } of lines) if (number > 1) rows.push(parseObject(text) as unknown as ManifestRow);
+    yield rows;
+  }
+}
+
+/** Opens the table of a folder for jobs that come one by one: each is added once. To be closed. */
+export async function openManifest(folder: string, { manifest, slots }: BatchState) {
+  const file = await SyncedFile.open(join(folder, batchFiles.manifest));
+  const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
+  if (file.size === 0) file.append(JSON.stringify({ manifest: 1, tool: `gateway-cli ${version}`, rows: 0, jobs: 0 }));
+  return {
+    enter({ id, line, name, command, values: { vars, prompt } }: Job, slot: number): void {
+      if (known.has(slot)) return;
+      known.add(slot);
+      const own = isObject(vars) ? { vars } : { prompt: typeof prompt === 'string' ? prompt : undefined };
+      file.append(manifestLine({ slot: slots.nameOf(slot), id, line, name, command, ...own }));
+    },
+    close: () => file.close(),
+  };
+}

@@ -1,0 +1,107 @@
+import type { Bound } from '../../cost/types.ts';
+import type { ProviderBatchPlan } from '../lane/provider-batches.ts';
+import type { JobEnd } from '../types.ts';
+import type { Place } from './slots.ts';
+
+/** The first record of each run: what holds for it. */
+export interface RunStart {
+  t: 'run';
+  schema: 'gateway-cli/batch@2';
+  tool: string;
+  /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent if the system does not report it. */
+  boot?: string | undefined;
+  /** Size of results.jsonl when the run began, in bytes: another program may have made it shorter. */
+  results?: number | undefined;
+  /** The tokens of all runs that this one stops at. */
+  maxTokens?: number | undefined;
+  /** The amount that all runs together may not pass. */
+  maxCost?: string | undefined;
+  /** The user's words for the costs of the run. */
+  tags?: Readonly<Record<string, string>> | undefined;
+  /** Wall clock, ms since 1970; for people only. */
+  at: number;
+}
+
+/** These slots are pending again. `ids`: those of `--redo`, which a later run with the same ids goes on with. */
+export interface RedoRecord {
+  t: 'redo';
+  ids?: readonly string[] | undefined;
+  slots: readonly string[];
+}
+
+/** Another answer of a slot counts from here on, by its number from 1. */
+export interface ChooseRecord {
+  t: 'choose';
+  slot: string;
+  answer: number;
+}
+
+/** `ready`: the requests of these slots may go out now, and can cost so much; synced before the first one goes. `unsent`: they did not go out. */
+export interface GroupRecord {
+  t: 'ready' | 'unsent';
+  slots: readonly string[];
+  bounds?: readonly (Bound | null)[] | undefined;
+  at?: number;
+}
+
+/** A request goes out now; not synced. */
+export interface SentRecord {
+  t: 'sent';
+  slot: string;
+  id?: string | undefined;
+  at?: number;
+}
+
+/** The end of a slot, and where its line is in results.jsonl. `unknown`: there is no answer, and it may have been billed. */
+export interface EndRecord extends JobEnd, Place {
+  t: 'done' | 'incomplete' | 'failed' | 'unknown';
+  slot: string;
+  /** What it can cost, if its cost is unknown. */
+  bound?: Bound | undefined;
+  /** The pictures of its answer, by their files below images/. */
+  images?: readonly string[] | undefined;
+  /** The mark of its provider batch, if that has a budget. */
+  part?: string | undefined;
+  at?: number;
+}
+
+/**
+ * A step of a provider batch. `planned`: its slots. `creating`: from here on it may exist. `dropped`: it certainly does not. `lost`: the
+ * service cannot say. `ended`: all of its results are recorded.
+ */
+export interface BatchStep {
+  t: 'batch';
+  mark: string;
+  step: 'planned' | 'creating' | 'created' | 'dropped' | 'lost' | 'ended';
+  /** Only in `planned`. */
+  slots?: readonly string[] | undefined;
+  ids?: readonly string[] | undefined;
+  bounds?: readonly (Bound | null)[] | undefined;
+  plan?: ProviderBatchPlan | undefined;
+  /** Only in `created`: the id of the batch at the service, and how long the service works on it, in ms. */
+  batch?: string | undefined;
+  lastsMs?: number | undefined;
+  at?: number;
+}
+
+/** A line of results.jsonl that is no result: it is looked at once. */
+interface SkipRecord extends Place {
+  t: 'skip';
+}
+
+/** The last record of a run that left nothing of `--redo`. */
+interface RunEnd {
+  t: 'end';
+}
+
+/** A line of journal.jsonl. */
+export type SlotRecord =
+  | RunStart
+  | RedoRecord
+  | ChooseRecord
+  | GroupRecord
+  | SentRecord
+  | EndRecord
+  | SkipRecord
+  | BatchStep
+  | RunEnd;

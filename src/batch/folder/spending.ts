@@ -1,0 +1,126 @@
+import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
+import type { Bound, Spending } from '../../cost/types.ts';
+import type { Usage } from '../../formats/events.ts';
+import type { JobError } from '../types.ts';
+import type { EndRecord } from './records.ts';
+
+/** What all runs of a batch used and cost, also for answers that no row wants any more. */
+export interface Spent {
+  usage: Usage;
+  spending: Spending;
+  /** What slots without an end can cost, if their models have a price. */
+  bounds: Map<number, Bound>;
+  /** What slots whose end is not known count with against a limit of costs. */
+  held: Map<number, string>;
+  /** When these were sent last, ms since 1970. */
+  sentAt: Map<number, number>;
+  /** The newest error of slots without an answer; `maxFailures` of them. */
+  failures: Map<number, JobError>;
+  /** The ids with which slots were sent that have no answer yet. */
+  ids: Map<number, string>;
+}
+
+export function newSpent(): Spent {
+  return {
+    usage: {},
+    spending: noSpending(),
+    bounds: new Map(),
+    held: new Map(),
+    sentAt: new Map(),
+    failures: new Map(),
+    ids: new Map(),
+  };
+}
+
+export function noSpending(): Spending {
+  return { costs: [], unknown: 0, held: '0', dearest: '0' };
+}
+
+/** Adds token counts to a sum; a count that neither of the two has stays unknown. */
+export function addUsage(sum: Usage, more: Usage = {}): Usage {
+  const counts = sum as Record<string, number>;
+  const isTotalOfOne = (sum.totalTokens === undefined) !== (more.totalTokens === undefined);
+  const total = totalTokens(sum) + totalTokens(more);
+  for (const name in more) {
+    const count: unknown = more[name as keyof Usage];
+    if (typeof count === 'number' && Number.isFinite(count)) counts[name] = (counts[name] ?? 0) + count;
+  }
+  if (isTotalOfOne && Number.isFinite(total)) sum.totalTokens = total;
+  return sum;
+}
+
+/** All tokens of a usage: what the gateway calls the total, else in and out together. */
+export function totalTokens({ totalTokens: total, inputTokens = 0, outputTokens = 0 }: Usage): number {
+  return total ?? inputTokens + outputTokens;
+}
+
+/** Whether a limit of tokens is reached: no row is taken then. */
+export function isTokenLimitReached(usage: Usage, limit: number | undefined): boolean {
+  return limit !== undefined && totalTokens(usage) >= limit;
+}
+
+/** At most this many failures are kept in memory; results.jsonl has them all. */
+const maxFailures = 1000;
+
+/** The error of a slot that was sent and has no end in the journal. */
+export const unanswered: JobError = {
+  class: 'no-reply',
+  message: 'its run ended before an answer was written down',
+  billed: 'unknown',
+};
+
+/** Keeps the newest error of a slot, if there is room. */
+export function keepFailure(failures: Spent['failures'], slot: number, error: JobError): void {
+  if (failures.size < maxFailures || failures.has(slot)) failures.set(slot, error);
+}
+
+/** A slot was sent, and its run is over: it counts as one of unknown cost. */
+export function countLost(slot: number, spent: Spent): void {
+  keepFailure(spent.failures, slot, unanswered);
+  if (!spent.held.has(slot)) spent.held.set(slot, countUnknown(spent, spent.bounds.get(slot)));
+  spent.bounds.delete(slot);
+}
+
+/** Counts the end of a slot. */
+export function countEnd(slot: number, end: EndRecord, spent: Spent): void {
+  const { t, cost, error } = end;
+  const bound = end.bound ?? spent.bounds.get(slot);
+  spent.bounds.delete(slot);
+  addUsage(spent.usage, end.usage);
+  if (t === 'done' || t === 'incomplete') spent.failures.delete(slot);
+  else keepFailure(spent.failures, slot, error ?? { class: 'unknown', message: 'no error is known' });
+  if (!spent.failures.has(slot)) spent.ids.delete(slot);
+  const held = spent.held.get(slot);
+  // Its run was over before: it was counted as one of unknown cost, and may be one still.
+  if (held !== undefined && cost === undefined && mayHaveCost(end)) return;
+  if (held !== undefined) spent.spending = addUnknown(spent.spending, held, -1);
+  spent.held.delete(slot);
+  countCost(end, spent, bound);
+}
+
+/** Adds the cost of an end, or counts it among those of unknown cost where it may have been billed. */
+export function countCost(
+  end: Pick<EndRecord, 'cost' | 'billed' | 'error'>,
+  spent: Pick<Spent, 'spending'>,
+  bound?: Bound,
+): void {
+  if (end.cost !== undefined) spent.spending = addSpending(spent.spending, end.cost);
+  else if (mayHaveCost(end)) countUnknown(spent, bound);
+}
+
+/** Whether a request that ended so cost something, or may have. */
+export function mayHaveCost({ cost, billed, error }: Pick<EndRecord, 'cost' | 'billed' | 'error'>): boolean {
+  return cost !== undefined || (billed ?? error?.billed) !== 'no';
+}
+
+/** Returns what it counts with against a limit. */
+function countUnknown(spent: Pick<Spent, 'spending'>, bound: Bound | undefined): string {
+  if (bound === undefined && spent.spending.dearest === '0') {
+    // A million rows without a price need no decimal arithmetic.
+    spent.spending.unknown++;
+    return '0';
+  }
+  const held = heldFor(bound, spent.spending.dearest);
+  spent.spending = addUnknown(spent.spending, held);
+  return held;
+}

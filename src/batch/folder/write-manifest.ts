@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { cannotWrite } from '../../files/synced-file.ts';
+import { writeAtomically } from '../../files/temp-file.ts';
+import { GatewayError } from '../../errors.ts';
+import { isObject } from '../../json.ts';
+import { version } from '../../version.ts';
+import { hashRowId, type RowTable } from '../run/table.ts';
+import type { BatchPlan } from '../run/plan.ts';
+import { type Batch, batchFiles, type Job } from '../types.ts';
+import { type ManifestHeader, manifestLine } from './manifest.ts';
+
+type ManifestBatch = Pick<Batch, 'jobs' | 'outdir' | 'plan' | 'policy' | 'shard' | 'state'>;
+
+/** Characters that are written together. */
+const gatheredLength = 256 * 1024;
+
+/**
+ * Writes the table of a run: each row with its slot. It replaces that of the last run, which is the consent to what was edited. The file of the
+ * jobs is read once more. Throws GatewayError not-written, or batch-locked if that file changed meanwhile.
+ */
+export async function writeManifest(batch: ManifestBatch): Promise<void> {
+  const { jobs, outdir, plan } = batch;
+  const path = join(outdir, batchFiles.manifest);
+  const write = async (append: (text: string) => Promise<unknown>): Promise<void> => {
+    let gathered = `${JSON.stringify(describeTable(batch))}\n`;
+    let place = 0;
+    for await (const job of jobs.read(() => undefined)) {
+      // What was added since is for the next run.
+      if (place >= plan.table.size) break;
+      if (plan.table.ids[place] !== hashRowId(job.id)) throw changedError(jobs.name, job);
+      gathered += `${describeRow(job, place++, batch)}\n`;
+      if (gathered.length < gatheredLength) continue;
+      await append(gathered);
+      gathered = '';
+    }
+    await append(gathered);
+  };
+  try {
+    await writeAtomically(path, (handle) => write((text) => handle.appendFile(text)), { mode: 0o666 });
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+function describeTable({ plan, policy, shard }: ManifestBatch): ManifestHeader {
+  return {
+    manifest: 1,
+    tool: `gateway-cli ${version}`,
+    rows: plan.table.size,
+    jobs: plan.jobs,
+    shared: plan.shared,
+    vary: policy.vary,
+    delimiter: policy.delimiter,
+    shard,
+    linked: plan.table.links.size > 0 || undefined,
+  };
+}
+
+function describeRow(job: Job, place: number, { jobs, plan, state }: ManifestBatch): string {
+  const { table } = plan;
+  const { id, lineId, isNumbered, line, name, command, values } = job;
+  const { vars, prompt } = values;
+  const settings = jobs.settingsOf(job);
+  const isKnown = !(settings instanceof Promise) && !job.names;
+  const from = isKnown ? jobs.digestSource(job, settings) : undefined;
+  return manifestLine({
+    slot: state.slots.nameOf(table.slots[place] as number),
+    id,
+    numbered: isNumbered || undefined,
+    own: table.own.get(place),
+    other: plan.isOwn(place) ? undefined : true,
+    from: from !== undefined && table.built.find(from) >= 0 ? from : undefined,
+    line,
+    of: lineId,
+    name,
+    command,
+    vars: isObject(vars) ? vars : undefined,
+    prompt: typeof prompt === 'string' && !isObject(vars) ? prompt : undefined,
+  });
+}
+
+/** Whether the table is what the manifest has already, so far as that can be known without the rows. */
+export function isAsWritten(plan: BatchPlan, before: RowTable): boolean {
+  const { table } = plan;
+  // A row that was built can have other variables.
+  if (table.size !== before.size || plan.built > 0) return false;
+  for (let place = 0; place < table.size; place++)
+    if (table.slots[place] !== before.slots[place] || table.ids[place] !== before.ids[place]) return false;
+  return true;
+}
+
+function changedError(name: string, { line }: Job): GatewayError {
+  return new GatewayError('batch-locked', `${name}:${line} changed during the run`, {
+    hint: 'run the same command again',
+    sent: 'no',
+  });
+}

@@ -1,0 +1,118 @@
+import type { Slots } from '../folder/slots.ts';
+import { digestUses, type RowTable } from './table.ts';
+
+interface Assigning {
+  table: RowTable;
+  slots: Slots;
+  /** The slots that rows had, by the hashes of their ids. Few tables need it. */
+  hadSlots(): ReadonlyMap<number, number>;
+  /** Called once the slot of a row is known, and before those of the rows that use it. */
+  onSlot(place: number, slot: number): void;
+}
+
+/**
+ * Gives each row of a table its slot. Of rows with the same key, each keeps the slot that it had in `before`, and slots that have an answer are
+ * given out first, so that no row waits while an answer to its question is there.
+ */
+export function assignSlots(
+  table: RowTable,
+  before: RowTable,
+  slots: Slots,
+  onSlot: Assigning['onSlot'] = () => undefined,
+): void {
+  let had: Map<number, number> | undefined;
+  const hadSlots = (): Map<number, number> => (had ??= mapSlots(before));
+  const assigning: Assigning = { table, slots, hadSlots, onSlot };
+  const { links } = table;
+  assignLevel(() => listUnlinked(table), assigning);
+  // A row's key has the slots and generations of what it uses: it comes after that.
+  const open = new Set(links.keys());
+  while (open.size > 0) {
+    const due = [...open].filter((place) => links.get(place)?.parents.every((parent) => !open.has(parent)));
+    if (due.length === 0) throw new RangeError('rows wait for each other in a circle');
+    for (const place of due) enterUses(place, assigning);
+    assignLevel(() => due, assigning);
+    for (const place of due) open.delete(place);
+  }
+}
+
+function mapSlots({ size, ids, slots }: RowTable): Map<number, number> {
+  const found = new Map<number, number>();
+  for (let place = 0; place < size; place++) found.set(ids[place] as number, slots[place] as number);
+  return found;
+}
+
+function* listUnlinked({ size, links }: RowTable): Generator<number, void> {
+  for (let place = 0; place < size; place++) if (!links.has(place)) yield place;
+}
+
+/** The key of a row that uses others: their slots and generations are in it, in place of their answers. */
+function enterUses(place: number, { table, slots }: Assigning): void {
+  const link = table.links.get(place);
+  if (link === undefined) return;
+  link.uses = link.parents.map((parent) => {
+    const slot = table.slots[parent] as number;
+    return { slot, generation: slots.generationOf(slot) };
+  });
+  const uses = link.uses.map(({ slot, generation }) => `${slots.nameOf(slot)}@${generation}`);
+  table.firsts[place] = slots.add(digestUses(link.key, uses));
+}
+
+/** The rows of a level: none of them uses another one. */
+function assignLevel(listPlaces: () => Iterable<number>, assigning: Assigning): void {
+  const { table, onSlot } = assigning;
+  for (const [first, group] of groupSame(listPlaces(), assigning)) assignSame(first, group, assigning);
+  for (const place of listPlaces()) onSlot(place, table.slots[place] as number);
+}
+
+/** Gives each row the first slot of its key. Returns those that are not alone with it: others have the same key, or it has more slots. */
+function groupSame(places: Iterable<number>, { table, slots }: Assigning): Map<number, number[]> {
+  const groups = new Map<number, number[]>();
+  const owners = new Int32Array(slots.size).fill(-1);
+  for (const place of places) {
+    const first = table.firsts[place] as number;
+    table.slots[place] = first;
+    const owner = owners[first] as number;
+    if (owner < 0) owners[first] = place;
+    if (owner < 0 && !slots.hasOthers(first)) continue;
+    const group = groups.get(first) ?? (owner < 0 ? [] : [owner]);
+    group.push(place);
+    groups.set(first, group);
+  }
+  return groups;
+}
+
+/** What has an answer comes first, then what may have been billed. */
+function rankSlot(slot: number, slots: Slots): 0 | 1 | 2 {
+  if (slots.answersOf(slot) > 0) return 0;
+  return slots.stateOf(slot) === 'sent' ? 1 : 2;
+}
+
+/** The slots of rows with the same key. In each round a row keeps its own, and what is free goes to the others in the order of the file. */
+function assignSame(first: number, group: readonly number[], { table, slots, hadSlots }: Assigning): void {
+  const ranks: [number[], number[], number[]] = [[], [], []];
+  for (const slot of slots.listSame(first)) ranks[rankSlot(slot, slots)].push(slot);
+  let open = group;
+  const keepIf = (takeFor: (place: number) => number | undefined): void => {
+    open = open.filter((place) => {
+      const slot = takeFor(place);
+      if (slot !== undefined) table.slots[place] = slot;
+      return slot === undefined;
+    });
+  };
+  for (const rank of ranks) {
+    const free = new Set(rank);
+    keepIf((place) => {
+      const own = hadSlots().get(table.ids[place] as number);
+      return own !== undefined && free.delete(own) ? own : undefined;
+    });
+    const others = free.values();
+    keepIf(() => others.next().value);
+  }
+  const key = slots.keyOf(first);
+  let number = 1;
+  keepIf(() => {
+    while (slots.find(key, number) >= 0) number++;
+    return slots.add(key, number);
+  });
+}

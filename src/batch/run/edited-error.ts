@@ -1,0 +1,59 @@
+import type { EditedRow } from './edited.ts';
+import type { BatchPlan } from './plan.ts';
+import type { BatchJobs, BatchPolicy } from '../types.ts';
+import type { BatchState } from '../folder/state.ts';
+import { GatewayError } from '../../errors.ts';
+
+/** At most this many ids of edited rows are listed. */
+const maxNamed = 5;
+
+interface EditedBatch {
+  plan: Pick<BatchPlan, 'shared'>;
+  jobs: Pick<BatchJobs, 'read'>;
+  policy: BatchPolicy;
+  state: Pick<BatchState, 'manifest'>;
+}
+
+/** The error for rows that were edited, and that would be paid for: how many, the first of them, in what, and what to type. */
+export async function editedError(edited: readonly EditedRow[], batch: EditedBatch): Promise<GatewayError> {
+  const places = edited.slice(0, maxNamed).map(({ place }) => place);
+  const ids = await listIds(places, batch.jobs);
+  const more = edited.length > ids.length ? ` and ${edited.length - ids.length} more` : '';
+  const names = `${ids.join(', ')}${more}`;
+  const [were, them] = edited.length === 1 ? ['1 job was', 'it'] : [`${edited.length} jobs were`, 'them'];
+  if (edited.every(({ isStale }) => isStale))
+    return changedError(`${were} sent with a result that another job replaces: ${names}`, [
+      'to make those again too, after what they use: --accept-changes; to leave them as they are: name with --redo what is to be sent',
+    ]);
+  const parts = findSharedEdits(batch);
+  const inWhat = parts.length > 0 ? ` (in ${parts.join(', ')})` : '';
+  return changedError(`${were} edited since an earlier run sent ${them}: ${names}${inWhat}`, [
+    'to send just those again: --accept-changes; to keep both: another folder with -o',
+  ]);
+}
+
+/** In what all rows were edited, as far as they share it. */
+function findSharedEdits({ plan, state: { manifest } }: EditedBatch): string[] {
+  const { shared: before = {} } = manifest.header ?? {};
+  const now = plan.shared;
+  return Object.keys({ ...now, ...before })
+    .filter((name) => now[name] !== before[name])
+    .toSorted();
+}
+
+/** The ids of rows, by their places in the file. */
+export async function listIds(places: readonly number[], jobs: Pick<BatchJobs, 'read'>): Promise<string[]> {
+  const wanted = new Set(places);
+  const ids: string[] = [];
+  let place = 0;
+  if (wanted.size === 0) return ids;
+  for await (const { id } of jobs.read(() => undefined)) {
+    if (wanted.has(place++)) ids.push(id);
+    if (ids.length === wanted.size) break;
+  }
+  return ids;
+}
+
+function changedError(message: string, hints: readonly string[]): GatewayError {
+  return new GatewayError('batch-locked', message, { hint: hints.join('\n'), sent: 'no' });
+}

@@ -1,0 +1,152 @@
+import { hash } from 'node:crypto';
+import type { ManifestHead } from '../folder/manifest.ts';
+import { Slots } from '../folder/slots.ts';
+
+/** A row of a table, and the key of what it asks without the answers that it uses. */
+export interface AskingRow {
+  id: string;
+  /** Its id is its number in the file, which says nothing once rows before it come or go. */
+  isNumbered?: boolean | undefined;
+  key: string;
+}
+
+/** A row that uses the answers of others, by their places. */
+interface RowLink {
+  key: string;
+  parents: readonly number[];
+  /** The answers that it uses: each has a slot, and a number there. Known once the slots of its parents are. */
+  uses: readonly { slot: number; generation: number }[];
+}
+
+/**
+ * The rows of a table in the order of their file, as far as their slots depend on them; or those of a manifest. They are columns: a million ids
+ * would take 80 MiB.
+ */
+export interface RowTable {
+  size: number;
+  /** Of each id, 52 bits of its hash. */
+  ids: Float64Array;
+  /** 0: the id is no number. Else the same for ids that differ in their numbers alone: `3+model=a` and `4+model=a`. */
+  numbered: Uint16Array;
+  /** The slot with the number 1 of each row's key; -1 for a row that uses others, until the slots of these are known. */
+  firsts: Int32Array;
+  /** The slot of each row. */
+  slots: Int32Array;
+  /** The rows that use others, by their places; and what they are without the generations of what they use. */
+  links: Map<number, RowLink>;
+  own: Map<number, string>;
+  /** Digests of what rows were built from, in a table of the same kind as that of slots: where their keys are known, nothing is built. */
+  built: Slots;
+}
+
+/** `rows`: about how many there will be. */
+export function newRowTable(rows = 0): RowTable {
+  const room = rows + 64;
+  return {
+    size: 0,
+    ids: new Float64Array(room),
+    numbered: new Uint16Array(room),
+    firsts: new Int32Array(room),
+    slots: new Int32Array(room),
+    links: new Map(),
+    own: new Map(),
+    built: new Slots(),
+  };
+}
+
+/** Adds a row that uses no other one. Returns its place, from 0. */
+export function addRow(table: RowTable, { id, isNumbered, key }: AskingRow, slots: Slots): number {
+  return addKnownRow(table, { id, isNumbered, first: slots.add(key) });
+}
+
+/** Adds a row of whose key the first slot is known. */
+export function addKnownRow(
+  table: RowTable,
+  { id, isNumbered, first }: Pick<AskingRow, 'id' | 'isNumbered'> & { first: number },
+): number {
+  return enterRow(table, { id, isNumbered, first, slot: first });
+}
+
+/** Adds a row that uses others, which can come after it: `linkRow` says which they are. */
+export function addLinkedRow(table: RowTable, { id, isNumbered }: Pick<AskingRow, 'id' | 'isNumbered'>): number {
+  return enterRow(table, { id, isNumbered, first: -1, slot: -1 });
+}
+
+/** Says which rows another one uses, by their places and ids. */
+export function linkRow(
+  table: RowTable,
+  place: number,
+  { key, parents }: { key: string; parents: readonly { place: number; id: string }[] },
+): void {
+  table.links.set(place, { key, parents: parents.map((parent) => parent.place), uses: [] });
+  table.own.set(
+    place,
+    digestUses(
+      key,
+      parents.map(({ id }) => id),
+    ),
+  );
+}
+
+/** Adds a row of a manifest. Returns its place, from 0. */
+export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots): number {
+  const slot = slots.addNamed(row.slot);
+  const first = slots.add(slots.keyOf(slot));
+  const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
+  if (row.own !== undefined) table.own.set(place, row.own);
+  else if (row.from !== undefined) noteBuilt(table, row.from, first);
+  return place;
+}
+
+/** Notes which key a row has that was built from something: by the digest of that, the first slot of the key. */
+export function noteBuilt({ built }: RowTable, from: string, first: number): void {
+  built.setPlace(built.add(from), { off: first, len: 1 });
+}
+
+/** The first slot of the key of what is built from something; undefined if that was not built before. */
+export function findBuilt({ built }: RowTable, from: string): number | undefined {
+  const at = built.find(from);
+  return at < 0 ? undefined : built.placeOf(at)?.off;
+}
+
+/** The key of what asks with the answers of others: 32 hex digits. */
+export function digestUses(key: string, uses: readonly string[]): string {
+  return hash('sha256', [key, ...uses].join('\n'), 'hex').slice(0, 32);
+}
+
+/** The first 52 bits of its hash. */
+export function hashRowId(id: string): number {
+  return Number.parseInt(hash('sha256', id, 'hex').slice(0, 13), 16);
+}
+
+function enterRow(
+  table: RowTable,
+  { id, isNumbered, first, slot }: { id: string; isNumbered?: boolean | undefined; first: number; slot: number },
+): number {
+  const place = table.size++;
+  if (table.size === table.ids.length) growTable(table);
+  table.ids[place] = hashRowId(id);
+  table.numbered[place] = isNumbered ? tagNumber(id) : 0;
+  table.firsts[place] = first;
+  table.slots[place] = slot;
+  return place;
+}
+
+/** Numbers say nothing, and what follows them does: the copy, and the values by which the row varies. */
+function tagNumber(id: string): number {
+  const rest = id.replace(/^\D*\d+/, '');
+  return rest === '' ? 1 : 2 + (hashRowId(rest) % 65_534);
+}
+
+function growTable(table: RowTable): void {
+  const room = table.ids.length * 2;
+  const { ids, numbered, firsts, slots } = table;
+  table.ids = new Float64Array(room);
+  table.ids.set(ids);
+  table.numbered = new Uint16Array(room);
+  table.numbered.set(numbered);
+  table.firsts = new Int32Array(room);
+  table.firsts.set(firsts);
+  table.slots = new Int32Array(room);
+  table.slots.set(slots);
+}

@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { applyRecord, type Fold, newFold } from '../../../src/batch/folder/fold.ts';
+import type { SlotRecord } from '../../../src/batch/folder/records.ts';
+import { assignSlots } from '../../../src/batch/run/assign.ts';
+import { findEdited } from '../../../src/batch/run/edited.ts';
+import {
+  addLinkedRow,
+  addManifestRow,
+  addRow,
+  linkRow,
+  newRowTable,
+  type RowTable,
+} from '../../../src/batch/run/table.ts';
+
+const [keyA, keyB, keyC] = ['a', 'b', 'c'].map((digit) => digit.repeat(32)) as [string, string, string];
+
+/** `1a 2b`: the rows 1 and 2, which ask a and b. Ids of digits are numbers. */
+function readRows(words: string, { slots }: Fold): RowTable {
+  const table = newRowTable();
+  for (const word of words.split(' ').filter(Boolean)) {
+    const id = word.slice(0, -1);
+    addRow(table, { id, isNumbered: /^\d+$/.test(id), key: word.slice(-1).repeat(32) }, slots);
+  }
+  return table;
+}
+
+/** `1a 2a-2`: rows and the slots that they had. */
+function readManifest(words: string, { slots }: Fold): RowTable {
+  const table = newRowTable();
+  for (const word of words.split(' ').filter(Boolean)) {
+    const [, id = '', digit = '', number = ''] = /^(.*)([a-f])(-\d+)?$/.exec(word) ?? [];
+    const numbered = /^\d+$/.test(id) ? true : undefined;
+    addManifestRow(table, { slot: `${digit.repeat(32)}${number}`, id, numbered }, slots);
+  }
+  return table;
+}
+
+function foldOf(...records: SlotRecord[]): Fold {
+  const fold = newFold();
+  for (const record of records) applyRecord(record, fold);
+  return fold;
+}
+
+let off = 0;
+const end = (t: 'done' | 'failed' | 'incomplete' | 'unknown', slot: string): SlotRecord => ({
+  t,
+  slot,
+  off: off++,
+  len: 1,
+});
+const sent = (slot: string): SlotRecord => ({ t: 'sent', slot });
+
+function assign(words: string, fold: Fold, before = ''): string[] {
+  const manifest = readManifest(before, fold);
+  const table = readRows(words, fold);
+  assignSlots(table, manifest, fold.slots);
+  return Array.from({ length: table.size }, (_, place) =>
+    fold.slots.nameOf(table.slots[place] as number).replace(/^(.)\1{31}/, '$1'),
+  );
+}
+
+test('equal rows get slots of their own, in the order of the file', () => {
+  expect(assign('x1a x2a x3b x4a', foldOf())).toEqual(['a', 'a-2', 'b', 'a-3']);
+});
+
+test('of equal rows, each keeps the slot that it had', () => {
+  const fold = foldOf(end('done', keyA), end('done', `${keyA}-2`));
+  expect(assign('sa ra', fold, 'ra sa-2')).toEqual(['a-2', 'a']);
+});
+
+test('two equal rows of which neither was sent have two slots, also where only the manifest counts one', () => {
+  expect(assign('ra sa', foldOf(), 'sa-2')).toEqual(['a', 'a-2']);
+  expect(assign('ra sa ta', foldOf(), 'ta-2')).toEqual(['a', 'a-3', 'a-2']);
+});
+
+test('a row takes the free answer to its question rather than its own empty slot, and rather than one that may have been billed', () => {
+  expect(assign('ra', foldOf(end('done', `${keyA}-2`)), 'ra')).toEqual(['a-2']);
+  expect(assign('ra', foldOf(sent(keyA), end('done', `${keyA}-2`)))).toEqual(['a-2']);
+});
+
+test('a row keeps what may have been billed for it, though an equal one comes before it', () => {
+  expect(assign('ra sa', foldOf(sent(keyA)), 'sa')).toEqual(['a-2', 'a']);
+});
+
+test('equal rows take no longer than others, however many they are', () => {
+  const fold = foldOf();
+  const table = newRowTable();
+  for (let row = 0; row < 50_000; row++) addRow(table, { id: `r${row}`, key: keyA }, fold.slots);
+  assignSlots(table, newRowTable(), fold.slots);
+  expect(fold.slots.nameOf(table.slots[49_999] as number)).toBe(`${keyA}-50000`);
+});
+
+test('a row that uses another one is known by the number of its answer; made again, it is another question', () => {
+  const fold = foldOf(end('done', keyA));
+  const slotOfChild = (): string => {
+    const table = newRowTable();
+    const child = addLinkedRow(table, { id: 'child' });
+    const parent = addRow(table, { id: 'parent', key: keyA }, fold.slots);
+    linkRow(table, child, { key: keyB, parents: [{ place: parent, id: 'parent' }] });
+    assignSlots(table, newRowTable(), fold.slots);
+    return fold.slots.nameOf(table.slots[child] as number);
+  };
+  const first = slotOfChild();
+  applyRecord({ t: 'redo', slots: [keyA] }, fold);
+  const second = slotOfChild();
+  expect(second).not.toBe(first);
+  // The try to make it again failed: the earlier answer counts, and what was made of it.
+  applyRecord(end('failed', keyA), fold);
+  expect(slotOfChild()).toBe(first);
+  applyRecord(end('done', keyA), fold);
+  expect(slotOfChild()).toBe(second);
+  // Both answers stay: the first one can count again, for nothing.
+  applyRecord({ t: 'choose', slot: keyA, answer: 1 }, fold);
+  expect(slotOfChild()).toBe(first);
+});
+
+function edited(words: string, before: string, fold: Fold): number[] {
+  const manifest = readManifest(before, fold);
+  const table = readRows(words, fold);
+  assignSlots(table, manifest, fold.slots);
+  return findEdited(table, manifest, fold.slots).map(({ place }) => place);
+}
+
+test('a row is edited if its id has an answer that no row wants any more', () => {
+  const fold = () => foldOf(end('done', keyA), end('failed', keyC));
+  expect(edited('rb', 'ra', fold())).toEqual([0]);
+  // It moved, has another id, left, or failed before: nobody is asked.
+  expect(edited('sb ra', 'ra sb', fold())).toEqual([]);
+  expect(edited('sa', 'ra', fold())).toEqual([]);
+  expect(edited('', 'ra', fold())).toEqual([]);
+  expect(edited('rb', 'rc', fold())).toEqual([]);
+  expect(edited('sb', 'ra', fold())).toEqual([]);
+});
+
+test('where ids are numbers, a row is edited if an answer lay between the same two neighbours', () => {
+  const fold = () => foldOf(end('done', keyA), end('done', keyB), end('done', keyC));
+  expect(edited('1a 2d 3c', '1a 2b 3c', fold())).toEqual([1]);
+  expect(edited('1d 2a 3b 4c', '1a 2b 3c', fold())).toEqual([]);
+  expect(edited('1a 2c 3d', '1a 2b 3c', fold())).toEqual([]);
+  // They have another order: each new one can be the edited one.
+  expect(edited('1c 2a 3d', '1a 2b 3c', fold())).toEqual([2]);
+});
+
+test('what may have been billed counts as answered; what another shard sent does, too', () => {
+  expect(edited('rb', 'ra', foldOf(sent(keyA)))).toEqual([0]);
+  const fold = foldOf();
+  const manifest = readManifest('ra', fold);
+  const table = readRows('rb', fold);
+  assignSlots(table, manifest, fold.slots);
+  expect(findEdited(table, manifest, fold.slots)).toEqual([]);
+  const isOwn = (slot: number): boolean => fold.slots.keyOf(slot) === keyB;
+  expect(findEdited(table, manifest, fold.slots, isOwn)).toHaveLength(1);
+});

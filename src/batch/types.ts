@@ -193,8 +193,6 @@ export interface Counts {
   waiting?: number;
   /** Answers that are to be made again, and count until then, if there are any. */
   again?: number;
-  /** Answers that no row of the table wants now, if there are any; they are in no other number. */
-  aside?: number;
 }
 
 /** Called at each step of a job; tests end the process there. */

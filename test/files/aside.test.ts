@@ -1,28 +1,33 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { manyJobs, test } from '../batch/with-batch.ts';
 
-describe('unreadable lines of results.jsonl', () => {
-  test('are moved to the aside file with a warning, and the other results stay', async ({ server, folder, batch }) => {
+describe('lines of results.jsonl that are no results of the batch', () => {
+  test('stay where they are, and a torn last one is moved to the aside file: each is told once', async ({
+    server,
+    folder,
+    batch,
+  }) => {
     folder.jobs(...manyJobs(3));
     await batch();
-    const path = join(folder.cwd, 'out/results.jsonl');
-    const lines = readFileSync(path, 'utf8').split('\n');
-    // As written by a redaction that took `true` for a secret.
-    const damaged = lines[1]?.replace('"ok":true', '"ok":(redacted)') as string;
-    writeFileSync(path, [lines[0], damaged, lines[2], '{"id":"p9","torn'].join('\n'));
+    const written = folder.read('out/results.jsonl');
+    const foreign = `{"slot":"${'0'.repeat(32)}","t":"done","id":"p8","ok":true,"text":"paid"}`;
+    const whole = `${written}${foreign}\nnot JSON\n`;
+    folder.write('out/results.jsonl', `${whole}{"slot":"torn`);
     folder.jobs(...manyJobs(4));
     const { code, stderr } = await batch();
     expect(code).toBe(0);
-    expect(stderr).toContain('2 lines of results.jsonl cannot be read; a run keeps them in results.aside.jsonl');
-    expect(stderr).toContain('1 job is done, but has no line in results.jsonl');
-    expect(folder.lines('results.jsonl').map(({ id }) => id)).toHaveLength(3);
-    const aside = readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8');
-    expect(aside.split('\n').toSorted()).toEqual(['', damaged, '{"id":"p9","torn'].toSorted());
+    expect(stderr).toContain('2 lines of results.jsonl cannot be read as results of this batch, and are left out');
+    expect(stderr).toContain('the last line of results.jsonl is torn; a run keeps it in results.aside.jsonl');
+    expect(folder.read('out/results.aside.jsonl')).toBe('{"slot":"torn\n');
+    const results = folder.read('out/results.jsonl');
+    expect(results.slice(0, whole.length)).toBe(whole);
+    expect(results.slice(whole.length)).toMatch(/^\{"slot":"\w+","t":"done","id":"p4",.*\n$/);
+    const again = await batch();
+    expect([again.code, again.stderr]).toEqual([0, expect.not.stringMatching(/cannot be read|torn/)]);
+    expect((await batch(['export', 'out', '--format', 'csv'])).stdout.split('\n')).toHaveLength(4 + 2);
     expect(server.bodies).toHaveLength(4);
-    expect((await batch()).stderr).not.toContain('cannot be read');
-    expect(readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8')).toBe(aside);
   });
 
   test('are reported before anything is sent', async ({ server, folder, batch }) => {
@@ -34,17 +39,6 @@ describe('unreadable lines of results.jsonl', () => {
     expect(stderr).toContain('1 line of results.jsonl cannot be read');
     expect(server.bodies).toHaveLength(1);
     expect(existsSync(join(folder.cwd, 'out/results.aside.jsonl'))).toBe(false);
-  });
-
-  test('are kept together with results of unknown jobs', async ({ folder, batch }) => {
-    folder.jobs(...manyJobs(1));
-    await batch();
-    const unknown = '{"id":"(redacted)-2","request":"00000000000000aa","ok":true,"text":"paid"}';
-    appendFileSync(join(folder.cwd, 'out/results.jsonl'), `${unknown}\n`);
-    const { stderr } = await batch();
-    expect(stderr).toContain('1 line of results.jsonl is of no job of this batch');
-    expect(readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8')).toBe(`${unknown}\n`);
-    expect(folder.lines('results.jsonl')).toHaveLength(1);
   });
 
   test('are counted in a report on several shards', async ({ folder, batch }) => {

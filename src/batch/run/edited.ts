@@ -5,8 +5,6 @@ import { append } from '../../long-lists.ts';
 /** A row without an answer, whose id has an answer that no row wants any more. */
 export interface EditedRow {
   place: number;
-  /** The slot that it had. */
-  had: number | undefined;
   /** Nothing of it was edited: what it uses is newer than what it was made of. */
   isStale: boolean;
 }
@@ -31,13 +29,11 @@ export function findEdited(
     if (was === undefined) continue;
     const own = before.own.get(was);
     const isStale = own !== undefined && own === table.own.get(place);
-    edited.push({ place, had: before.slots[was], isStale });
+    edited.push({ place, isStale });
   }
   const numbered = orphans.filter((place) => (before.numbered[place] as number) > 0);
   const gaps = numbered.length > 0 ? findInGaps(table, before, numbered, slots, isOwn) : [];
-  return [...edited, ...gaps.map((place) => ({ place, had: undefined, isStale: false }))].sort(
-    (a, b) => a.place - b.place,
-  );
+  return [...edited, ...gaps.map((place) => ({ place, isStale: false }))].sort((a, b) => a.place - b.place);
 }
 
 /** Marks the slots that rows of a table have. */

@@ -3,6 +3,7 @@ import {
   addKeptReplies,
   assignAgain,
   type Batch,
+  batchFiles,
   type BatchHooks,
   type BatchHost,
   type BatchJobs,
@@ -175,7 +176,8 @@ async function readOutdir(
 ): Promise<LostEnds & { state: BatchState }> {
   const { state, ...found } = await readFolder(path);
   const ends = state.run && lock ? await addKeptReplies(path, state, { ends: found, lock, host, recovery }) : found;
-  await warnUnread({ unread: found.unreadable + (found.torn ? 1 : 0), torn: state.torn }, context);
+  const torn = [...(state.torn ? [batchFiles.journal] : []), ...(found.torn ? [batchFiles.results] : [])];
+  await warnUnread({ unreadable: found.unreadable, torn }, context);
   return { state, ...ends };
 }
 

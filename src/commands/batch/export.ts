@@ -104,8 +104,8 @@ async function runExport(
   const found = await findRows(folders, reading, texts && { texts, openTextOf });
   const summed = keys.length === 0 ? undefined : await sumBy(keys, found.read(), variations);
   const rows = summed ? { ...found, columns: summed.columns, read: () => Readable.from(summed.rows) } : found;
-  const unread = folders.reduce((sum, one) => sum + one.unreadable, 0);
-  await warnUnread({ unread }, context);
+  const unreadable = folders.reduce((sum, one) => sum + one.unreadable, 0);
+  await warnUnread({ unreadable }, context);
   const facts = { ...rows, name: chooseReportName(folders), ...joinStates(folders.map(({ state }) => state)) };
   const writer = openReport(format, facts, { variations, delimiter, isSummed: summed !== undefined });
   const head = flags.bom ? `\uFEFF${writer.head}` : writer.head;

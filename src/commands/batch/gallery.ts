@@ -89,8 +89,8 @@ async function runGallery(
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
   const isCompared = folders[0]?.state.manifest.header?.vary !== undefined;
-  const unread = folders.reduce((sum, one) => sum + one.unreadable, 0);
-  await warnUnread({ unread }, context);
+  const unreadable = folders.reduce((sum, one) => sum + one.unreadable, 0);
+  await warnUnread({ unreadable }, context);
   const counts = countFolders(folders);
   const { usage } = joinStates(folders.map(({ state }) => state));
   let made = 0;

@@ -13,7 +13,7 @@ import type { Context } from '../../cli/context.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
-import { maxNamed, redoStep } from './summary.ts';
+import { describeAside, maxNamed, redoStep } from './summary.ts';
 
 type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
@@ -29,7 +29,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);
   const aside = countAside(state);
-  if (aside > 0) await context.ui.note(describeAside(aside, batch.outdir));
+  if (aside > 0) await context.ui.note(describeAside(aside, [batch.outdir]));
 }
 
 /** How many jobs are sent, without those that are held back, and how many of them a second time: those may be paid for twice. */
@@ -69,11 +69,6 @@ export async function describeAgain({ facts, jobs, plan }: PlannedBatch): Promis
 /** The first few names, and how many more there are. */
 function nameFirst(names: readonly string[], count: number): string {
   return count > names.length ? `${names.join(', ')} and ${count - names.length} more` : names.join(', ');
-}
-
-/** Answers that were paid for, and that no row of the table asks for now. */
-function describeAside(count: number, outdir: string): string {
-  return `${formatCount(count, 'answer')} of rows that are not in the table now: gateway-cli batch export ${outdir} --all`;
 }
 
 /** Rows of empty cells, which are no jobs. */

@@ -20,6 +20,7 @@ import {
 } from '../../batch/index.ts';
 import {
   describeCounts,
+  describeAside,
   describeFailures,
   describeRedoLeft,
   describeSpending,
@@ -105,8 +106,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     describeSpending(joined.spending),
     incompleteStep(counts),
     missingImageStep(missingPictures, isLinked),
-    aside > 0 &&
-      `${formatCount(aside, 'answer')} of rows that are not in the table now: gateway-cli batch export ${names.map(shellWord).join(' ')} --all`,
+    aside > 0 && describeAside(aside, names),
   ];
   append(
     lines,

@@ -108,16 +108,26 @@ export function describeCounts(
   return parts.join(', ');
 }
 
-const { results, journal } = batchFiles;
-
-/** Warns about unreadable lines in a batch's own files: they come from a crash or another program. */
-export async function warnUnread({ unread, torn }: { unread: number; torn?: boolean }, { ui }: Context): Promise<void> {
-  if (torn) await ui.warn(`the last line of ${journal} is torn; a run keeps it in ${asideFile(journal)}`);
-  if (unread === 0) return;
-  const them = unread === 1 ? 'it' : 'them';
+/**
+ * Warns about lines of a batch's own files that a crash or another program left. The next run moves the end of a torn file; any other line stays
+ * where it is.
+ */
+export async function warnUnread(
+  { unreadable, torn = [] }: { unreadable: number; torn?: readonly string[] },
+  { ui }: Context,
+): Promise<void> {
+  for (const name of torn) await ui.warn(`the last line of ${name} is torn; a run keeps it in ${asideFile(name)}`);
+  if (unreadable === 0) return;
+  const left = unreadable === 1 ? 'and is left out' : 'and are left out';
   await ui.warn(
-    `${formatCount(unread, 'line')} of ${results} cannot be read; a run keeps ${them} in ${asideFile(results)}`,
+    `${formatCount(unreadable, 'line')} of ${batchFiles.results} cannot be read as results of this batch, ${left}`,
   );
+}
+
+/** Answers that were paid for, and that no row of the table asks for now. */
+export function describeAside(count: number, outdirs: readonly string[]): string {
+  const folders = outdirs.map(shellWord).join(' ');
+  return `${formatCount(count, 'answer')} of rows that are not in the table now: gateway-cli batch export ${folders} --all`;
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */

@@ -239,7 +239,7 @@ test('a table in a file is that of a pipe, whatever the order of the results, an
   const [ownId, otherId] = [{ vars: { id: 'p5', a: 1 } }, { vars: { b: 1, id: 'x' } }];
   replaceResults(folder, [{ text: 'é\r\n' }, { answer: { late: 1 } }, { text: 'x'.repeat(40_000) }, otherId, ownId]);
   const [first = '', second = '', third = '', fourth = '', fifth = ''] = folder.read('out/results.jsonl').split('\n');
-  const ofOtherRequest = fourth.replace(/"request":"[^"]+"/, `"request":"${'0'.repeat(16)}"`);
+  const ofOtherRequest = fourth.replace(/"slot":"[^"]+"/, `"slot":"${'0'.repeat(32)}"`);
   const lines = [fifth, third, first.replace('é', 'old'), first, fourth, ofOtherRequest, second];
   folder.write('out/results.jsonl', `${lines.join('\n')}\n`);
   for (const format of ['csv', 'tsv', 'jsonl']) {

@@ -157,7 +157,10 @@ test('a torn line is reported beside a kept reply', async ({ folder, batch }) =>
   folder.write('out/results.jsonl', `${folder.read('out/results.jsonl')}{"id":"p2","te`);
   await keep(folder, result);
   const { code, stderr } = await batch();
-  expect([code, stderr]).toEqual([0, expect.stringContaining('1 line of results.jsonl cannot be read')]);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining('the last line of results.jsonl is torn; a run keeps it in results.aside.jsonl'),
+  ]);
 });
 
 test('a reply that is taken a run later counts once', async ({ folder, batch }) => {

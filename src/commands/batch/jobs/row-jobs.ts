@@ -51,7 +51,6 @@ export async function openRowJobs(
       ? testData(template, flags, context)
       : await openRows(flags, context);
   const shared = { defaults, variations };
-  let unusedIdColumn: string | undefined;
   let withoutPrompt = 0;
   return {
     name: data.name,
@@ -61,13 +60,6 @@ export async function openRowJobs(
     get emptyRows() {
       return (data.emptyRows ?? 0) + withoutPrompt;
     },
-    get unusedIdColumn() {
-      return unusedIdColumn;
-    },
-    get nameJobs() {
-      const its = unusedIdColumn === undefined ? 'a column' : `its column ${JSON.stringify(unusedIdColumn)}`;
-      return `to name them by ${its}: --id-column ${unusedIdColumn === undefined ? '<name>' : shellWord(unusedIdColumn)}`;
-    },
     lineForm: 'a header line, then one row per line; or a JSON array of objects',
     folder: data.folder,
     adviseVariable: adviseTemplateVariable,
@@ -75,7 +67,6 @@ export async function openRowJobs(
       withoutPrompt = 0;
       for await (const { id, line, columns } of data.rows(onFault)) {
         let jobs: Job[] = [];
-        if (flags.idColumn === undefined) unusedIdColumn ??= Object.keys(columns).find((name) => /^id$/i.test(name));
         try {
           if (flags.idColumn !== undefined && !isJobId(id))
             throw usageError(

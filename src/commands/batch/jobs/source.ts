@@ -39,10 +39,6 @@ export interface JobSource {
   folder: string;
   /** What to type for a template variable without a value, if it is not a key of a job. */
   adviseVariable?: (name: string) => string;
-  /** What to type so that jobs are known by ids of their own. */
-  readonly nameJobs: string;
-  /** A column that is named id, where rows are known by their numbers; of the rows that were read so far. */
-  readonly unusedIdColumn?: string | undefined;
   /** What parts the cells of a table of CSV, once rows were read. */
   readonly delimiter?: string | undefined;
   /** How many rows without a value, or with none for the prompt, were left out; of the rows that were read so far. */
@@ -76,7 +72,6 @@ export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, c
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
-    nameJobs: 'to name them: {"id":"…"} in each line of a job file',
     folder,
     async *jobs(onFault) {
       const commands = new Set<JobCommand>();

@@ -265,7 +265,7 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
       about: 'again, and reports',
       line: [
         batch,
-        `${batch} --retry-failed`,
+        `${batch} --retry failed`,
         'batch status out',
         'batch status out --json',
         'batch export out --format jsonl',

@@ -11,7 +11,7 @@ export { defaultGraceMs, runBatch, runStream } from './run/run.ts';
 export type { Stop } from './run/runner.ts';
 export type { BatchEvent, RunProgress } from './events.ts';
 export type { BatchBudgets } from './lane/budgets.ts';
-export { batchFiles, jobCommands } from './types.ts';
+export { batchFiles, jobCommands, retryWords } from './types.ts';
 export type {
   Batch,
   BatchHooks,
@@ -29,6 +29,7 @@ export type {
   JobReply,
   PreparedJob,
   ReadyJob,
+  RetryWord,
   Shard,
   Vary,
 } from './types.ts';
@@ -53,7 +54,7 @@ export type { FolderLock } from './folder/lock.ts';
 export { type ManifestHead, type ManifestRow, openManifest, readManifestRows } from './folder/manifest.ts';
 export { isAsWritten, writeManifest } from './folder/write-manifest.ts';
 export { listFailures, newBatchState } from './folder/state.ts';
-export { addUsage, isTokenLimitReached, totalTokens, unanswered } from './folder/spending.ts';
+export { addUsage, totalTokens, unanswered } from './folder/spending.ts';
 export type { BatchState } from './folder/state.ts';
 export type { Recorder } from './folder/recorder.ts';
 export type { Recovery } from './folder/adopt.ts';

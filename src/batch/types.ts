@@ -247,27 +247,27 @@ export interface BatchHost {
   atEnd(cleanup: () => Promise<void>): void;
 }
 
+/** What is sent again: failed jobs, those that may have been billed, and those whose answers a limit cut. */
+export const retryWords = ['failed', 'unknown', 'incomplete'] as const;
+export type RetryWord = (typeof retryWords)[number];
+
 /** Which jobs a run sends, how fast, and when it takes no more. */
 export interface BatchPolicy {
-  /** Jobs that are sent again though they were sent before. */
-  retryFailed?: boolean | undefined;
-  retryIncomplete?: boolean | undefined;
-  retryUnknown?: boolean | undefined;
+  /** Which jobs are sent again though they were sent before. */
+  retry?: readonly RetryWord[] | undefined;
   acceptChanges?: boolean | undefined;
   /** At most this many jobs are sent. */
   limit?: number | undefined;
-  /** No job is taken after this many failures, tokens of all runs, and costs. */
+  /** No job is taken after this many failures, and costs of all runs. */
   maxFailures?: number | undefined;
-  maxTokens?: number | undefined;
   maxCost?: string | undefined;
   /** How many requests one answer may take, where the service ends it in the middle. */
   maxTurns?: number | undefined;
   /** ms between two requests, and the file that shares them with other processes. */
   everyMs?: number | undefined;
   rateFile?: string | undefined;
-  /** False: results that the service makes later are not waited for. `pollMs`: the longest time between two looks. */
+  /** False: results that the service makes later are not waited for. */
   waits?: boolean | undefined;
-  pollMs?: number | undefined;
   /** Recordings may answer: what they do not have reserves its cost only when it is sent. */
   hasRecordings?: boolean | undefined;
   /** What the journal says of the run. */

@@ -142,14 +142,14 @@ function missingFlag(flag: string, { command }: MistypedLine): Reason | undefine
 }
 
 /** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens, not a key. */
-const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
+const tokenLimit = /^--(max[a-z_-]*tokens?|tokens)$/i;
 
 /**
  * The flags that a word can mean: that of a field, as it is written in a request (`--maxTokens`), or one with another name
  * elsewhere.
  */
 function meantFlags(flag: string): string[] {
-  if (tokenLimit.test(flag)) return [/total/i.test(flag) ? '--max-tokens-total' : '--max-tokens'];
+  if (tokenLimit.test(flag)) return ['--max-tokens'];
   const field = findFlagByField(flag);
   if (field !== undefined) return [field];
   return meantBy(flag.replaceAll(/[-_]/g, '')).filter((name) => name.startsWith('--'));
@@ -192,6 +192,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   '--attach': ['file', 'i', 'image', 'input'],
   '--data': ['csv', 'file', 'input', 'rows'],
   '--concurrency': ['parallel', 'workers'],
+  '--max-failures 1': ['failfast'],
   '--system': ['instructions', 's', 'systemprompt'],
   '--temperature': ['t', 'temp'],
   '--schema': ['jsonschema'],

@@ -143,7 +143,7 @@ describe('--max-cost', () => {
       const flags = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--max-cost', '2', '--concurrency', '1'];
       // A request can cost 1.
       for (let run = 0; run < 4; run++)
-        expect((await batch([...flags, '--retries', '0', '--retry-unknown'])).code).toBe(13);
+        expect((await batch([...flags, '--retries', '0', '--retry', 'unknown'])).code).toBe(13);
       expect(server.bodies).toHaveLength(2);
       const told = (await batch(['status', 'out'])).stdout;
       expect(told).toContain('--max-cost');
@@ -160,7 +160,7 @@ describe('--max-cost', () => {
     const flags = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--concurrency', '1'];
     expect((await batch([...flags, '--max-cost', '2'])).code).toBe(13);
     folder.loseEnds('p1', 'p2');
-    expect((await batch([...flags, '--max-cost', '2', '--retry-unknown'])).code).toBe(13);
+    expect((await batch([...flags, '--max-cost', '2', '--retry', 'unknown'])).code).toBe(13);
     expect(server.bodies).toHaveLength(2);
     expect((await batch([...flags, '--max-cost', '3'])).code).toBe(13);
     expect(server.bodies).toHaveLength(3);

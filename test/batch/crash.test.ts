@@ -27,7 +27,7 @@ describe('a journal from a crash', () => {
     expect(folder.lines('summary.json')).toMatchObject([{ unknown: 1, failures }]);
     expect(JSON.parse((await batch(['status', 'out', '--json'])).stdout)).toMatchObject({ unknown: 1, failures });
     expect(server.bodies).toHaveLength(2);
-    expect((await batch(['--retry-unknown'])).code).toBe(0);
+    expect((await batch(['--retry', 'unknown'])).code).toBe(0);
     expect(server.bodies).toHaveLength(3);
   });
 
@@ -92,14 +92,14 @@ describe('a journal from a crash', () => {
     await batch();
     server.answer = () => undefined;
     const before = folder.read('out/results.jsonl');
-    expect((await batch(['--retry-failed'])).code).toBe(0);
+    expect((await batch(['--retry', 'failed'])).code).toBe(0);
     // As if the second run had been killed while its request was out.
     folder.writeLines(
       'out/journal.jsonl',
       folder.lines('journal.jsonl').filter(({ t }) => t !== 'done'),
     );
     folder.write('out/results.jsonl', before);
-    expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (may have been billed)');
+    expect((await batch(['--retry', 'failed'])).stderr).toContain('0 done, 1 unknown (may have been billed)');
     expect(server.bodies).toHaveLength(2);
   });
 
@@ -111,7 +111,7 @@ describe('a journal from a crash', () => {
     folder.writeLines('out/journal.jsonl', journal);
     const told = /p1: no-reply: (?!its run ended)/;
     expect((await batch(['status', 'out'])).stdout).toMatch(told);
-    expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (may have been billed)');
+    expect((await batch(['--retry', 'failed'])).stderr).toContain('0 done, 1 unknown (may have been billed)');
     // Now the journal has it, too.
     expect((await batch()).stderr).toMatch(told);
     expect(server.bodies).toHaveLength(1);

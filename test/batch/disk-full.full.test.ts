@@ -155,7 +155,7 @@ describe.skipIf(isAway)('the disk of a batch is full (needs a mountable tmpfs)',
     expect((await batch(argv)).code).toBe(12);
     execFileSync('mount', ['-o', 'remount,size=8m', disk]);
     await batch(argv);
-    await batch([...argv, '--retry-failed']);
+    await batch([...argv, '--retry', 'failed']);
     expect([...server.counts.values()].filter((count) => count > 1)).toEqual([]);
     expect(summary()).toMatchObject({ failed: 0, pending: 0 });
     const { done, unknown } = summary() as { done: number; unknown: number };

@@ -25,7 +25,7 @@ test('an answer that the token limit cut is shown everywhere, and is sent again 
 
   const status = await batch(['status', 'out']);
   expect(status.stdout).toContain('2 done (1 incomplete)');
-  expect(status.stdout).toContain('--retry-incomplete');
+  expect(status.stdout).toContain('--retry incomplete');
   const [head = '', ...rows] = lines((await batch(['export', 'out'])).stdout);
   const at = (row: string | undefined, name: string): string | undefined =>
     row?.split(',')[head.split(',').indexOf(name)];
@@ -40,13 +40,13 @@ test('an answer that the token limit cut is shown everywhere, and is sent again 
   expect(server.bodies).toHaveLength(2);
   server.answer = () => undefined;
   folder.jobs(...jobs.map((job) => ({ ...job, maxTokens: 900 })));
-  const again = await batch(['--retry-incomplete', '--json']);
+  const again = await batch(['--retry', 'incomplete', '--json']);
   expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, { done: 2, incomplete: 0, skipped: 1 }]);
   expect(server.bodies).toHaveLength(3);
   expect(JSON.stringify(server.bodies[2])).toContain('900');
   // A limit is no part of what is asked: nothing was edited.
   expect(await batch([])).toMatchObject({ code: 0 });
-  expect(await batch(['--retry-incomplete'])).toMatchObject({ code: 0 });
+  expect(await batch(['--retry', 'incomplete'])).toMatchObject({ code: 0 });
   expect(server.bodies).toHaveLength(3);
 });
 

@@ -41,8 +41,8 @@ async function main(): Promise<void> {
     const command = {
       output: 'out',
       concurrency: 4,
-      ...(flags.includes('lane') && { lane: 'batch', poll: 20 }),
-      ...(flags.includes('unknown') && { retryUnknown: true as const }),
+      ...(flags.includes('lane') && { lane: 'batch' }),
+      ...(flags.includes('unknown') && { retry: ['unknown' as const] }),
     };
     const { error } = await runJobFile(['jobs.jsonl'], command, context, hooks);
     if (error !== undefined) throw error;

@@ -64,7 +64,7 @@ describe('kill -9 at every step of the journal', () => {
       expectPaidOnce(server, folder, summary);
       // Only those under way at that moment can be unknown.
       expect(summary['unknown']).toBeLessThanOrEqual(4);
-      const again = await batch(['--json', '--retry-unknown']);
+      const again = await batch(['--json', '--retry', 'unknown']);
       expect(JSON.parse(again.stdout)).toMatchObject({ done: jobCount, unknown: 0, exitCode: 0 });
     },
   );

@@ -40,7 +40,7 @@ describe('what people are told of jobs that use results of others', () => {
     expect((await batch()).stderr).toContain('1 of 3 jobs was sent before; 0 are sent now\n');
     folder.jobs(outline, chapter, ...manyJobs(1));
     expect((await batch()).stderr).toContain('1 of 3 jobs was sent before; 1 is sent now\n');
-    expect((await batch(['--retry-failed'])).stderr).toContain('1 is sent again, 1 for the first time\n');
+    expect((await batch(['--retry', 'failed'])).stderr).toContain('1 is sent again, 1 for the first time\n');
   });
 });
 

@@ -33,7 +33,7 @@ describe('jobs that use results of others, killed and run again', () => {
       expect(await start(folder, server, { argv: [step, nth] }).ended).toBe('SIGKILL');
       await batch();
       // What was under way may have been billed: what waits for it goes on with it.
-      expect(await batch(['--retry-unknown'])).toMatchObject({ code: 0 });
+      expect(await batch(['--retry', 'unknown'])).toMatchObject({ code: 0 });
       const prompts = families.flatMap((name) => [
         `first ${name}`,
         `second answer to first ${name}`,
@@ -66,7 +66,7 @@ describe('jobs that use results of others, killed and run again', () => {
       expect(
         await start(folder, server, { argv: [step, nth, 'lane'], env: { GATEWAY_FORMAT: 'messages' } }).ended,
       ).toBe('SIGKILL');
-      const argv = ['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch', '--poll', '20ms'];
+      const argv = ['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch'];
       expect(await run(argv, { cwd: folder.cwd, env })).toMatchObject({ code: 0 });
       expect(server.batches.map(({ entries }) => entries.length)).toEqual([3, 3, 3]);
       expect([...server.counts.values()]).toEqual(Array.from({ length: 9 }, () => 1));

@@ -293,17 +293,17 @@ describe('a job that uses the result of another one', () => {
     expect(failed.code).toBe(13);
     expect(failed.stderr).toContain('0 done, 1 failed, 2 not sent yet (2 wait for results of other jobs)\n');
     expect(failed.stderr).toContain('2 jobs wait for the result of outline (failed), chapter (not sent yet)\n');
-    expect(failed.stderr).toContain('to send them again: the same command with --retry-failed');
+    expect(failed.stderr).toContain('to send them again: the same command with --retry failed');
     expect(folder.lines('summary.json')).toMatchObject([{ failed: 1, pending: 2, waiting: 2 }]);
-    expect((await batch(['status', 'out'])).stdout).toContain('--retry-failed');
+    expect((await batch(['status', 'out'])).stdout).toContain('--retry failed');
     server.answer = () => undefined;
     expect(await batch()).toMatchObject({ code: 13 });
     expect(server.bodies).toHaveLength(1);
-    expect(await batch(['--retry-failed'])).toMatchObject({ code: 0 });
+    expect(await batch(['--retry', 'failed'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(4);
   });
 
-  test('may be sent by the same command where the run was killed: status names that before --retry-unknown', async ({
+  test('may be sent by the same command where the run was killed: status names that before --retry unknown', async ({
     server,
     folder,
     batch,
@@ -336,9 +336,9 @@ describe('a job that uses the result of another one', () => {
     expect(code).toBe(13);
     expect(stderr).toContain('2 jobs wait for the result of outline (failed), chapter (not sent yet)\n');
     expect(stderr).not.toContain('--limit left');
-    expect(stderr).toContain('to send them again: the same command with --retry-failed');
+    expect(stderr).toContain('to send them again: the same command with --retry failed');
     server.answer = () => undefined;
-    const sent = await batch(['--limit', '1', '--retry-failed']);
+    const sent = await batch(['--limit', '1', '--retry', 'failed']);
     expect([sent.code, sent.stderr]).toEqual([0, expect.stringContaining('--limit left 2 jobs unsent')]);
     expect(await batch(['--limit', '9'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(4);

@@ -88,7 +88,7 @@ describe('a wait that is longer than a job may wait', () => {
     folder.jobs(...manyJobs(2));
     const short = await batch(['--concurrency', '1', '--retry-max-time', '20ms', '--json']);
     expect(JSON.parse(short.stdout)).toMatchObject({ exitCode: 13, done: 0 });
-    const long = await batch(['--retry-failed', '--json']);
+    const long = await batch(['--retry', 'failed', '--json']);
     expect(JSON.parse(long.stdout)).toMatchObject({ exitCode: 0, done: 2 });
   });
 });

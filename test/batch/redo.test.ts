@@ -51,7 +51,7 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(Object.fromEntries(server.counts)).toEqual(made);
   });
 
-  test('by requests that failed or got no answer: the same command makes the former, and the latter with --retry-unknown', async ({
+  test('by requests that failed or got no answer: the same command makes the former, and the latter with --retry unknown', async ({
     server,
     folder,
     batch,
@@ -63,7 +63,7 @@ describe('--redo that ended before its jobs were made again', () => {
     const failed = await batch([...redo, '--retries', '0']);
     expect(failed.code).toBe(13);
     expect(failed.stderr).toContain(next);
-    expect(failed.stderr).not.toContain('--retry-failed');
+    expect(failed.stderr).not.toContain('--retry failed');
     expect((await batch(['status', 'out'])).stdout).toContain(
       '2 of 6 jobs to make again are left as they were: p1; maybe billed: p2\n',
     );
@@ -73,17 +73,19 @@ describe('--redo that ended before its jobs were made again', () => {
     expect((await batch(['status', 'out'])).stdout).toContain(
       '1 of 6 jobs to make again is left as it was: maybe billed: p2',
     );
-    expect(await batch([...redo, '--retry-unknown'])).toMatchObject({ code: 0 });
+    expect(await batch([...redo, '--retry', 'unknown'])).toMatchObject({ code: 0 });
     expect(server.counts.get('p2')).toBe(2);
   });
 
   test('by a limit of the run: its exit code says so, but for --limit', async ({ server, folder, batch }) => {
-    folder.jobs(...manyJobs(6));
+    folder.jobs(...manyJobs(6).map((job) => ({ ...job, maxTokens: 100 })));
     await batch();
     server.counts.clear();
     expect(await batch([...redo, '--limit', '2'])).toMatchObject({ code: 0 });
-    const spent = await batch([...redo, '--max-tokens-total', '1']);
-    expect([spent.code, spent.stderr]).toEqual([13, expect.stringContaining('a greater --max-tokens-total')]);
+    // A request can cost 1.
+    const costs = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--max-cost', '0.5'];
+    const spent = await batch([...redo, ...costs]);
+    expect([spent.code, spent.stderr]).toEqual([13, expect.stringContaining('a greater --max-cost')]);
     expect(spent.stderr).toMatch(/batch-failed: .*: 6 done; \d of 6 jobs to make again are left as they were: /);
     expect(await batch([...redo, '--limit', '2'])).toMatchObject({ code: 0 });
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, p3: 1, p4: 1 });
@@ -131,7 +133,7 @@ describe('--redo of jobs that use results of others', () => {
     expect([...server.counts.values()]).toEqual([3, 2, 2]);
   });
 
-  test('whose first one gets no answer: the others wait for it, until --retry-unknown', async ({
+  test('whose first one gets no answer: the others wait for it, until --retry unknown', async ({
     server,
     folder,
     batch,
@@ -145,9 +147,9 @@ describe('--redo of jobs that use results of others', () => {
     const again = await batch(all);
     expect(again.code).toBe(13);
     expect(again.stderr).toContain('2 jobs wait for the result of outline (unknown)\n');
-    expect(again.stderr).toContain('--retry-unknown');
+    expect(again.stderr).toContain('--retry unknown');
     expect(server.counts.size).toBe(1);
-    expect(await batch([...all, '--retry-unknown'])).toMatchObject({ code: 0 });
+    expect(await batch([...all, '--retry', 'unknown'])).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([2, 1, 1]);
   });
 

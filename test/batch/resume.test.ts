@@ -114,13 +114,13 @@ describe('the same command again', () => {
     server.answer = (_, count) => (count === 1 ? { status: 400, body: { error: { message: 'no' } } } : undefined);
     folder.jobs(...manyJobs(2));
     expect((await batch()).code).toBe(13);
-    expect((await batch(['--retry-failed'])).code).toBe(0);
+    expect((await batch(['--retry', 'failed'])).code).toBe(0);
     expect(folder.lines('results.jsonl').map(({ ok }) => ok)).toEqual([true, true]);
   });
 });
 
 describe('failures', () => {
-  test('are reported, and code 13; they wait for --retry-failed', async ({ server, folder, batch }) => {
+  test('are reported, and code 13; they wait for --retry failed', async ({ server, folder, batch }) => {
     server.answer = (prompt, count) =>
       prompt === 'p2' && count === 1 ? { status: 400, body: { error: { message: 'bad prompt' } } } : undefined;
     folder.jobs(...manyJobs(3));
@@ -141,7 +141,7 @@ describe('failures', () => {
       failures: [{ id: 'p2', error: { class: 'rejected' } }],
     });
     expect(counts(server)).toEqual({ p1: 1, p2: 1, p3: 1 });
-    expect((await batch(['--retry-failed'])).code).toBe(0);
+    expect((await batch(['--retry', 'failed'])).code).toBe(0);
     expect(counts(server)).toEqual({ p1: 1, p2: 2, p3: 1 });
   });
 
@@ -154,7 +154,7 @@ describe('failures', () => {
     ]);
   });
 
-  test('a request that got no answer is unknown, and is not sent again by --retry-failed', async ({
+  test('a request that got no answer is unknown, and is not sent again by --retry failed', async ({
     server,
     folder,
     batch,
@@ -163,31 +163,20 @@ describe('failures', () => {
     folder.jobs(...manyJobs(2));
     const first = await batch(['--json']);
     expect(JSON.parse(first.stdout)).toMatchObject({ done: 1, failed: 0, unknown: 1, exitCode: 13 });
-    expect((await batch(['--retry-failed'])).code).toBe(13);
+    expect((await batch(['--retry', 'failed'])).code).toBe(13);
     expect(counts(server)).toEqual({ p1: 1, p2: 1 });
-    expect((await batch(['--retry-unknown'])).code).toBe(0);
+    expect((await batch(['--retry', 'unknown'])).code).toBe(0);
     expect(counts(server)).toEqual({ p1: 2, p2: 1 });
   });
 
-  test('--fail-fast takes no further job, and the next run goes on', async ({ server, folder, batch }) => {
+  test('--max-failures 1 takes no further job, and the next run goes on', async ({ server, folder, batch }) => {
     server.answer = (prompt) => (prompt === 'p3' ? { status: 400, body: {} } : undefined);
     folder.jobs(...manyJobs(20));
-    const { code, stderr } = await batch(['--fail-fast', '--concurrency', '1']);
+    const { code, stderr } = await batch(['--max-failures', '1', '--concurrency', '1']);
     expect(code).toBe(13);
     expect(stderr).toContain('stopped after 1 failure: 2 done, 1 failed, 17 not sent yet');
     expect(server.bodies).toHaveLength(3);
     await batch();
     expect(server.bodies).toHaveLength(20);
-  });
-
-  test('--max-tokens-total stops before the next request, over all runs', async ({ server, folder, batch }) => {
-    folder.jobs(...manyJobs(10));
-    const argv = ['--max-tokens-total', '15', '--concurrency', '1'];
-    const { code, stderr } = await batch(argv);
-    expect(code).toBe(13);
-    expect(stderr).toContain('stopped after 15 of 15 tokens: 3 done, 7 not sent yet');
-    expect(stderr).toContain('to continue: the same command with a greater --max-tokens-total');
-    expect((await batch(argv)).stderr).toContain('3 of 10 jobs were sent before; 0 are sent now');
-    expect(server.bodies).toHaveLength(3);
   });
 });

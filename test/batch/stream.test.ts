@@ -196,7 +196,7 @@ test('with a folder, a job that an earlier run answered is printed and not sent 
   expect(of('b')).toMatchObject([{ ok: false, error: { message: expect.stringContaining('no') as string } }]);
   expect(of('c')).toMatchObject([{ ok: true }]);
   expect(Object.fromEntries(server.counts)).toEqual({ a: 1, b: 1, c: 1 });
-  const last = await batch([...args, '-o', 'out', '--retry-failed'], { stdin: jobs + line('c', { prompt: 'x' }) });
+  const last = await batch([...args, '-o', 'out', '--retry', 'failed'], { stdin: jobs + line('c', { prompt: 'x' }) });
   expect(
     linesOf(last.stdout)
       .map(({ id, ok, exitCode }) => [id, ok, exitCode])
@@ -234,7 +234,7 @@ test.for([
   [['-', '--stream', '--json'], '--stream prints JSON Lines already'],
   [['-', '--stream', '--shard', '1/2'], '--stream cannot be combined with --shard'],
   [['-', '--stream', '--dry-run'], '--stream cannot be combined with --dry-run'],
-  [['-', '--stream', '--retry-unknown'], 'without a folder, --stream knows of no earlier run'],
+  [['-', '--stream', '--retry', 'unknown'], 'without a folder, --stream knows of no earlier run'],
 ] as const)('%s is refused', async ([argv, message], { batch, server }) => {
   const { code, stderr } = await batch([...argv], { stdin: line('a') });
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

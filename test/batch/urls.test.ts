@@ -79,7 +79,7 @@ test('a URL that cannot be fetched fails only its job, which was not billed', as
   expect(failed).toMatchObject({ error: { class: 'usage', message, billed: 'no', sent: 'no' } });
   expect([...server.counts]).toEqual([['q', 1]]);
   host.reply(dot);
-  expect(await batch(['--retry-failed', ...trust])).toMatchObject({ code: 0 });
+  expect(await batch(['--retry', 'failed', ...trust])).toMatchObject({ code: 0 });
   expect([...server.counts]).toEqual([
     ['q', 1],
     ['p', 1],

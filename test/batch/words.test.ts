@@ -130,11 +130,11 @@ describe('what a batch says', () => {
     server.answer = () => ({ drop: true });
     folder.jobs(...manyJobs(2));
     const both =
-      /run the same command again: it continues where it stopped\n *to send what is unknown again, too, which may bill it twice: --retry-unknown\n/;
+      /run the same command again: it continues where it stopped\n *to send what is unknown again, too, which may bill it twice: --retry unknown\n/;
     expect((await batch(['--max-failures', '1', '--concurrency', '1'])).stderr).toMatch(both);
     expect((await batch(['status', 'out'])).stdout).toMatch(both);
     await batch();
-    const told = 'to send them again, which may bill what is unknown twice: the same command with --retry-unknown\n';
+    const told = 'to send them again, which may bill what is unknown twice: the same command with --retry unknown\n';
     expect((await batch()).stderr).toContain(told);
     expect((await batch(['status', 'out'])).stdout).toContain(told);
   });
@@ -143,14 +143,14 @@ describe('what a batch says', () => {
     server.answer = (prompt) =>
       prompt === 'p1' ? { body: '{"candidates":[{"content":{"parts":[{"text":"ha' } : undefined;
     folder.jobs(...manyJobs(2));
-    const told = 'to send them again, which may be billed again: the same command with --retry-failed\n';
+    const told = 'to send them again, which may be billed again: the same command with --retry failed\n';
     expect((await batch()).stderr).toContain(told);
     expect(folder.lines('results.jsonl')).toContainEqual(
       expect.objectContaining({ id: 'p1', error: expect.objectContaining({ billed: 'yes' }) as object }),
     );
     expect((await batch(['status', 'out'])).stdout).toContain(told);
     server.answer = () => ({ status: 400, body: {} });
-    await batch(['--retry-failed']);
+    await batch(['--retry', 'failed']);
     expect((await batch(['status', 'out'])).stdout).toContain('to send them again: ');
   });
 
@@ -183,13 +183,11 @@ describe('what a batch says', () => {
     server.answer = (prompt) => (prompt === 'p1' ? { status: 400, body: {} } : undefined);
     folder.jobs(...manyJobs(1));
     await batch();
-    expect((await batch(['--retry-failed'])).stderr).toContain('1 of 1 job was sent before; 1 is sent again\n');
+    expect((await batch(['--retry', 'failed'])).stderr).toContain('1 of 1 job was sent before; 1 is sent again\n');
     folder.jobs(...manyJobs(3));
     const both = '1 of 3 jobs was sent before; 1 is sent again, 2 for the first time\n';
-    expect((await batch(['--retry-failed'])).stderr).toContain(both);
-    expect((await batch(['--retry-failed'])).stderr).toContain('3 of 3 jobs were sent before; 1 is sent again\n');
-    const spent = await batch(['--retry-failed', '--max-tokens-total', '1']);
-    expect(spent.stderr).toContain('3 of 3 jobs were sent before; 0 are sent now\n');
+    expect((await batch(['--retry', 'failed'])).stderr).toContain(both);
+    expect((await batch(['--retry', 'failed'])).stderr).toContain('3 of 3 jobs were sent before; 1 is sent again\n');
   });
 
   test('unknown jobs are sent again after a search of the replies that were kept since the batch began', async ({

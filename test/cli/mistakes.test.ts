@@ -204,7 +204,7 @@ test.each([
   ],
   ['a field of jobs', ['batch', '--max-tokens', '5'], '--max-tokens', `for all rows: --defaults '{"maxTokens":…}'`],
   ['one of jobs as a field', ['batch', 'run', '--top_p=1'], '--top_p', `for all rows: --defaults '{"topP":…}'`],
-  ['of a batch', ['batch', '--maxTokensTotal', '5'], 'flag --maxTokensTotal', 'did you mean: --max-tokens-total'],
+  ['of another name', ['batch', '--fail-fast'], 'unknown flag --fail-fast', 'did you mean: --max-failures 1'],
   ['a token', ['text', 'x', '--token', canaryKey], 'unknown flag --token', 'a key is set by GATEWAY_API_KEY'],
   ['a switch with a value', ['text', 'x', '--json=1'], '--json takes no value', 'write --json, or leave it out'],
   ['a switch that is no', ['text', 'x', `--no-stdin=${canaryKey}`], '--no-stdin takes no value', 'write --no-stdin'],

@@ -69,7 +69,7 @@ describe('the second run sends nothing and prints the same', () => {
     writeFileSync(join(cwd, 'jobs.jsonl'), jobs);
     server.always({ body: textReply('ok') });
     const summary = async (outdir: string) => {
-      const ran = await cli(['batch', 'jobs.jsonl', '-o', outdir, '--max-tokens-total', '11', ...cache], { cwd });
+      const ran = await cli(['batch', 'jobs.jsonl', '-o', outdir, ...cache], { cwd });
       expect(ran.code).toBe(0);
       return document(readFileSync(join(cwd, outdir, 'summary.json'), 'utf8'));
     };

@@ -49,7 +49,7 @@ const judges: Record<string, Judge> = {
     for (const [prompt, count] of payee.counts) expect([prompt, count]).toEqual([prompt, 1]);
     const known = resultsIn(place.cwd);
     for (const id of kept) expect([id, known.get(id)]).toEqual([id, 1]);
-    const last = await place.run(['--retry-unknown']);
+    const last = await place.run(['--retry', 'unknown']);
     expect([last.code, last.stderr]).toEqual([0, last.stderr]);
     expect([...resultsIn(place.cwd)].toSorted()).toEqual(Object.values(prompts).map((id) => [id, 1]));
     for (const [prompt, id] of Object.entries(prompts))
@@ -86,7 +86,7 @@ const judges: Record<string, Judge> = {
     for (const [prompt, count] of payee.counts) expect([prompt, count]).toEqual([prompt, 1]);
     const known = resultsIn(place.cwd);
     for (const id of kept) expect([id, known.get(id)]).toEqual([id, 1]);
-    const last = again.code === 0 ? again : await place.run(['--retry-unknown']);
+    const last = again.code === 0 ? again : await place.run(['--retry', 'unknown']);
     expect([last.code, last.stderr]).toEqual([0, last.stderr]);
     expect([...resultsIn(place.cwd)].toSorted()).toEqual([
       ['a', 1],

@@ -129,14 +129,14 @@ export const tasks: Record<string, Task> = {
       const kept = place.files().some((path) => /recovered\/./.test(path));
       const isPaid = payee.counts.has('draw');
       if (again.code !== 0 && !isCut) expect([again.code, kept]).toEqual([13, isPaid]);
-      const last = await place.run(['--retry-unknown', '--retry-failed']);
+      const last = await place.run(['--retry', 'unknown,failed']);
       expect([last.code, last.stderr]).toEqual([0, last.stderr]);
       expect(resultsOf(place)).toEqual(['a', 'b', 'c']);
       expect(readFileSync(join(place.cwd, 'out/images/c.png')).equals(png)).toBe(true);
     },
   },
   'batch --lane batch': {
-    argv: ['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch', '--poll', '20ms'],
+    argv: ['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch'],
     env: { GATEWAY_FORMAT: 'messages' },
     isHurried: true,
     serve: () => startBatchServer('messages'),
@@ -149,7 +149,7 @@ export const tasks: Record<string, Task> = {
       for (const count of payee.counts.values()) expect(count).toBe(1);
       // A batch that may have been created is created again only at the user's word.
       const isUncertain = again.code === 8 && (payee as BatchServer).batches.length === 0;
-      const last = isUncertain ? await place.run(['--retry-unknown']) : again;
+      const last = isUncertain ? await place.run(['--retry', 'unknown']) : again;
       expect([last.code, last.stderr]).toEqual([0, last.stderr]);
       expectJobs(place, ['a', 'b']);
       for (const count of payee.counts.values()) expect(count).toBe(1);

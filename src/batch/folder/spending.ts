@@ -54,11 +54,6 @@ export function totalTokens({ totalTokens: total, inputTokens = 0, outputTokens 
   return total ?? inputTokens + outputTokens;
 }
 
-/** Whether a limit of tokens is reached: no row is taken then. */
-export function isTokenLimitReached(usage: Usage, limit: number | undefined): boolean {
-  return limit !== undefined && totalTokens(usage) >= limit;
-}
-
 /** At most this many failures are kept in memory; results.jsonl has them all. */
 const maxFailures = 1000;
 

@@ -122,7 +122,7 @@ async function download(collection: Collection): Promise<GatewayError | undefine
         readResults(api.results(info, deadline), { slots, isLast }, collection),
       );
       const { fault } = collection;
-      if (isLast && fault !== undefined && !policy.retryUnknown) return faultError(fault);
+      if (isLast && fault !== undefined && !policy.retry?.includes('unknown')) return faultError(fault);
       // A body can be cut without a sign of it.
       if (isLast || (fault === undefined && (hasAll() || tries > 1))) return void (await keepUnmatched(unmatched, run));
     } catch (error) {
@@ -145,7 +145,7 @@ interface UnmatchedResults {
 /** The error of results that the service has, and does not send whole. */
 function faultError(fault: string): GatewayError {
   return new GatewayError('incomplete', fault, {
-    hint: `${runAgainHint}; to give up what does not come: --retry-unknown`,
+    hint: `${runAgainHint}; to give up what does not come: --retry unknown`,
     sent: 'yes',
     billed: 'no',
     retryable: true,
@@ -400,7 +400,7 @@ async function readJobResult(
 /** The service's batch does not go on with an answer that it ended in the middle. */
 function unfinishedAnswer(reason: string): GatewayError {
   return new GatewayError('incomplete', `the answer is not finished: it ended with ${quoteForeign(reason, 60)}`, {
-    hint: 'what came is kept; the live lane sends the job again and goes on by itself: --lane live --retry-failed',
+    hint: 'what came is kept; the live lane sends the job again and goes on by itself: --lane live --retry failed',
     sent: 'yes',
     billed: 'yes',
     retryable: false,
@@ -426,7 +426,7 @@ function requireReplyBody(
 }
 
 const goneDefault =
-  'in a batch of the service no other model takes the place of its default: --lane live --retry-failed asks one that follows it, or name one: -m <model>';
+  'in a batch of the service no other model takes the place of its default: --lane live --retry failed asks one that follows it, or name one: -m <model>';
 
 function readLaneRefusal(
   { status = 500, body }: BatchOutcome & { kind: 'errored' },

@@ -75,10 +75,10 @@ function chooseFlag(origin: string): string {
 export async function requireSameKey({ mark, plan, slots }: ProviderBatch, { batch, clients }: LaneRun): Promise<void> {
   const { profile, key } = plan;
   const isOfOtherKey = key !== undefined && key !== (await clients.get(profile)?.keyDigest?.(mark));
-  if (batch.policy.retryUnknown || !isOfOtherKey) return;
+  if (batch.policy.retry?.includes('unknown') || !isOfOtherKey) return;
   const jobs = formatCount(slots.length, 'job');
   throw new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
-    hint: 'give the key with which they were submitted, or give their batch up, which may bill them twice: --retry-unknown',
+    hint: 'give the key with which they were submitted, or give their batch up, which may bill them twice: --retry unknown',
     sent: 'no',
   });
 }

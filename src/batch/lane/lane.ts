@@ -72,7 +72,7 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
   for (const providerBatch of listOpenProviderBatches(state)) {
     if (providerBatch.batch !== undefined) continue;
     const found = await lookForBatch(providerBatch, run);
-    if (found !== 'none' || !policy.retryUnknown) continue;
+    if (found !== 'none' || !policy.retry?.includes('unknown')) continue;
     const waiting = listWaiting(providerBatch, state);
     await giveUpProviderBatch(
       providerBatch,

@@ -40,7 +40,7 @@ export function unlistedError(providerBatches: readonly ProviderBatch[]): Gatewa
   );
   const what = `the creation of a batch of ${jobs} was not answered, and the service does not list it`;
   return new GatewayError('no-reply', what, {
-    hint: 'run the same command again later: it looks for the batch\nto send its jobs again, which may bill them twice: --retry-unknown',
+    hint: 'run the same command again later: it looks for the batch\nto send its jobs again, which may bill them twice: --retry unknown',
     sent: 'yes',
     retryable: false,
   });

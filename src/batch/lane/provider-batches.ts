@@ -126,7 +126,7 @@ export function addPaid(
 
 /** What becomes of a batch that the service does not find. */
 export const giveUpNotice =
-  'a run that waits for it gives it up after 1 h, with --retry-unknown after 1 min, and its jobs are unknown';
+  'a run that waits for it gives it up after 1 h, with --retry unknown after 1 min, and its jobs are unknown';
 
 /** The hint where a batch is not found. */
 export const notFoundHint = `give the key with which it was submitted; ${giveUpNotice}`;

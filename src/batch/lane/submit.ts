@@ -4,7 +4,6 @@ import { mayExist, type PreparedRequest, type SentFile, startDeadline, getTimeou
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
-import { isTokenLimitReached } from '../folder/spending.ts';
 import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../../files/lines.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
@@ -45,7 +44,6 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { signal } = batch.host;
   const drafts = new Map<string, ProviderBatchDraft>();
   // All of a batch is spent once it is created: this limit holds between runs.
-  if (batch.plan.toSend > 0 && isTokenLimitReached(batch.state.usage, batch.policy.maxTokens)) return 'tokens';
   const { maxCost } = batch.policy;
   const budget = maxCost === undefined ? undefined : openRunBudget(maxCost, batch);
   let unbounded = 0;

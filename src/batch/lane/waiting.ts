@@ -5,8 +5,9 @@ import { callService, type LaneRun, giveUpProviderBatch, requireSameKey } from '
 import { isOffline, listOpenProviderBatches, notFoundHint, type ProviderBatch } from './provider-batches.ts';
 import { lookForBatch, unlistedError } from './look-for-batch.ts';
 
-const usualPollMs = 60_000;
-const firstPollMs = 5000;
+/** The waits between two looks grow by half, from the first to the longest. */
+const firstPollMs = 100;
+const longestPollMs = 60_000;
 /** How long a run looks for a batch that a service can list late. The next run looks again. */
 const unlistedMs = 120_000;
 
@@ -15,7 +16,6 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
   const { batch } = run;
   const { host, policy } = batch;
   const { signal } = host;
-  const most = policy.pollMs ?? usualPollMs;
   const watch: WatchState = {
     run,
     troubles: new Map(),
@@ -26,7 +26,7 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
   const began = host.elapsed();
   await host.on({ type: 'waiting', batches: () => listOpenProviderBatches(batch.state) });
   try {
-    for (let pollMs = Math.min(firstPollMs, most); ; pollMs = Math.min(pollMs * 1.5, most)) {
+    for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
       for (const providerBatch of listWatched(watch)) {
         signal.throwIfAborted();
         await pollProviderBatch(providerBatch, watch).catch((error: unknown) =>
@@ -77,7 +77,7 @@ async function skipLocked(error: unknown, { mark }: ProviderBatch, watch: WatchS
 
 /** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost. */
 const maxTroubleMs = 3_600_000;
-/** With `--retry-unknown`, a batch that is not found for longer is lost. */
+/** With `--retry unknown`, a batch that is not found for longer is lost. */
 const maxMissingMs = 60_000;
 
 async function pollProviderBatch(providerBatch: ProviderBatch, watch: WatchState): Promise<void> {
@@ -126,7 +126,7 @@ async function tolerate(
     troubles.set(mark, { ...known, [kind]: now });
     return;
   }
-  if (now - since <= (isMissing && run.batch.policy.retryUnknown ? maxMissingMs : maxTroubleMs)) return;
+  if (now - since <= (isMissing && run.batch.policy.retry?.includes('unknown') ? maxMissingMs : maxTroubleMs)) return;
   if (!isMissing) throw error;
   await host.on({ type: 'given-up', what });
   await giveUpProviderBatch(providerBatch, `${what} not found at the service`, run);

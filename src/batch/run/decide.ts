@@ -2,7 +2,7 @@ import type { Fold } from '../folder/fold.ts';
 import type { SlotState } from '../folder/slots.ts';
 import type { BatchPolicy } from '../types.ts';
 
-type RetryPolicy = Pick<BatchPolicy, 'retryFailed' | 'retryIncomplete' | 'retryUnknown'>;
+type RetryPolicy = Pick<BatchPolicy, 'retry'>;
 
 /** The one place that decides whether a slot is paid for: by its state, and by the user's word. */
 export function decideSlot(
@@ -11,13 +11,13 @@ export function decideSlot(
 ): 'send' | 'collect' | 'leave' {
   if (isAtService) return 'collect';
   if (state === 'pending') return 'send';
-  if (state === 'sent') return policy.retryUnknown ? 'send' : 'leave';
-  if (state === 'failed') return policy.retryFailed ? 'send' : 'leave';
+  if (state === 'sent') return policy.retry?.includes('unknown') ? 'send' : 'leave';
+  if (state === 'failed') return policy.retry?.includes('failed') ? 'send' : 'leave';
   return 'leave';
 }
 
 /**
- * Whether a slot becomes pending again: it is named by `--redo`, or its answer was cut and `--retry-incomplete` is given. Where a run goes on with
+ * Whether a slot becomes pending again: it is named by `--redo`, or its answer was cut and `--retry incomplete` is given. Where a run goes on with
  * what an earlier one named, only what failed since: the others are made, or pending already.
  */
 export function isMadeAgain(
@@ -28,7 +28,7 @@ export function isMadeAgain(
   const state = slots.stateOf(slot);
   if (atService.has(slot) || state === 'pending') return false;
   if (isNamed && (!goesOn || (state !== 'sent' && slots.has(slot, 'tried')))) return true;
-  return state === 'incomplete' && policy.retryIncomplete === true;
+  return state === 'incomplete' && policy.retry?.includes('incomplete') === true;
 }
 
 /** Whether a slot that was named by `--redo` lacks the answer that is to come. */

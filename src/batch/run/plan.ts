@@ -255,7 +255,7 @@ function assignRows(planning: Planning): void {
     const marking = {
       isNamed: named.has(place),
       goesOn: plan.goesOn,
-      policy: { ...policy, retryIncomplete: policy.retryIncomplete && !isFull },
+      policy: isFull ? {} : policy,
     };
     if (!isMadeAgain(slot, marking, state)) return;
     markAgain(slot, state);

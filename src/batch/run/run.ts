@@ -157,7 +157,6 @@ function startRun({ policy, host }: Pick<Batch, 'policy' | 'host'>): RunStart {
     schema: 'gateway-cli/batch@2',
     tool: `gateway-cli ${version}`,
     boot: bootMark(),
-    maxTokens: policy.maxTokens,
     maxCost: policy.maxCost,
     tags: policy.tags,
     at: host.now(),

@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import type { Payment, Performed, PreparedRequest } from '../../client/index.ts';
 import type { Budget, Reservation } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { isTokenLimitReached, mayHaveCost } from '../folder/spending.ts';
+import { mayHaveCost } from '../folder/spending.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { Tally } from './tally.ts';
 import type { JobQueue } from './queue.ts';
@@ -28,7 +28,7 @@ export interface RunnerOptions {
 }
 
 /** Why a run took no further jobs. An error: a quota is used up. */
-export type Stop = 'signal' | 'failures' | 'tokens' | 'cost' | GatewayError;
+export type Stop = 'signal' | 'failures' | 'cost' | GatewayError;
 
 interface RunStatus extends RunnerOptions {
   /** Aborts the waits of workers before they send. */
@@ -113,10 +113,9 @@ async function runWorker(run: RunStatus): Promise<void> {
 
 /** Stops the run where a limit of the policy is reached. Returns whether it is stopped, by that or something else. */
 function stopAtLimit(run: RunStatus): boolean {
-  const { policy, state } = run.batch;
-  const { maxFailures = Number.POSITIVE_INFINITY, maxTokens } = policy;
+  const { policy } = run.batch;
+  const { maxFailures = Number.POSITIVE_INFINITY } = policy;
   if (run.tally.counts.failed >= maxFailures) stopTaking(run, 'failures', undefined);
-  if (isTokenLimitReached(state.usage, maxTokens)) stopTaking(run, 'tokens', undefined);
   return run.taking.signal.aborted;
 }
 

@@ -7,14 +7,12 @@ import {
   hashRowId,
   isLeftToRedo,
   formatCount,
-  isTokenLimitReached,
   listAwaiting,
   listFailures,
   listIds,
   type JobError,
   sentBefore,
   type Stop,
-  totalTokens,
   writeSummary,
 } from '../../batch/index.ts';
 import { seeSpentHint } from '../../advice-words.ts';
@@ -183,16 +181,14 @@ async function judgeCounts(
   if (code === outcomes.ok.code && undone <= 0) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
-    tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
     failures: `stopped after ${formatCount(counts.failed + counts.unknown, 'failure')}: `,
     signal: '',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
   const budget = stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
-  const tokens = isTokenLimitReached(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
   // A budget with a period can be paid from again.
   const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
-  const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : tokens;
+  const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : undefined;
   const next = nextStep(counts, limit, { ...redo, failures: await nameFailures(batch) });
   const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
   const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;

@@ -4,7 +4,7 @@ import { imageFlags, maxTurns } from '../../cli/flags/format.ts';
 import { connectionFlags, maxCost, outputFlags } from '../../cli/flags/shared.ts';
 import type { Context } from '../../cli/context.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import { parseDuration } from '../../settings/values.ts';
+import { retryWords, type RetryWord } from '../../batch/index.ts';
 import { parseVary } from './jobs/vary.ts';
 
 /** Formats of `--data`. */
@@ -71,12 +71,12 @@ export const batchFlags = {
     text: 'run part i of n, from 1/n, parted by what jobs ask; auto reads it from the CI job, auto/n for n parts',
     advanced: true,
   },
-  retryFailed: { flags: '--retry-failed', text: 'send failed jobs again; one that was edited since is sent anyway' },
-  retryIncomplete: {
-    flags: '--retry-incomplete',
-    text: 'send again the jobs whose answers a limit cut, with the limits that are set now',
+  retry: {
+    flags: '--retry <words>',
+    text: 'send again what is failed, unknown (may be billed twice) or incomplete (a limit cut its answer): --retry failed,unknown',
+    parse: parseRetry,
+    values: retryWords,
   },
-  retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
   redo: {
     flags: '--redo <id,…>',
     text: 'send these jobs again, even if they are done; their earlier pictures stay',
@@ -100,25 +100,11 @@ export const batchFlags = {
     flags: '--no-wait',
     text: 'with --lane batch: exit once the jobs are submitted; the same command collects the results later',
   },
-  poll: {
-    flags: '--poll <time>',
-    text: 'with --lane batch: the longest time between two looks at the service (default: 60s)',
-    parse: parseDuration,
-    advanced: true,
-  },
   fetch: imageFlags.fetch,
-  failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
   maxFailures: {
     flags: '--max-failures <n>',
     text: 'start no more jobs after this many failures',
     parse: whole(1),
-    advanced: true,
-  },
-  maxTokensTotal: {
-    flags: '--max-tokens-total <n>',
-    text: 'start no more jobs after this many tokens in total',
-    parse: whole(1),
-    advanced: true,
   },
   maxCost: { ...maxCost, text: 'send no request that could push the cost of all runs of this batch above this' },
   stream: {
@@ -218,6 +204,13 @@ function parseDelimiter(word: string, name: string): string {
   throw usageError(`${name} takes one character, or tab, not '${word.slice(0, 40)}'`, `for example: ${name} ';'`);
 }
 
+const parseRetryWord = oneOfWords(retryWords);
+
+/** Reads `--retry`: its words, parted by commas. Throws GatewayError usage. */
+function parseRetry(words: string, name: string): RetryWord[] {
+  return words.split(',').map((word) => parseRetryWord(word.trim(), name));
+}
+
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
 
 /** Reads `--rate`: `5/s`, `100/m`, `2000/h`. Returns the ms between two requests. Throws GatewayError usage. */
@@ -239,8 +232,7 @@ export function requireStream(words: readonly string[], flags: BatchFlags, { roo
   if (whole !== undefined)
     throw usageError(`--stream cannot be combined with --${whole}`, 'it sends jobs before the last one is known');
   if (root.json) throw usageError('--stream prints JSON Lines already', 'leave out --json');
-  const { retryFailed, retryIncomplete, retryUnknown, acceptChanges } = flags;
-  if ((retryFailed ?? retryIncomplete ?? retryUnknown ?? acceptChanges) && output === undefined)
+  if ((flags.retry ?? flags.acceptChanges) && output === undefined)
     throw usageError('without a folder, --stream knows of no earlier run', 'name its folder: -o out');
 }
 
@@ -248,9 +240,8 @@ export function requireStream(words: readonly string[], flags: BatchFlags, { roo
 export function requireOneLane(lanes: ReadonlySet<string>, flags: BatchFlags): void {
   if (lanes.has('batch') && lanes.size > 1)
     throw usageError(`the profiles of the jobs name several lanes: ${[...lanes].join(', ')}`, 'name one: --lane batch');
-  const needsBatch = flags.wait === false ? '--no-wait' : flags.poll === undefined ? undefined : '--poll';
-  if (needsBatch !== undefined && !lanes.has('batch'))
-    throw usageError(`${needsBatch} is for the lane batch`, 'add --lane batch');
+  if (flags.wait === false && !lanes.has('batch'))
+    throw usageError('--no-wait is for the lane batch', 'add --lane batch');
   const recording = flags.record === undefined ? flags.replay && '--replay' : '--record';
   if (recording !== undefined && lanes.has('batch'))
     throw usageError(`${recording} cannot be combined with --lane batch`, 'leave one of them out');

@@ -52,7 +52,7 @@ function describeStopped(inFlight: number, hasFolder: boolean): string {
   const what =
     inFlight === 0 ? 'stopped' : `stopped with ${formatCount(inFlight, 'request')} in flight, which may be billed`;
   if (!hasFolder) return what;
-  return `${what}; the same command goes on, and sends what is unknown again only with --retry-unknown`;
+  return `${what}; the same command goes on, and sends what is unknown again only with --retry unknown`;
 }
 
 type HostLine = readonly ['note' | 'warn', string];

@@ -97,7 +97,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       );
       await checkGateways(plan, batch.jobs, context);
       const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane.value));
-      if (lanes.has('batch') || flags.wait === false || flags.poll !== undefined) requireOneLane(lanes, flags);
+      if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
     },
   });
 }

@@ -9,22 +9,20 @@ import { prepareRateGroup } from './rate-group.ts';
 
 /** What the flags say of a run. Throws GatewayError usage for a group without a rate, or one that cannot be kept. */
 export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<BatchPolicy> {
-  const { rate, rateGroup, failFast, maxFailures, maxTokensTotal, wait, poll, replay, tag } = flags;
+  const { rate, rateGroup, maxFailures, wait, replay, tag } = flags;
   if (rateGroup !== undefined && rate === undefined)
     throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
-  const { retryFailed, retryIncomplete, retryUnknown, acceptChanges, limit, maxCost, maxTurns } = flags;
-  const again = { retryFailed, retryIncomplete, retryUnknown, acceptChanges };
+  const { retry, acceptChanges, limit, maxCost, maxTurns } = flags;
   return {
-    ...again,
+    retry,
+    acceptChanges,
     limit,
-    maxFailures: failFast ? 1 : maxFailures,
-    maxTokens: maxTokensTotal,
+    maxFailures,
     maxCost,
     maxTurns,
     everyMs: rate,
     rateFile: rateGroup && (await prepareRateGroup(rateGroup, io.cwd)),
     waits: wait,
-    pollMs: poll,
     hasRecordings: replay !== undefined,
     tags: tag && Object.fromEntries(tag),
     vary: flags.vary && readVary(flags.vary),

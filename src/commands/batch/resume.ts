@@ -6,7 +6,6 @@ import {
   formatCount,
   listIds,
   listStuck,
-  isTokenLimitReached,
   sentBefore,
 } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
@@ -19,12 +18,11 @@ type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
 /** What people are told of a batch that goes on, before anything of it is sent. */
 export async function noteResume(batch: PlannedBatch): Promise<void> {
-  const { plan, context, flags, state } = batch;
+  const { plan, context, state } = batch;
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const stuck = plan.table.links.size > 0 ? listStuck({ plan, state }).length : 0;
-    const isSpent = isTokenLimitReached(state.usage, flags.maxTokensTotal);
-    const next = describeNext(plan, isSpent ? plan.toSend : stuck);
+    const next = describeNext(plan, stuck);
     await context.ui.note(`${before} of ${formatCount(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);

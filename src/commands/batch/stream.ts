@@ -273,7 +273,7 @@ async function knownResult(
   { context: { ui }, policy, state }: StreamBatch,
 ): Promise<object | undefined> {
   const { slots, atService } = state;
-  const isCut = policy.retryIncomplete && slots.stateOf(slot) === 'incomplete';
+  const isCut = policy.retry?.includes('incomplete') && slots.stateOf(slot) === 'incomplete';
   const decision = decideSlot(isCut ? 'pending' : slots.stateOf(slot), { isAtService: atService.has(slot), policy });
   if (decision === 'send') return undefined;
   const maybeBilled = { sent: 'yes', billed: 'unknown', retryable: false } as const;
@@ -287,7 +287,7 @@ async function knownResult(
     const { slot: _, t: __, ...document } = result;
     return { ...document, id, ...(vars !== undefined && ui.clean({ vars })) };
   }
-  const hint = 'to send it again, which may bill it twice: --retry-unknown';
+  const hint = 'to send it again, which may bill it twice: --retry unknown';
   throw new GatewayError('no-reply', unanswered.message, { hint, ...maybeBilled });
 }
 
@@ -331,7 +331,6 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
   if (stop === undefined && getExitCode(printed) === 0) return {};
   const limits = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
-    tokens: `stopped after ${flags.maxTokensTotal} tokens: `,
     failures: 'stopped after failures: ',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop === undefined ? '' : limits[stop];

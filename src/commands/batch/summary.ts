@@ -1,11 +1,4 @@
-import {
-  batchFiles,
-  type BatchState,
-  formatCount,
-  type Counts,
-  isTokenLimitReached,
-  type JobError,
-} from '../../batch/index.ts';
+import { batchFiles, type BatchState, formatCount, type Counts, type JobError } from '../../batch/index.ts';
 import { sumAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
@@ -131,8 +124,7 @@ export function describeAside(count: number, outdirs: readonly string[]): string
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
-export function spentLimit({ usage, spending, run }: BatchState): string | undefined {
-  if (isTokenLimitReached(usage, run?.maxTokens)) return '--max-tokens-total';
+export function spentLimit({ spending, run }: BatchState): string | undefined {
   if (run?.maxCost === undefined) return undefined;
   const spent = sumAmounts([...spending.costs.map(({ amount }) => amount), spending.held]);
   const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
@@ -170,7 +162,7 @@ export function nextStep(
   const limit = `a greater ${spent}`;
   // What waits for failed jobs goes on when they are done.
   if (open.length === 0 && pending + again <= (failed + unknown > 0 ? waiting : 0)) {
-    const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
+    const flags = `--retry ${[failed > 0 && 'failed', unknown > 0 && 'unknown'].filter(Boolean).join(',')}`;
     const risk =
       unknown > 0 ? ', which may bill what is unknown twice' : wasBilled ? ', which may be billed again' : '';
     return `to send them again${risk}: ${same} with ${flags}${spent ? ` and ${limit}` : ''}`;
@@ -178,14 +170,14 @@ export function nextStep(
   const redo = isNamed && open.length + unsure.length === 0 ? ', without --redo' : '';
   const what = open.length > 0 ? 'makes only those again' : 'continues where it stopped';
   const next = spent ? `to continue: ${same} with ${limit}` : `run the same command again${redo}: it ${what}`;
-  const too = 'to send what is unknown again, too, which may bill it twice: --retry-unknown';
+  const too = 'to send what is unknown again, too, which may bill it twice: --retry unknown';
   return unknown > 0 ? `${next}\n${too}` : next;
 }
 
 /** What to type where answers of finished jobs may not be whole. */
 export function incompleteStep({ incomplete }: Counts): string | undefined {
   if (incomplete === 0) return undefined;
-  return `${formatCount(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
+  return `${formatCount(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry incomplete, and more maxTokens`;
 }
 
 /** At most this many jobs are named that `--redo` makes again. */

@@ -1,4 +1,16 @@
-import { type Arbitrary, array, boolean, constantFrom, integer, nat, oneof, option, record } from 'fast-check';
+import {
+  type Arbitrary,
+  array,
+  boolean,
+  constantFrom,
+  integer,
+  nat,
+  oneof,
+  option,
+  record,
+  subarray,
+} from 'fast-check';
+import { retryWords } from '../../../src/batch/index.ts';
 import { rowEdits, tableEdits } from './table.ts';
 
 const edit = oneof(
@@ -8,9 +20,7 @@ const edit = oneof(
 
 const policy = record({
   acceptChanges: boolean(),
-  retryFailed: boolean(),
-  retryUnknown: boolean(),
-  retryIncomplete: boolean(),
+  retry: subarray([...retryWords]),
   redo: option(array(nat(6), { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 3 }),
   limit: option(integer({ min: 1, max: 3 }), { nil: undefined, freq: 3 }),
   lane: constantFrom('live', 'live', 'live', 'flex', 'batch'),

@@ -169,7 +169,7 @@ function openOracle(shards: number): Oracle {
 async function finish(rows: readonly TableRow[], isNumbered: boolean, oracle: Oracle): Promise<void> {
   oracle.replies = [];
   const undisturbed = { kill: undefined, losesPower: false, tear: 0, random: 7 };
-  const all = { acceptChanges: true, retryFailed: true, retryUnknown: true, lane: 'live' } as const;
+  const all = { acceptChanges: true, retry: ['failed', 'unknown'], lane: 'live' } as const;
   for (let tries = 0; tries < 4; tries++)
     for (const folder of oracle.folders) runOnce(folder, rows, { ...undisturbed, policy: all }, oracle);
   const paid = oracle.gateway.payments.length;
@@ -242,9 +242,9 @@ function retirePaid(policy: RunPolicy, { disk }: Folder, { payments }: CountingG
     const isCut =
       how === 'cut' || (how === 'broken' && payments.some((one) => one.asked === asked && one.how === 'cut'));
     payment.isRetired =
-      (policy.retryUnknown === true && fate === 'lost') ||
-      (policy.retryFailed === true && fate === 'recorded' && how === 'broken') ||
-      (policy.retryIncomplete === true && fate === 'recorded' && isCut);
+      (policy.retry?.includes('unknown') === true && fate === 'lost') ||
+      (policy.retry?.includes('failed') === true && fate === 'recorded' && how === 'broken') ||
+      (policy.retry?.includes('incomplete') === true && fate === 'recorded' && isCut);
   }
 }
 

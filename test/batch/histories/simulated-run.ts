@@ -1,6 +1,7 @@
 import { applyRecord, type Fold, isCovered, markAgain, newFold, settleRun } from '../../../src/batch/folder/fold.ts';
 import { manifestLine, readManifestHead, readSlotName } from '../../../src/batch/folder/manifest.ts';
 import type { EndRecord, SlotRecord } from '../../../src/batch/folder/records.ts';
+import type { RetryWord } from '../../../src/batch/types.ts';
 import { assignSlots } from '../../../src/batch/run/assign.ts';
 import { decideSlot, isLeftToRedo, isMadeAgain } from '../../../src/batch/run/decide.ts';
 import { findEdited } from '../../../src/batch/run/edited.ts';
@@ -31,9 +32,7 @@ export interface TableRow {
 
 export interface RunPolicy {
   acceptChanges?: boolean | undefined;
-  retryFailed?: boolean | undefined;
-  retryUnknown?: boolean | undefined;
-  retryIncomplete?: boolean | undefined;
+  retry?: readonly RetryWord[] | undefined;
   redo?: readonly string[] | undefined;
   limit?: number | undefined;
   lane: 'live' | 'flex' | 'batch';
@@ -145,8 +144,8 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   assignSlots(table, before, slots, (place, slot) => {
     if (!isNamed(place) && stale?.keep(place)) return;
     const isFull = policy.limit !== undefined && opened.length >= policy.limit;
-    const marking = { ...policy, retryIncomplete: policy.retryIncomplete && !isFull };
-    if (!isOwn(slot) || !isMadeAgain(slot, { isNamed: isNamed(place), goesOn, policy: marking }, fold)) return;
+    if (!isOwn(slot) || !isMadeAgain(slot, { isNamed: isNamed(place), goesOn, policy: isFull ? {} : policy }, fold))
+      return;
     markAgain(slot, fold);
     opened.push(slots.nameOf(slot));
   });
@@ -248,7 +247,7 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
       }
       const found = gateway.batches.find((one) => one.id === batch || one.mark === mark);
       if (!found) {
-        if (!policy.retryUnknown) continue;
+        if (!policy.retry?.includes('unknown')) continue;
         yield* record({ t: 'batch', mark, step: 'lost' });
         for (const slot of held) {
           const place = table.slots.subarray(0, table.size).indexOf(slot);

@@ -178,7 +178,7 @@ test('a batch that the service does not list keeps what it reserved, and counts 
   server.batches.length = 0;
   expect((await batch([], { clock: hurriedClock() })).code).toBe(8);
   expect(lines().at(-1)?.type).toBe('reserved');
-  expect((await batch(['--retry-unknown'])).code).toBe(0);
+  expect((await batch(['--retry', 'unknown'])).code).toBe(0);
   expect(lines().at(-1)).toMatchObject({ type: 'spent', amount: lines().at(-2)?.['amount'], unknown: 2 });
 });
 

@@ -76,7 +76,7 @@ test('an edited job whose batch is given up is sent by the run that gives it up'
   folder.write('out/results.jsonl', '');
   server.batches.length = 0;
   expect((await batch([], { clock: hurriedClock() })).code).toBe(8);
-  const ran = await batch(['--retry-unknown']);
+  const ran = await batch(['--retry', 'unknown']);
   const note = '2 jobs of a batch that the service does not list are sent again';
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining(note)]);
   expect(folder.lines('summary.json')).toMatchObject([{ done: 2, failed: 0 }]);
@@ -123,7 +123,7 @@ test.for(['a key', 'the key of a command'])(
     expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('went with another key')]);
     expect(folder.read('out/journal.jsonl')).not.toContain(canaryKey);
     expect(server.batches).toHaveLength(1);
-    expect((await batch(['--retry-unknown'], other)).stderr).toContain(
+    expect((await batch(['--retry', 'unknown'], other)).stderr).toContain(
       '2 jobs of a batch that the service does not list',
     );
   },
@@ -137,7 +137,7 @@ test('a batch that another key does not find is not given up', async ({ open }) 
   const other = { clock: hurriedClock(2_000_000), env: { GATEWAY_API_KEY: 'another-key-of-another-account' } };
   const ran = await batch([], other);
   expect([ran.code, ran.stderr]).toEqual([14, expect.stringContaining('2 jobs went with another key')]);
-  expect((await batch(['--retry-unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
+  expect((await batch(['--retry', 'unknown'], other)).stderr).toContain('2 unknown (may have been billed)');
 });
 
 test('a batch that another key does not find keeps no run from collecting the others', async ({ open }) => {
@@ -182,7 +182,7 @@ test('a stream sends no job that is at the service', async ({ open }) => {
   const { batch, env, folder } = await open('messages');
   folder.jobs(...manyJobs(2));
   expect((await batch(['--no-wait'])).code).toBe(0);
-  const argv = ['batch', '-', '--stream', '-o', 'out', '--retry-unknown', '--retry-failed'];
+  const argv = ['batch', '-', '--stream', '-o', 'out', '--retry', 'unknown,failed'];
   const stdin = [...manyJobs(1), { id: 'p2', prompt: 'edited' }].map((job) => JSON.stringify(job)).join('\n');
   const { code, stdout } = await run(argv, { cwd: folder.cwd, env, stdin });
   const errors = stdout
@@ -248,7 +248,7 @@ test.for(apiNames)(
     folder.jobs(...manyJobs(2));
     const ran = await batch([], { clock: hurriedClock() });
     expect([ran.code, ran.stderr]).toEqual([8, expect.stringContaining('run the same command again later')]);
-    expect(ran.stderr).toContain('which may bill them twice: --retry-unknown');
+    expect(ran.stderr).toContain('which may bill them twice: --retry unknown');
     expect((await batch(['--no-wait'])).code).toBe(8);
     server.fault = () => undefined;
     server.reshape = () => undefined;

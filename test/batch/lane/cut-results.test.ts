@@ -95,7 +95,7 @@ test.for(apiNames)(
     expect(folder.read('out/results.aside.jsonl')).toContain('oops');
     server.reshape = () => undefined;
     expect((await batch()).code).toBe(13);
-    expect((await batch(['--retry-failed'])).code).toBe(0);
+    expect((await batch(['--retry', 'failed'])).code).toBe(0);
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1 });
   },
 );
@@ -111,7 +111,7 @@ test.for(['messages', 'completions'] as const)(
     expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 done, 1 unknown')]);
     expect(folder.read('out/results.aside.jsonl')).toBe('garbage\n');
     server.reshape = () => undefined;
-    expect((await batch(['--retry-unknown'])).code).toBe(0);
+    expect((await batch(['--retry', 'unknown'])).code).toBe(0);
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1 });
   },
 );

@@ -44,7 +44,7 @@ test.for<[Name, string, string, (text: string) => string]>([
     expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('4 done, 2 failed')]);
     server.endingOf = () => ({ text: 'fine' });
     server.reshape = () => undefined;
-    expect((await batch(['--retry-failed'])).code).toBe(0);
+    expect((await batch(['--retry', 'failed'])).code).toBe(0);
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, p3: 1, p4: 1, p5: 2, p6: 2 });
   },
 );
@@ -77,7 +77,7 @@ test('answers that a cancelled batch counts and never sends are unknown once the
   )(server.reshape);
   folder.jobs(...manyJobs(6));
   expect((await batch(['--no-wait'])).code).toBe(11);
-  const ran = await batch(['--retry-unknown']);
+  const ran = await batch(['--retry', 'unknown']);
   expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('6 unknown (may have been billed)')]);
   expect(server.batches).toHaveLength(1);
 });

@@ -50,7 +50,7 @@ describe.for(apiNames)('%s', (api) => {
     folder.jobs(...manyJobs(2));
     expect((await batch()).stderr).toContain('p1: ');
     server.pollsToEnd = 3;
-    const again = await batch(['--retry-unknown', '--no-wait']);
+    const again = await batch(['--retry', 'unknown', '--no-wait']);
     expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('1 at the service')]);
     expect(again.stderr).not.toContain('p1: ');
     expect(folder.lines('summary.json')).toMatchObject([{ submitted: 1, failures: [] }]);
@@ -85,10 +85,10 @@ describe.for(apiNames)('%s', (api) => {
       p5: { class: 'bad-reply' },
     });
     server.endingOf = () => ({ text: 'fine' });
-    const again = await batch(['--retry-failed']);
+    const again = await batch(['--retry', 'failed']);
     expect(again.stderr).toContain('5 done, 1 unknown');
     expect(server.batches[0]?.entries.map(({ prompt }) => prompt)).toEqual(['p1', 'p2', 'p3', 'p5']);
-    expect((await batch(['--retry-unknown'])).code).toBe(0);
+    expect((await batch(['--retry', 'unknown'])).code).toBe(0);
   });
 
   test('an answer that the service ends in the middle is incomplete: what came is kept, and the live lane goes on with it', async ({
@@ -99,10 +99,10 @@ describe.for(apiNames)('%s', (api) => {
     server.endingOf = () => ({ text: 'half', reason });
     folder.jobs(...manyJobs(1));
     expect((await batch()).code).toBe(13);
-    const hint = expect.stringContaining('--lane live --retry-failed') as string;
+    const hint = expect.stringContaining('--lane live --retry failed') as string;
     const error = { class: 'incomplete', message: `the answer is not finished: it ended with ${reason}`, hint };
     expect(folder.lines('results.jsonl')).toMatchObject([{ ok: false, text: 'half', error }]);
-    const live = await run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'live', '--retry-failed'], {
+    const live = await run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'live', '--retry', 'failed'], {
       cwd: folder.cwd,
       env,
     });
@@ -304,7 +304,7 @@ test('a default that is gone is not replaced in a batch of the service, and the 
   const [result] = folder.lines('results.jsonl');
   expect(result?.['error']).toMatchObject({
     class: 'rejected',
-    hint: expect.stringContaining('--lane live --retry-failed asks one that follows it') as string,
+    hint: expect.stringContaining('--lane live --retry failed asks one that follows it') as string,
   });
 });
 

@@ -15,7 +15,7 @@ async function peakOf(api: ApiName, count: number): Promise<number> {
   const folder = createFolder();
   folder.jobs(...manyJobs(count));
   folder.write('tell.cjs', tell);
-  const words = ['--require', './tell.cjs', bin, 'batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch', '--poll', '1s'];
+  const words = ['--require', './tell.cjs', bin, 'batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch'];
   const env = { PATH: process.env['PATH'], ...environmentFor(server), GATEWAY_FORMAT: api };
   try {
     const child = spawn(process.execPath, words, { cwd: folder.cwd, env, stdio: 'ignore' });

@@ -60,7 +60,7 @@ function answer(url: string, { input }: Record<string, unknown>): object {
 }
 
 const prices = '{"m":{"input":"1","output":"10","imageOutput":"10","batch":"0.5"}}';
-const flags = ['--lane', 'batch', '--poll', '20ms', '--prices', prices];
+const flags = ['--lane', 'batch', '--prices', prices];
 
 test('texts of the responses format, pictures and edits go as a batch for each operation, at half price', async () => {
   const { server, uploads, created } = await serveBatches();
@@ -135,7 +135,7 @@ test('another server decides for itself which models its batches take', async ()
   const folder = createFolder();
   folder.jobs({ command: 'image gen', prompt: 'a dot', model: 'gpt-image-2.6-flare' });
   const env = { ...environmentFor(server), GATEWAY_SERVICE: 'openai' };
-  const ran = await run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch', '--poll', '20ms'], {
+  const ran = await run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch'], {
     cwd: folder.cwd,
     env,
   });

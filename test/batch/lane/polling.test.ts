@@ -37,14 +37,14 @@ test.for([
   expect(ran.code).toBe(13);
   expect(ran.stderr).toContain(`${what} not found at the service; polling goes on`);
   expect(ran.stderr).toContain('0 done, 2 unknown (may have been billed)');
-  expect(ran.stderr).toContain('--retry-unknown');
+  expect(ran.stderr).toContain('--retry unknown');
   server.fault = () => undefined;
   expect((await batch()).code).toBe(13);
   expect(server.batches).toHaveLength(1);
-  expect((await batch(['--retry-unknown'])).code).toBe(0);
+  expect((await batch(['--retry', 'unknown'])).code).toBe(0);
 });
 
-test('with --retry-unknown a batch that is not found is given up after a minute, as the first look says', async ({
+test('with --retry unknown a batch that is not found is given up after a minute, as the first look says', async ({
   open,
 }) => {
   const { batch, folder, env, server } = await open('messages');
@@ -53,8 +53,8 @@ test('with --retry-unknown a batch that is not found is given up after a minute,
   expect((await batch(['--no-wait'])).code).toBe(0);
   server.fault = (kind) => (kind === 'poll' || kind === 'cancel' ? 'not-found' : undefined);
   const cancelled = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
-  const ran = await batch(['--retry-unknown'], { clock: hurriedClock(20_000) });
-  for (const { stderr } of [cancelled, ran]) expect(stderr).toContain('with --retry-unknown after 1 min');
+  const ran = await batch(['--retry', 'unknown'], { clock: hurriedClock(20_000) });
+  for (const { stderr } of [cancelled, ran]) expect(stderr).toContain('with --retry unknown after 1 min');
   expect(ran).toMatchObject({ code: 13, stderr: expect.stringContaining('0 done, 2 unknown (may have been billed)') });
   expect(server.requests.filter((line) => line.startsWith('poll')).length).toBeLessThan(6);
   expect(server.batches).toHaveLength(1);

@@ -73,7 +73,7 @@ test('what an offline run leaves at its own gateway ended with it: the same comm
   const folder = createFolder();
   folder.jobs(...manyJobs(2));
   const offline = (argv: string[], options = {}) => run(['batch', ...argv], { ...options, cwd: folder.cwd });
-  const same = ['jobs.jsonl', '-o', 'out', '--offline', '--lane', 'batch', '--poll', '20ms'];
+  const same = ['jobs.jsonl', '-o', 'out', '--offline', '--lane', 'batch'];
   const interrupt = (argv: string[]) => {
     const stop = new AbortController();
     const journal = join(folder.cwd, 'out/journal.jsonl');

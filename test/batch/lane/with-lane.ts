@@ -23,7 +23,7 @@ export const test = base.extend<{ open: (api: ApiName) => Promise<Lane> }>({
       const folder = createFolder();
       const env = { ...environmentFor(server), GATEWAY_FORMAT: api };
       const batch: Lane['batch'] = (argv = [], options = {}) =>
-        run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch', '--poll', '20ms', '--prices', prices, ...argv], {
+        run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'batch', '--prices', prices, ...argv], {
           ...options,
           env: { ...env, ...options.env },
           cwd: folder.cwd,

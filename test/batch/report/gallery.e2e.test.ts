@@ -90,7 +90,7 @@ describe('batch gallery', () => {
     };
     const rest = ['p2 done', 'p3 done', 'p4 done', 'p5 done', 'p6 done'];
     expect(await idsOf()).toEqual(['p1 failed', ...rest]);
-    await batch(['--retry-failed']);
+    await batch(['--retry', 'failed']);
     expect(await idsOf()).toEqual(['p1 done', ...rest]);
   });
 

@@ -12,7 +12,7 @@ test('a batch that stopped early says how to go on, and one that failed how to s
   const jobs = [{ prompt: 'a', model: 'fault-400' }, { prompt: 'b' }];
   writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
   const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1'];
-  expect(await cli(...batch, '--fail-fast')).toMatchObject({ code: 13 });
+  expect(await cli(...batch, '--max-failures', '1')).toMatchObject({ code: 13 });
   const stopped = await cli('status', 'out');
   expect(stopped).toMatchObject({ code: 0, stderr: '' });
   expect(stopped.stdout).toMatch(/^2 jobs: 0 done, 1 failed, 1 not sent yet\n/);
@@ -20,7 +20,7 @@ test('a batch that stopped early says how to go on, and one that failed how to s
   expect(await cli(...batch)).toMatchObject({ code: 13 });
   const failed = await cli('status', 'out');
   expect(failed.stdout).not.toContain(goOn);
-  expect(failed.stdout).toContain('\nto send them again: the same command with --retry-failed\n');
+  expect(failed.stdout).toContain('\nto send them again: the same command with --retry failed\n');
 });
 
 test('a batch that is done says no more than that', async () => {
@@ -45,24 +45,31 @@ test('a lock that does not say whose it is belongs to another run, in the words 
   expect(document).toMatchObject({ running: { pid: 0, host: '' } });
 });
 
-test('a batch that has used up its tokens says to raise the limit, for the same command would send nothing', async () => {
+test('a batch that has used up its money says to raise the limit, for the same command would send nothing', async () => {
   const cwd = scratchFolder();
   const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
-  const jobs = [{ prompt: 'a' }, { prompt: 'b', model: 'fault-400' }, { prompt: 'c' }];
+  const jobs = ['local-text', 'fault-400', 'local-text'].map((model, at) => ({
+    prompt: `${at}`,
+    model,
+    maxTokens: 100,
+  }));
   writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
-  const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1'];
-  const raise = 'to continue: the same command with a greater --max-tokens-total\n';
-  expect((await cli(...batch, '--max-tokens-total', '1')).stderr).toContain(raise);
+  // A request can cost 1.
+  const price = { input: '0', output: '10000' };
+  const prices = JSON.stringify({ 'local-text': price, 'fault-400': price });
+  const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1', '--prices', prices];
+  const raise = 'to continue: the same command with a greater --max-cost\n';
+  expect((await cli(...batch, '--max-cost', '1')).stderr).toContain(raise);
   const stopped = await cli('status', 'out');
   expect(stopped.stdout).toMatch(/^3 jobs: 1 done, 2 not sent yet\n/);
   expect(stopped.stdout).toContain(raise);
   expect(stopped.stdout).not.toContain(goOn);
   // The limit is that of the last run.
-  expect((await cli(...batch, '--max-tokens-total', '99999', '--fail-fast')).code).toBe(13);
+  expect((await cli(...batch, '--max-cost', '99999', '--max-failures', '1')).code).toBe(13);
   expect((await cli('status', 'out')).stdout).toContain(goOn);
   await cli(...batch);
-  const again = 'to send them again: the same command with --retry-failed';
-  const spent = await cli(...batch, '--max-tokens-total', '1');
+  const again = 'to send them again: the same command with --retry failed';
+  const spent = await cli(...batch, '--retry', 'failed', '--max-cost', '1');
   for (const told of [spent.stderr, (await cli('status', 'out')).stdout])
-    expect(told).toContain(`${again} and a greater --max-tokens-total\n`);
+    expect(told).toContain(`${again} and a greater --max-cost\n`);
 });

@@ -143,7 +143,7 @@ test('a kept reply is taken where the results became shorter since its run', asy
   await batch();
   const result = loseEnd(folder);
   server.answer = () => undefined;
-  await batch(['--retry-failed']);
+  await batch(['--retry', 'failed']);
   await keep(folder, result);
   expect((await batch()).code).toBe(0);
   expect(folder.lines('results.jsonl')).toHaveLength(3);

@@ -42,18 +42,6 @@ test.each([
   expect(count(log, 'failed')).toBeLessThanOrEqual(most);
 });
 
-test('ends before the next request once the tokens are used', async () => {
-  const { log, ended } = await start({ options: { concurrency: 1 }, policy: { maxTokens: 30 } });
-  expect(await ended).toBe('tokens');
-  expect(count(log, 'send')).toBe(3);
-});
-
-test('counts the tokens of earlier runs', async () => {
-  const { log, ended } = await start({ options: { concurrency: 1 }, policy: { maxTokens: 30 }, usedTokens: 30 });
-  expect(await ended).toBe('tokens');
-  expect(log).toEqual([]);
-});
-
 test('after a signal the jobs under way go on to their end', async () => {
   const stop = new AbortController();
   const release: (() => void)[] = [];

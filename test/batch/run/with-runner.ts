@@ -34,8 +34,6 @@ interface Setup {
   options?: Partial<RunnerOptions>;
   policy?: BatchPolicy;
   signal?: AbortSignal;
-  /** Tokens that earlier runs used. */
-  usedTokens?: number;
 }
 
 /** The job of a line without an id. */
@@ -60,7 +58,7 @@ export function readyOf(job: Job, log: string[] = []): ReadyJob {
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */
 export async function start(setup: Setup) {
-  const { jobs = 10, send = async () => done, changes = {}, options = {}, policy = {}, usedTokens } = setup;
+  const { jobs = 10, send = async () => done, changes = {}, options = {}, policy = {} } = setup;
   const log: string[] = [];
   const state = { running: 0, most: 0, now: 0 };
   async function* source(): AsyncGenerator<PlacedJob, void> {
@@ -72,7 +70,6 @@ export async function start(setup: Setup) {
   });
   const known = newBatchState(jobs);
   for (let slot = 0; slot < jobs; slot++) known.slots.add(slot.toString(16).padStart(32, '0'));
-  known.usage.totalTokens = usedTokens;
   const counting = noRecorder(known);
   const inFlight = new AbortController();
   const sender: JobSender = {

@@ -85,7 +85,7 @@ export function inlinedBatch(jobs) {
 function collected(jobs, format) {
   return (lab) =>
     withJobs(lab, jobs, async (file, folder) => {
-      const words = ['batch', file, '-o', folder, '--lane', 'batch', '--format', format, '--poll', '1s'];
+      const words = ['batch', file, '-o', folder, '--lane', 'batch', '--format', format];
       await lab.product([...words, '--no-wait'], { scene: 'service' });
       return lab.product(words, { scene: 'service', memory: true });
     });

@@ -117,11 +117,10 @@ export async function openResults(folder: string, slots: Slots): Promise<ResultR
   let moved: Map<string, JsonObject> | undefined;
   function parseOf(slot: number, bytes: Buffer): JsonObject | undefined | Promise<JsonObject | undefined> {
     const text = bytes.toString();
-    const name = slots.nameOf(slot);
-    const document = readSlotName(text) === name ? parseObject(text) : {};
+    const document = slots.findNamed(readSlotName(text)) === slot ? parseObject(text) : {};
     if (Object.keys(document).length > 0) return document;
     // The file was written by another program, and lines are elsewhere: the last one of each slot counts.
-    return (moved ? Promise.resolve(moved) : findMoved(path)).then((found) => (moved = found).get(name));
+    return (moved ? Promise.resolve(moved) : findMoved(path)).then((found) => (moved = found).get(slots.nameOf(slot)));
   }
   return {
     read(slot) {

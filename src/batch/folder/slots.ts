@@ -113,6 +113,11 @@ export class Slots {
     return this.#numbers[slot] as number;
   }
 
+  /** The slot with the number 1 of its key. */
+  firstOf(slot: number): number {
+    return this.numberOf(slot) === 1 ? slot : this.find(this.keyOf(slot));
+  }
+
   /** The first 32 bits of its key, by which shards part. */
   headOf(slot: number): number {
     return this.#words[slot * 4] as number;

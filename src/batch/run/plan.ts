@@ -174,11 +174,13 @@ function readRow(job: Job, planning: Planning): Promise<void> | undefined {
 function readRowWith(job: Job, settings: Settings, planning: Planning): Promise<void> | undefined {
   const { jobs, plan, state } = planning;
   if (plan.total++ === 0) describeShared(job, settings, plan);
-  const first = job.names ? undefined : findBuilt(state.manifest.rows, jobs.digestSource(job, settings));
+  if (job.names) return buildRow(job, planning);
+  const from = jobs.digestSource(job, settings);
+  const first = findBuilt(state.manifest.rows, from);
   // A row without an answer is built all the same: it is sent, most likely.
   if (first === undefined || state.slots.answersOf(first) === 0) return buildRow(job, planning);
   addGateway({ settings }, plan);
-  noteBuilt(plan.table, jobs.digestSource(job, settings), first);
+  noteBuilt(plan.table, from, first);
   return enterRow(job, addKnownRow(plan.table, { ...job, first }), planning);
 }
 

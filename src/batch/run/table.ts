@@ -91,7 +91,7 @@ export function linkRow(
 /** Adds a row of a manifest. Returns its place, from 0. */
 export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots): number {
   const slot = slots.addNamed(row.slot);
-  const first = slots.add(slots.keyOf(slot));
+  const first = slots.firstOf(slot);
   const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
   if (row.own !== undefined) table.own.set(place, row.own);
   else if (row.from !== undefined) noteBuilt(table, row.from, first);

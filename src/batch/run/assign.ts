@@ -1,37 +1,48 @@
 import type { Slots } from '../folder/slots.ts';
 import { digestUses, type RowTable } from './table.ts';
 
-interface Assigning {
+/** What is known of rows while they get their slots. */
+export interface AssignOptions {
+  /** The slots that rows keep though they ask something else now, by the places of these. Those that `findStale` finds are added. */
+  stays?: Map<number, number>;
+  /** The slot that a row would keep rather than the one that it was given. */
+  findStale?: (place: number) => number | undefined;
+  /** Called once the slot of a row is known, and before those of the rows that use it. */
+  onSlot?: (place: number, slot: number) => void;
+}
+
+interface Assigning extends Required<AssignOptions> {
   table: RowTable;
   slots: Slots;
   /** The slots that rows had, by the hashes of their ids. Few tables need it. */
   hadSlots(): ReadonlyMap<number, number>;
-  /** Called once the slot of a row is known, and before those of the rows that use it. */
-  onSlot(place: number, slot: number): void;
+  /** The slots of rows that use others: what stays can be what another row asks, on any level. */
+  taken: Set<number>;
 }
 
 /**
- * Gives each row of a table its slot. Of rows with the same key, each keeps the slot that it had in `before`, and slots that have an answer are
- * given out first, so that no row waits while an answer to its question is there.
+ * Gives each row of a table its slot, and no slot to two of them. Of rows with the same key, each keeps the slot that it had in `before`, and slots
+ * that have an answer are given out first, so that no row waits while an answer to its question is there.
  */
 export function assignSlots(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  onSlot: Assigning['onSlot'] = () => undefined,
+  { stays = new Map(), findStale = () => undefined, onSlot = () => undefined }: AssignOptions = {},
 ): void {
   let had: Map<number, number> | undefined;
   const hadSlots = (): Map<number, number> => (had ??= mapSlots(before));
-  const assigning: Assigning = { table, slots, hadSlots, onSlot };
+  const assigning: Assigning = { table, slots, hadSlots, stays, findStale, onSlot, taken: new Set(stays.values()) };
   const { links } = table;
-  assignLevel(() => listUnlinked(table), assigning);
+  assignAsked(() => listUnlinked(table), assigning);
+  for (const place of listUnlinked(table)) onSlot(place, table.slots[place] as number);
   // A row's key has the slots and generations of what it uses: it comes after that.
   const open = new Set(links.keys());
   while (open.size > 0) {
     const due = [...open].filter((place) => links.get(place)?.parents.every((parent) => !open.has(parent)));
     if (due.length === 0) throw new RangeError('rows wait for each other in a circle');
     for (const place of due) enterUses(place, assigning);
-    assignLevel(() => due, assigning);
+    assignLinked(due, assigning);
     for (const place of due) open.delete(place);
   }
 }
@@ -58,15 +69,31 @@ function enterUses(place: number, { table, slots }: Assigning): void {
   table.firsts[place] = slots.add(digestUses(link.key, uses));
 }
 
-/** The rows of a level: none of them uses another one. */
-function assignLevel(listPlaces: () => Iterable<number>, assigning: Assigning): void {
-  const { table, onSlot } = assigning;
+/** The rows of a level of links: what stays keeps its slot, and what is found to be stale goes back to that which it had, unless another row asks for it. */
+function assignLinked(places: readonly number[], assigning: Assigning): void {
+  const { table, stays, findStale, onSlot, taken } = assigning;
+  const asking = places.filter((place) => !stays.has(place));
+  assignAsked(() => asking, assigning);
+  for (const place of asking) taken.add(table.slots[place] as number);
+  for (const place of asking) {
+    const had = findStale(place);
+    if (had === undefined || taken.has(had)) continue;
+    stays.set(place, had);
+    taken.add(had);
+  }
+  for (const place of places) {
+    table.slots[place] = stays.get(place) ?? (table.slots[place] as number);
+    onSlot(place, table.slots[place]);
+  }
+}
+
+/** Gives rows that do not use each other the slots of what they ask. */
+function assignAsked(listPlaces: () => Iterable<number>, assigning: Assigning): void {
   for (const [first, group] of groupSame(listPlaces(), assigning)) assignSame(first, group, assigning);
-  for (const place of listPlaces()) onSlot(place, table.slots[place] as number);
 }
 
 /** Gives each row the first slot of its key. Returns those that are not alone with it: others have the same key, or it has more slots. */
-function groupSame(places: Iterable<number>, { table, slots }: Assigning): Map<number, number[]> {
+function groupSame(places: Iterable<number>, { table, slots, taken }: Assigning): Map<number, number[]> {
   const groups = new Map<number, number[]>();
   const owners = new Int32Array(slots.size).fill(-1);
   for (const place of places) {
@@ -74,7 +101,7 @@ function groupSame(places: Iterable<number>, { table, slots }: Assigning): Map<n
     table.slots[place] = first;
     const owner = owners[first] as number;
     if (owner < 0) owners[first] = place;
-    if (owner < 0 && !slots.hasOthers(first)) continue;
+    if (owner < 0 && !slots.hasOthers(first) && !taken.has(first)) continue;
     const group = groups.get(first) ?? (owner < 0 ? [] : [owner]);
     group.push(place);
     groups.set(first, group);
@@ -89,9 +116,9 @@ function rankSlot(slot: number, slots: Slots): 0 | 1 | 2 {
 }
 
 /** The slots of rows with the same key. In each round a row keeps its own, and what is free goes to the others in the order of the file. */
-function assignSame(first: number, group: readonly number[], { table, slots, hadSlots }: Assigning): void {
+function assignSame(first: number, group: readonly number[], { table, slots, hadSlots, taken }: Assigning): void {
   const ranks: [number[], number[], number[]] = [[], [], []];
-  for (const slot of slots.listSame(first)) ranks[rankSlot(slot, slots)].push(slot);
+  for (const slot of slots.listSame(first)) if (!taken.has(slot)) ranks[rankSlot(slot, slots)].push(slot);
   let open = group;
   const keepIf = (takeFor: (place: number) => number | undefined): void => {
     open = open.filter((place) => {

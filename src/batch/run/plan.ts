@@ -46,8 +46,8 @@ export interface BatchPlan {
   due: Uint8Array;
   /** The rows that were edited, and whether they are among those to send. */
   edited: readonly EditedRow[];
-  /** Slots of rows that stay as they are, though what they use is made again. */
-  stays: ReadonlySet<number>;
+  /** Rows that stay as they are, though what they use is made again: their slots, by their places. */
+  stays: ReadonlyMap<number, number>;
   /** What this run makes again; undefined if it begins nothing of that. */
   redo: RedoRecord | undefined;
   /** It goes on with what an earlier run with the same ids left. */
@@ -90,7 +90,7 @@ export function emptyPlan(origin: string): BatchPlan {
     held: [],
     due: new Uint8Array(0),
     edited: [],
-    stays: new Set(),
+    stays: new Map(),
     redo: undefined,
     goesOn: false,
     isOwn: () => true,
@@ -248,11 +248,12 @@ function assignRows(planning: Planning): void {
   };
   plan.isOwn = (place) => shard === undefined || headOf(place) % shard.total === shard.index - 1;
   const leavesStale = isNamed !== undefined && !policy.acceptChanges;
-  const stale = leavesStale ? openStale(table, state.manifest.rows, state.slots) : undefined;
-  plan.stays = stale?.stays ?? new Set();
-  assignSlots(table, state.manifest.rows, state.slots, (place, slot) => {
-    if (!plan.isOwn(place)) return;
-    if (!named.has(place) && stale?.keep(place)) return;
+  const findHad = leavesStale ? openStale(table, state.manifest.rows, state.slots) : undefined;
+  const findStale = (place: number): number | undefined =>
+    named.has(place) || !plan.isOwn(place) ? undefined : findHad?.(place);
+  const stays = new Map<number, number>();
+  const markIfAgain = (place: number, slot: number): void => {
+    if (!plan.isOwn(place) || stays.has(place)) return;
     const isFull = policy.limit !== undefined && marked.length >= policy.limit;
     const marking = {
       isNamed: named.has(place),
@@ -262,7 +263,9 @@ function assignRows(planning: Planning): void {
     if (!isMadeAgain(slot, marking, state)) return;
     markAgain(slot, state);
     marked.push(state.slots.nameOf(slot));
-  });
+  };
+  assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot: markIfAgain });
+  plan.stays = stays;
   const isNew = ids !== undefined && !plan.goesOn;
   if (marked.length > 0 || isNew) plan.redo = { t: 'redo', ids: isNew ? ids : undefined, slots: marked };
   if (isNew) state.redo = ids;
@@ -302,7 +305,7 @@ function decideRows(planning: Planning): void {
     const slot = table.slots[place] as number;
     const isAtService = state.atService.has(slot);
     const decision = decideSlot(slots.stateOf(slot), { isAtService, policy });
-    if (decision !== 'send' || plan.stays.has(slot)) continue;
+    if (decision !== 'send' || plan.stays.has(place)) continue;
     if (isHeld(place)) held.push(place);
     else sendOrLeave(place);
   }
@@ -370,13 +373,8 @@ export function assignAgain(
   { slots }: Pick<Batch['state'], 'slots'>,
 ): boolean {
   const before = { ...table, slots: table.slots.slice() };
-  let isChanged = false;
-  assignSlots(table, before, slots, (place, slot) => {
-    const had = before.slots[place] as number;
-    // What stays keeps its slot, and no other row gets that.
-    if (stays.has(had) || stays.has(slot)) table.slots[place] = had;
-    else isChanged ||= slot !== had;
-  });
+  assignSlots(table, before, slots, { stays: new Map(stays) });
+  const isChanged = table.slots.some((slot, place) => slot !== before.slots[place]);
   if (isChanged) markWanted(table, slots);
   return isChanged;
 }

@@ -54,9 +54,7 @@ export async function describeAgain({ facts, jobs, plan }: PlannedBatch): Promis
     );
   }
   if (plan.stays.size === 0) return lines;
-  const { slots } = plan.table;
-  const staying = [...plan.table.links.keys()].filter((place) => plan.stays.has(slots[place] as number));
-  staying.sort((a, b) => a - b);
+  const staying = [...plan.stays.keys()].toSorted((a, b) => a - b);
   const names = nameFirst(await listIds(staying.slice(0, maxNamed), jobs), plan.stays.size);
   const [keep, they] = plan.stays.size === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(plan.stays.size, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;

@@ -120,21 +120,26 @@ export async function playHistory({ isNumbered, shards, rows, links, steps }: Hi
   await finish(await expandTable(table), isNumbered, oracle);
 }
 
-/** What the user puts aside can be paid for again, and what counts again cannot. A row that was to be made again is settled by that. */
+/**
+ * A choice pays nothing, and allows no payment: what counts again takes the place of what was paid for it last. A row that was to be made again
+ * is settled by that.
+ */
 function chooseAnswer(
   choice: { place: number; answer: number },
   { folders, gateway, boot, shownBefore }: Oracle,
 ): void {
   const [folder] = folders as [Folder];
-  const texts = choose(folder.disk, String(boot), choice) ?? [];
+  const found = choose(folder.disk, String(boot), choice);
+  if (found === undefined) return;
+  const payments = gateway.payments.filter(({ text }) => found.paid.includes(text));
+  const counting = payments.find(({ text }) => text === found.chosen) as Payment;
   shownBefore.clear();
-  for (const payment of gateway.payments) {
-    if (!texts.includes(payment.text)) continue;
-    payment.isRetired = payment.text !== texts[choice.answer - 1];
-    const bases = folder.lastRedo?.bases ?? [];
-    const at = payment.isRetired ? -1 : bases.findIndex((base) => payment.asked.startsWith(askWith(base, [])));
-    if (at >= 0) bases.splice(at, 1);
-  }
+  const last = payments.findLast((one) => one !== counting && !one.isRetired);
+  if (counting.isRetired && last) last.isRetired = true;
+  counting.isRetired = false;
+  const bases = folder.lastRedo?.bases ?? [];
+  const at = bases.findIndex((base) => counting.asked.startsWith(askWith(base, [])));
+  if (at >= 0) bases.splice(at, 1);
 }
 
 /** All use the first row; or each the one before it; or every second one does. */

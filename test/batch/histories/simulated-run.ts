@@ -139,16 +139,18 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   const isNamed = (place: number): boolean => policy.redo?.includes(rows[place]?.id ?? '') === true;
   const opened: string[] = [];
   const leavesStale = policy.redo !== undefined && !policy.acceptChanges;
-  const stale = leavesStale ? openStale(table, before, slots) : undefined;
-  const stays: ReadonlySet<number> = stale?.stays ?? new Set<number>();
-  assignSlots(table, before, slots, (place, slot) => {
-    if (!isNamed(place) && stale?.keep(place)) return;
+  const findHad = leavesStale ? openStale(table, before, slots) : undefined;
+  const findStale = (place: number): number | undefined => (isNamed(place) ? undefined : findHad?.(place));
+  const stays = new Map<number, number>();
+  const markIfAgain = (place: number, slot: number): void => {
+    if (stays.has(place)) return;
     const isFull = policy.limit !== undefined && opened.length >= policy.limit;
     if (!isOwn(slot) || !isMadeAgain(slot, { isNamed: isNamed(place), goesOn, policy: isFull ? {} : policy }, fold))
       return;
     markAgain(slot, fold);
     opened.push(slots.nameOf(slot));
-  });
+  };
+  assignSlots(table, before, slots, { stays, findStale, onSlot: markIfAgain });
   const edited = findEdited(table, before, slots, isOwn);
   const stopping = edited.filter(({ place, isStale }) => !(leavesStale && (isStale || isNamed(place))));
   if (stopping.length > 0 && !policy.acceptChanges)
@@ -187,7 +189,7 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   const due: number[] = [];
   for (const place of rows.keys()) {
     const slot = slotAt(place);
-    if (!isOwn(slot) || stays.has(slot)) continue;
+    if (!isOwn(slot) || stays.has(place)) continue;
     if (decideSlot(slots.stateOf(slot), { isAtService: isAtService(slot), policy }) === 'send') due.push(place);
   }
   function* end(
@@ -296,23 +298,28 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   return rows.every((_, place) => !isOwn(slotAt(place)) || areDone(slotAt(place)));
 }
 
-/** A command that makes another answer of a row count. Returns the texts of its answers, if it has several. */
+/** A command that makes another answer of a row count. Returns its text, and those of all that was paid for the row, if it has several answers. */
 export function choose(
   disk: SimulatedDisk,
   boot: string,
   { place, answer }: { place: number; answer: number },
-): string[] | undefined {
+): { chosen: string; paid: string[] } | undefined {
   const { fold } = readFolder(disk, boot);
   const line = [...disk.lines(manifestFile)][place + 1];
   if (line === undefined) return undefined;
   const name = readSlotName(line.text);
   const slot = fold.slots.findNamed(name);
-  const takes = fold.takes.get(slot) ?? [];
-  if (takes[answer - 1] === undefined || fold.slots.stateOf(slot) === 'sent') return undefined;
+  const take = fold.takes.get(slot)?.[answer - 1];
+  if (take === undefined || fold.slots.stateOf(slot) === 'sent') return undefined;
   disk.cutTorn(journalFile);
   disk.append(journalFile, `${JSON.stringify({ t: 'choose', slot: name, answer })}\n`);
   disk.sync(journalFile);
-  return takes.map(({ off, len }) => (JSON.parse(disk.read(resultsFile, off, len)) as { text: string }).text);
+  const textOf = (text: string): string => (JSON.parse(text) as { text: string }).text;
+  const lines = [...disk.lines(resultsFile)].filter(({ text, whole }) => whole && readSlotName(text) === name);
+  return {
+    chosen: textOf(disk.read(resultsFile, take.off, take.len)),
+    paid: lines.map(({ text }) => textOf(text)),
+  };
 }
 
 export interface ReportedRow {

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import type { Behaviour } from './gateway.ts';
+import type { History, HistoryStep } from './history.ts';
+import { playHistory } from './oracle.ts';
+
+/** Histories that random ones were shrunk to: each broke a promise once. */
+
+type Steps = readonly (Partial<Omit<HistoryStep, 'policy'>> & { policy?: Partial<HistoryStep['policy']> })[];
+
+const plain: HistoryStep['policy'] = {
+  acceptChanges: false,
+  retryFailed: false,
+  retryUnknown: false,
+  retryIncomplete: false,
+  redo: undefined,
+  limit: undefined,
+  lane: 'live',
+  noWait: false,
+};
+
+function play(table: Partial<Omit<History, 'steps'>>, steps: Steps): Promise<void> {
+  const undisturbed = { edits: [], choice: undefined, isAgain: false, kill: undefined, losesPower: false, tear: 0 };
+  return playHistory({
+    isNumbered: false,
+    shards: 1,
+    rows: 2,
+    links: 0,
+    ...table,
+    steps: steps.map((step) => ({
+      ...undisturbed,
+      replies: [] as Behaviour[],
+      random: 0,
+      ...step,
+      policy: { ...plain, ...step.policy },
+    })),
+  });
+}
+
+test('an answer that was replaced counts again, and its row is made once more: each payment has its word', async () => {
+  const retry = { retryIncomplete: true };
+  const played = play({ rows: 1 }, [
+    { replies: ['cut'] },
+    { policy: retry, replies: ['cut'] },
+    { policy: retry, replies: ['broken'] },
+    { choice: { place: 0, answer: 1 }, policy: { redo: [0] } },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});
+
+test('a row that stays with what it made of an earlier answer keeps that from no row that asks for it now', async () => {
+  const played = play({ rows: 6, links: 4 }, [
+    { policy: { limit: 1 } },
+    { policy: { limit: 1 } },
+    { edits: [{ op: 'used', at: 0, to: 1 }], kill: 1 },
+    { policy: { redo: [0] } },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});

@@ -23,10 +23,12 @@ interface Restart {
 
 type Judge = (restart: Restart) => Promise<void>;
 
-const idsOf = (results: Buffer | undefined): string[] =>
-  results === undefined || results.length === 0
-    ? []
-    : jsonLines<{ id: string }>(results.toString()).map(({ id }) => id);
+/** The ids of results. Their file is a log: the last line of a slot counts. */
+function idsOf(results: Buffer | undefined): string[] {
+  if (results === undefined || results.length === 0) return [];
+  const lines = jsonLines<{ slot: string; id: string }>(results.toString());
+  return [...new Map(lines.map(({ slot, id }) => [slot, id])).values()];
+}
 
 function resultsIn(cwd: string): Map<string, number> {
   const counts = new Map<string, number>();

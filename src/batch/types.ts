@@ -68,6 +68,8 @@ export interface JobEnd {
   usage?: Usage | undefined;
   /** Absent if it is unknown. */
   cost?: Cost | undefined;
+  /** How many other requests of the job may have been billed; absent for none. */
+  doubtful?: number | undefined;
   /** A cache answered, or nothing was sent: there is no cost. */
   billed?: 'no' | undefined;
   /** Done, but the answer may not be whole. */
@@ -167,6 +169,8 @@ export interface JobReply {
   isRecorded: boolean;
   /** One of its requests was sent and may have been billed. */
   mayBeBilled: boolean;
+  /** How many may have been billed, and were sent again. */
+  doubtful?: number | undefined;
   durationMs: number;
 }
 

@@ -438,6 +438,8 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
     },
     async reserve(given, signal) {
       const bound = { ...given };
+      const repeated: Bound[] = [];
+      let last = given;
       for (;;) {
         signal?.throwIfAborted();
         const amount = toAmount(bound);
@@ -450,17 +452,28 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
       }
       inFlight.add(bound);
       return {
-        spend(cost) {
+        spend(cost, doubtful = 0) {
           if (cost !== undefined) highest = greatest([highest, cost.amount]);
+          for (const [at, held] of repeated.entries()) end(held, at < doubtful ? toAmount(held) : '0');
           end(bound, cost?.amount ?? toAmount(bound));
         },
-        free: () => end(bound, '0'),
+        free() {
+          for (const held of [...repeated, bound]) end(held, '0');
+        },
+        repeat() {
+          if (!areWithin([total, toAmount(last), ...[...inFlight].map(toAmount)], most)) return false;
+          const held = { ...last };
+          repeated.push(held);
+          inFlight.add(held);
+          return true;
+        },
         grow(more, known) {
           if (known !== undefined) highest = greatest([highest, known.dearest]);
           const others = [...inFlight].filter((held) => held !== bound).map(toAmount);
           const amount = addAmounts(known?.amount ?? toAmount(bound), toAmount(more));
           if (!areWithin([total, amount, ...others], most)) return false;
           Object.assign(bound, { amount, isMost: bound.isMost && more.isMost });
+          last = more;
           return true;
         },
       };

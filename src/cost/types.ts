@@ -43,8 +43,8 @@ export interface Meter {
 
 /** A part of the budget that is reserved for one request. */
 export interface Reservation {
-  /** The request was answered. An unknown cost counts with the reserved amount. */
-  spend(cost: Cost | undefined): void;
+  /** The request was answered. An unknown cost counts with the reserved amount, and so does each of `doubtful` attempts before it. */
+  spend(cost: Cost | undefined, doubtful?: number): void;
   /** The request was not sent, or not billed. */
   free(): void;
   /**
@@ -52,6 +52,8 @@ export interface Reservation {
    * no other.
    */
   grow(more: Bound, known?: KnownCosts): boolean;
+  /** The last request may have been billed, and is sent again; false if both could exceed the budget. Waits for no other. */
+  repeat(): boolean;
 }
 
 /** What several requests cost together, and the dearest of them. */

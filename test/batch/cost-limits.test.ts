@@ -30,7 +30,8 @@ async function runBatch(
   writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
   const env = { GATEWAY_BASE_URL: server.url, GATEWAY_FORMAT: format, GATEWAY_API_KEY: 'key-0123456789' };
   const line = ['batch', 'jobs.jsonl', '-o', 'out', '--retries', '0', '--concurrency', '1', ...argv];
-  return { asked, ...(await run(line, { env, cwd })) };
+  const again = async (next: readonly string[]) => ({ ...(await run(next, { env, cwd })), asked });
+  return { asked, again, ...(await run(line, { env, cwd })) };
 }
 
 const withFallback = (fallback: string) =>
@@ -49,6 +50,44 @@ test('with a limit of costs a model that may answer in place of another needs a 
   const ran = await runBatch(limit, { format: 'completions', jobs: withFallback('unpriced'), answer: byModel });
   expect(ran).toMatchObject({ code: 2, asked: [] });
   expect(ran.stderr).toContain('the model unpriced has no price');
+});
+
+/** A server that fails at each request of a list, counted from 1: what it was asked may be billed. */
+const failingAt = (numbers: readonly number[]) => {
+  let count = 0;
+  const failed = reply(500, { error: { message: 'oops', type: 'server_error', code: null } });
+  failed.headers = { ...json, 'retry-after': '0' };
+  return (): FakeReply => (numbers.includes(++count) ? failed : completion);
+};
+
+const threeJobs = ['1', '2', '3'].map((id) => ({ id, prompt: 'x', model: 'busy', maxTokens: 1000 }));
+
+// Each request can cost a little more than 0.001, and an answer costs 0.00101.
+test.each(['--max-cost', '--budget'])(
+  '%s counts an attempt that may have been billed beside the answer that came after it',
+  async (flag) => {
+    const value = flag === '--budget' ? `${join(scratchFolder(), 'team.jsonl')}:0.0035` : '0.0035';
+    const argv = ['--retries', '1', '--prices', prices, flag, value];
+    const ran = await runBatch(argv, { format: 'completions', jobs: threeJobs, answer: failingAt([1]) });
+    expect(ran.stderr).toContain('2 done, 1 not sent yet');
+    expect([ran.code, ran.asked.length]).toEqual([13, 3]);
+    if (flag === '--budget') return;
+    const same = ['batch', 'jobs.jsonl', '-o', 'out', '--prices', prices, '--concurrency', '1'];
+    // The folder knows it, too.
+    expect((await ran.again([...same, flag, value])).asked).toHaveLength(3);
+    expect(await ran.again([...same, flag, '0.0042'])).toMatchObject({ code: 0, asked: { length: 4 } });
+  },
+);
+
+test.each([
+  [0.0025, ['gateway'], 2],
+  [0.0015, ['over-budget'], 1],
+])('with --max-cost %s a request that may have been billed is sent again only within it', async (most, told, asked) => {
+  const argv = ['--retries', '1', '--prices', prices, '--max-cost', `${most}`, '--json'];
+  const ran = await runBatch(argv, { format: 'completions', jobs: threeJobs, answer: failingAt([1, 2, 3]) });
+  expect([ran.code, ran.asked.length]).toEqual([13, asked]);
+  const { failures } = JSON.parse(ran.stdout) as { failures: { error: { class: string } }[] };
+  expect(failures.map(({ error }) => error.class)).toEqual(told);
 });
 
 const paused = {

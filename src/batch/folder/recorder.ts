@@ -206,14 +206,14 @@ function getEndType({ state, incomplete }: RecordedEnd): EndRecord['t'] {
   return state === 'done' && incomplete ? 'incomplete' : state;
 }
 
-/** What the journal keeps of an end: what it can cost only where its cost is unknown. */
+/** What the journal keeps of an end: what it can cost only where some of its cost is unknown. */
 function toEndRecord(
   slot: string,
   { bound, part }: JournalEntry,
   outcome: RecordedEnd,
   place: { off: number; len: number },
 ): EndRecord {
-  const { requestedModel, model, tier, usage, cost, billed, error, document } = outcome;
+  const { requestedModel, model, tier, usage, cost, doubtful, billed, error, document } = outcome;
   return {
     t: getEndType(outcome),
     slot,
@@ -224,7 +224,8 @@ function toEndRecord(
     tier,
     usage,
     cost,
-    bound: cost === undefined && mayHaveCost(outcome) ? bound : undefined,
+    doubtful,
+    bound: doubtful !== undefined || (cost === undefined && mayHaveCost(outcome)) ? bound : undefined,
     billed,
     images: listImageNames(document as JsonObject),
     error,

@@ -1,4 +1,4 @@
-import { addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
+import { addAmounts, addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
 import type { Bound, Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import type { JobError } from '../types.ts';
@@ -93,14 +93,21 @@ export function countEnd(slot: number, end: EndRecord, spent: Spent): void {
   countCost(end, spent, bound);
 }
 
-/** Adds the cost of an end, or counts it among those of unknown cost where it may have been billed. */
+/**
+ * Adds the cost of an end, or counts it among those of unknown cost where it may have been billed. Each request before it that may have been counts
+ * with what it can cost.
+ */
 export function countCost(
-  end: Pick<EndRecord, 'cost' | 'billed' | 'error'>,
+  end: Pick<EndRecord, 'cost' | 'doubtful' | 'billed' | 'error'>,
   spent: Pick<Spent, 'spending'>,
   bound?: Bound,
 ): void {
   if (end.cost !== undefined) spent.spending = addSpending(spent.spending, end.cost);
   else if (mayHaveCost(end)) countUnknown(spent, bound);
+  for (let left = end.doubtful ?? 0; left > 0; left--) {
+    const { held, dearest } = spent.spending;
+    spent.spending = { ...spent.spending, held: addAmounts(held, heldFor(bound, dearest)) };
+  }
 }
 
 /** Whether a request that ended so cost something, or may have. */

@@ -40,6 +40,8 @@ interface JobCall {
   onReady: () => Promise<void>;
   /** Called before a request that goes on with the answer. What it throws ends the answer there. */
   beforeHop?: AskOptions['beforeHop'];
+  /** Called before a request is sent again that failed and may have been billed. What it throws ends the job there. */
+  beforeRepeat?: ((failed: GatewayError) => void) | undefined;
 }
 
 export interface SenderOptions {
@@ -57,6 +59,8 @@ interface Flight {
   attempts: number;
   isRecorded: boolean;
   mayBeBilled: boolean;
+  /** Requests that may have been billed, and were sent again. */
+  doubtful: number;
   /** A request is in flight: its reply is paid for, and worth waiting for. */
   inFlight: boolean;
 }
@@ -92,11 +96,7 @@ export function createJobSender(options: SenderOptions): JobSender {
   };
 }
 
-async function sendJob(
-  job: ReadyJob,
-  { payment, onReady, beforeHop }: JobCall,
-  sending: OpenSender,
-): Promise<JobOutcome> {
+async function sendJob(job: ReadyJob, { onReady, ...call }: JobCall, sending: OpenSender): Promise<JobOutcome> {
   const { prepared, asked } = job;
   // Its time starts when its inputs are fetched, or when it is sent.
   let flight = prepared.fetchInputs && startFlight(prepared, sending);
@@ -108,18 +108,16 @@ async function sendJob(
     flight ??= startFlight(prepared, sending);
     const { deadline } = flight;
     const { answer, failure }: Pick<JobReply, 'answer' | 'failure'> =
-      'failure' in inputs
-        ? inputs
-        : await sendAndRead(prepared, inputs.request, { flight, payment, beforeHop, sending });
-    const { startedAt: since, attempts, isRecorded, mayBeBilled } = flight;
-    const reply = { asked, answer, failure, attempts, isRecorded, mayBeBilled };
+      'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.request, { ...call, flight, sending });
+    const { startedAt: since, attempts, isRecorded, mayBeBilled, doubtful } = flight;
+    const reply = { asked, answer, failure, attempts, isRecorded, mayBeBilled, doubtful };
     // A signal that comes now ends nothing: what was paid for is written first.
     const endOf = () => getTimeoutError(deadline);
     return await settleJob(job, reply, { endOf, signal: deadline.signal, since, host: sending.batch.host });
   } finally {
     if (flight) sending.flights.delete(flight);
     flight?.deadline.end();
-    await payment?.cancel();
+    await call.payment?.cancel();
     await prepared.close();
   }
 }
@@ -127,7 +125,15 @@ async function sendJob(
 function startFlight({ settings }: PreparedJob, { batch: { host }, flights, startDeadline }: OpenSender): Flight {
   const deadline = startDeadline(settings.timeoutMs.value);
   const startedAt = host.elapsed();
-  const flight = { deadline, startedAt, attempts: 1, isRecorded: false, mayBeBilled: false, inFlight: false };
+  const flight = {
+    deadline,
+    startedAt,
+    attempts: 1,
+    isRecorded: false,
+    mayBeBilled: false,
+    doubtful: 0,
+    inFlight: false,
+  };
   flights.add(flight);
   if (host.signal.aborted) deadline.abort(host.signal.reason);
   return flight;
@@ -149,7 +155,13 @@ export async function tryFetchInputs(
 async function sendAndRead(
   prepared: PreparedJob,
   request: PreparedRequest,
-  { flight, payment, beforeHop, sending }: Omit<JobCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
+  {
+    flight,
+    payment,
+    beforeHop,
+    beforeRepeat,
+    sending,
+  }: Omit<JobCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
 ): Promise<{ answer: Performed } | { failure: unknown }> {
   const { batch, gate, pace } = sending;
   const { signal } = batch.host;
@@ -186,6 +198,9 @@ async function sendAndRead(
         mayEarlierBeBilled ||= error.billed !== 'no';
         flight.mayBeBilled = mayEarlierBeBilled;
         if (signal.aborted) deadline.abort(signal.reason);
+        if (error.lastBilled === 'no') return;
+        beforeRepeat?.(error);
+        flight.doubtful++;
       },
     });
     const answer = await drainDeltas(deltas);
@@ -231,6 +246,7 @@ export async function settleJob(
     billed: isRecorded ? 'no' : undefined,
     usage: isRecorded ? undefined : answer?.result.usage,
     cost,
+    doubtful: countDoubtful(came.doubtful, error),
     requestedModel,
     model,
     tier,
@@ -239,6 +255,12 @@ export async function settleJob(
     longWait: isSpent ? error : undefined,
     saveReply: answer && ((unwritten) => output.keepResult(unwritten, reply, document)),
   };
+}
+
+/** How many requests may have been billed beside the one that the cost of a job stands for, or its error; undefined for none. */
+function countDoubtful(count = 0, error: GatewayError | undefined): number | undefined {
+  const others = error?.lastBilled === 'no' ? count - 1 : count;
+  return others > 0 ? others : undefined;
 }
 
 /** The error of a job. Throws what ends the batch: a bug, unless a reply came before it, and what cannot be written. */

@@ -166,6 +166,10 @@ async function reserve(
 
 const noBound = { amount: '0', isMost: false };
 
+function overCost(): GatewayError {
+  return new GatewayError('over-budget', 'the next request could pass --max-cost', { sent: 'no', billed: 'no' });
+}
+
 async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: RunStatus): Promise<void> {
   const { recorder, sender, queue, tally, step } = run;
   const { host } = run.batch;
@@ -177,11 +181,13 @@ async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: Run
   const beforeHop = ({ post }: PreparedRequest, came: readonly Performed[]): void => {
     const { boundOf, costOf } = job.prepared;
     const bound = boundOf?.(post.body) ?? job.bound ?? noBound;
-    if (reservation?.grow(bound, costOf?.(came)) !== false) return;
-    throw new GatewayError('over-budget', 'the next request could pass --max-cost', { sent: 'no', billed: 'no' });
+    if (reservation?.grow(bound, costOf?.(came)) === false) throw overCost();
+  };
+  const beforeRepeat = (failed: GatewayError): void => {
+    if (reservation?.repeat() === false) throw overCost().after(failed);
   };
   try {
-    const outcome = await sender.send(job, { payment, onReady, beforeHop }).catch((error: unknown) => {
+    const outcome = await sender.send(job, { payment, onReady, beforeHop, beforeRepeat }).catch((error: unknown) => {
       // It may have been paid for: whatever could be recorded, it is not as new.
       if (sentAt !== undefined) tally.lose(job, error);
       throw error;
@@ -190,7 +196,7 @@ async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: Run
     tally.count(outcome);
     stopForQuota(outcome, sentAt ?? host.elapsed(), run);
     if (outcome.state === 'unsent' || !mayHaveCost(outcome)) reservation?.free();
-    else reservation?.spend(outcome.cost);
+    else reservation?.spend(outcome.cost, outcome.doubtful);
     recordOutcome(job, outcome, run);
     await queue.ended?.(job, outcome);
   } catch (error) {

@@ -27,6 +27,7 @@ export type {
   JobOutput,
   JobParent,
   JobReply,
+  KeptCommand,
   PreparedJob,
   ReadyJob,
   RetryWord,
@@ -51,7 +52,13 @@ export { addKeptReplies, enterNewOutdir, enterOutdir, readFolder, requireOwn, wr
 export type { KnownBatch } from './folder/folder.ts';
 export { describeRun, findHolder, noLock } from './folder/lock.ts';
 export type { FolderLock } from './folder/lock.ts';
-export { type ManifestHead, type ManifestRow, openManifest, readManifestRows } from './folder/manifest.ts';
+export {
+  type ManifestHead,
+  type ManifestRow,
+  openManifest,
+  readManifestHeader,
+  readManifestRows,
+} from './folder/manifest.ts';
 export { isAsWritten, writeManifest } from './folder/write-manifest.ts';
 export { listFailures, newBatchState } from './folder/state.ts';
 export { addUsage, totalTokens, unanswered } from './folder/spending.ts';

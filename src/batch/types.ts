@@ -4,7 +4,7 @@ import type { Bound, Cost, KnownCosts, MeteredAnswer } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
 import type { Usage } from '../formats/events.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import type { FolderLock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
 import type { BlobStore } from '../images/types.ts';
@@ -279,6 +279,14 @@ export interface BatchPolicy {
   vary?: Vary | undefined;
   /** What parts the cells of its table, if that is no comma. */
   delimiter?: string | undefined;
+  /** The command of the run, for the next ones in its folder. */
+  command?: KeptCommand | undefined;
+}
+
+/** A command as the manifest keeps it: its words and flags, whose paths begin at the folder. */
+export interface KeptCommand {
+  profile?: string | undefined;
+  flags: JsonObject;
 }
 
 /** The jobs of a batch. They can be run through as often as needed, and are always the same. */

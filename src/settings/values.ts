@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { longestTimerMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 
@@ -69,8 +68,8 @@ export function isBudgetPath(place: string): boolean {
   return /[\\/]/.test(place) || place.endsWith('.jsonl');
 }
 
-/** The same budget for a program that runs in another folder. */
-export function absoluteBudget(text: string, cwd: string): string {
+/** The same budget for a program that runs in another folder: its path as `move` has it. */
+export function moveBudget(text: string, move: (path: string) => string): string {
   const [, place] = budgetForm.exec(text.trim()) ?? [];
-  return place !== undefined && isBudgetPath(place) ? resolve(cwd, place) + text.trim().slice(place.length) : text;
+  return place !== undefined && isBudgetPath(place) ? move(place) + text.trim().slice(place.length) : text;
 }

@@ -4,7 +4,7 @@ import { SyncedFile } from '../../files/synced-file.ts';
 import { isObject, parseObject } from '../../json.ts';
 import { addManifestRow, newRowTable, type RowTable } from '../run/table.ts';
 import { version } from '../../version.ts';
-import { batchFiles, type Job, type Shard, type Vary } from '../types.ts';
+import { batchFiles, type Job, type KeptCommand, type Shard, type Vary } from '../types.ts';
 import type { Slots } from './slots.ts';
 import type { BatchState } from './state.ts';
 
@@ -22,6 +22,7 @@ export interface ManifestHeader {
   /** What parts the cells of the table, if that is no comma: reports are written so, too. */
   delimiter?: string | undefined;
   shard?: Shard | undefined;
+  command?: KeptCommand | undefined;
   /** Some rows use the answers of others. */
   linked?: true | undefined;
 }
@@ -91,7 +92,7 @@ export function readManifestHead(text: string): ManifestHead | undefined {
   };
 }
 
-/** How many rows a folder has, before anything else is read; 0 if it has none. */
+/** What holds for the whole table of a folder, before anything else is read; undefined if it has none. */
 export async function readManifestHeader(folder: string): Promise<ManifestHeader | undefined> {
   for await (const lines of readFileLines(join(folder, batchFiles.manifest)))
     for (const { text } of lines) return readHeader(text);

@@ -4,8 +4,7 @@ import { writeAtomically } from '../../files/temp-file.ts';
 import { GatewayError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { version } from '../../version.ts';
-import { hashRowId, type RowTable } from '../run/table.ts';
-import type { BatchPlan } from '../run/plan.ts';
+import { hashRowId } from '../run/table.ts';
 import { type Batch, batchFiles, type Job } from '../types.ts';
 import { type ManifestHeader, manifestLine } from './manifest.ts';
 
@@ -52,6 +51,7 @@ function describeTable({ plan, policy, shard }: ManifestBatch): ManifestHeader {
     vary: policy.vary,
     delimiter: policy.delimiter,
     shard,
+    command: policy.command,
     linked: plan.table.links.size > 0 || undefined,
   };
 }
@@ -79,9 +79,11 @@ function describeRow(job: Job, place: number, { jobs, plan, state }: ManifestBat
   });
 }
 
-/** Whether the table is what the manifest has already, so far as that can be known without the rows. */
-export function isAsWritten(plan: BatchPlan, before: RowTable): boolean {
+/** Whether the table and its command are what the manifest has already, so far as that can be known without the rows. */
+export function isAsWritten({ plan, policy, state }: Pick<Batch, 'plan' | 'policy' | 'state'>): boolean {
   const { table } = plan;
+  const { header, rows: before } = state.manifest;
+  if (JSON.stringify(policy.command) !== JSON.stringify(header?.command)) return false;
   // A row that was built can have other variables.
   if (table.size !== before.size || plan.built > 0) return false;
   for (let place = 0; place < table.size; place++)

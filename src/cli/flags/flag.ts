@@ -20,7 +20,18 @@ interface Flag {
   readonly hidden?: true;
   /** Help shows it only with `--verbose`. */
   readonly advanced?: true;
+  /** How the folder of a batch keeps it: as it is, with its path rewritten, or not at all, as it is of one run. */
+  readonly kept?: 'never' | KeepWord;
 }
+
+/** The word of a flag with its path as `move` has it, and without a secret. */
+type KeepWord = (word: string, move: (path: string) => string) => string;
+
+/** Keeps a path; `-` is stdin. */
+export const keepPath: KeepWord = (word, move) => (word === '-' ? word : move(word));
+
+/** Keeps JSON as it is, else a path. */
+export const keepJsonOrPath: KeepWord = (word, move) => (word.trimStart().startsWith('{') ? word : move(word));
 
 /** Flags by their names in camel case. */
 export type FlagTable = Readonly<Record<string, Flag>>;

@@ -5,6 +5,8 @@ import {
   decimal,
   type FlagTable,
   type FlagValues,
+  keepJsonOrPath,
+  keepPath,
   notAFlag,
   notEmpty,
   oneOfWords,
@@ -14,20 +16,30 @@ import {
   whole,
 } from './flag.ts';
 import { parseFieldPath, parseFieldChange } from './set.ts';
-import { parseAge, parseDuration } from '../../settings/values.ts';
+import { moveBudget, parseAge, parseDuration } from '../../settings/values.ts';
+import { isCredential } from '../../settings/redact.ts';
 import { toAttribute, getLongFlag } from '../../settings/sources.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from '../../settings/table.ts';
 import type { Attribute } from '../../settings/types.ts';
 
 /** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
 const parsers = {
-  budget: () => ({ parse: notAFlag }),
+  budget: () => ({ parse: notAFlag, kept: moveBudget }),
   choice: ({ values = [] }: SettingDefinition) => ({ parse: oneOfWords(values), values }),
   count: () => ({ parse: whole(1) }),
-  prices: () => ({ parse: notAFlag }),
+  headers: () => ({ kept: keepHeader }),
+  path: () => ({ kept: keepPath }),
+  prices: () => ({ parse: notAFlag, kept: keepJsonOrPath }),
   proxy: () => ({ parse: passwordless }),
   text: () => ({ parse: notAFlag }),
 } satisfies { [kind in SettingDefinition['kind']]?: (row: SettingDefinition) => object };
+
+/** The file of a header is kept, or the header; of one that may hold a secret, only the name. */
+function keepHeader(word: string, move: (path: string) => string): string {
+  if (word.startsWith('@')) return `@${move(word.slice(1))}`;
+  const name = word.split(':', 1)[0] as string;
+  return isCredential(name, word.slice(name.length)) ? name : word;
+}
 
 type SettingRows = typeof settings;
 
@@ -95,18 +107,29 @@ export const connectionFlags = {
   service,
   baseUrl,
   apiKeyFile,
-  apiKey: { flags: '--api-key [value]', text: 'refused: a key in argv is public', hidden: true },
+  apiKey: { flags: '--api-key [value]', text: 'refused: a key in argv is public', hidden: true, kept: 'never' },
   auth,
   header,
   headerNames,
   proxy,
   systemCa,
-  cacert: { flags: '--cacert <file>', text: 'also trust the certificate authorities in this PEM file', advanced: true },
-  clientCert: { flags: '--client-cert <file>', text: 'client certificate for mutual TLS, a PEM file', advanced: true },
+  cacert: {
+    flags: '--cacert <file>',
+    text: 'also trust the certificate authorities in this PEM file',
+    advanced: true,
+    kept: keepPath,
+  },
+  clientCert: {
+    flags: '--client-cert <file>',
+    text: 'client certificate for mutual TLS, a PEM file',
+    advanced: true,
+    kept: keepPath,
+  },
   clientKey: {
     flags: '--client-key <file>',
     text: 'private key of the client certificate, a PEM file',
     advanced: true,
+    kept: keepPath,
   },
   allowHttp,
   timeout,
@@ -132,12 +155,14 @@ export const connectionFlags = {
     flags: '--record <dir>',
     text: 'write every request and reply to a folder, without the key',
     parse: notAFlag,
+    kept: keepPath,
     advanced: true,
   },
   replay: {
     flags: '--replay <dir>',
     text: 'answer from a folder that --record wrote: no key, no network; with --record too: send only what is not there',
     parse: notAFlag,
+    kept: keepPath,
     advanced: true,
   },
   maxAge: {
@@ -243,7 +268,7 @@ export const bodyFlags = {
 
 /** What is printed, and whether a request is sent. */
 export const outputFlags = {
-  dryRun: { flags: '--dry-run', text: 'print the request and do not send it; input URLs are fetched' },
+  dryRun: { flags: '--dry-run', text: 'print the request and do not send it; input URLs are fetched', kept: 'never' },
   curl: { flags: '--curl', text: 'print a curl command for bash and send nothing', advanced: true },
   field: {
     flags: '--field <path>',

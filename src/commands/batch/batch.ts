@@ -36,6 +36,7 @@ import { failBatch, finishBatch } from './finish.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { createHost, recovery } from './host.ts';
 import { requireUsable } from './jobs/references.ts';
+import { keepCommand } from './kept-command.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { parseShard } from './jobs/shard.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
@@ -142,7 +143,8 @@ export async function runJobFile(
   });
   const told = { flags, context, source, facts, startedAt };
   const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
-  const planned = { ...known, ...told, policy: { ...policy, delimiter }, outdir: outdir.path, lostEnds, plan };
+  const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir.path });
+  const planned = { ...known, ...told, policy: { ...policy, delimiter, command }, outdir: outdir.path, lostEnds, plan };
   const results = openParentResults(planned, context);
   if (source.emptyRows) await noteEmptyRows(source, context);
   if (flags.estimate) return showEstimate(planned, checking.progress);
@@ -156,7 +158,7 @@ export async function runJobFile(
   let stop: Stop | undefined;
   try {
     // It says which rows there are, and is the consent to what was edited: it comes before anything is sent.
-    if (!isAsWritten(plan, state.manifest.rows)) await writeManifest(batch);
+    if (!isAsWritten(batch)) await writeManifest(batch);
     stop = await send(batch, hooks);
     // Of equal rows one may have got the answer that another one waited for.
     if (assignAgain(plan, state)) await writeManifest(batch);

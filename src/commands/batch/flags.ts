@@ -1,10 +1,19 @@
 import { usageError } from '../../errors.ts';
-import { type FlagTable, type FlagValues, notAFlag, oneOfWords, whole } from '../../cli/flags/flag.ts';
+import {
+  type FlagTable,
+  type FlagValues,
+  keepJsonOrPath,
+  keepPath,
+  notAFlag,
+  oneOfWords,
+  whole,
+} from '../../cli/flags/flag.ts';
 import { imageFlags, maxTurns } from '../../cli/flags/format.ts';
 import { connectionFlags, maxCost, outputFlags } from '../../cli/flags/shared.ts';
 import type { Context } from '../../cli/context.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { retryWords, type RetryWord } from '../../batch/index.ts';
+import { isBudgetPath } from '../../settings/values.ts';
 import { parseVary } from './jobs/vary.ts';
 
 /** Formats of `--data`. */
@@ -13,21 +22,29 @@ export type DataFormat = (typeof dataFormats)[number];
 
 /** Flags that only `batch run` has. */
 export const batchFlags = {
-  output: { flags: '-o, --output <dir>', text: 'folder for results, images and the journal', parse: notAFlag },
+  output: {
+    flags: '-o, --output <dir>',
+    text: 'folder for results, images and the journal',
+    parse: notAFlag,
+    kept: 'never',
+  },
   prompts: {
     flags: '--prompts <path|->',
     text: 'file with one prompt per line, instead of a job file; - is stdin',
     parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --prompts prompts.txt -o out'),
+    kept: keepPath,
   },
   data: {
     flags: '--data <path|->',
     text: 'file of rows, one job per row: CSV, TSV, JSON or JSON Lines; - is stdin',
     parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --data rows.csv --template prompt.md -o out'),
+    kept: keepPath,
   },
   template: {
     flags: '--template <path>',
     text: 'file with the prompt for the rows of --data: {{name}} is the column of that name',
     parse: notAFlag,
+    kept: keepPath,
   },
   dataFormat: {
     flags: '--data-format <format>',
@@ -46,7 +63,11 @@ export const batchFlags = {
     flags: '--id-column <name>',
     text: 'column that holds the id of each row (default: its number in the file)',
   },
-  defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
+  defaults: {
+    flags: '--defaults <json|path>',
+    text: 'default values for jobs: a JSON object, or a file with one',
+    kept: keepJsonOrPath,
+  },
   vars: { flags: '--no-vars', text: 'send {{name}} unchanged, and texts that use no column', advanced: true },
   vary: {
     flags: '--vary <key=values>',
@@ -65,6 +86,7 @@ export const batchFlags = {
     text: 'share --rate, and the waits that the service asks for, with all processes that name this group',
     parse: notAFlag,
     advanced: true,
+    kept: (word, move) => (isBudgetPath(word) ? move(word) : word),
   },
   shard: {
     flags: '--shard <i/n>',
@@ -76,17 +98,20 @@ export const batchFlags = {
     text: 'send again what is failed, unknown (may be billed twice) or incomplete (a limit cut its answer): --retry failed,unknown',
     parse: parseRetry,
     values: retryWords,
+    kept: 'never',
   },
   redo: {
     flags: '--redo <id,…>',
     text: 'send these jobs again, even if they are done; their earlier pictures stay',
     parse: notAFlag,
     repeat: true,
+    kept: 'never',
   },
   limit: {
     flags: '--limit <n>',
     text: 'send at most this many jobs in this run; the others stay unsent',
     parse: whole(1),
+    kept: 'never',
   },
   maxTurns: {
     ...maxTurns,
@@ -95,10 +120,12 @@ export const batchFlags = {
   acceptChanges: {
     flags: '--accept-changes',
     text: 'send again the jobs that were edited, and those that use a result which was made again',
+    kept: 'never',
   },
   wait: {
     flags: '--no-wait',
     text: 'with --lane batch: exit once the jobs are submitted; the same command collects the results later',
+    kept: 'never',
   },
   fetch: imageFlags.fetch,
   maxFailures: {
@@ -106,12 +133,21 @@ export const batchFlags = {
     text: 'start no more jobs after this many failures',
     parse: whole(1),
   },
-  maxCost: { ...maxCost, text: 'send no request that could push the cost of all runs of this batch above this' },
+  maxCost: {
+    ...maxCost,
+    text: 'send no request that could push the cost of all runs of this batch above this; batch again keeps it',
+  },
   stream: {
     flags: '--stream',
     text: 'take jobs from stdin one by one, and print each result as soon as it is there',
+    kept: 'never',
   },
-  ordered: { flags: '--ordered', text: 'with --stream: print results in the order of the jobs', advanced: true },
+  ordered: {
+    flags: '--ordered',
+    text: 'with --stream: print results in the order of the jobs',
+    advanced: true,
+    kept: 'never',
+  },
   maxImages: imageFlags.maxImages,
   strict: {
     ...imageFlags.strict,
@@ -126,6 +162,7 @@ export const batchFlags = {
   estimate: {
     flags: '--estimate',
     text: 'count the tokens of all jobs, print what they can cost, and send none; -o is optional',
+    kept: 'never',
   },
   dryRun: {
     ...outputFlags.dryRun,
@@ -207,7 +244,7 @@ function parseDelimiter(word: string, name: string): string {
 const parseRetryWord = oneOfWords(retryWords);
 
 /** Reads `--retry`: its words, parted by commas. Throws GatewayError usage. */
-function parseRetry(words: string, name: string): RetryWord[] {
+export function parseRetry(words: string, name: string): RetryWord[] {
   return words.split(',').map((word) => parseRetryWord(word.trim(), name));
 }
 

@@ -17,7 +17,7 @@ import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
 import { decodePreview } from '../../cli/output/preview.ts';
 import { shrink } from '../../images/pixels/bitmap.ts';
-import { absoluteBudget, parseBudget } from '../../settings/values.ts';
+import { moveBudget, parseBudget } from '../../settings/values.ts';
 import type { Environment } from '../../settings/sources.ts';
 import { flagWords, openRoot } from './tools.ts';
 import { serveTools } from './server.ts';
@@ -93,7 +93,7 @@ export function mcpCommand(command: Command): Action {
 async function runMcp(flags: McpFlags, context: Context): Promise<CommandOutcome> {
   const { io, root: rootFlags, ui } = context;
   if (flags.budget !== undefined) parseBudget(flags.budget, 'flag --budget');
-  const budget = flags.budget && absoluteBudget(flags.budget, io.cwd);
+  const budget = flags.budget && moveBudget(flags.budget, (path) => resolve(io.cwd, path));
   const folder = resolve(io.cwd, flags.root ?? '.');
   const { service, baseUrl, timeout, offline, maxRequests, readOnly } = flags;
   const passed = flagWords({ profile: rootFlags.profile, service, 'base-url': baseUrl, timeout, offline });
@@ -126,7 +126,11 @@ function absolutePaths(env: Environment, cwd: string): Environment {
     const path = env[name];
     return path === undefined || path === '' ? [] : [[name, resolve(cwd, path)]];
   });
-  return { ...env, ...Object.fromEntries(paths), ...(budget && { GATEWAY_BUDGET: absoluteBudget(budget, cwd) }) };
+  return {
+    ...env,
+    ...Object.fromEntries(paths),
+    ...(budget && { GATEWAY_BUDGET: moveBudget(budget, (path) => resolve(cwd, path)) }),
+  };
 }
 
 /** Longer side of a preview, in pixels. */

@@ -48,7 +48,12 @@ test.each([
   ['the value of a key', ['config', 'set', 'allowHttp', ''], ['true', 'false', ':none']],
   ['a shell', ['completion', 'f'], ['fish', ':none']],
   ['files', ['text', '--prompt-file', ''], [':files']],
-  ['the commands and the files of a batch', ['batch', ''], ['run', 'status', 'cancel', 'export', 'gallery', ':files']],
+  [
+    'the commands and the files of a batch',
+    ['batch', ''],
+    ['run', 'again', 'retry', 'redo', 'status', 'cancel', 'export', 'gallery', ':files'],
+  ],
+  ['what is sent again', ['batch', 'retry', 'out', ''], ['failed', 'unknown', 'incomplete', ':none']],
   ['a flag of the default command', ['batch', 'jobs.jsonl', '--conc'], ['--concurrency', ':none']],
   ['a value of the default command', ['batch', '--auth', 'b'], ['bearer', ':none']],
   ['files after =', ['text', '--output='], [':files']],

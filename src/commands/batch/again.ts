@@ -1,0 +1,81 @@
+import { Argument, type Command } from 'commander';
+import { retryWords } from '../../batch/index.ts';
+import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
+import { addFlags, setExamples } from '../../cli/flags/flag.ts';
+import { priceFlags } from '../../cli/flags/shared.ts';
+import { reportAnswer } from '../../cli/run/answer.ts';
+import { runJobFile } from './batch.ts';
+import { batchConnectionFlags, type BatchFlags, batchFlags, parseRetry } from './flags.ts';
+import { recallCommand } from './kept-command.ts';
+
+/** `batch again <outdir>`: the command that made a folder once more, with what is typed beside it in place of what was. */
+export function batchAgainCommand(command: Command): Action {
+  command
+    .argument('<outdir>', 'folder of a batch')
+    .argument('[jobs...]', 'other jobs, or another prompt for the rows of its table')
+    .usage('<outdir> [flags]');
+  setExamples(command, [
+    'gateway-cli batch again out                    # what is not sent yet, and what is new in the table',
+    'gateway-cli batch again out --max-cost 20      # with a greater limit',
+    'gateway-cli batch again out --accept-changes   # also the rows that were edited',
+  ]);
+  addRunFlags(command, {});
+  return (context, [outdir = '', ...words], flags) => runAgain(outdir, { words, flags }, context);
+}
+
+/** `batch redo <outdir> <ids>` */
+export function batchRedoCommand(command: Command): Action {
+  command
+    .argument('<outdir>', 'folder of a batch')
+    .argument('<ids>', 'rows to make again: 3,9')
+    .usage('<outdir> <ids> [flags]');
+  setExamples(command, [
+    'gateway-cli batch redo out 3,9                     # rows 3 and 9 again; their earlier answers stay',
+    'gateway-cli batch redo out 3 --accept-changes      # and what uses the answer of row 3',
+  ]);
+  addRunFlags(command, { redo: true });
+  return (context, [outdir = '', ids = ''], flags) =>
+    runAgain(outdir, { words: [], flags: { ...flags, redo: [ids] } }, context);
+}
+
+/** `batch retry <outdir> [words]` */
+export function batchRetryCommand(command: Command): Action {
+  const words = new Argument('[words]', 'failed (the default), unknown (may be billed twice), incomplete (was cut)');
+  words.argChoices = [...retryWords];
+  command
+    .argument('<outdir>', 'folder of a batch')
+    .addArgument(words)
+    .usage('<outdir> [failed,unknown,incomplete] [flags]');
+  setExamples(command, [
+    'gateway-cli batch retry out                        # what failed',
+    'gateway-cli batch retry out failed,unknown         # and what may have been billed',
+  ]);
+  addRunFlags(command, { retry: true });
+  return (context, [outdir = '', words = 'failed'], flags) =>
+    runAgain(outdir, { words: [], flags: { ...flags, retry: parseRetry(words, 'batch retry') } }, context);
+}
+
+/** The flags of `batch run` but for the folder, which is named, and for a table that comes one by one. */
+function addRunFlags(command: Command, without: { redo?: true; retry?: true }): void {
+  const { output: _, stream: __, ordered: ___, redo, retry, ...others } = batchFlags;
+  addFlags(command, 'Flags', { ...others, ...(!without.redo && { redo }), ...(!without.retry && { retry }) });
+  addFlags(command, 'Connection', batchConnectionFlags);
+  addFlags(command, 'Costs', priceFlags);
+}
+
+function runAgain(
+  outdir: string,
+  typed: { words: readonly string[]; flags: Record<string, unknown> },
+  context: Parameters<Action>[0],
+): ReturnType<Action> {
+  return reportAnswer(context, (own) => runRecalled(outdir, { ...typed, flags: typed.flags as BatchFlags }, own));
+}
+
+async function runRecalled(
+  outdir: string,
+  typed: { words: readonly string[]; flags: BatchFlags },
+  context: AnswerContext,
+): Promise<CommandOutcome> {
+  const { words, flags, root } = await recallCommand(outdir, typed, context);
+  return runJobFile(words, { ...flags, output: outdir }, { ...context, root });
+}

@@ -1,0 +1,228 @@
+import { mkdirSync, renameSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { run, type RunOptions } from '../helpers/run.ts';
+import { canaryKey } from '../helpers/with-server.ts';
+import { createFolder, environmentFor, manyJobs, test as base } from './with-batch.ts';
+
+/** Runs of `batch` in any folder below that of the test. */
+const test = base.extend<{ at: (folder: string, ...argv: string[]) => ReturnType<typeof run> }>({
+  at: async ({ server, folder: { cwd } }, use) => {
+    await use((below, ...argv) => run(['batch', ...argv], { cwd: join(cwd, below), env: environmentFor(server) }));
+  },
+});
+
+const table = ['--data', 'rows.csv', 'A slogan for {{city}}', '-o', 'out'];
+const flagsOf = (folder: ReturnType<typeof createFolder>, outdir = 'out'): unknown =>
+  (folder.lines('jobs.jsonl', outdir)[0]?.['command'] as { flags: unknown }).flags;
+
+describe('batch again', () => {
+  test('goes on with the flags that made the folder, from anywhere, also once all was moved', async ({
+    server,
+    folder,
+    at,
+  }) => {
+    mkdirSync(join(folder.cwd, 'a/sub'), { recursive: true });
+    folder.write('a/rows.csv', 'city\nRome\n');
+    folder.write('a/defaults.json', '{"system":"as a poet"}');
+    expect(await at('a', ...table, '--defaults', 'defaults.json', '--concurrency', '1')).toMatchObject({ code: 0 });
+    folder.write('a/rows.csv', 'city\nRome\nOslo\n');
+    expect(await at('a/sub', 'again', '../out')).toMatchObject({ code: 0, stderr: expect.stringContaining('2 done') });
+    renameSync(join(folder.cwd, 'a'), join(folder.cwd, 'b'));
+    folder.write('b/rows.csv', 'city\nRome\nOslo\nBern\n');
+    const moved = await at('.', 'again', 'b/out');
+    expect([moved.code, moved.stderr, moved.stdout]).toEqual([
+      0,
+      expect.stringContaining('2 of 3 jobs were sent before; 1 is sent now\n'),
+      'b/out/results.jsonl\n',
+    ]);
+    expect(server.bodies).toHaveLength(3);
+    for (const { body } of server.bodies)
+      expect(body).toMatchObject({ systemInstruction: { parts: [{ text: 'as a poet' }] } });
+    symlinkSync(join(folder.cwd, 'b/out'), join(folder.cwd, 'link'));
+    expect(await at('.', 'again', 'link')).toMatchObject({ code: 0 });
+    expect(folder.read('b/out/jobs.jsonl')).not.toContain(canaryKey);
+    expect(flagsOf(folder, 'b/out')).toEqual({
+      prompt: 'A slogan for {{city}}',
+      data: '../rows.csv',
+      defaults: '../defaults.json',
+      concurrency: 1,
+    });
+  });
+
+  test('takes what is typed in place of what was, and keeps that: an edit asks as any other', async ({
+    server,
+    folder,
+    at,
+  }) => {
+    folder.write('rows.csv', 'city\nRome\n');
+    await at('.', ...table, '--defaults', '{"system":"as a poet"}');
+    const edited = await at('.', 'again', 'out', '--defaults', '{"system":"as a clerk"}');
+    expect([edited.code, edited.stderr]).toEqual([14, expect.stringContaining('(in system)')]);
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(1);
+    const other = ['again', 'out', '--defaults', '{"system":"as a clerk"}', '--accept-changes', '--concurrency', '2'];
+    expect(await at('.', ...other)).toMatchObject({ code: 0 });
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(2);
+    expect(flagsOf(folder)).toMatchObject({ defaults: '{"system":"as a clerk"}', concurrency: 2 });
+    // A word is another prompt for the rows; a file of jobs is another table.
+    const prompt = await at('.', 'again', 'out', 'A song for {{city}}', '--accept-changes');
+    expect(prompt).toMatchObject({ code: 0 });
+    expect(JSON.stringify(server.bodies.at(-1))).toContain('A song for Rome');
+    folder.jobs({ id: 'a', prompt: 'x' });
+    expect(await at('.', 'again', 'out', 'jobs.jsonl')).toMatchObject({ code: 0 });
+    expect(flagsOf(folder)).toMatchObject({ jobs: '../jobs.jsonl' });
+    expect(flagsOf(folder)).not.toHaveProperty('data');
+    folder.write('prompts.txt', 'one\ntwo\n');
+    expect(await at('.', 'again', 'out', '--prompts', 'prompts.txt')).toMatchObject({ code: 0 });
+    folder.write('prompt.md', 'A poem for {{city}}');
+    const back = await at('.', 'again', 'out', '--data', 'rows.csv', '--template', 'prompt.md', '--accept-changes');
+    expect(back).toMatchObject({ code: 0 });
+    expect(await at('.', 'again', 'out', 'A slogan for {{city}}', '--accept-changes')).toMatchObject({ code: 0 });
+    expect(flagsOf(folder)).toMatchObject({ data: '../rows.csv', prompt: 'A slogan for {{city}}' });
+    expect(flagsOf(folder)).not.toHaveProperty('template');
+  });
+
+  test('keeps no flag of one run, but the limit of costs', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(4).map((job) => ({ ...job, maxTokens: 100 })));
+    // A request can cost 1.
+    const costs = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--max-cost', '2'];
+    const once = ['--limit', '1', '--retry', 'failed,unknown', '--accept-changes', '--redo', 'p1', '--no-fetch'];
+    expect(await at('.', 'jobs.jsonl', '-o', 'out', ...once, ...costs)).toMatchObject({ code: 0 });
+    expect(flagsOf(folder)).toEqual({ jobs: '../jobs.jsonl', prices: costs[1], maxCost: '2', fetch: false });
+    server.answer = () => ({ body: { usageMetadata: undefined } });
+    const spent = await at('.', 'again', 'out');
+    expect([spent.code, spent.stderr]).toEqual([13, expect.stringContaining('--max-cost 2')]);
+    server.answer = () => undefined;
+    await at('.', 'again', 'out', '--max-cost', '100', '--retry', 'failed,unknown');
+    expect(flagsOf(folder)).toMatchObject({ maxCost: '100' });
+  });
+
+  test('keeps every kind of flag', async ({ folder, server, at }) => {
+    mkdirSync(join(folder.cwd, 'a/etc'), { recursive: true });
+    folder.write('a/jobs.jsonl', '{"id":"1","prompt":"x","maxTokens":10}\n');
+    folder.write('a/etc/prices.json', '{"*":{"input":"1","output":"1"}}');
+    folder.write('a/etc/headers.txt', 'X-One: 1\n');
+    folder.write('a/etc/key', canaryKey);
+    const argv = [
+      ['--vary', 'temperature=0,1', '--vary', 'model=[\"m\"]', '--rate', '6000/m', '--rate-group', './etc/rate.json'],
+      ['--prices', 'etc/prices.json', '--budget', './etc/budget.jsonl:5/month', '--tag', 'a=b', '--tag', 'c=d'],
+      [
+        '--header',
+        'X-Two: 2',
+        '--header',
+        '@etc/headers.txt',
+        '--timeout',
+        '90s',
+        '--retries',
+        '1',
+        '--require-complete',
+      ],
+      ['--api-key-file', 'etc/key', '--retry-max-time', '3s', '--max-failures', '3', '--no-vars', '--lane', 'live'],
+    ].flat();
+    expect(await at('a', 'jobs.jsonl', '-o', 'out', ...argv)).toMatchObject({ code: 0 });
+    const flags = flagsOf(folder, 'a/out');
+    expect(flags).toMatchObject({
+      apiKeyFile: '../etc/key',
+      budget: '../etc/budget.jsonl:5/month',
+      header: ['X-Two: 2', '@../etc/headers.txt'],
+      prices: '../etc/prices.json',
+      rateGroup: '../etc/rate.json',
+      vars: false,
+    });
+    folder.write('a/jobs.jsonl', '{"id":"1","prompt":"x","maxTokens":10}\n{"id":"2","prompt":"y","maxTokens":10}\n');
+    expect(await at('.', 'again', 'a/out')).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(4);
+    expect(flagsOf(folder, 'a/out')).toEqual(flags);
+    expect(folder.ls('a/etc')).toEqual(['budget.jsonl', 'headers.txt', 'key', 'prices.json', 'rate.json']);
+  });
+
+  test.for([
+    ['jobs', '-', 'jobs.jsonl', '{"id":"a","prompt":"x"}\n', 'jobs.jsonl'],
+    ['prompts', '--prompts=-', 'prompts.txt', 'x\n', '--prompts prompts.txt'],
+    ['rows', '--data=-', 'rows.csv', 'city\nRome\n', '--data rows.csv'],
+  ] as const)(
+    'cannot ask for %s that came on stdin: it says to give the file',
+    async ([what, word, file, text, next], { server, folder }) => {
+      const options = { cwd: folder.cwd, env: environmentFor(server) };
+      const rows = what === 'rows' ? ['--data-format', 'csv', 'For {{city}}'] : [];
+      const first: RunOptions = { ...options, stdin: text };
+      expect(await run(['batch', word, '-o', 'out', ...rows], first)).toMatchObject({ code: 0 });
+      const again = await run(['batch', 'again', 'out'], options);
+      expect([again.code, again.stderr]).toEqual([
+        2,
+        expect.stringMatching(
+          new RegExp(`the ${what} of out came on stdin.*\n.*gateway-cli batch again out ${next}\n`),
+        ),
+      ]);
+      folder.write(file, text);
+      expect(await run(['batch', 'again', 'out', ...next.split(' ')], options)).toMatchObject({ code: 0 });
+      expect(await run(['batch', 'again', 'out'], options)).toMatchObject({ code: 0 });
+      expect(server.bodies).toHaveLength(1);
+    },
+  );
+
+  test('a header that may hold a secret is asked for', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(1));
+    const value = 'a8Kf93hfKq02mfPq81';
+    await at('.', 'jobs.jsonl', '-o', 'out', '--header', `X-Team: ${value}`);
+    expect(folder.read('out/jobs.jsonl')).not.toContain(value);
+    const again = await at('.', 'again', 'out');
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("again out --header 'X-Team: …'")]);
+    folder.jobs(...manyJobs(2));
+    expect(await at('.', 'again', 'out', '--header', `X-Team: ${value}`)).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(2);
+  });
+
+  test('keeps the profile, and the part of a shard that a CI job named', async ({ folder, server }) => {
+    folder.jobs(...manyJobs(8));
+    folder.write('config.json', JSON.stringify({ profiles: { b: { models: { text: 'm' }, baseUrl: server.url } } }));
+    const env = { GATEWAY_CONFIG: join(folder.cwd, 'config.json'), GATEWAY_API_KEY: canaryKey };
+    const first = ['batch', 'jobs.jsonl', '-o', 'out', '--profile', 'b', '--shard', 'auto'];
+    const ci = { CI_NODE_INDEX: '1', CI_NODE_TOTAL: '2' };
+    expect(await run(first, { cwd: folder.cwd, env: { ...env, ...ci } })).toMatchObject({ code: 0 });
+    const sent = server.bodies.length;
+    expect(sent).toBeLessThan(8);
+    expect(await run(['batch', 'again', 'out'], { cwd: folder.cwd, env })).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(sent);
+  });
+
+  test.for([
+    [['again', 'out'], 'there is no folder out'],
+    [['again', '.'], '. holds no batch'],
+    [['redo', 'out', '3'], 'there is no folder out'],
+    [['retry', 'out', 'fialed'], "batch retry takes failed, unknown, incomplete, not 'fialed'"],
+    [['agian', 'out'], 'did you mean: gateway-cli batch again out'],
+  ] as const)('%j is refused', async ([argv, message], { at }) => {
+    expect(await at('.', ...argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  test('a folder of a stream says how it is fed', async ({ folder, server }) => {
+    const options = { cwd: folder.cwd, env: environmentFor(server) };
+    await run(['batch', '-', '--stream', '-o', 'out'], { ...options, stdin: '{"id":"a","prompt":"x"}\n' });
+    const again = await run(['batch', 'again', 'out'], options);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('batch - --stream -o out')]);
+  });
+});
+
+test('batch retry sends what failed, or what its words name', async ({ server, folder, at }) => {
+  folder.jobs(...manyJobs(3));
+  server.answer = (prompt) => (prompt === 'p1' ? { status: 400 } : prompt === 'p2' ? { drop: true } : undefined);
+  expect(await at('.', 'jobs.jsonl', '-o', 'out', '--retries', '0')).toMatchObject({ code: 13 });
+  server.answer = () => undefined;
+  expect(await at('.', 'retry', 'out')).toMatchObject({ code: 13 });
+  expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1 });
+  expect(await at('.', 'retry', 'out', 'failed,unknown')).toMatchObject({ code: 0 });
+  expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 2, p3: 1 });
+});
+
+test('batch redo makes rows again', async ({ server, folder, at }) => {
+  folder.write('rows.csv', 'city\nRome\nOslo\nBern\n');
+  await at('.', ...table);
+  expect(await at('.', 'redo', 'out', '1,3')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('sent again: row-000001, row-000003\n'),
+  });
+  expect(server.bodies).toHaveLength(5);
+});

@@ -40,7 +40,7 @@ export type BatchEvent =
   /** The creation of a provider batch was not answered. */
   | { type: 'creation-unanswered' }
   /** Jobs of a provider batch that the service does not list are sent again, at the user's word. */
-  | { type: 'sent-again'; jobs: number }
+  | { type: 'sent-again'; jobs: number; names: string }
   /** Jobs are left at the service, in provider batches that are known to be there or may be. */
   | { type: 'left-at-service'; jobs: number; isCreated: boolean; isWaitedFor: boolean }
   | { type: 'waiting'; batches: () => readonly ProviderBatch[] }

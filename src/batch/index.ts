@@ -6,7 +6,7 @@
 // Planning and running.
 export { assignAgain, type BatchPlan, closeUnsent, emptyPlan, planBatch, sentBefore } from './run/plan.ts';
 export type { EditedRow } from './run/edited.ts';
-export { listIds } from './run/edited-error.ts';
+export { listIds, nameRows } from './run/row-names.ts';
 export { defaultGraceMs, runBatch, runStream } from './run/run.ts';
 export type { Stop } from './run/runner.ts';
 export type { BatchEvent, RunProgress } from './events.ts';

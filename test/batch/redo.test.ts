@@ -35,7 +35,7 @@ describe('--redo that ended before its jobs were made again', () => {
     server.answer = () => undefined;
     expect((await batch([...redo, '--dry-run'])).stdout).toContain(`8 jobs checked, 2 to send, 6 sent before\n`);
     const ended = await batch(redo);
-    expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('sent again: p5, p6\n')]);
+    expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('sent again: p5 (line 5), p6 (line 6)\n')]);
     expect(Object.fromEntries(server.counts)).toEqual(made);
     expect((await batch(['status', 'out'])).stdout).toBe('8 jobs: 8 done\n');
     // Once all are made again, the same words mean all of them.
@@ -47,7 +47,10 @@ describe('--redo that ended before its jobs were made again', () => {
     await batch();
     await batch(redo, interruptAt('p2', server));
     server.answer = () => undefined;
-    expect(await batch()).toMatchObject({ code: 0, stderr: expect.stringContaining('sent again: p3, p4, p5, p6\n') });
+    expect(await batch()).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('sent again: p3 (line 3), p4 (line 4), p5 (line 5), p6 (line 6)\n'),
+    });
     expect(Object.fromEntries(server.counts)).toEqual(made);
   });
 

@@ -1,5 +1,6 @@
 import { endSignals, GatewayError } from '../../errors.ts';
 import { hasDue } from '../run/links.ts';
+import { nameRows } from '../run/row-names.ts';
 import { countOutcomes } from '../run/tally.ts';
 import type { Stop } from '../run/runner.ts';
 import { type LaneRun, giveUpProviderBatch } from './lane-run.ts';
@@ -83,7 +84,9 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
     for (const place of again) plan.due[place] = 1;
     plan.toSend += again.length;
     plan.again += again.length;
-    await host.on({ type: 'sent-again', jobs: again.length });
+    if (again.length === 0) continue;
+    const names = await nameRows(again, again.length, run.batch.jobs);
+    await host.on({ type: 'sent-again', jobs: again.length, names });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EditedRow } from './edited.ts';
 import type { BatchPlan } from './plan.ts';
+import { listIds } from './row-names.ts';
 import type { BatchJobs, BatchPolicy } from '../types.ts';
 import type { BatchState } from '../folder/state.ts';
 import { GatewayError } from '../../errors.ts';
@@ -39,19 +40,6 @@ function findSharedEdits({ plan, state: { manifest } }: EditedBatch): string[] {
   return Object.keys({ ...now, ...before })
     .filter((name) => now[name] !== before[name])
     .toSorted();
-}
-
-/** The ids of rows, by their places in the file. */
-export async function listIds(places: readonly number[], jobs: Pick<BatchJobs, 'read'>): Promise<string[]> {
-  const wanted = new Set(places);
-  const ids: string[] = [];
-  let place = 0;
-  if (wanted.size === 0) return ids;
-  for await (const { id } of jobs.read(() => undefined)) {
-    if (wanted.has(place++)) ids.push(id);
-    if (ids.length === wanted.size) break;
-  }
-  return ids;
 }
 
 function changedError(message: string, hints: readonly string[]): GatewayError {

@@ -93,9 +93,8 @@ function describeEvent(event: Told, outdir = ''): HostLine[] {
       return [['note', 'the creation was not answered: looking for the batch at the service']];
     case 'sent-again': {
       const verb = event.jobs === 1 ? 'is' : 'are';
-      return [
-        ['note', `${formatCount(event.jobs, 'job')} of a batch that the service does not list ${verb} sent again`],
-      ];
+      const what = `${formatCount(event.jobs, 'job')} of a batch that the service does not list ${verb} sent again`;
+      return [['note', `${what}: ${event.names}`]];
     }
     case 'left-at-service': {
       const verb = event.jobs === 1 ? 'goes' : 'go';

@@ -6,6 +6,7 @@ import {
   formatCount,
   listIds,
   listStuck,
+  nameRows,
   sentBefore,
 } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
@@ -41,14 +42,13 @@ function describeNext({ toSend, again }: BatchPlan, held: number): string {
 /** Which jobs are sent again, which because they were edited, and which stay as they are. */
 export async function describeAgain({ facts, jobs, plan }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
-  const again = await listIds(facts.again.slice(0, maxNamed), jobs);
-  if (again.length > 0) lines.push(`sent again: ${nameFirst(again, plan.again)}`);
+  if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}`);
   const { edited } = facts;
   if (edited.jobs > 0) {
     const most = edited.most && edited.most.length > 0 ? `, for at most ${describeCosts(edited.most)}` : '';
     const use = edited.jobs === 1 ? 'uses' : 'use';
     const why = edited.stale === edited.jobs ? `${use} a newer result` : `${be(edited.jobs, 'was')} edited`;
-    const names = nameFirst(await listIds(edited.places, jobs), edited.jobs);
+    const names = await nameRows(edited.places, edited.jobs, jobs);
     lines.push(
       `${formatCount(edited.jobs, 'job')} ${why} and ${be(edited.jobs, 'is')} paid for again${most}: ${names}`,
     );

@@ -1,0 +1,30 @@
+import type { BatchJobs, Job } from '../types.ts';
+
+type Rows = Pick<BatchJobs, 'read'>;
+
+/** At most this many rows are named that are sent again. */
+const maxNamed = 5;
+
+/** The ids of rows, by their places in the file. */
+export async function listIds(places: readonly number[], jobs: Rows): Promise<string[]> {
+  return (await findRows(places, jobs)).map(({ id }) => id);
+}
+
+/** Rows by id and line: the first few of `places`, and how many more of `count` there are. */
+export async function nameRows(places: readonly number[], count: number, jobs: Rows): Promise<string> {
+  const rows = await findRows(places.slice(0, maxNamed), jobs);
+  const names = rows.map(({ id, line, isNumbered }) => (isNumbered ? id : `${id} (line ${line})`)).join(', ');
+  return count > rows.length ? `${names} and ${count - rows.length} more` : names;
+}
+
+async function findRows(places: readonly number[], jobs: Rows): Promise<Job[]> {
+  const wanted = new Set(places);
+  const rows: Job[] = [];
+  let place = 0;
+  if (wanted.size === 0) return rows;
+  for await (const job of jobs.read(() => undefined)) {
+    if (wanted.has(place++)) rows.push(job);
+    if (rows.length === wanted.size) break;
+  }
+  return rows;
+}

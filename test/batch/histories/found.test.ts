@@ -9,9 +9,7 @@ type Steps = readonly (Partial<Omit<HistoryStep, 'policy'>> & { policy?: Partial
 
 const plain: HistoryStep['policy'] = {
   acceptChanges: false,
-  retryFailed: false,
-  retryUnknown: false,
-  retryIncomplete: false,
+  retry: [],
   redo: undefined,
   limit: undefined,
   lane: 'live',
@@ -37,7 +35,7 @@ function play(table: Partial<Omit<History, 'steps'>>, steps: Steps): Promise<voi
 }
 
 test('an answer that was replaced counts again, and its row is made once more: each payment has its word', async () => {
-  const retry = { retryIncomplete: true };
+  const retry: Partial<HistoryStep['policy']> = { retry: ['incomplete'] };
   const played = play({ rows: 1 }, [
     { replies: ['cut'] },
     { policy: retry, replies: ['cut'] },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { run, type RunOptions } from '../helpers/run.ts';
 import { canaryKey } from '../helpers/with-server.ts';
-import { createFolder, environmentFor, manyJobs, test as base } from './with-batch.ts';
+import { type BatchFolder, environmentFor, manyJobs, test as base } from './with-batch.ts';
 
 /** Runs of `batch` in any folder below that of the test. */
 const test = base.extend<{ at: (folder: string, ...argv: string[]) => ReturnType<typeof run> }>({
@@ -13,8 +13,10 @@ const test = base.extend<{ at: (folder: string, ...argv: string[]) => ReturnType
 });
 
 const table = ['--data', 'rows.csv', 'A slogan for {{city}}', '-o', 'out'];
-const flagsOf = (folder: ReturnType<typeof createFolder>, outdir = 'out'): unknown =>
-  (folder.lines('jobs.jsonl', outdir)[0]?.['command'] as { flags: unknown }).flags;
+function flagsOf(folder: BatchFolder, outdir = 'out'): unknown {
+  const header = folder.lines('jobs.jsonl', outdir)[0] as { command: { flags: unknown } };
+  return header.command.flags;
+}
 
 describe('batch again', () => {
   test('goes on with the flags that made the folder, from anywhere, also once all was moved', async ({
@@ -106,7 +108,7 @@ describe('batch again', () => {
     folder.write('a/etc/headers.txt', 'X-One: 1\n');
     folder.write('a/etc/key', canaryKey);
     const argv = [
-      ['--vary', 'temperature=0,1', '--vary', 'model=[\"m\"]', '--rate', '6000/m', '--rate-group', './etc/rate.json'],
+      ['--vary', 'temperature=0,1', '--vary', 'model=["m"]', '--rate', '6000/m', '--rate-group', './etc/rate.json'],
       ['--prices', 'etc/prices.json', '--budget', './etc/budget.jsonl:5/month', '--tag', 'a=b', '--tag', 'c=d'],
       [
         '--header',

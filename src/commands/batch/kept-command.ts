@@ -105,7 +105,7 @@ export async function recallCommand(
   const left = Object.fromEntries(Object.entries(known).filter(([name]) => !gone.has(name)));
   requireAskable(left, outdir);
   const { jobs, prompt, ...all } = { ...left, ...typed };
-  const [word] = [jobs, prompt].filter((one) => typeof one === 'string');
+  const word = [jobs, prompt].find((one) => typeof one === 'string');
   const isWord = words.length === 0 && word !== undefined;
   const { profile } = kept;
   return { words: isWord ? [word] : words, flags: all, root: { ...(profile !== undefined && { profile }), ...root } };

@@ -54,3 +54,21 @@ test('a row that stays with what it made of an earlier answer keeps that from no
   ]);
   await expect(played).resolves.toBeUndefined();
 });
+
+test('a line that a kill left, and that the power took before a run could sync it, was no promise', async () => {
+  const played = play({ rows: 3 }, [
+    { kill: 10, random: -339_555_073 },
+    { kill: 1, losesPower: true },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});
+
+test('--redo is over when a row that it named got the free answer of an equal one: the same words mean it once more', async () => {
+  const played = play({ rows: 2 }, [
+    {},
+    { edits: [{ op: 'double', at: 0, to: 2 }], policy: { redo: [1, 2], limit: 1 } },
+    { edits: [{ op: 'used', at: 0, to: 1 }], policy: { redo: [1, 2] } },
+    { policy: { redo: [1, 2] } },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});

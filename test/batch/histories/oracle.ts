@@ -15,12 +15,10 @@ import {
 import { changeTable, type EditableTable, expandTable, newTable } from './table.ts';
 
 interface Redo {
-  /** The rows that it named, with what they ask. */
+  /** The rows that it named, with what they ask; and those that are left, with the answers that they had. */
   named: string;
-  /** The first payment that can be for it. */
-  since: number;
   isFinished: boolean;
-  bases: string[];
+  rows: { id: string; base: string; text: string | undefined }[];
 }
 
 /** A folder, and what the oracle remembers of it. */
@@ -137,9 +135,9 @@ function chooseAnswer(
   const last = payments.findLast((one) => one !== counting && !one.isRetired);
   if (counting.isRetired && last) last.isRetired = true;
   counting.isRetired = false;
-  const bases = folder.lastRedo?.bases ?? [];
-  const at = bases.findIndex((base) => counting.asked.startsWith(askWith(base, [])));
-  if (at >= 0) bases.splice(at, 1);
+  const left = folder.lastRedo?.rows ?? [];
+  const at = left.findIndex(({ base }) => counting.asked.startsWith(askWith(base, [])));
+  if (at >= 0) left.splice(at, 1);
 }
 
 /** All use the first row; or each the one before it; or every second one does. */
@@ -253,12 +251,8 @@ function retirePaid(policy: RunPolicy, { disk }: Folder, { payments }: CountingG
   }
 }
 
-function enterRedo(
-  ids: readonly string[],
-  rows: readonly TableRow[],
-  folder: Folder,
-  { gateway, extra }: Oracle,
-): void {
+function enterRedo(ids: readonly string[], rows: readonly TableRow[], folder: Folder, oracle: Oracle): void {
+  const { gateway, extra } = oracle;
   const { payments } = gateway;
   const redone = rows.filter(({ id }) => ids.includes(id));
   const named = redone
@@ -270,13 +264,26 @@ function enterRedo(
       if (payment.how === 'broken' && payment.fate === 'recorded') payment.isRetired = true;
     return;
   }
-  const bases = redone.map(({ base }) => base);
+  const shown = mapShown(oracle);
   // What the service holds is being made: such a row is not sent again, and the same words may mean it once more.
-  const isHeld = bases.some((base) =>
+  const isHeld = redone.some(({ base }) =>
     payments.some((one) => one.fate === 'held' && one.asked.startsWith(askWith(base, []))),
   );
-  folder.lastRedo = { named, since: payments.length, isFinished: isHeld, bases };
-  for (const base of bases) extra.set(base, (extra.get(base) ?? 0) + 1);
+  const left = redone.map(({ id, base }) => ({ id, base, text: shown.get(id) }));
+  folder.lastRedo = { named, isFinished: isHeld, rows: left };
+  for (const { base } of redone) extra.set(base, (extra.get(base) ?? 0) + 1);
+}
+
+/** The answers that rows show, by their ids: undefined for a row without one. */
+function mapShown({ folders, boot, gateway }: Oracle): Map<string, string | undefined> {
+  const all = report(
+    folders.map(({ disk }) => disk),
+    String(boot),
+  );
+  const isGoodText = (text: string): boolean => gateway.payments.find((one) => one.text === text)?.how !== 'broken';
+  return new Map(
+    all.map(({ id, document }) => [id, document?.text && isGoodText(document.text) ? document.text : undefined]),
+  );
 }
 
 /** Each payment is one that a row wants, and none that a row has already, but by the user's word. */
@@ -363,18 +370,19 @@ function keepFates({ disk }: Folder, { payments, batches }: CountingGateway): vo
   }
 }
 
-function endRedo(end: Outcome['end'], { lastRedo, disk }: Folder, { gateway, folders }: Oracle): void {
+/** Each row that was named has an answer that it had not, whether it was paid for or was free; or it left. */
+function endRedo(end: Outcome['end'], { lastRedo, disk }: Folder, oracle: Oracle): void {
+  const { gateway, folders } = oracle;
   // Who is killed after its very last record has come to its end.
   const hasEnded = end !== undefined || disk.read('journal.jsonl').trimEnd().endsWith('{"t":"end"}');
   if (!hasEnded || end === 'asked' || !lastRedo) return;
-  const { bases, since } = lastRedo;
-  const isOf = (base: string, { asked }: Payment): boolean => asked.startsWith(askWith(base, []));
-  const made = gateway.payments.slice(since).filter(isGood);
+  const shown = mapShown(oracle);
   const isHere = (base: string): boolean =>
-    folders.length === 1 || gateway.payments.some((one) => one.disk === disk && isOf(base, one));
-  const isMade = (base: string): boolean =>
-    made.filter((one) => isOf(base, one)).length >= bases.filter((one) => one === base).length;
-  if (bases.filter(isHere).every(isMade)) lastRedo.isFinished = true;
+    folders.length === 1 ||
+    gateway.payments.some((one) => one.disk === disk && one.asked.startsWith(askWith(base, [])));
+  const isMade = ({ id, text }: Redo['rows'][number]): boolean =>
+    !shown.has(id) || (shown.get(id) !== undefined && shown.get(id) !== text);
+  if (lastRedo.rows.filter(({ base }) => isHere(base)).every(isMade)) lastRedo.isFinished = true;
 }
 
 interface Checking {
@@ -430,8 +438,11 @@ function checkGoingBack(
     const had = shownBefore.get(id);
     if (had?.base === row.base && row.parents.length === 0)
       expect(text !== undefined && numberOf(text) >= numberOf(had.text), `the answer of ${id} went back`).toBe(true);
-    if (text !== undefined && payments[numberOf(text)]?.how !== 'broken') shownBefore.set(id, { base: row.base, text });
-    else shownBefore.delete(id);
+    const payment = text === undefined ? undefined : payments[numberOf(text)];
+    if (payment && payment.how !== 'broken' && payment.isSafe)
+      shownBefore.set(id, { base: row.base, text: payment.text });
+    // A kill can leave a line that only a power cut takes: the one before it is shown again then.
+    else if (had?.base !== row.base || payment?.isSafe !== false) shownBefore.delete(id);
   }
 }
 

@@ -304,7 +304,7 @@ export function choose(
   boot: string,
   { place, answer }: { place: number; answer: number },
 ): { chosen: string; paid: string[] } | undefined {
-  const { fold } = readFolder(disk, boot);
+  const { fold, lost } = readFolder(disk, boot);
   const line = [...disk.lines(manifestFile)][place + 1];
   if (line === undefined) return undefined;
   const name = readSlotName(line.text);
@@ -312,7 +312,10 @@ export function choose(
   const take = fold.takes.get(slot)?.[answer - 1];
   if (take === undefined || fold.slots.stateOf(slot) === 'sent') return undefined;
   disk.cutTorn(journalFile);
-  disk.append(journalFile, `${JSON.stringify({ t: 'choose', slot: name, answer })}\n`);
+  disk.cutTorn(resultsFile);
+  disk.sync(resultsFile);
+  const records = [...lost, { t: 'choose', slot: name, answer }];
+  disk.append(journalFile, records.map((one) => `${JSON.stringify(one)}\n`).join(''));
   disk.sync(journalFile);
   const textOf = (text: string): string => (JSON.parse(text) as { text: string }).text;
   const lines = [...disk.lines(resultsFile)].filter(({ text, whole }) => whole && readSlotName(text) === name);

@@ -264,7 +264,7 @@ function enterRedo(ids: readonly string[], rows: readonly TableRow[], folder: Fo
       if (payment.how === 'broken' && payment.fate === 'recorded') payment.isRetired = true;
     return;
   }
-  const shown = mapShown(oracle);
+  const shown = mapShown(folder, oracle);
   // What the service holds is being made: such a row is not sent again, and the same words may mean it once more.
   const isHeld = redone.some(({ base }) =>
     payments.some((one) => one.fate === 'held' && one.asked.startsWith(askWith(base, []))),
@@ -274,12 +274,9 @@ function enterRedo(ids: readonly string[], rows: readonly TableRow[], folder: Fo
   for (const { base } of redone) extra.set(base, (extra.get(base) ?? 0) + 1);
 }
 
-/** The answers that rows show, by their ids: undefined for a row without one. */
-function mapShown({ folders, boot, gateway }: Oracle): Map<string, string | undefined> {
-  const all = report(
-    folders.map(({ disk }) => disk),
-    String(boot),
-  );
+/** The answers that rows show in a folder, by their ids: undefined for a row without one. */
+function mapShown({ disk }: Folder, { boot, gateway }: Oracle): Map<string, string | undefined> {
+  const all = report([disk], String(boot));
   const isGoodText = (text: string): boolean => gateway.payments.find((one) => one.text === text)?.how !== 'broken';
   return new Map(
     all.map(({ id, document }) => [id, document?.text && isGoodText(document.text) ? document.text : undefined]),
@@ -371,12 +368,13 @@ function keepFates({ disk }: Folder, { payments, batches }: CountingGateway): vo
 }
 
 /** Each row that was named has an answer that it had not, whether it was paid for or was free; or it left. */
-function endRedo(end: Outcome['end'], { lastRedo, disk }: Folder, oracle: Oracle): void {
+function endRedo(end: Outcome['end'], folder: Folder, oracle: Oracle): void {
+  const { lastRedo, disk } = folder;
   const { gateway, folders } = oracle;
   // Who is killed after its very last record has come to its end.
   const hasEnded = end !== undefined || disk.read('journal.jsonl').trimEnd().endsWith('{"t":"end"}');
   if (!hasEnded || end === 'asked' || !lastRedo) return;
-  const shown = mapShown(oracle);
+  const shown = mapShown(folder, oracle);
   const isHere = (base: string): boolean =>
     folders.length === 1 ||
     gateway.payments.some((one) => one.disk === disk && one.asked.startsWith(askWith(base, [])));

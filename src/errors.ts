@@ -45,7 +45,12 @@ export const outcomes = nameOutcomes({
     meaning: 'batch finished with failures, or a limit of costs or tokens stopped it',
   },
   'over-budget': { code: 13, billed: 'unknown', meaning: 'the next request could pass a limit of costs' },
-  'batch-locked': { code: 14, billed: 'no', meaning: 'batch locked, or its jobs or its journal do not match' },
+  'batch-locked': {
+    code: 14,
+    billed: 'no',
+    meaning: 'another run works in the folder, or its journal or service do not match',
+  },
+  'batch-edited': { code: 14, billed: 'no', meaning: 'jobs were edited since they were sent, or during the run' },
   hangup: { code: 129, billed: 'unknown', meaning: 'ended by HUP' },
   interrupted: { code: 130, billed: 'unknown', meaning: 'ended by INT (Ctrl-C)' },
   quit: { code: 131, billed: 'unknown', meaning: 'ended by QUIT' },

@@ -42,7 +42,7 @@ export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';
 export { listAwaiting, listStuck, openLinks } from './run/links.ts';
 export { decideSlot, isLeftToRedo } from './run/decide.ts';
-export { addRow, hashRowId } from './run/table.ts';
+export { addRow, hashRowId, type RowTable } from './run/table.ts';
 
 export { listVariations, parseVariedId } from './vary.ts';
 export type { Variation } from './vary.ts';

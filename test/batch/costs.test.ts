@@ -70,7 +70,7 @@ test('failed requests count only if they were billed; unknown costs are reported
   folder.jobs(...manyJobs(5));
   const ran = await batch(prices);
   expect(ran.code).toBe(13);
-  expect(ran.stderr).toContain('\ncost: 0.0000085 USD; the cost of 2 jobs is unknown\n');
+  expect(ran.stderr).toContain('cost: 0.0000085 USD; the cost of 2 jobs is unknown\n');
   expect(sumOfSummary(folder)).toBe(costOf(20, 1));
   expect(folder.lines('summary.json')).toMatchObject([{ costUnknown: 2 }]);
 });
@@ -118,11 +118,11 @@ describe('--max-cost', () => {
     const ran = await batch([...prices, '--max-cost', '0.001', '--concurrency', '4']);
     expect(ran.code).toBe(13);
     expect(ran.stderr).toContain('stopped before a request that could pass --max-cost 0.001: 3 done, 17 not sent yet');
-    expect(ran.stderr).toContain('to continue: the same command with a greater --max-cost\n');
+    expect(ran.stderr).toContain('17 not sent yet: the same command with a greater --max-cost\n');
     expect(server.bodies).toHaveLength(3);
     expect(sumOfSummary(folder)).toBe(costOf(15, 300));
     expect((await batch(['status', 'out'])).stdout).toContain(
-      'to continue: the same command with a greater --max-cost\n',
+      '17 not sent yet: the same command with a greater --max-cost\n',
     );
     expect((await batch([...prices, '--max-cost', '0.001'])).code).toBe(13);
     expect(server.bodies).toHaveLength(3);

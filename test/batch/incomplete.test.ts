@@ -21,7 +21,9 @@ test('an answer that the token limit cut is shown everywhere, and is sent again 
   folder.jobs(...jobs);
   const ran = await batch(['--json']);
   expect([ran.code, JSON.parse(ran.stdout)]).toMatchObject([0, { done: 2, incomplete: 1, failed: 0 }]);
-  expect(ran.stderr).toContain('1 answer may not be whole');
+  expect(ran.stderr).toContain(
+    '1 incomplete: the same command with --retry incomplete and more maxTokens; may be billed twice\n',
+  );
 
   const status = await batch(['status', 'out']);
   expect(status.stdout).toContain('2 done (1 incomplete)');

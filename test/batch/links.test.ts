@@ -103,11 +103,11 @@ describe('a job that uses the result of another one', () => {
       folder.jobs(...jobs);
       expect(await batch()).toMatchObject({
         code: 0,
-        stderr: expect.stringContaining('5 of 5 jobs were sent before; 0 are sent now\n') as string,
+        stderr: expect.stringContaining('5 done; 0 are sent now\n') as string,
       });
       expect(await batch()).toMatchObject({
         code: 0,
-        stderr: expect.stringMatching(/5 of 5 jobs were sent before; 0 are sent now\n(?!.*another id)/) as string,
+        stderr: expect.stringMatching(/5 done; 0 are sent now\n(?!.*another id)/) as string,
       });
     }
     expect(server.bodies).toHaveLength(5);
@@ -295,7 +295,7 @@ describe('a job that uses the result of another one', () => {
     expect(failed.code).toBe(13);
     expect(failed.stderr).toContain('0 done, 1 failed, 2 not sent yet (2 wait for results of other jobs)\n');
     expect(failed.stderr).toContain('2 jobs wait for the result of outline (failed), chapter (not sent yet)\n');
-    expect(failed.stderr).toContain('to send them again: the same command with --retry failed');
+    expect(failed.stderr).toContain('1 failed: the same command with --retry failed');
     expect(folder.lines('summary.json')).toMatchObject([{ failed: 1, pending: 2, waiting: 2 }]);
     expect((await batch(['status', 'out'])).stdout).toContain('--retry failed');
     server.answer = () => undefined;
@@ -305,7 +305,7 @@ describe('a job that uses the result of another one', () => {
     expect(server.bodies).toHaveLength(4);
   });
 
-  test('may be sent by the same command where the run was killed: status names that before --retry unknown', async ({
+  test('may be sent by the same command where the run was killed: status says so', async ({
     server,
     folder,
     batch,
@@ -313,7 +313,8 @@ describe('a job that uses the result of another one', () => {
     folder.jobs(outline, chapter);
     server.answer = () => ({ drop: true });
     await batch(['--retries', '0']);
-    const next = 'run the same command again: it continues where it stopped\nto send what is unknown again, too,';
+    const next =
+      '1 unknown: the same command with --retry unknown; may be billed twice\n1 not sent yet: the same command\n';
     expect((await batch(['status', 'out'])).stdout).not.toContain(next);
     rmSync(join(folder.cwd, 'out/summary.json'));
     expect((await batch(['status', 'out'])).stdout).toContain(next);
@@ -337,11 +338,11 @@ describe('a job that uses the result of another one', () => {
     const { code, stderr } = await batch(['--limit', '1']);
     expect(code).toBe(13);
     expect(stderr).toContain('2 jobs wait for the result of outline (failed), chapter (not sent yet)\n');
-    expect(stderr).not.toContain('--limit left');
-    expect(stderr).toContain('to send them again: the same command with --retry failed');
+    expect(stderr).not.toContain('not sent yet: the same command');
+    expect(stderr).toContain('1 failed: the same command with --retry failed');
     server.answer = () => undefined;
     const sent = await batch(['--limit', '1', '--retry', 'failed']);
-    expect([sent.code, sent.stderr]).toEqual([0, expect.stringContaining('--limit left 2 jobs unsent')]);
+    expect([sent.code, sent.stderr]).toEqual([0, expect.stringContaining('2 not sent yet: the same command\n')]);
     expect(await batch(['--limit', '9'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(4);
   });

@@ -16,8 +16,7 @@ function interruptAt(prompt: string, server: CountingServer): { signal: AbortSig
 }
 
 describe('--redo that ended before its jobs were made again', () => {
-  const left = '4 of 6 jobs to make again are left as they were: p3, p4, p5, p6\n';
-  const next = 'run the same command again: it makes only those again\n';
+  const next = '4 to make again (p3, p4, p5, p6): the same command\n';
   const made = { p1: 2, p2: 2, p3: 2, p4: 2, p5: 2, p6: 2, p7: 1, p8: 1 };
 
   test('by Ctrl-C: it and status say what is left, and the same command makes that alone', async ({
@@ -29,8 +28,8 @@ describe('--redo that ended before its jobs were made again', () => {
     await batch();
     const stopped = await batch(redo, interruptAt('p2', server));
     expect(stopped.code).toBe(130);
-    expect(stopped.stderr).toContain(`8 done\n${left}${next}`);
-    expect((await batch(['status', 'out'])).stdout).toBe(`8 jobs: 8 done\n${left}${next}`);
+    expect(stopped.stderr).toContain(`8 done (4 to make again)\n${next}`);
+    expect((await batch(['status', 'out'])).stdout).toBe(`8 jobs: 8 done (4 to make again)\n${next}`);
     expect(await batch(redo, interruptAt('p4', server))).toMatchObject({ code: 130 });
     server.answer = () => undefined;
     expect((await batch([...redo, '--dry-run'])).stdout).toContain(`8 jobs checked, 2 to send, 6 sent before\n`);
@@ -65,17 +64,15 @@ describe('--redo that ended before its jobs were made again', () => {
     server.answer = (prompt) => (prompt === 'p1' ? { status: 400 } : prompt === 'p2' ? { drop: true } : undefined);
     const failed = await batch([...redo, '--retries', '0']);
     expect(failed.code).toBe(13);
-    expect(failed.stderr).toContain(next);
+    expect(failed.stderr).toContain('1 to make again (p1): the same command\n');
     expect(failed.stderr).not.toContain('--retry failed');
     expect((await batch(['status', 'out'])).stdout).toContain(
-      '2 of 6 jobs to make again are left as they were: p1; maybe billed: p2\n',
+      '1 to make again (p1): the same command\n1 unknown: the same command with --retry unknown; may be billed twice\n',
     );
     server.answer = () => undefined;
     expect(await batch(redo)).toMatchObject({ code: 13 });
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1, p4: 1, p5: 1, p6: 1 });
-    expect((await batch(['status', 'out'])).stdout).toContain(
-      '1 of 6 jobs to make again is left as it was: maybe billed: p2',
-    );
+    expect((await batch(['status', 'out'])).stdout).toContain('6 jobs: 5 done, 1 unknown (may have been billed)\n');
     expect(await batch([...redo, '--retry', 'unknown'])).toMatchObject({ code: 0 });
     expect(server.counts.get('p2')).toBe(2);
   });
@@ -89,7 +86,7 @@ describe('--redo that ended before its jobs were made again', () => {
     const costs = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--max-cost', '0.5'];
     const spent = await batch([...redo, ...costs]);
     expect([spent.code, spent.stderr]).toEqual([13, expect.stringContaining('a greater --max-cost')]);
-    expect(spent.stderr).toMatch(/batch-failed: .*: 6 done; \d of 6 jobs to make again are left as they were: /);
+    expect(spent.stderr).toMatch(/batch-failed: .*: 6 done \(\d to make again\)\n/);
     expect(await batch([...redo, '--limit', '2'])).toMatchObject({ code: 0 });
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, p3: 1, p4: 1 });
   });
@@ -111,7 +108,7 @@ describe('--redo of jobs that use results of others', () => {
     folder.jobs(...trip);
     await batch();
     const stopped = await batch(all, interruptAt('Plan', server));
-    expect(stopped.stderr).toContain('2 of 3 jobs to make again are left as they were: letter, poem\n');
+    expect(stopped.stderr).toContain('\n1 done, 2 not sent yet\n2 not sent yet: the same command\n');
     server.answer = () => undefined;
     expect(await batch(all)).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([2, 2, 2]);
@@ -127,8 +124,8 @@ describe('--redo of jobs that use results of others', () => {
     await batch();
     server.answer = () => ({ status: 400 });
     const failed = await batch(all);
-    expect([failed.code, failed.stderr]).toEqual([13, expect.stringContaining('\n3 done\n')]);
-    expect((await batch(['status', 'out'])).stdout).toContain('3 jobs: 3 done\n');
+    expect([failed.code, failed.stderr]).toEqual([13, expect.stringContaining('batch-failed: 3 done')]);
+    expect((await batch(['status', 'out'])).stdout).toContain('\n1 to make again (outline): the same command\n');
     server.answer = () => undefined;
     expect(await batch(all)).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([3, 2, 2]);

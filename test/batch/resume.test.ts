@@ -13,7 +13,7 @@ describe('the same command again', () => {
     const again = await batch(['--json']);
     expect(again.code).toBe(0);
     expect(JSON.parse(again.stdout)).toMatchObject({ jobs: 3, done: 3, skipped: 3, usage: { totalTokens: 15 } });
-    expect(again.stderr).toContain('3 of 3 jobs were sent before; 0 are sent now');
+    expect(again.stderr).toContain('3 done; 0 are sent now');
     expect(counts(server)).toEqual({ p1: 1, p2: 1, p3: 1 });
   });
 

@@ -130,11 +130,11 @@ describe('what a batch says', () => {
     server.answer = () => ({ drop: true });
     folder.jobs(...manyJobs(2));
     const both =
-      /run the same command again: it continues where it stopped\n *to send what is unknown again, too, which may bill it twice: --retry unknown\n/;
+      /1 unknown: the same command with --retry unknown; may be billed twice\n *1 not sent yet: the same command\n/;
     expect((await batch(['--max-failures', '1', '--concurrency', '1'])).stderr).toMatch(both);
     expect((await batch(['status', 'out'])).stdout).toMatch(both);
     await batch();
-    const told = 'to send them again, which may bill what is unknown twice: the same command with --retry unknown\n';
+    const told = '2 unknown: the same command with --retry unknown; may be billed twice\n';
     expect((await batch()).stderr).toContain(told);
     expect((await batch(['status', 'out'])).stdout).toContain(told);
   });
@@ -143,7 +143,7 @@ describe('what a batch says', () => {
     server.answer = (prompt) =>
       prompt === 'p1' ? { body: '{"candidates":[{"content":{"parts":[{"text":"ha' } : undefined;
     folder.jobs(...manyJobs(2));
-    const told = 'to send them again, which may be billed again: the same command with --retry failed\n';
+    const told = '1 failed: the same command with --retry failed; may be billed twice\n';
     expect((await batch()).stderr).toContain(told);
     expect(folder.lines('results.jsonl')).toContainEqual(
       expect.objectContaining({ id: 'p1', error: expect.objectContaining({ billed: 'yes' }) as object }),
@@ -151,7 +151,7 @@ describe('what a batch says', () => {
     expect((await batch(['status', 'out'])).stdout).toContain(told);
     server.answer = () => ({ status: 400, body: {} });
     await batch(['--retry', 'failed']);
-    expect((await batch(['status', 'out'])).stdout).toContain('to send them again: ');
+    expect((await batch(['status', 'out'])).stdout).toContain('1 failed: the same command with --retry failed\n');
   });
 
   test('Ctrl-C before the first request says that nothing was sent', async ({ server, folder, batch }) => {
@@ -173,21 +173,21 @@ describe('what a batch says', () => {
     server.answer = () => ({ status: 400, body: {} });
     folder.jobs(...manyJobs(4));
     const { stderr } = await batch(['--max-failures', '2', '--concurrency', '1']);
-    expect(stderr).toContain('1 of 4 jobs was sent before; 3 are sent now');
+    expect(stderr).toContain('1 done, 3 not sent yet; 3 are sent now');
     expect(stderr).toContain('stopped after 2 failures: 1 done, 2 failed, 1 not sent yet');
     folder.jobs(...manyJobs(4).map((job) => ({ ...job, prompt: 'edited' })));
     expect((await batch()).stderr).toContain('1 job was edited since an earlier run sent it: p1');
   });
 
-  test('a job that is sent again counts as sent before, too', async ({ server, folder, batch }) => {
+  test('a job that is sent again is in the state that it has until then', async ({ server, folder, batch }) => {
     server.answer = (prompt) => (prompt === 'p1' ? { status: 400, body: {} } : undefined);
     folder.jobs(...manyJobs(1));
     await batch();
-    expect((await batch(['--retry', 'failed'])).stderr).toContain('1 of 1 job was sent before; 1 is sent again\n');
+    expect((await batch(['--retry', 'failed'])).stderr).toContain('0 done, 1 failed; 1 is sent again\n');
     folder.jobs(...manyJobs(3));
-    const both = '1 of 3 jobs was sent before; 1 is sent again, 2 for the first time\n';
+    const both = '0 done, 1 failed, 2 not sent yet; 1 is sent again, 2 for the first time\n';
     expect((await batch(['--retry', 'failed'])).stderr).toContain(both);
-    expect((await batch(['--retry', 'failed'])).stderr).toContain('3 of 3 jobs were sent before; 1 is sent again\n');
+    expect((await batch(['--retry', 'failed'])).stderr).toContain('2 done, 1 failed; 1 is sent again\n');
   });
 
   test('unknown jobs are sent again after a search of the replies that were kept since the batch began', async ({

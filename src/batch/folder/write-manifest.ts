@@ -15,7 +15,7 @@ const gatheredLength = 256 * 1024;
 
 /**
  * Writes the table of a run: each row with its slot. It replaces that of the last run, which is the consent to what was edited. The file of the
- * jobs is read once more. Throws GatewayError not-written, or batch-locked if that file changed meanwhile.
+ * jobs is read once more. Throws GatewayError not-written, or batch-edited if that file changed meanwhile.
  */
 export async function writeManifest(batch: ManifestBatch): Promise<void> {
   const { jobs, outdir, plan } = batch;
@@ -92,7 +92,7 @@ export function isAsWritten({ plan, policy, state }: Pick<Batch, 'plan' | 'polic
 }
 
 function changedError(name: string, { line }: Job): GatewayError {
-  return new GatewayError('batch-locked', `${name}:${line} changed during the run`, {
+  return new GatewayError('batch-edited', `${name}:${line} changed during the run`, {
     hint: 'run the same command again',
     sent: 'no',
   });

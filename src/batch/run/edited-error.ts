@@ -43,5 +43,5 @@ function findSharedEdits({ plan, state: { manifest } }: EditedBatch): string[] {
 }
 
 function changedError(message: string, hints: readonly string[]): GatewayError {
-  return new GatewayError('batch-locked', message, { hint: hints.join('\n'), sent: 'no' });
+  return new GatewayError('batch-edited', message, { hint: hints.join('\n'), sent: 'no' });
 }

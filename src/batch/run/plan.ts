@@ -133,7 +133,7 @@ interface Planning extends PlanOptions {
 /** What is kept ready at most: jobs, and characters of their bodies in all. Without it a short batch takes a tenth longer. */
 const maxKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
-/** Reads the table, gives each row its slot, and decides what is sent. Throws what its callbacks throw, or GatewayError batch-locked where rows were edited. */
+/** Reads the table, gives each row its slot, and decides what is sent. Throws what its callbacks throw, or GatewayError batch-edited where rows were edited. */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const plan = emptyPlan('');
   const { rows } = options.state.manifest;
@@ -271,7 +271,7 @@ function assignRows(planning: Planning): void {
   if (isNew) state.redo = ids;
 }
 
-/** Throws GatewayError batch-locked for rows that were edited, unless the user accepts that. */
+/** Throws GatewayError batch-edited for rows that were edited, unless the user accepts that. */
 async function judgeEdits(planning: Planning): Promise<void> {
   const { plan, policy, shard, state, named, isNamed } = planning;
   const { table } = plan;

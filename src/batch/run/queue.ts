@@ -101,7 +101,7 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
 
 /**
  * The rows that are to be sent now, each once, in the order of their file; those that wait for others are left for another time. Throws
- * GatewayError batch-locked if the file changed since it was checked.
+ * GatewayError batch-edited if the file changed since it was checked.
  */
 export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<PlacedJob, void> {
   const { plan, jobs } = batch;
@@ -138,7 +138,7 @@ export interface PlacedJob {
   place: number;
 }
 
-/** The job as it was checked, or built again from the file, and then the same. Throws GatewayError batch-locked. */
+/** The job as it was checked, or built again from the file, and then the same. Throws GatewayError batch-edited. */
 export async function prepareAgain(
   { job, place }: PlacedJob,
   batch: Pick<Batch, 'jobs' | 'plan' | 'state'>,
@@ -175,7 +175,7 @@ export function readyJob(
 }
 
 function changedJobError(what: string, cause?: unknown): GatewayError {
-  return new GatewayError('batch-locked', `${what} changed during the run`, {
+  return new GatewayError('batch-edited', `${what} changed during the run`, {
     hint: 'run the same command again',
     sent: 'no',
     cause,

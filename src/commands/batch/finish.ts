@@ -4,8 +4,6 @@ import {
   type BatchPlan,
   countRows,
   type Counts,
-  hashRowId,
-  isLeftToRedo,
   formatCount,
   listAwaiting,
   listFailures,
@@ -21,19 +19,15 @@ import { errorDocument } from '../../cli/output/document.ts';
 import { GatewayError, outcomes, toGatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { RunningBatch } from './batch.ts';
+import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
 import {
   countKept,
-  describeCounts,
   describeFailures,
-  describeRedoLeft,
   describeSpending,
   getExitCode,
-  incompleteStep,
   keptHint,
   maxNamed,
   nameSome,
-  nextStep,
-  type RedoEnd,
   summaryDocument,
 } from './summary.ts';
 
@@ -42,68 +36,68 @@ export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Parti
 
 /** The journal could not be written: the summary is tried, and the error is reported. */
 export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandOutcome> {
-  const document = await summarize(batch, countTable(batch), error);
+  const counts = countTable(batch);
+  const known = { counts, states: listStates(counts), failures: await nameFailures(batch) };
+  const document = await summarize(batch, known, error);
   await saveSummary(batch, document).catch(() => undefined);
   return { document, error };
 }
 
 /** Writes the summary, and prints where the results are. The error is what the whole means: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandOutcome> {
-  const { context, flags, state, plan, outdir } = batch;
+  const { context, flags, plan, outdir, state } = batch;
   const counts = countTable(batch);
-  const redo = await findRedoEnd(batch);
-  const isWhole =
-    getExitCode(counts) === outcomes.ok.code &&
-    counts.waiting === undefined &&
-    redo.open.length + redo.unsure.length === 0;
-  const cause: unknown = stop === 'signal' ? context.signal.reason : undefined;
-  const error = stop === 'signal' || isWhole ? cause : await judgeCounts({ counts, redo, stop }, batch);
-  const document = await summarize(batch, counts, error);
+  const failures = await nameFailures(batch);
+  const spent = findSpent(stop);
+  const states = listStates(counts, {
+    spent,
+    isRedone: flags.redo !== undefined && state.redo === undefined,
+    wasBilled: [...failures.values()].some(({ billed }) => billed === 'yes'),
+    kept: countKept(state),
+    leftToRedo: await nameRows(listLeftToRedo(plan.table, state, plan.isOwn), batch),
+  });
+  const ended = { counts, states, failures, stop, spent };
+  const failure = stop === 'signal' ? undefined : await judgeEnd(ended, batch);
+  const error: unknown = stop === 'signal' ? context.signal.reason : failure;
+  const document = await summarize(batch, ended, error);
   await saveSummary(batch, document);
-  await context.ui.note(describeCounts(counts, countKept(state)));
-  const again = describeRedoLeft(redo);
-  if (again !== undefined) await context.ui.note(again);
+  if (failure === undefined) await context.ui.note(describeStates(states));
   const waiting = plan.table.links.size > 0 ? await describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
   const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
   if (cost !== '') await context.ui.note(cost);
   await noteTried(batch);
-  if (stop === 'signal') {
-    // Of jobs at the service, what waits for them has told.
-    if (!isWhole && !flags.stream && !counts.submitted)
-      for (const line of nextStep(counts, undefined, { ...redo, failures: await nameFailures(batch) }).split('\n'))
-        await context.ui.note(line);
-    return { document, error };
-  }
+  // Of jobs at the service, what waits for them has told.
+  const isTold = failure !== undefined || (stop === 'signal' && counts.submitted !== undefined) || flags.stream;
+  if (!isTold) for (const line of describeNext(states)) await context.ui.note(line);
+  if (stop === 'signal') return { document, error };
   if (!context.root.json && !flags.stream)
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
-  const cut = incompleteStep(counts);
-  if (cut) await context.ui.note(cut);
-  const left = plan.left > 0 ? countLeft(plan, counts) : 0;
-  if (left > 0)
-    await context.ui.note(`--limit left ${formatCount(left, 'job')} unsent: the same command sends the next ones`);
-  if (plan.leftAgain > 0) await context.ui.note(describeLeftAgain(plan, flags));
-  if (state.failures.size + counts.failed > 0) await noteFailures(batch, counts);
+  if (failures.size + counts.failed > 0) await noteFailures(failures, counts, batch);
   return { document, error };
 }
 
-/** What this run left of the jobs that `--redo` names. */
-async function findRedoEnd(batch: EndedBatch): Promise<RedoEnd> {
-  const { flags, plan, state } = batch;
-  const end: RedoEnd = { of: 0, open: [], unsure: [], isNamed: flags.redo !== undefined };
-  if (state.redo === undefined) return end;
-  const named = new Set(state.redo.map(hashRowId));
-  const { table } = plan;
-  const open: number[] = [];
-  const unsure: number[] = [];
-  for (let place = 0; place < table.size; place++) {
-    if (!plan.isOwn(place) || !named.has(table.ids[place] as number)) continue;
-    end.of++;
-    const slot = table.slots[place] as number;
-    if (!isLeftToRedo(slot, state) || state.atService.has(slot)) continue;
-    (state.slots.stateOf(slot) === 'sent' ? unsure : open).push(place);
-  }
-  return { ...end, open: await nameRows(open, batch), unsure: await nameRows(unsure, batch) };
+/** How the rows of a batch are at the end of a run. */
+interface RunEnd {
+  counts: Counts;
+  states: readonly StateRows[];
+  failures: ReadonlyMap<string, JobError>;
+  stop: Stop | undefined;
+  /** The flag whose limit stopped it. */
+  spent: string | undefined;
+}
+
+/** The flag whose limit stopped the run. */
+function findSpent(stop: Stop | undefined): string | undefined {
+  if (stop === 'cost') return '--max-cost';
+  const budget = findBudget(stop);
+  // A budget with a period can be paid from again.
+  if (budget === undefined) return undefined;
+  return budget.retryable ? '--budget, or when its next period begins' : '--budget';
+}
+
+function findBudget(stop: Stop | undefined): GatewayError['details'] | undefined {
+  return stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
 }
 
 /** The ids of rows, in the order of the file. */
@@ -140,18 +134,22 @@ function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number
 }
 
 /** The summary of a run, with the error that it ends with. */
-async function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): Promise<OwnDocument> {
-  const { context, state, plan, outdir } = batch;
+async function summarize(
+  { context, state, plan, outdir, facts, startedAt }: EndedBatch,
+  { counts, states, failures }: Pick<RunEnd, 'counts' | 'states' | 'failures'>,
+  thrown: unknown,
+): Promise<OwnDocument> {
   const error = thrown === undefined ? undefined : toGatewayError(thrown);
   return summaryDocument({
     counts,
+    states,
     skipped: sentBefore(plan),
     usage: state.usage,
     spending: state.spending,
-    hasPrices: batch.facts.pricing.hasPrices,
-    durationMs: context.io.elapsed() - batch.startedAt,
+    hasPrices: facts.pricing.hasPrices,
+    durationMs: context.io.elapsed() - startedAt,
     outdir: shownPath(outdir, context.io.cwd),
-    failures: await nameFailures(batch),
+    failures,
     exitCode: error?.exitCode ?? outcomes.ok.code,
     error: error && errorDocument(error, context.report, context.ui),
   });
@@ -162,20 +160,18 @@ async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): 
   await writeSummary(outdir, JSON.stringify(summary));
 }
 
-/** What the counts mean for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */
-async function judgeCounts(
-  { counts, redo, stop }: { counts: Counts; redo: RedoEnd; stop: Stop | undefined },
-  batch: EndedBatch,
+/** What the end means for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */
+async function judgeEnd(
+  { counts, states, stop, spent }: RunEnd,
+  { flags, state, outdir, plan }: EndedBatch,
 ): Promise<GatewayError | undefined> {
-  const { flags, state, outdir, context, plan } = batch;
   // What `--limit` leaves is no failure; nor is what waits: the jobs that it waits for are counted.
   const waiting = counts.waiting ?? 0;
-  const excused =
-    stop === undefined
-      ? { pending: countLeft(plan, counts) + waiting, again: plan.leftAgain + countLeft(plan, counts) + waiting }
-      : { pending: 0, again: 0 };
-  const pending = Math.max(0, counts.pending - excused.pending);
-  const undone = Math.max(counts.again ?? 0, redo.open.length) - excused.again;
+  const excused = stop === undefined ? countLeft(plan, counts) + waiting : 0;
+  const excusedAgain = stop === undefined ? excused + plan.leftAgain : 0;
+  const pending = Math.max(0, counts.pending - excused);
+  const again = states.find(({ state }) => state === 'to make again')?.rows ?? 0;
+  const undone = again - excusedAgain;
   const submitted = flags.wait === false ? 0 : counts.submitted;
   const code = getExitCode({ ...counts, pending, again: 0, submitted: submitted ?? 0 });
   if (code === outcomes.ok.code && undone <= 0) return undefined;
@@ -185,30 +181,20 @@ async function judgeCounts(
     signal: '',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
-  const budget = stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
-  // A budget with a period can be paid from again.
-  const ofBudget = budget?.retryable ? '--budget, or when its next period begins' : '--budget';
-  const limit = stop === 'cost' ? '--max-cost' : budget ? ofBudget : undefined;
-  const next = nextStep(counts, limit, { ...redo, failures: await nameFailures(batch) });
-  const summary = shellWord(shownPath(join(outdir, batchFiles.summary), context.io.cwd));
-  const nextHint = counts.pending > 0 ? next : `details are in ${summary}; ${next}`;
-  const hints = [await keptHint(counts, state.beganAt, [outdir]), nextHint, budget && seeSpentHint(budget)];
+  const budget = findBudget(stop);
+  const hints = [
+    await keptHint(counts, state.beganAt, [outdir]),
+    ...describeNext(states),
+    budget && seeSpentHint(budget),
+  ];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
-  const what = [describeCounts(counts, countKept(state)), describeRedoLeft(redo)].filter(Boolean).join('; ');
-  return new GatewayError('batch-failed', `${why ?? ''}${what}`, {
+  return new GatewayError('batch-failed', `${why ?? ''}${describeStates(states)}`, {
     hint: hints.filter((line) => line !== undefined).join('\n'),
     ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
     ...(done > 0 && !isOpen && { billed: 'yes' }),
-    retryable: failed + unknown === 0 && (limit === undefined || budget?.retryable === true),
+    retryable: failed + unknown === 0 && (spent === undefined || budget?.retryable === true),
   });
-}
-
-/** Jobs that were to be sent again, and that `--limit` left: their earlier answers are counted as done. */
-function describeLeftAgain({ leftAgain }: BatchPlan, { redo }: EndedBatch['flags']): string {
-  const next = redo ? 'the same command sends the next ones' : 'without it, the same command sends them';
-  const their = leftAgain === 1 ? 'its earlier answer' : 'their earlier answers';
-  return `--limit left ${formatCount(leftAgain, 'job')} with ${their}, to be sent again: ${next}`;
 }
 
 /** The jobs that others wait for, and what they are. */
@@ -233,11 +219,13 @@ function describeState(slot: number, { state: { atService, slots } }: EndedBatch
 }
 
 /** Why the first few failed. */
-async function noteFailures(batch: EndedBatch, counts: Counts): Promise<void> {
-  const { context, outdir } = batch;
+async function noteFailures(
+  failures: ReadonlyMap<string, JobError>,
+  counts: Counts,
+  { context, outdir }: EndedBatch,
+): Promise<void> {
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
-  for (const line of describeFailures(await nameFailures(batch), { counts, most: maxNamed, results }))
-    await context.ui.note(line);
+  for (const line of describeFailures(failures, { counts, most: maxNamed, results })) await context.ui.note(line);
 }
 
 /** Jobs that were sent again and got no answer: what they had stays. */

@@ -72,7 +72,7 @@ interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
   onChecked: () => void;
 }
 
-/** Plans a run as the flags say. Throws GatewayError usage with file and line, and batch-locked. */
+/** Plans a run as the flags say. Throws GatewayError usage with file and line, and batch-edited. */
 export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
   const redo = flags.redo && openRedo(flags.redo, flags, batch);

@@ -2,6 +2,7 @@ import {
   batchFiles,
   type BatchPlan,
   countAside,
+  countRows,
   findWithoutImage,
   formatCount,
   listIds,
@@ -13,22 +14,24 @@ import type { Context } from '../../cli/context.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
+import { describeStates, listStates } from './states.ts';
 import { describeAside, maxNamed, redoStep } from './summary.ts';
 
 type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
 /** What people are told of a batch that goes on, before anything of it is sent. */
 export async function noteResume(batch: PlannedBatch): Promise<void> {
-  const { plan, context, state } = batch;
+  const { plan, context, flags, state } = batch;
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const stuck = plan.table.links.size > 0 ? listStuck({ plan, state }).length : 0;
     const next = describeNext(plan, stuck);
-    await context.ui.note(`${before} of ${formatCount(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
+    const states = listStates(countRows(plan.table, state, plan.isOwn));
+    await context.ui.note(`${describeStates(states)}; ${next}`);
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);
   const aside = countAside(state);
-  if (aside > 0) await context.ui.note(describeAside(aside, [batch.outdir]));
+  if (aside > 0) await context.ui.note(describeAside(aside, [flags.output ?? batch.outdir]));
 }
 
 /** How many jobs are sent, without those that are held back, and how many of them a second time: those may be paid for twice. */

@@ -11,28 +11,22 @@ import {
   describeTimes,
   findHolder,
   findWithoutImage,
-  isLeftToRedo,
   type JobError,
   listOpenProviderBatches,
   listWaiting,
   type ProviderBatch,
   unanswered,
 } from '../../batch/index.ts';
+import { describeNext, describeStates, listLeftToRedo, listStates } from './states.ts';
 import {
-  describeCounts,
+  countKept,
   describeAside,
   describeFailures,
-  describeRedoLeft,
   describeSpending,
-  getExitCode,
-  summaryDocument,
-  incompleteStep,
-  missingImageStep,
-  nextStep,
-  type RedoEnd,
-  type SummaryFacts,
-  spentLimit,
   keptHint,
+  missingImageStep,
+  spentLimit,
+  summaryDocument,
 } from './summary.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
@@ -64,13 +58,21 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const read = await readFolders(names, context, ({ slot, id }) => void ids.set(slot, id));
   for (const one of read) folders.push(await readStatus(one, ids));
   const states = folders.map(({ state }) => state);
+  const waiting = folders.reduce((sum, one) => sum + one.waiting, 0);
   const counts = countFolders(folders);
   const joined = joinStates(states);
   const running = folders.find((one) => one.running)?.running;
   const failures = new Map(folders.flatMap(listToldFailures));
   const outdir = names[0] as string;
+  const table = listStates(waiting > 0 ? { ...counts, waiting } : counts, {
+    spent: states.map(spentLimit).find((limit) => limit !== undefined),
+    wasBilled: [...failures.values()].some(({ billed }) => billed === 'yes'),
+    kept: states.reduce((sum, state) => sum + countKept(state), 0),
+    leftToRedo: folders.flatMap((one) => one.leftToRedo),
+  });
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
-  const summary = summaryDocument({ ...joined, counts, skipped: 0, outdir, failures, exitCode: outcomes.ok.code });
+  const facts = { ...joined, counts, states: table, skipped: 0, outdir, failures, exitCode: outcomes.ok.code };
+  const summary = summaryDocument(facts);
   const ended = folders.find((one) => one.lastError)?.lastError;
   const missingPictures = folders.flatMap((one) => one.missingPictures);
   const aside = states.reduce((sum, state) => sum + countAside(state), 0);
@@ -84,11 +86,11 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     ...(aside > 0 && { aside }),
   };
   if (context.root.json) return { document };
-  const lines = [`${formatCount(counts.jobs, 'job')}: ${describeCounts(counts)}`];
+  const lines = [`${formatCount(counts.jobs, 'job')}: ${describeStates(table)}`];
   if (folders.length > 1)
     append(
       lines,
-      folders.map((one) => `${one.name}: ${describeCounts(one.counts)}`),
+      folders.map((one) => `${one.name}: ${describeStates(listStates(one.counts))}`),
     );
   for (const { name, running: by } of folders) {
     const it = folders.length > 1 ? name : 'it';
@@ -104,7 +106,6 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const isLinked = states.some(({ manifest }) => manifest.header?.linked);
   const told = [
     describeSpending(joined.spending),
-    incompleteStep(counts),
     missingImageStep(missingPictures, isLinked),
     aside > 0 && describeAside(aside, names),
   ];
@@ -114,45 +115,29 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   );
   const results = folders.map(({ name }) => shellWord(join(name, batchFiles.results))).join(', ');
   append(lines, describeFailures(failures, { counts, most: maxShown, results }));
-  const redo: RedoEnd = {
-    of: folders.reduce((sum, one) => sum + one.redo.of, 0),
-    open: folders.flatMap((one) => one.redo.open),
-    unsure: folders.flatMap((one) => one.redo.unsure),
-  };
-  const undone = describeRedoLeft(redo);
-  if (undone !== undefined) lines.push(undone);
-  if (!running && (getExitCode(counts) !== outcomes.ok.code || undone !== undefined)) {
+  if (!running) {
     const { message, hint } = (counts.pending > 0 && ended) || {};
+    const kept = await keptHint(
+      counts,
+      joined.beganAt,
+      folders.map(({ folder }) => folder),
+    );
     if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
-    if (typeof hint === 'string') append(lines, hint.split('\n'));
-    else append(lines, await listNextSteps(folders, { ...joined, counts, failures }, redo));
+    if (kept !== undefined) lines.push(kept);
+    append(lines, typeof hint === 'string' ? hint.split('\n') : describeNext(table));
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
   return { document };
 }
 
-/** What to type for the rest of the batch, where its last run has not said so. */
-async function listNextSteps(
-  folders: readonly FolderStatus[],
-  { counts, failures, beganAt }: Pick<SummaryFacts, 'counts' | 'failures'> & Pick<BatchState, 'beganAt'>,
-  redo: RedoEnd,
-): Promise<string[]> {
-  const paths = folders.map(({ folder }) => folder);
-  const kept = await keptHint(counts, beganAt, paths);
-  const spent = folders.map(({ state }) => spentLimit(state)).find((limit) => limit !== undefined);
-  const waiting = folders.reduce((sum, one) => sum + one.waiting, 0);
-  const step = nextStep({ ...counts, waiting }, spent, { ...redo, failures });
-  return [...(kept ? [kept] : []), ...step.split('\n')];
-}
-
 interface FolderStatus extends BatchFolder {
   counts: Counts;
   running: Awaited<ReturnType<typeof findHolder>>;
   failures: [string, JobError][];
-  /** Ids of jobs whose images were removed, and of those that `--redo` named. */
+  /** Ids of jobs whose images were removed, and of those that `--redo` named and did not make. */
   missingPictures: string[];
-  redo: RedoEnd;
+  leftToRedo: string[];
   /** Jobs that wait for others, if the last run came to its end: only a run knows. */
   waiting: number;
   lastError: JsonObject | undefined;
@@ -165,23 +150,21 @@ async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): P
   const counts = countFolder(one);
   const nameSlot = (slot: number): string => ids.get(slots.nameOf(slot)) ?? slots.nameOf(slot);
   const { error, waiting } = running ? {} : await lastSummary(folder, counts);
-  const named = new Set(state.redo);
   const { rows } = state.manifest;
-  const redo = { of: named.size, open: [] as string[], unsure: [] as string[] };
-  for (let place = 0; named.size > 0 && place < rows.size; place++) {
-    const slot = rows.slots[place] as number;
-    const isLeft = one.others[place] === 0 && isLeftToRedo(slot, state) && !state.atService.has(slot);
-    const id = isLeft ? nameSlot(slot) : '';
-    if (named.has(id)) (slots.stateOf(slot) === 'sent' ? redo.unsure : redo.open).push(id);
-  }
+  const leftToRedo = listLeftToRedo(rows, state, (place) => one.others[place] === 0);
+  const gone = new Set(await findWithoutImage(folder, state));
+  const wanted = rows.slots.subarray(0, rows.size);
   const byId = new Map([...state.failures.keys()].map((slot) => [slot, nameSlot(slot)]));
   return {
     ...one,
     counts,
     running,
     failures: nameFailures(one, byId),
-    missingPictures: (await findWithoutImage(folder, state)).map(nameSlot),
-    redo,
+    missingPictures: Array.from(
+      wanted.filter((slot) => gone.has(slot)),
+      nameSlot,
+    ),
+    leftToRedo: leftToRedo.map((place) => nameSlot(rows.slots[place] as number)),
     waiting: typeof waiting === 'number' ? waiting : 0,
     lastError: isObject(error) ? error : undefined,
   };

@@ -37,7 +37,8 @@ import { findOutdir } from './outdir.ts';
 import { createHost, recovery } from './host.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { checkPrice, emptyFacts, type BatchPlanFacts, requireOwnKeys } from './plan.ts';
-import { describeCounts, getExitCode } from './summary.ts';
+import { describeStates, listStates } from './states.ts';
+import { getExitCode } from './summary.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
 import { type BatchFlags, requireStream } from './flags.ts';
@@ -326,7 +327,7 @@ async function savedUnprinted(
 /** Reports the counts of the lines, unless the summary of a folder has done it. The error is batch-failed, or the signal. */
 export async function finishStream(batch: StreamBatch, stop: Stop | undefined): Promise<CommandOutcome> {
   const { printed, context, flags, results } = batch;
-  if (results === undefined) await context.ui.note(describeCounts(printed));
+  if (results === undefined) await context.ui.note(describeStates(listStates(printed)));
   if (stop === 'signal') return { error: context.signal.reason };
   if (stop === undefined && getExitCode(printed) === 0) return {};
   const limits = {
@@ -336,7 +337,7 @@ export async function finishStream(batch: StreamBatch, stop: Stop | undefined): 
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop === undefined ? '' : limits[stop];
   const each = 'each line with "ok":false has its error; a job without a line was not sent';
   const lines = [each, stop instanceof GatewayError && chooseHint(stop)];
-  const error = new GatewayError('batch-failed', `${why}${describeCounts(printed)}`, {
+  const error = new GatewayError('batch-failed', `${why}${describeStates(listStates(printed))}`, {
     hint: lines.filter(Boolean).join('\n'),
     sent: 'yes',
     retryable: true,

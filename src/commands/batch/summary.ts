@@ -8,10 +8,12 @@ import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import { hasJobReplies } from '../../cli/run/recovery.ts';
+import type { StateRows } from './states.ts';
 
 /** The facts that a summary is made of. */
 export interface SummaryFacts {
   counts: Counts;
+  states: readonly StateRows[];
   /** Jobs that this run left as an earlier one ended them. */
   skipped: number;
   usage: Usage;
@@ -34,13 +36,14 @@ export function getExitCode({ failed, unknown, pending, again = 0, submitted = 0
 
 /** The document of `batch --json` and of summary.json. */
 export function summaryDocument(facts: SummaryFacts): OwnDocument {
-  const { counts, skipped, usage, spending, hasPrices = false, durationMs, outdir, failures } = facts;
+  const { counts, states, skipped, usage, spending, hasPrices = false, durationMs, outdir, failures } = facts;
   const exitCode = facts.exitCode ?? getExitCode(counts);
   return {
     schema: 'gateway-cli/batch@1',
     ok: exitCode === outcomes.ok.code,
     exitCode,
     ...counts,
+    states,
     skipped,
     usage,
     ...(spending.costs.length > 0 && { cost: spending.costs }),
@@ -85,22 +88,6 @@ export function describeSpending({ costs, unknown }: Spending, hasPrices = false
   return parts.join('; ');
 }
 
-/** `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`; the answers of `kept` unknown jobs are in recovery files. */
-export function describeCounts(
-  { done, incomplete, failed, unknown, pending, waiting = 0, submitted = 0 }: Counts,
-  kept = 0,
-): string {
-  const parts = [incomplete > 0 ? `${done} done (${incomplete} incomplete)` : `${done} done`];
-  if (failed > 0) parts.push(`${failed} failed`);
-  const others = unknown > kept ? 'may have been billed' : undefined;
-  const why = [kept > 0 && `${kept} paid and kept`, others].filter(Boolean).join(', ');
-  if (unknown > 0) parts.push(`${unknown} unknown (${why})`);
-  if (submitted > 0) parts.push(`${submitted} at the service`);
-  if (pending > 0)
-    parts.push(`${pending} not sent yet${waiting > 0 ? ` (${waiting} wait for results of other jobs)` : ''}`);
-  return parts.join(', ');
-}
-
 /**
  * Warns about lines of a batch's own files that a crash or another program left. The next run moves the end of a torn file; any other line stays
  * where it is.
@@ -129,55 +116,6 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
   const spent = sumAmounts([...spending.costs.map(({ amount }) => amount), spending.held]);
   const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
   return hasRoom ? undefined : '--max-cost';
-}
-
-/** How `--redo` ended. */
-export interface RedoEnd {
-  /** How many rows it named, and the ids of those that have no new answer: they were not sent, or may have been billed. */
-  of: number;
-  open: readonly string[];
-  unsure: readonly string[];
-  /** The command has a `--redo`: typed again once all is made, it would make all again. */
-  isNamed?: boolean;
-}
-
-/** The rows that keep their earlier answers though they were to be made again; undefined if there are none. */
-export function describeRedoLeft({ of, open, unsure }: Omit<RedoEnd, 'isNamed'>): string | undefined {
-  const count = open.length + unsure.length;
-  if (count === 0) return undefined;
-  const are = count === 1 ? 'is left as it was' : 'are left as they were';
-  const names = [nameSome(open), unsure.length > 0 ? `maybe billed: ${nameSome(unsure)}` : ''].filter(Boolean);
-  return `${count} of ${formatCount(of, 'job')} to make again ${are}: ${names.join('; ')}`;
-}
-
-/** What to type to get the rest of a batch that is not done; `spent` is the flag under whose limit nothing goes out. */
-export function nextStep(
-  { failed, unknown, pending, again = 0, submitted = 0, waiting = 0 }: Counts,
-  spent: string | undefined,
-  { failures, open, unsure, isNamed = false }: RedoEnd & Pick<SummaryFacts, 'failures'>,
-): string {
-  if (submitted > 0) return 'to collect the results: the same command with --lane batch';
-  const wasBilled = failed > 0 && [...failures.values()].some(({ billed }) => billed === 'yes');
-  const same = isNamed && open.length + unsure.length === 0 ? 'the same command without --redo,' : 'the same command';
-  const limit = `a greater ${spent}`;
-  // What waits for failed jobs goes on when they are done.
-  if (open.length === 0 && pending + again <= (failed + unknown > 0 ? waiting : 0)) {
-    const flags = `--retry ${[failed > 0 && 'failed', unknown > 0 && 'unknown'].filter(Boolean).join(',')}`;
-    const risk =
-      unknown > 0 ? ', which may bill what is unknown twice' : wasBilled ? ', which may be billed again' : '';
-    return `to send them again${risk}: ${same} with ${flags}${spent ? ` and ${limit}` : ''}`;
-  }
-  const redo = isNamed && open.length + unsure.length === 0 ? ', without --redo' : '';
-  const what = open.length > 0 ? 'makes only those again' : 'continues where it stopped';
-  const next = spent ? `to continue: ${same} with ${limit}` : `run the same command again${redo}: it ${what}`;
-  const too = 'to send what is unknown again, too, which may bill it twice: --retry unknown';
-  return unknown > 0 ? `${next}\n${too}` : next;
-}
-
-/** What to type where answers of finished jobs may not be whole. */
-export function incompleteStep({ incomplete }: Counts): string | undefined {
-  if (incomplete === 0) return undefined;
-  return `${formatCount(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry incomplete, and more maxTokens`;
 }
 
 /** At most this many jobs are named that `--redo` makes again. */

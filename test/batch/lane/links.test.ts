@@ -35,7 +35,7 @@ test('jobs that got other ids while the service has them are collected, and not 
   expect((await batch(['--no-wait'])).stderr).toContain('1 done, 1 at the service\n');
   folder.jobs({ id: 'p', prompt: 'Plan' }, { id: 'd', prompt: 'Write {{@p.text}}' });
   expect(await batch()).toMatchObject({ code: 0 });
-  expect((await batch()).stderr).toContain('2 of 2 jobs were sent before; 0 are sent now');
+  expect((await batch()).stderr).toContain('2 done; 0 are sent now');
   expect(Object.fromEntries(server.counts)).toEqual({ Plan: 1, 'Write answer to Plan': 1 });
   expect(
     folder

@@ -87,13 +87,15 @@ test('what an offline run leaves at its own gateway ended with it: the same comm
   };
   const first = await interrupt(same);
   expect(first).toMatchObject({ code: 130, stderr: expect.not.stringContaining('at the service,') });
-  expect(first.stderr).toContain('0 done, 2 not sent yet\nrun the same command again: it continues where it stopped\n');
-  expect((await offline(['status', 'out'])).stdout).toMatch(/^2 jobs: 0 done, 2 not sent yet\n.*\nrun the same/);
+  expect(first.stderr).toContain('0 done, 2 not sent yet\n2 not sent yet: the same command\n');
+  expect((await offline(['status', 'out'])).stdout).toMatch(
+    /^2 jobs: 0 done, 2 not sent yet\n.*\n2 not sent yet: the same/,
+  );
   expect((await offline(['cancel', 'out', '--offline'])).stderr).toContain('no jobs of out are at the service');
   expect(await offline([...same, '--no-wait'])).toMatchObject({ code: 0 });
   expect(folder.lines('results.jsonl')).toHaveLength(2);
   // A job that has an answer keeps it.
-  expect((await interrupt([...same, '--redo', 'p1'])).stderr).toContain('\n2 done\n');
+  expect((await interrupt([...same, '--redo', 'p1'])).stderr).toContain('\n2 done (1 to make again)\n');
   expect(await offline(same)).toMatchObject({ code: 0, stderr: expect.stringContaining('1 is sent again') });
 });
 

@@ -5,7 +5,8 @@ import { createPacer, openThrottle } from '../../../src/batch/run/pace.ts';
 import { paceRetries } from '../../../src/batch/run/live.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/commands/batch/progress.ts';
-import { describeCounts, getExitCode, spentLimit, summaryDocument } from '../../../src/commands/batch/summary.ts';
+import { describeNext, describeStates, listStates } from '../../../src/commands/batch/states.ts';
+import { getExitCode, spentLimit, summaryDocument } from '../../../src/commands/batch/summary.ts';
 import { countRows } from '../../../src/batch/counts.ts';
 import { hostOf } from './with-runner.ts';
 import { addUsage, totalTokens } from '../../../src/batch/folder/spending.ts';
@@ -166,6 +167,7 @@ describe('the summary', () => {
     const failures = new Map([['x', { class: 'quota', message: 'too many' }]]);
     const facts = {
       counts,
+      states: listStates(counts),
       skipped: 1,
       spending: { costs: [{ amount: '0.1', currency: 'USD' }], unknown: 2, held: '0', dearest: '0.1' },
       usage: { totalTokens: 9 },
@@ -178,6 +180,7 @@ describe('the summary', () => {
       ok: false,
       exitCode: 13,
       ...counts,
+      states: listStates(counts),
       skipped: 1,
       cost: [{ amount: '0.1', currency: 'USD' }],
       costUnknown: 2,
@@ -189,9 +192,30 @@ describe('the summary', () => {
     expect(summaryDocument({ ...facts, exitCode: 130 })).toMatchObject({ ok: false, exitCode: 130 });
   });
 
-  test('the summary says in words what became of the jobs', () => {
-    expect(describeCounts(counts)).toBe('2 done, 1 failed, 1 unknown (may have been billed), 1 not sent yet');
-    expect(describeCounts({ ...counts, failed: 0, unknown: 0, pending: 0 })).toBe('2 done');
+  test('the table of states says how many rows are in each, what sends them, and what may be billed twice', () => {
+    const all = { ...counts, incomplete: 1, pending: 3, waiting: 2, submitted: 4, again: 1 };
+    const states = listStates(all, { spent: '--max-cost', wasBilled: true, kept: 1 });
+    expect(describeStates(states)).toBe(
+      '2 done (1 incomplete, 1 to make again), 1 failed, 1 unknown (1 paid and kept), 4 at the service, 3 not sent yet (2 wait for results of other jobs)',
+    );
+    expect(describeNext(states)).toEqual([
+      '1 incomplete: the same command with --retry incomplete and more maxTokens and a greater --max-cost; may be billed twice',
+      '1 to make again: the same command with a greater --max-cost',
+      '1 failed: the same command with --retry failed and a greater --max-cost; may be billed twice',
+      '1 unknown: the same command with --retry unknown and a greater --max-cost; may be billed twice',
+      '4 at the service: the same command with --lane batch',
+      '3 not sent yet: the same command with a greater --max-cost',
+    ]);
+    expect(listStates({ ...none, jobs: 3, failed: 1, pending: 2, waiting: 2 })).toEqual([
+      { state: 'done', rows: 0 },
+      { state: 'failed', rows: 1, next: 'the same command with --retry failed' },
+      { state: 'not sent yet', rows: 2 },
+      { state: 'waiting', of: 'not sent yet', rows: 2 },
+    ]);
+    expect(describeStates(listStates(counts))).toBe(
+      '2 done, 1 failed, 1 unknown (may have been billed), 1 not sent yet',
+    );
+    expect(describeNext(listStates({ ...none, jobs: 2, done: 2 }))).toEqual([]);
   });
 
   test('usage adds up what is known', () => {

@@ -192,14 +192,14 @@ function endedRows(side, what) {
 /** @type {Row} */
 const endedMemory = {
   id: 'ended-peak',
-  what: 'the greatest of the three on 1,000,000 jobs, peak memory',
+  what: 'the greatest of the five on 1,000,000 jobs, peak memory',
   against: '-',
   unit: 'MiB',
   raw: 'MiB',
   atMost: () => 300,
   needs: ['ended-1000000'],
   read: (medians) => {
-    const sides = ['status', 'export', 'product'];
+    const sides = ['status', 'export', 'product', 'edited', 'deleted'];
     const peaks = sides.map((side) => pick(medians, 'ended-1000000', side, 'peakMiB'));
     const value = Math.max(...peaks);
     return { value, product: value, rival: Number.NaN, also: peaks.map((peak) => peak.toFixed(0)).join(', ') };
@@ -452,6 +452,8 @@ export const rows = [
   endedRows('status', '`batch status`'),
   endedRows('export', '`batch export`'),
   endedRows('product', 'the same `batch` again'),
+  endedRows('edited', '`batch` with one row edited'),
+  endedRows('deleted', '`batch` with its first row deleted'),
   endedMemory,
   ...['whole', 'streamed'].map((kind) =>
     atEachSize({

@@ -1,5 +1,5 @@
 // Folders whose jobs have all ended: what it costs to look at one, to export it, and to run the same command again.
-import { closeSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, cpSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { sampleOf } from './experiment.js';
 
@@ -7,8 +7,8 @@ import { sampleOf } from './experiment.js';
 /** @typedef {import('./experiment.js').Lab} Lab */
 /** @typedef {import('./experiment.js').Side} Side */
 
-/** Jobs that are really sent: a larger folder has their lines again and again, with other ids. */
-const sent = 100;
+/** Jobs that are really sent: a larger folder has their lines again and again, as rows that ask the same. @param {number} rows */
+const countSent = (rows) => Math.max(100, rows / 100);
 
 /** @type {WeakMap<Lab, Map<number, Promise<string>>>} */
 const folders = new WeakMap();
@@ -24,12 +24,26 @@ export function ended(rows) {
     if (statSync(results).size !== size) throw new Error('the results changed');
     return sampleOf(run);
   };
+  /** Another table in a copy of the folder. @param {string} table @param {string[]} flags @returns {Side} */
+  const changed =
+    (table, ...flags) =>
+    async (lab) => {
+      const folder = await endedFolder(lab, rows);
+      const copy = join(folder, 'copy');
+      cpSync(join(folder, 'out'), copy, { recursive: true });
+      const words = ['batch', join(folder, table), '-o', copy, ...flags];
+      const run = await lab.product(words, { scene: 'batch', memory: true });
+      rmSync(copy, { recursive: true });
+      return sampleOf(run);
+    };
   return {
     rounds: 3,
     command: 'batch',
     memory: true,
     sides: {
       product: product((folder) => ['batch', join(folder, 'jobs.jsonl'), '-o', join(folder, 'out')]),
+      edited: changed('edited.jsonl', '--accept-changes'),
+      deleted: changed('deleted.jsonl'),
       status: product((folder) => ['batch', 'status', join(folder, 'out')]),
       export: product((folder) => ['batch', 'export', join(folder, 'out'), '-f', '-o', join(folder, 'out.csv')]),
       rival: async (lab) => {
@@ -55,6 +69,7 @@ async function makeFolder(lab, rows) {
   const folder = lab.folder();
   const jobs = join(folder, 'jobs.jsonl');
   const out = join(folder, 'out');
+  const sent = countSent(rows);
   const job = (/** @type {number} */ index) => ({
     id: `job-${index}`,
     prompt: `see ${index % sent}`,
@@ -63,27 +78,56 @@ async function makeFolder(lab, rows) {
   writeLines(jobs, sent, job);
   await lab.product(['batch', jobs, '-o', out, '--concurrency', '32'], { scene: 'batch' });
   writeLines(jobs, rows, job);
-  for (const name of ['journal.jsonl', 'results.jsonl']) {
-    const lines = readFileSync(join(out, name), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const [run] = lines[0].type === 'run' ? lines.splice(0, 1) : [];
-    const head = run === undefined ? '' : `${JSON.stringify({ ...run, jobs: rows, total: rows })}\n`;
-    const copy = (/** @type {number} */ at) => {
-      const line = lines[at % lines.length];
-      const index = Number(line.id.slice(4)) + Math.floor(at / lines.length) * sent;
-      return { ...line, id: `job-${index}`, ...(line.line && { line: index + 1 }) };
-    };
-    writeLines(join(out, name), (rows / sent) * lines.length, copy, head);
-  }
+  writeLines(join(folder, 'edited.jsonl'), rows, (at) => (at === 500 ? { ...job(at), prompt: 'edited' } : job(at)));
+  writeLines(join(folder, 'deleted.jsonl'), rows - 1, (at) => job(at + 1));
+  const [manifest, journal, results] = ['jobs.jsonl', 'journal.jsonl', 'results.jsonl'].map((name) => join(out, name));
+  const [header, ...table] = readLines(manifest);
+  const [run, ...records] = readLines(journal);
+  const ends = new Map(records.filter(({ t }) => t === 'done').map((end) => [end.slot, end]));
+  const known = readLines(results);
+  const index = (/** @type {string} */ id, /** @type {number} */ at) =>
+    Number(id.slice(4)) + Math.floor(at / sent) * sent;
+  const slot = (/** @type {string} */ first, /** @type {number} */ at) =>
+    at < sent ? first : `${first}-${Math.floor(at / sent) + 1}`;
+  writeLines(
+    manifest,
+    rows,
+    (at) => {
+      const row = table[at % sent];
+      return { ...row, slot: slot(row.slot, at), id: `job-${index(row.id, at)}`, line: index(row.id, at) + 1 };
+    },
+    { ...header, rows, jobs: rows },
+  );
+  let off = 0;
+  const resultAt = (/** @type {number} */ at) => {
+    const line = known[at % sent];
+    return { ...line, slot: slot(line.slot, at), id: `job-${index(line.id, at)}` };
+  };
+  writeLines(results, rows, resultAt);
+  writeLines(
+    journal,
+    rows,
+    (at) => {
+      const line = resultAt(at);
+      const len = Buffer.byteLength(JSON.stringify(line)) + 1;
+      off += len;
+      return { ...ends.get(known[at % sent].slot), slot: line.slot, off: off - len, len };
+    },
+    run,
+  );
   return folder;
 }
 
-/** @param {string} path @param {number} count @param {(index: number) => object} lineOf */
-function writeLines(path, count, lineOf, head = '') {
+/** @param {string | undefined} path @returns {any[]} */
+function readLines(path = '') {
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line));
+}
+
+/** @param {string | undefined} path @param {number} count @param {(index: number) => object} lineOf @param {object} [head] */
+function writeLines(path = '', count, lineOf, head) {
   const file = openSync(path, 'w');
-  let text = head;
+  let text = head === undefined ? '' : `${JSON.stringify(head)}\n`;
   for (let index = 0; index < count; index++) {
     text += `${JSON.stringify(lineOf(index))}\n`;
     if (text.length < 1_000_000 && index + 1 < count) continue;

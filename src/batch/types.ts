@@ -109,8 +109,6 @@ export interface JournalEntry {
   job: Pick<Job, 'id'>;
   slot: number;
   bound?: Bound | undefined;
-  /** The mark of its provider batch, if that has a budget. */
-  part?: string | undefined;
 }
 
 /** A job with the request that is sent for it. To be closed. */

@@ -17,7 +17,7 @@ type SendApiRequest = (apiRequest: AnyApiRequest, options: SendOptions) => Promi
 export interface BatchApi {
   /** Uploads the lines of a batch. Returns the name of the file at the service. */
   upload(lines: SentFile, deadline: Deadline): Promise<string>;
-  /** Creates a batch of an uploaded file. That is never repeated where the batch may exist: see `mayExist`. */
+  /** Creates a batch of an uploaded file. That is never repeated where the batch may exist. */
   createOf(file: string, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
   /** Creates a batch by one request, whose body is in a file. */
   createInline(body: SentFile, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
@@ -126,14 +126,6 @@ interface JsonReply {
 const jsonLines = 'application/jsonl';
 
 const createOnce = { undoneOnly: true };
-
-/** Whether a batch may exist although its creation failed so. A reply that refuses it is certain, and so is what was not sent. */
-export function mayExist(error: unknown): boolean {
-  if (!(error instanceof GatewayError)) return true;
-  const { sent, status } = error.details;
-  if (sent === 'no') return false;
-  return status === undefined || status < 400 || status >= 500 || status === 408 || status === 409;
-}
 
 type UploadLines = (
   lines: SentFile,

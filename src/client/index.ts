@@ -30,5 +30,5 @@ export type { Wanted } from './verdict.ts';
 export { listBlobs, describeImage, isImageBlob, mostImages } from './image-store.ts';
 
 // The services' batches.
-export { mayExist, openBatchApi } from './batch-api.ts';
+export { openBatchApi } from './batch-api.ts';
 export type { BatchApi, ResultText, SentFile } from './batch-api.ts';

@@ -9,6 +9,7 @@ import { resultLine } from './recorder.ts';
 import type { FolderLock } from './lock.ts';
 import { findLostEnds, getEndType, type LostEnds } from './results.ts';
 import { keepFailure } from './spending.ts';
+import { findHolder } from '../lane/provider-batches.ts';
 import { type BatchState, hasOpenSlots } from './state.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
 
@@ -87,9 +88,8 @@ async function appendAdopted(path: string, lines: readonly string[]): Promise<vo
   }
 }
 
-function findSentAt(slot: number, { atService, providerBatches, sentAt }: BatchState): number {
-  const batch = atService.has(slot) && [...providerBatches.values()].findLast(({ slots }) => slots.includes(slot));
-  return (batch ? batch.at : sentAt.get(slot)) ?? 0;
+function findSentAt(slot: number, state: BatchState): number {
+  return findHolder(slot, state)?.at ?? state.sentAt.get(slot) ?? 0;
 }
 
 /** The line of a whole result; undefined if it is not a result, or too long. */

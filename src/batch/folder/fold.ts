@@ -9,7 +9,7 @@ import type {
   SlotRecord,
 } from './records.ts';
 import { type Place, Slots, type SlotState } from './slots.ts';
-import { finalSteps, newProviderBatch, type ProviderBatch } from '../lane/provider-batches.ts';
+import { finalSteps, findHolder, newProviderBatch, type ProviderBatch } from '../lane/provider-batches.ts';
 
 /** An answer that was paid for. */
 interface Take extends Place {
@@ -21,8 +21,8 @@ export interface Fold {
   slots: Slots;
   /** Provider batches that the service may hold, by their marks. */
   providerBatches: Map<string, ProviderBatch>;
-  /** Slots that provider batches hold. */
-  atService: Set<number>;
+  /** Slots that provider batches hold, and the marks of these. */
+  atService: Map<number, string>;
   /** The ids that the last `--redo` named, until a run has left none of them. */
   redo: readonly string[] | undefined;
   /** All answers of the slots that have several, in the order in which they came. */
@@ -40,7 +40,7 @@ export function newFold(rows = 0): Fold {
   return {
     slots: new Slots(rows),
     providerBatches: new Map(),
-    atService: new Set(),
+    atService: new Map(),
     redo: undefined,
     takes: new Map(),
     ready: new Set(),
@@ -135,7 +135,7 @@ function applyUnsent(record: GroupRecord, fold: Fold): void {
   for (const name of record.slots) {
     const slot = slots.addNamed(name);
     ready.delete(slot);
-    const before = open.get(slot) ?? (atService.has(slot) ? findBefore(slot, fold) : undefined);
+    const before = open.get(slot) ?? findBefore(slot, fold);
     if (before !== undefined) slots.setState(slot, before);
     open.delete(slot);
     atService.delete(slot);
@@ -143,12 +143,9 @@ function applyUnsent(record: GroupRecord, fold: Fold): void {
 }
 
 /** The state that a slot had when its provider batch was created. */
-function findBefore(slot: number, { providerBatches }: Fold): SlotState | undefined {
-  for (const { slots, before } of providerBatches.values()) {
-    const at = slots.indexOf(slot);
-    if (at >= 0) return before[at];
-  }
-  return undefined;
+function findBefore(slot: number, fold: Fold): SlotState | undefined {
+  const batch = findHolder(slot, fold);
+  return batch?.before[batch.slots.indexOf(slot)];
 }
 
 function applyEnd({ t, slot: name, off, len }: EndRecord, fold: Fold): void {
@@ -221,7 +218,7 @@ function applyBatchStep(record: BatchStep, fold: Fold): void {
     known.before = known.slots.map((slot) => slots.stateOf(slot));
     for (const slot of known.slots) {
       slots.setState(slot, 'sent');
-      atService.add(slot);
+      atService.set(slot, mark);
     }
   }
   if (step === 'created') [known.batch, known.lastsMs] = [record.batch, record.lastsMs];

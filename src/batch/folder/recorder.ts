@@ -209,7 +209,7 @@ function getEndType({ state, incomplete }: RecordedEnd): EndRecord['t'] {
 /** What the journal keeps of an end: what it can cost only where some of its cost is unknown. */
 function toEndRecord(
   slot: string,
-  { bound, part }: JournalEntry,
+  { bound }: JournalEntry,
   outcome: RecordedEnd,
   place: { off: number; len: number },
 ): EndRecord {
@@ -218,7 +218,6 @@ function toEndRecord(
     t: getEndType(outcome),
     slot,
     ...place,
-    part,
     requestedModel,
     model,
     tier,

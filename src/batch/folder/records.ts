@@ -59,8 +59,6 @@ export interface EndRecord extends JobEnd, Place {
   bound?: Bound | undefined;
   /** The pictures of its answer, by their files below images/. */
   images?: readonly string[] | undefined;
-  /** The mark of its provider batch, if that has a budget. */
-  part?: string | undefined;
   at?: number;
 }
 

@@ -12,7 +12,6 @@ import { readSlotName } from './manifest.ts';
 import type { EndRecord, SlotRecord } from './records.ts';
 import type { Slots } from './slots.ts';
 import { addRecord, type BatchState } from './state.ts';
-import { budgetedMark } from '../lane/provider-batches.ts';
 
 /** Ends that the journal lacks, and what else is at the end of results.jsonl. */
 export interface LostEnds {
@@ -83,16 +82,7 @@ function readEnd(text: string, { off, len }: { off: number; len: number }, state
       : { usage: usage as Usage | undefined, cost: cost as Cost | undefined }),
     error: t === 'done' || t === 'incomplete' ? undefined : error,
     images: listImageNames(document),
-    ...getProviderBatchFacts(slot, state),
   };
-}
-
-/** Of a slot in a batch of the service: what it can cost, and its provider batch if that has a budget. */
-function getProviderBatchFacts(slot: number, state: BatchState): Pick<EndRecord, 'bound' | 'part'> {
-  const batch =
-    state.atService.has(slot) && [...state.providerBatches.values()].find(({ slots }) => slots.includes(slot));
-  if (!batch) return {};
-  return { bound: batch.bounds[batch.slots.indexOf(slot)], part: budgetedMark(batch) };
 }
 
 /** The state that a document of a result means. */

@@ -82,7 +82,7 @@ export function addRecord(record: SlotRecord, state: BatchState): void {
 export function countEndRecord(record: EndRecord, state: BatchState): void {
   const { slots } = state;
   const slot = slots.addNamed(record.slot);
-  addPaid(record, state.bounds.get(slot), state);
+  addPaid(slot, record, state);
   countEnd(slot, record, state);
   if (record.images && record.t !== 'unknown') state.images.set(slot, record.images);
 }

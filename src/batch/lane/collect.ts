@@ -27,8 +27,9 @@ import type { FormatName } from '../../formats/types.ts';
 import { settleJob } from '../run/live.ts';
 import { readyJob } from '../run/queue.ts';
 import { formatCount } from '../counts.ts';
+import { chooseMeasure } from './failures.ts';
 import { runAgainHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
-import { budgetedMark, makeEntryName, type ProviderBatch, waitingBounds } from './provider-batches.ts';
+import { makeEntryName, type ProviderBatch, waitingBounds } from './provider-batches.ts';
 import { createGatheredFile, type GatheredFile } from '../../files/lines.ts';
 
 /** A batch that has ended, and its results, each found by its slot. */
@@ -126,10 +127,9 @@ async function download(collection: Collection): Promise<GatewayError | undefine
       // A body can be cut without a sign of it.
       if (isLast || (fault === undefined && (hasAll() || tries > 1))) return void (await keepUnmatched(unmatched, run));
     } catch (error) {
-      if (!(error instanceof GatewayError) || host.signal.aborted) throw error;
-      const isCut = ['incomplete', 'no-reply', 'gateway'].includes(error.class);
-      if (isCut ? isLast : error.details.status === 404) return error;
-      if (!isCut) throw error;
+      const measure = chooseMeasure('results', error);
+      if (measure === undefined || host.signal.aborted) throw error;
+      if (measure === 'later' || isLast) return error as GatewayError;
     }
     places.clear();
     file.restart();
@@ -317,7 +317,7 @@ async function joinJob(
   const { host } = batch;
   const prepared = await prepareWaiting(job, slot, collection);
   const { asked } = readyJob(job, slot, prepared, batch.state);
-  const entry = { job, slot, bound, part: budgetedMark(providerBatch) };
+  const entry = { job, slot, bound };
   const apiRequest = prepared.request.post;
   if (queueAgain({ slot, result, apiRequest }, collection)) {
     await prepared.close();

@@ -8,13 +8,8 @@ import type { Batch, BatchHooks, JobOutcome, JournalEntry, Step } from '../types
 import type { Recorder } from '../folder/recorder.ts';
 import { type BatchBudgets, endProviderBatch } from './budgets.ts';
 import { formatCount } from '../counts.ts';
-import {
-  budgetedMark,
-  finalSteps,
-  type ProviderBatch,
-  type ProviderBatchPlan,
-  waitingBounds,
-} from './provider-batches.ts';
+import { ignoreUnlisted } from './failures.ts';
+import { finalSteps, type ProviderBatch, type ProviderBatchPlan, waitingBounds } from './provider-batches.ts';
 
 /** What the provider batches of one run in the lane `batch` have in common. */
 export interface LaneRun {
@@ -71,13 +66,16 @@ function chooseFlag(origin: string): string {
   return service === undefined ? `--base-url ${origin}` : `--service ${service}`;
 }
 
-/** Throws GatewayError batch-locked for a provider batch of another key that this one does not find, unless the user gives it up. */
-export async function requireSameKey({ mark, plan, slots }: ProviderBatch, { batch, clients }: LaneRun): Promise<void> {
+/** GatewayError batch-locked for a provider batch of another key that this one does not find, unless the user gives it up. */
+export async function findKeyError(
+  { mark, plan, slots }: ProviderBatch,
+  { batch, clients }: LaneRun,
+): Promise<GatewayError | undefined> {
   const { profile, key } = plan;
   const isOfOtherKey = key !== undefined && key !== (await clients.get(profile)?.keyDigest?.(mark));
-  if (batch.policy.retry?.includes('unknown') || !isOfOtherKey) return;
+  if (batch.policy.retry?.includes('unknown') || !isOfOtherKey) return undefined;
   const jobs = formatCount(slots.length, 'job');
-  throw new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
+  return new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
     hint: 'give the key with which they were submitted, or give their batch up, which may bill them twice: --retry unknown',
     sent: 'no',
   });
@@ -103,15 +101,9 @@ export async function callService<Value>(
 /** The hint if a service did not answer, or did not create a batch. */
 export const runAgainHint = 'run the same command again: no batch is created twice';
 
-/** Undefined for the error of a service that refuses to report; other errors are thrown again. */
-export function ignoreRejection(error: unknown): undefined {
-  if (error instanceof GatewayError && error.class === 'rejected') return undefined;
-  throw error;
-}
-
 /** A page of the batches of a service, from the newest on; undefined if it has no such list. */
 export function readBatchPage(plan: ServicePlace, run: LaneRun, page?: string): Promise<BatchPage | undefined> {
-  return callService(plan, run, ({ api }, deadline) => api.page(deadline, page)).catch(ignoreRejection);
+  return callService(plan, run, ({ api }, deadline) => api.page(deadline, page)).catch(ignoreUnlisted);
 }
 
 /** An upload, a download and a list with results can take long; a limit that was given counts. */
@@ -168,15 +160,11 @@ export async function loseJobs(
 ): Promise<void> {
   const { host, jobs, state } = batch;
   const waiting = [...waitingBounds(providerBatch, state)];
-  const mark = budgetedMark(providerBatch);
   async function loseOne([slot, bound]: (typeof waiting)[number], reason: string): Promise<void> {
     const error = new GatewayError('no-reply', reason, { sent: 'yes' });
     const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
     const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
-    await recordOutcome(
-      { job: { id: state.ids.get(slot) ?? state.slots.nameOf(slot) }, slot, bound, part: mark },
-      outcome,
-    );
+    await recordOutcome({ job: { id: state.ids.get(slot) ?? state.slots.nameOf(slot) }, slot, bound }, outcome);
   }
   while (waiting.length > 0) {
     const group = [];

@@ -2,14 +2,8 @@ import { GatewayError } from '../../errors.ts';
 import { type BatchInfo, loadBatchFormat } from '../../formats/batch-format.ts';
 import { formatCount } from '../counts.ts';
 import { parseObject } from '../../json.ts';
-import {
-  callService,
-  type LaneRun,
-  readBatchPage,
-  recordCreated,
-  requireSameKey,
-  ignoreRejection,
-} from './lane-run.ts';
+import { ignoreUnlisted } from './failures.ts';
+import { callService, findKeyError, type LaneRun, readBatchPage, recordCreated } from './lane-run.ts';
 import { listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
 import { append } from '../../long-lists.ts';
 
@@ -23,11 +17,9 @@ type FoundBatch = BatchInfo | 'none' | 'later';
  */
 export async function lookForBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<'found' | 'none' | 'later'> {
   const found = await findBatch(providerBatch, run);
-  if (found === 'later') return found;
-  if (found === 'none') {
-    await requireSameKey(providerBatch, run);
-    return found;
-  }
+  const keyError = found === 'none' ? await findKeyError(providerBatch, run) : undefined;
+  if (keyError !== undefined) throw keyError;
+  if (found === 'none' || found === 'later') return found;
   await recordCreated(found, providerBatch, run);
   return 'found';
 }
@@ -100,6 +92,6 @@ async function holdsMark({ mark, plan }: ProviderBatch, info: BatchInfo, run: La
       if (key !== undefined) return key.startsWith(`${mark}-`);
     }
     return false;
-  }).catch(ignoreRejection);
+  }).catch(ignoreUnlisted);
   return holds === true;
 }

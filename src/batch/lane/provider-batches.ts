@@ -67,6 +67,11 @@ export function makeEntryName(mark: string, slot: string): string {
 
 type ServiceState = Pick<BatchState, 'providerBatches' | 'atService'>;
 
+/** The provider batch that holds a slot. */
+export function findHolder(slot: number, { providerBatches, atService }: ServiceState): ProviderBatch | undefined {
+  return providerBatches.get(atService.get(slot) ?? '');
+}
+
 /** Provider batches that may be at the service. */
 export function listOpenProviderBatches({ providerBatches }: Pick<ServiceState, 'providerBatches'>): ProviderBatch[] {
   return [...providerBatches.values()].filter(({ step }) => step === 'creating' || step === 'created');
@@ -107,21 +112,12 @@ export function describeTimes(providerBatches: readonly Pick<ProviderBatch, 'at'
   return `submitted ${timeText(since)} ago${left.length === 0 ? '' : expires}`;
 }
 
-/** The mark of a provider batch that is paid from a budget. */
-export function budgetedMark({ mark, plan }: ProviderBatch): string | undefined {
-  return plan.budget === undefined ? undefined : mark;
-}
-
 /** Counts the end of a slot for the budget of its provider batch. */
-export function addPaid(
-  end: EndRecord,
-  bound: Bound | undefined,
-  { providerBatches }: Pick<ServiceState, 'providerBatches'>,
-): void {
-  const batch = end.part === undefined ? undefined : providerBatches.get(end.part);
+export function addPaid(slot: number, end: EndRecord, state: ServiceState & Pick<BatchState, 'bounds'>): void {
+  const batch = findHolder(slot, state);
   if (batch === undefined || !mayHaveCost(end)) return;
   batch.paid.requests++;
-  countCost(end, batch.paid, end.bound ?? bound);
+  countCost(end, batch.paid, end.bound ?? state.bounds.get(slot));
 }
 
 /** What becomes of a batch that the service does not find. */

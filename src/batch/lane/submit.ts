@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
-import { mayExist, type PreparedRequest, type SentFile, startDeadline, getTimeoutError } from '../../client/index.ts';
+import { type PreparedRequest, type SentFile, startDeadline, getTimeoutError } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
@@ -11,6 +11,7 @@ import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
 import { openRunBudget } from '../run/run-budget.ts';
 import type { ReadyJob } from '../types.ts';
+import { chooseMeasure } from './failures.ts';
 import {
   openPlaceApi,
   callService,
@@ -266,7 +267,7 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
 /** Looks for a batch that may have been created. Its jobs wait for it, and are not sent again. Throws the failure if it was not created. */
 async function afterFailure(error: unknown, providerBatch: ProviderBatch, run: LaneRun): Promise<undefined> {
   const { host } = run.batch;
-  if (!mayExist(error)) {
+  if (chooseMeasure('create', error) === 'drop') {
     await recordStep(providerBatch, { step: 'dropped' }, run);
     throw error;
   }

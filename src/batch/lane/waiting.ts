@@ -1,7 +1,8 @@
-import { GatewayError } from '../../errors.ts';
+import type { GatewayError } from '../../errors.ts';
 import { sleepByTimer } from '../../transport/gate.ts';
 import { collectProviderBatch } from './collect.ts';
-import { callService, type LaneRun, giveUpProviderBatch, requireSameKey } from './lane-run.ts';
+import { chooseMeasure } from './failures.ts';
+import { callService, findKeyError, giveUpProviderBatch, type LaneRun } from './lane-run.ts';
 import { isOffline, listOpenProviderBatches, notFoundHint, type ProviderBatch } from './provider-batches.ts';
 import { lookForBatch, unlistedError } from './look-for-batch.ts';
 
@@ -20,7 +21,7 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
     run,
     troubles: new Map(),
     failure: undefined,
-    locked: new Map(),
+    left: new Map(),
     unlisted: new Set(),
   };
   const began = host.elapsed();
@@ -29,17 +30,15 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
     for (let pollMs = firstPollMs; ; pollMs = Math.min(pollMs * 1.5, longestPollMs)) {
       for (const providerBatch of listWatched(watch)) {
         signal.throwIfAborted();
-        await pollProviderBatch(providerBatch, watch).catch((error: unknown) =>
-          skipLocked(error, providerBatch, watch),
-        );
+        await lookAt(providerBatch, watch);
       }
       const left = listWatched(watch);
       const isOnce = policy.waits === false && !left.some(isOffline);
       const areUnlisted = left.every((providerBatch) => watch.unlisted.has(providerBatch));
       const isOver = host.elapsed() - began >= (run.hooks.unlistedMs ?? unlistedMs);
       if (isOnce || left.length === 0 || (areUnlisted && isOver)) {
-        const [locked] = watch.locked.values();
-        const failure = locked ?? (isOnce ? watch.failure : undefined);
+        const [error] = watch.left.values();
+        const failure = error ?? (isOnce ? watch.failure : undefined);
         if (failure !== undefined) throw failure;
         if (watch.unlisted.size > 0) throw unlistedError([...watch.unlisted]);
         return;
@@ -54,25 +53,40 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
 
 interface WatchState {
   run: LaneRun;
-  /** Provider batches that could not be polled, by their marks: since when the service does not find their batch, or fails. */
-  troubles: Map<string, { missing?: number; failing?: number }>;
+  /** Since when provider batches could not be looked at, by what is done about it and their marks. */
+  troubles: Map<string, number>;
   /** The error of the first of them. */
   failure: GatewayError | undefined;
   /** Provider batches whose creation was not answered, and whose batch the service does not list. */
   unlisted: Set<ProviderBatch>;
   /** Why provider batches of another key or service are left to another run, by their marks. */
-  locked: Map<string, GatewayError>;
+  left: Map<string, GatewayError>;
 }
 
-function listWatched({ run, locked }: WatchState): ProviderBatch[] {
-  return listOpenProviderBatches(run.batch.state).filter(({ mark }) => !locked.has(mark));
+function listWatched({ run, left }: WatchState): ProviderBatch[] {
+  return listOpenProviderBatches(run.batch.state).filter(({ mark }) => !left.has(mark));
 }
 
-/** Goes on without a provider batch of another key or service. Throws every other error; that of a lost lock says `sent: 'unknown'`. */
-async function skipLocked(error: unknown, { mark }: ProviderBatch, watch: WatchState): Promise<void> {
-  if (!(error instanceof GatewayError) || error.class !== 'batch-locked' || error.details.sent !== 'no') throw error;
-  watch.locked.set(mark, error);
-  if (listWatched(watch).length > 0) await watch.run.batch.host.on({ type: 'poll-failed', error });
+async function lookAt(providerBatch: ProviderBatch, watch: WatchState): Promise<void> {
+  const { run, troubles, unlisted } = watch;
+  const { mark } = providerBatch;
+  let wasSeen = false;
+  try {
+    if (providerBatch.batch === undefined && (await lookForBatch(providerBatch, run)) === 'none')
+      unlisted.add(providerBatch);
+    else unlisted.delete(providerBatch);
+    const id = providerBatch.batch;
+    if (id === undefined) return;
+    const info = await callService(providerBatch.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));
+    run.step?.('part-polled', mark);
+    await run.batch.host.on({ type: 'polled', mark, info });
+    wasSeen = true;
+    if (info.hasEnded) await collectProviderBatch(providerBatch, info, run);
+    troubles.delete(`wait ${mark}`);
+    troubles.delete(`miss ${mark}`);
+  } catch (error) {
+    await tolerate(error, { providerBatch, wasSeen }, watch);
+  }
 }
 
 /** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost. */
@@ -80,61 +94,38 @@ const maxTroubleMs = 3_600_000;
 /** With `--retry unknown`, a batch that is not found for longer is lost. */
 const maxMissingMs = 60_000;
 
-async function pollProviderBatch(providerBatch: ProviderBatch, watch: WatchState): Promise<void> {
-  const { run, troubles } = watch;
-  const { host } = run.batch;
-  let wasSeen = false;
-  try {
-    if (providerBatch.batch === undefined && (await lookForBatch(providerBatch, run)) === 'none')
-      watch.unlisted.add(providerBatch);
-    else watch.unlisted.delete(providerBatch);
-    const id = providerBatch.batch;
-    if (id === undefined) return;
-    const info = await callService(providerBatch.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));
-    run.step?.('part-polled', providerBatch.mark);
-    await host.on({ type: 'polled', mark: providerBatch.mark, info });
-    wasSeen = true;
-    if (info.hasEnded) await collectProviderBatch(providerBatch, info, run);
-    troubles.delete(providerBatch.mark);
-  } catch (error) {
-    if (!isPassing(error)) throw error;
-    host.signal.throwIfAborted();
-    await tolerate(error, { providerBatch, wasSeen }, watch);
-  }
-}
-
-/** Warns once of an error that can pass. If it lasts, throws it, or gives up a provider batch that is not found. */
+/** Goes on after a failure that may pass, or that is another run's, and tells it once. Throws any other, and one that lasts. */
 async function tolerate(
-  error: GatewayError,
+  thrown: unknown,
   { providerBatch, wasSeen }: { providerBatch: ProviderBatch; wasSeen: boolean },
   watch: WatchState,
 ): Promise<void> {
   const { run, troubles } = watch;
-  const { host } = run.batch;
+  const { host, policy } = run.batch;
   const { mark } = providerBatch;
-  const what = wasSeen ? `the results of ${providerBatch.batch} are` : `${providerBatch.batch} is`;
-  const isMissing = error.details.status === 404;
-  if (isMissing) await requireSameKey(providerBatch, run);
-  const kind = isMissing ? 'missing' : 'failing';
-  const known = troubles.get(mark) ?? {};
-  const since = known[kind];
-  const now = host.elapsed();
-  watch.failure ??= isMissing ? error.withDetails({ hint: notFoundHint }) : error;
-  if (since === undefined) {
-    if (isMissing) await host.on({ type: 'not-found', what });
-    else if (troubles.size === 0) await host.on({ type: 'poll-failed', error });
-    troubles.set(mark, { ...known, [kind]: now });
+  const isMissing = chooseMeasure('look', thrown) === 'miss';
+  const error = ((isMissing && (await findKeyError(providerBatch, run))) || thrown) as GatewayError;
+  const measure = chooseMeasure('look', error);
+  if (measure === undefined) throw error;
+  if (measure === 'leave') {
+    watch.left.set(mark, error);
+    if (listWatched(watch).length > 0) await host.on({ type: 'poll-failed', error });
     return;
   }
-  if (now - since <= (isMissing && run.batch.policy.retry?.includes('unknown') ? maxMissingMs : maxTroubleMs)) return;
-  if (!isMissing) throw error;
+  host.signal.throwIfAborted();
+  const what = wasSeen ? `the results of ${providerBatch.batch} are` : `${providerBatch.batch} is`;
+  watch.failure ??= measure === 'miss' ? error.withDetails({ hint: notFoundHint }) : error;
+  const now = host.elapsed();
+  const since = troubles.get(`${measure} ${mark}`);
+  if (since === undefined) {
+    if (measure === 'miss') await host.on({ type: 'not-found', what });
+    else if (troubles.size === 0) await host.on({ type: 'poll-failed', error });
+    troubles.set(`${measure} ${mark}`, now);
+    return;
+  }
+  const mayMissShort = measure === 'miss' && policy.retry?.includes('unknown');
+  if (now - since <= (mayMissShort ? maxMissingMs : maxTroubleMs)) return;
+  if (measure === 'wait') throw error;
   await host.on({ type: 'given-up', what });
   await giveUpProviderBatch(providerBatch, `${what} not found at the service`, run);
-}
-
-/** A batch is not found right after its creation, and a network or a service can be down for a while. */
-function isPassing(error: unknown): error is GatewayError {
-  if (!(error instanceof GatewayError)) return false;
-  if (error.details.status === 404) return true;
-  return ['quota', 'gateway', 'not-sent', 'no-reply', 'incomplete', 'bad-reply'].includes(error.class);
 }

@@ -136,9 +136,9 @@ describe('the summary', () => {
     slots.setState(0, 'pending');
     slots.setFlag(0, 'again');
     const found = { done: 2, incomplete: 1, failed: 1, unknown: 1, pending: 2, again: 1 };
-    expect(countRows(table, { slots, atService: new Set() })).toEqual({ ...none, jobs: 6, ...found });
-    expect(countRows(table, { slots, atService: new Set([3]) })).toMatchObject({ unknown: 0, submitted: 1 });
-    expect(countRows(table, { slots, atService: new Set() }, (place) => place === 2)).toEqual({
+    expect(countRows(table, { slots, atService: new Map() })).toEqual({ ...none, jobs: 6, ...found });
+    expect(countRows(table, { slots, atService: new Map([[3, 'mark']]) })).toMatchObject({ unknown: 0, submitted: 1 });
+    expect(countRows(table, { slots, atService: new Map() }, (place) => place === 2)).toEqual({
       ...none,
       jobs: 1,
       failed: 1,

@@ -1,0 +1,71 @@
+import { GatewayError } from '../../errors.ts';
+
+/**
+ * What is done where a call to the batch API of a service fails. Where nothing is named, the failure ends the run; a batch whose creation failed
+ * otherwise may exist, and is looked for.
+ */
+interface Measures {
+  /** `drop`: it is certain that no batch was created. `seek`: it is looked for by its mark. */
+  create: 'drop' | 'seek';
+  /** A look for a batch among those that the service lists. `none`: it lists none. */
+  list: 'none';
+  /**
+   * A look at a batch, and all that is done with what it says. `wait`: the next look may succeed; after an hour the failure ends the run. `miss`: the
+   * same, but after that time the batch is lost. `leave`: to a run with the right key.
+   */
+  look: 'wait' | 'miss' | 'leave';
+  /** `again`: at once, a few times. `later`: the results that came are kept, and the next look reads the others. */
+  results: 'again' | 'later';
+}
+
+type Failure = 'elsewhere' | 'barred' | 'refused' | 'conflict' | 'missing' | 'busy' | 'unsent' | 'unsure' | 'odd';
+
+/** The one table of failures of the batch API. */
+const measures: Readonly<Record<Failure, Partial<Measures>>> = {
+  elsewhere: { create: 'drop', look: 'leave' },
+  barred: { create: 'drop' },
+  refused: { create: 'drop', list: 'none' },
+  conflict: { create: 'seek', list: 'none' },
+  missing: { create: 'drop', list: 'none', look: 'miss', results: 'later' },
+  busy: { create: 'drop', look: 'wait' },
+  unsent: { create: 'drop', look: 'wait' },
+  unsure: { create: 'seek', look: 'wait', results: 'again' },
+  odd: { create: 'seek', look: 'wait' },
+};
+
+/** What is done where a call failed; undefined: the failure ends the run. */
+export function chooseMeasure<Call extends keyof Measures>(call: Call, error: unknown): Measures[Call] | undefined {
+  const failure = nameFailure(error);
+  return failure && measures[failure][call];
+}
+
+/** Undefined for the error of a service that lists nothing; other errors are thrown again. */
+export function ignoreUnlisted(error: unknown): undefined {
+  if (chooseMeasure('list', error) === 'none') return undefined;
+  throw error;
+}
+
+function nameFailure(error: unknown): Failure | undefined {
+  if (!(error instanceof GatewayError)) return undefined;
+  const { sent, status = 0 } = error.details;
+  switch (error.class) {
+    case 'not-sent':
+      return 'unsent';
+    case 'batch-locked':
+      // The error of a lost lock does not know what was sent.
+      return sent === 'no' ? 'elsewhere' : undefined;
+    case 'rejected':
+      if (status === 404) return 'missing';
+      return status === 409 ? 'conflict' : 'refused';
+    case 'quota':
+      return 'busy';
+    case 'gateway':
+    case 'no-reply':
+    case 'incomplete':
+      return 'unsure';
+    case 'bad-reply':
+      return 'odd';
+    default:
+      return sent === 'no' || (status >= 400 && status < 500) ? 'barred' : undefined;
+  }
+}

@@ -35,7 +35,7 @@ describe('batch again', () => {
     const moved = await at('.', 'again', 'b/out');
     expect([moved.code, moved.stderr, moved.stdout]).toEqual([
       0,
-      expect.stringContaining('2 of 3 jobs were sent before; 1 is sent now\n'),
+      expect.stringContaining('2 done, 1 not sent yet; 1 is sent now\n'),
       'b/out/results.jsonl\n',
     ]);
     expect(server.bodies).toHaveLength(3);

@@ -54,12 +54,14 @@ export { describeRun, findHolder, noLock } from './folder/lock.ts';
 export type { FolderLock } from './folder/lock.ts';
 export {
   type ManifestHead,
+  type ManifestHeader,
   type ManifestRow,
   openManifest,
   readManifestHeader,
   readManifestRows,
 } from './folder/manifest.ts';
 export { isAsWritten, writeManifest } from './folder/write-manifest.ts';
+export { chooseAnswers } from './folder/choose.ts';
 export { listFailures, newBatchState } from './folder/state.ts';
 export { addUsage, totalTokens, unanswered } from './folder/spending.ts';
 export type { BatchState } from './folder/state.ts';

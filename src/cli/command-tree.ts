@@ -28,6 +28,7 @@ const doctor = () => import('../commands/doctor/doctor.ts');
 const completion = () => import('../commands/completion/completion.ts');
 const complete = () => import('../commands/completion/complete.ts');
 const batchAgain = () => import('../commands/batch/again.ts');
+const batchChoose = () => import('../commands/batch/choose.ts');
 const batchExport = () => import('../commands/batch/export.ts');
 const batchCancel = () => import('../commands/batch/cancel.ts');
 const image = () => import('../commands/image/image.ts');
@@ -60,6 +61,7 @@ export const tree: Tree = {
       again: leaf('go on with a folder, with the flags that made it', batchAgain, 'batchAgainCommand'),
       retry: leaf('send again what failed, may have been billed, or was cut', batchAgain, 'batchRetryCommand'),
       redo: leaf('make rows again', batchAgain, 'batchRedoCommand'),
+      choose: leaf('have an earlier answer of a row count again', batchChoose, 'batchChooseCommand'),
       status: leaf('show the state of a batch', () => import('../commands/batch/status.ts'), 'batchStatusCommand'),
       cancel: leaf('end the jobs that go on at the service', batchCancel, 'batchCancelCommand'),
       export: leaf('write a table of all jobs, or a report for CI', batchExport, 'batchExportCommand'),

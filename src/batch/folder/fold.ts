@@ -181,15 +181,17 @@ function addTake(slot: number, take: Take, { slots, takes }: Fold): void {
 /** Nothing is paid for that: the answer is there. */
 function applyChoice({ slot: name, answer }: ChooseRecord, { slots, takes }: Fold): void {
   const slot = slots.addNamed(name);
+  if (answer > slots.answersOf(slot)) return;
   const take = takes.get(slot)?.[answer - 1];
-  if (take === undefined) return;
   slots.choose(slot, answer);
-  slots.setPlace(slot, take);
-  slots.setFlag(slot, 'cut', take.isCut);
+  if (take) {
+    slots.setPlace(slot, take);
+    slots.setFlag(slot, 'cut', take.isCut);
+  }
   // What is in flight goes on, and its answer will count.
   if (slots.stateOf(slot) === 'sent') return;
   slots.setFlag(slot, 'again', false);
-  slots.setState(slot, take.isCut ? 'incomplete' : 'done');
+  slots.setState(slot, slots.has(slot, 'cut') ? 'incomplete' : 'done');
 }
 
 /** Ends can come in another order than their lines. */

@@ -12,7 +12,6 @@ export interface RunStart {
   boot?: string | undefined;
   /** Size of results.jsonl when the run began, in bytes: another program may have made it shorter. */
   results?: number | undefined;
-  /** The tokens of all runs that this one stops at. */
   /** The amount that all runs together may not pass. */
   maxCost?: string | undefined;
   /** The user's words for the costs of the run. */

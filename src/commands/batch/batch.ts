@@ -92,6 +92,39 @@ export async function runJobFile(
   context: AnswerContext,
   hooks: BatchHooks = {},
 ): Promise<CommandOutcome> {
+  const { planned, results, checking, early } = await planJobFile(words, flags, context, hooks);
+  const { host, plan, shard, source, state, outdir } = planned;
+  if (source.emptyRows) await noteEmptyRows(source, context);
+  if (flags.estimate) return showEstimate(planned, checking.progress);
+  await closeUnsent(plan);
+  checking.stop();
+  if (state.run) await noteGone(planned);
+  if (flags.dryRun) return showPlan(planned);
+  // A mistake in the jobs must not leave an empty folder.
+  const batch = { ...planned, lock: early ?? (await enterNewOutdir(outdir, host, hooks.lock)) };
+  if (state.run) await noteResume(batch);
+  let stop: Stop | undefined;
+  try {
+    // It says which rows there are, and is the consent to what was edited: it comes before anything is sent.
+    if (!isAsWritten(batch)) await writeManifest(batch);
+    stop = await send(batch, hooks);
+    // Of equal rows one may have got the answer that another one waited for.
+    if (assignAgain(plan, state)) await writeManifest(batch);
+  } catch (error) {
+    return failBatch(batch, error);
+  }
+  await results.noteCut();
+  if (shard) await noteEmptyShard(shard, batch);
+  return finishBatch(batch, stop);
+}
+
+/** Checks all jobs and decides which are sent. With `--dry-run` and `--estimate`, the folder is not locked. */
+export async function planJobFile(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: AnswerContext,
+  hooks: BatchHooks = {},
+) {
   if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
   const host = createHost(context, flags.output);
@@ -146,28 +179,7 @@ export async function runJobFile(
   const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir.path });
   const planned = { ...known, ...told, policy: { ...policy, delimiter, command }, outdir: outdir.path, lostEnds, plan };
   const results = openParentResults(planned, context);
-  if (source.emptyRows) await noteEmptyRows(source, context);
-  if (flags.estimate) return showEstimate(planned, checking.progress);
-  await closeUnsent(plan);
-  checking.stop();
-  if (state.run) await noteGone(planned);
-  if (flags.dryRun) return showPlan(planned);
-  // A mistake in the jobs must not leave an empty folder.
-  const batch = { ...planned, lock: early ?? (await enterNewOutdir(outdir.path, host, hooks.lock)) };
-  if (state.run) await noteResume(batch);
-  let stop: Stop | undefined;
-  try {
-    // It says which rows there are, and is the consent to what was edited: it comes before anything is sent.
-    if (!isAsWritten(batch)) await writeManifest(batch);
-    stop = await send(batch, hooks);
-    // Of equal rows one may have got the answer that another one waited for.
-    if (assignAgain(plan, state)) await writeManifest(batch);
-  } catch (error) {
-    return failBatch(batch, error);
-  }
-  await results.noteCut();
-  if (shard) await noteEmptyShard(shard, batch);
-  return finishBatch(batch, stop);
+  return { planned, results, checking, early };
 }
 
 /** What earlier runs left in a folder; with its lock, with what they could not write there. */

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { type KeptCommand, readManifestHeader, type Shard } from '../../batch/index.ts';
+import { type KeptCommand, type ManifestHeader, readManifestHeader, type Shard } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { type FlagTable, keepPath } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
@@ -96,8 +96,13 @@ export async function recallCommand(
   { words, flags }: TypedCommand,
   { io, root }: Pick<Context, 'io' | 'root'>,
 ): Promise<TypedCommand & Pick<Context, 'root'>> {
-  const folder = resolve(io.cwd, outdir);
-  const kept = await readKeptCommand(folder, outdir);
+  const { folder, header } = await readBatchHeader(outdir, io);
+  const kept = header.command;
+  if (kept === undefined)
+    throw usageError(
+      `the jobs of ${outdir} came one by one: no command made them`,
+      `send more: gateway-cli batch - --stream -o ${shellWord(outdir)}`,
+    );
   const move = await openMove(folder, io.cwd);
   const known = mapFlags(kept.flags, (value, row) => moveValue(value, row, move));
   const typed = mapFlags({ ...flags, ...nameWords(words, flags.data ?? (known['data'] as string | undefined)) });
@@ -111,16 +116,15 @@ export async function recallCommand(
   return { words: isWord ? [word] : words, flags: all, root: { ...(profile !== undefined && { profile }), ...root } };
 }
 
-/** The command that made a folder. Throws GatewayError usage for one that holds no batch, or whose jobs came one by one. */
-async function readKeptCommand(folder: string, outdir: string): Promise<KeptCommand> {
+/** The folder of a batch, and what holds for its whole table. Throws GatewayError usage for one that holds none. */
+export async function readBatchHeader(
+  outdir: string,
+  { cwd }: Context['io'],
+): Promise<{ folder: string; header: ManifestHeader }> {
+  const folder = resolve(cwd, outdir);
   const hasFolder = await isFolder(folder);
   const header = hasFolder ? await readManifestHeader(folder) : undefined;
-  if (header?.command !== undefined) return header.command;
-  if (header !== undefined)
-    throw usageError(
-      `the jobs of ${outdir} came one by one: no command made them`,
-      `send more: gateway-cli batch - --stream -o ${shellWord(outdir)}`,
-    );
+  if (header !== undefined) return { folder, header };
   throw usageError(
     hasFolder ? `${outdir} holds no batch` : `there is no folder ${outdir}`,
     'name the folder that you gave to gateway-cli batch -o',

@@ -34,7 +34,7 @@ function readRowNumbers(named: readonly string[]): string[] {
 }
 
 /** `7` is row 7, `7-2` the second job of its `count`; any other word is an id. */
-function readRowNumber(word: string): string {
+export function readRowNumber(word: string): string {
   return word.replace(/^(\d{1,9})(-\d+)?(?=\+|$)/, (_, number: string, copy = '') => `${rowId(Number(number))}${copy}`);
 }
 

@@ -51,7 +51,7 @@ test.each([
   [
     'the commands and the files of a batch',
     ['batch', ''],
-    ['run', 'again', 'retry', 'redo', 'status', 'cancel', 'export', 'gallery', ':files'],
+    ['run', 'again', 'retry', 'redo', 'choose', 'status', 'cancel', 'export', 'gallery', ':files'],
   ],
   ['what is sent again', ['batch', 'retry', 'out', ''], ['failed', 'unknown', 'incomplete', ':none']],
   ['a flag of the default command', ['batch', 'jobs.jsonl', '--conc'], ['--concurrency', ':none']],

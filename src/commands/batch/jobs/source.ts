@@ -181,7 +181,7 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
       `for example: gateway-cli batch export ${folders} -o results.csv; or batch status, batch gallery`,
     );
   }
-  const meant = closest(word, ['run', 'again', 'redo', 'retry', 'status', 'cancel', 'export', 'gallery']);
+  const meant = closest(word, ['run', 'again', 'redo', 'retry', 'choose', 'status', 'cancel', 'export', 'gallery']);
   if (meant === undefined) return;
   const example = ['gateway-cli batch', meant, ...rest].join(' ');
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { SyncedFile } from '../../files/synced-file.ts';
+import { batchFiles } from '../types.ts';
+import type { FolderLock } from './lock.ts';
+import type { ChooseRecord } from './records.ts';
+import type { LostEnds } from './results.ts';
+import { addRecord, type BatchState } from './state.ts';
+
+/** Has other answers of slots count, by their numbers from 1. Nothing is paid for that. Throws GatewayError not-written or batch-locked. */
+export async function chooseAnswers(
+  folder: string,
+  choices: readonly { slot: number; answer: number }[],
+  { state, lock, lostEnds }: Pick<LostEnds, 'lostEnds'> & { state: BatchState; lock: Pick<FolderLock, 'confirm'> },
+): Promise<void> {
+  const records = choices.map(({ slot, answer }): ChooseRecord => ({
+    t: 'choose',
+    slot: state.slots.nameOf(slot),
+    answer,
+  }));
+  lock.confirm();
+  // The ends that a kill left out come first: of an answer that came before the choice, none counts after it.
+  if (lostEnds.length > 0) await appendSynced(join(folder, batchFiles.results), []);
+  await appendSynced(join(folder, batchFiles.journal), [...lostEnds, ...records]);
+  for (const record of records) addRecord(record, state);
+}
+
+async function appendSynced(path: string, records: readonly object[]): Promise<void> {
+  const file = await SyncedFile.open(path);
+  try {
+    for (const record of records) file.append(JSON.stringify(record));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

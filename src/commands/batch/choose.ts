@@ -1,0 +1,178 @@
+import type { Command } from 'commander';
+import {
+  type BatchState,
+  chooseAnswers,
+  closeUnsent,
+  enterOutdir,
+  formatCount,
+  listIds,
+  type ManifestHead,
+  readFolder,
+} from '../../batch/index.ts';
+import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
+import { setExamples } from '../../cli/flags/flag.ts';
+import { reportAnswer } from '../../cli/run/answer.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import { minOf } from '../../long-lists.ts';
+import { shellWord } from '../../shell-word.ts';
+import { planJobFile } from './batch.ts';
+import { createHost } from './host.ts';
+import { readBatchHeader, recallCommand } from './kept-command.ts';
+import { readRowNumber } from './redo.ts';
+import { nameSome } from './summary.ts';
+
+/** `batch choose <outdir> <row=answer…>`: an earlier answer counts again. Nothing is paid for that. */
+export function batchChooseCommand(command: Command): Action {
+  command
+    .argument('<outdir>', 'folder of a batch')
+    .argument('<row=answer...>', 'a row, by its number or id, and which of its answers counts: 3=1')
+    .usage('<outdir> <row=answer…> [flags]');
+  setExamples(command, [
+    'gateway-cli batch choose out 3=1       # the first answer of row 3 counts again; nothing is paid',
+    'gateway-cli batch choose out 3=1 9=2',
+  ]);
+  return (context, [outdir = '', ...words]) => reportAnswer(context, (own) => runChoose(outdir, words, own));
+}
+
+/** A row as it was typed, and the number of the answer that is to count. */
+interface Choice {
+  word: string;
+  answer: number;
+}
+
+interface ChosenRow extends Choice {
+  id: string;
+  slot: number;
+  /** How many answers it has, and which one counted. */
+  answers: number;
+  before: number;
+  /** It has that answer already, and is not to be made again. */
+  isSame: boolean;
+}
+
+async function runChoose(outdir: string, words: readonly string[], context: AnswerContext): Promise<CommandOutcome> {
+  const choices = words.map(readChoice);
+  const { folder, header } = await readBatchHeader(outdir, context.io);
+  const lock = await enterOutdir(folder, createHost(context, outdir));
+  const rows = openRowNames(choices);
+  const { state, ...ends } = await readFolder(folder, rows.see);
+  const chosen = choices.map((choice) => findChosen(choice, rows.placeOf(choice, outdir), { outdir, state }));
+  const changed = chosen.filter(({ isSame }) => !isSame);
+  if (changed.length > 0) await chooseAnswers(folder, changed, { ...ends, state, lock });
+  const stale = header.linked ? await listStale(outdir, context) : [];
+  const document = {
+    schema: 'gateway-cli/batch-choose@1',
+    chosen: chosen.map(({ id, answer, answers }) => ({ id, answer, answers })),
+    stale,
+  };
+  if (context.root.json) return { document };
+  await context.io.stdout.write(chosen.map((row) => `${describeChosen(row)}\n`).join(''));
+  const folderWord = shellWord(outdir);
+  const use = stale.length === 1 ? 'uses' : 'use';
+  const next =
+    stale.length > 0
+      ? `${formatCount(stale.length, 'job')} ${use} another answer: ${nameSome(stale)}; to make those again: gateway-cli batch again ${folderWord} --accept-changes`
+      : `the reports have it: gateway-cli batch export ${folderWord}, gateway-cli batch gallery ${folderWord}`;
+  await context.ui.note(next);
+  return { document };
+}
+
+/** Reads `3=1`; an id can hold the sign itself. Throws GatewayError usage. */
+function readChoice(text: string): Choice {
+  const [, word, answer] = /^(.+)=([1-9]\d{0,8})$/s.exec(text) ?? [];
+  if (word !== undefined) return { word, answer: Number(answer) };
+  throw usageError(
+    `batch choose takes <row>=<answer>, not ${JSON.stringify(text)}`,
+    'for example: gateway-cli batch choose out 3=1',
+  );
+}
+
+/** Finds rows while the table is read: the id counts first, then the number of the row in its file. */
+function openRowNames(choices: readonly Choice[]) {
+  const found = new Map<Choice, { id: string; place: number; rank: number }[]>();
+  return {
+    see({ id }: ManifestHead, place: number): void {
+      for (const choice of choices) {
+        const rank = rankName(choice.word, id, place);
+        if (rank !== undefined) found.set(choice, [...(found.get(choice) ?? []), { id, place, rank }]);
+      }
+    },
+    /** Throws GatewayError usage for no row, and for several. */
+    placeOf(choice: Choice, outdir: string): { id: string; place: number } {
+      const named = found.get(choice) ?? [];
+      const best = minOf(named.map(({ rank }) => rank));
+      const [row, ...others] = named.filter(({ rank }) => rank === best);
+      if (row !== undefined && others.length === 0) return row;
+      const ids = [row, ...others].flatMap((one) => one?.id ?? []);
+      if (row !== undefined)
+        throw usageError(
+          `row ${choice.word} is ${formatCount(ids.length, 'job')}: ${nameSome(ids)}`,
+          'name one of them',
+        );
+      throw usageError(
+        `${outdir} has no row ${JSON.stringify(choice.word)}`,
+        `its rows and ids are in: gateway-cli batch export ${shellWord(outdir)}`,
+      );
+    },
+  };
+}
+
+/** How well a word names a row; undefined if it does not. */
+function rankName(word: string, id: string, place: number): number | undefined {
+  const numbered = readRowNumber(word);
+  if (id === word) return 0;
+  if (id === numbered) return 1;
+  if (numbered !== word && (id.startsWith(`${numbered}+`) || id.startsWith(`${numbered}-`))) return 2;
+  return word === String(place + 1) ? 3 : undefined;
+}
+
+/** Throws GatewayError usage for an answer that the row does not have. */
+function findChosen(
+  { word, answer }: Choice,
+  { id, place }: { id: string; place: number },
+  { outdir, state: { manifest, slots } }: { outdir: string; state: BatchState },
+): ChosenRow {
+  const slot = manifest.rows.slots[place] as number;
+  const answers = slots.answersOf(slot);
+  if (answer > answers) {
+    const start = (command: string): string => `gateway-cli batch ${command} ${shellWord(outdir)}`;
+    const other =
+      answers > 1 ? `${start('choose')} ${shellWord(`${word}=${answers}`)}` : `${start('redo')} ${shellWord(word)}`;
+    throw usageError(
+      `row ${word} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
+      answers === 0
+        ? `to get one: ${start('again')}`
+        : `${answers > 1 ? 'the last one' : 'to make another one'}: ${other}`,
+    );
+  }
+  const before = slots.countingOf(slot);
+  return { word, answer, id, slot, answers, before, isSame: before === answer && !slots.has(slot, 'again') };
+}
+
+function describeChosen({ id, answer, answers, before, isSame }: ChosenRow): string {
+  const what = `${id}: answer ${answer} of ${answers}`;
+  if (isSame) return `${what} counts already`;
+  return before === answer
+    ? `${what} counts, and the row is not made again`
+    : `${what} counts now, in place of answer ${before}`;
+}
+
+/** The ids of rows that were made of another answer than the one that counts. */
+async function listStale(outdir: string, context: AnswerContext): Promise<string[]> {
+  try {
+    const { words, flags, root } = await recallCommand(outdir, { words: [], flags: {} }, context);
+    const trial = { ...flags, output: outdir, dryRun: true, acceptChanges: true } as const;
+    const { planned, checking } = await planJobFile(words, trial, { ...context, root });
+    checking.stop();
+    await closeUnsent(planned.plan);
+    const stale = planned.plan.edited.filter(({ isStale }) => isStale);
+    return await listIds(
+      stale.map(({ place }) => place),
+      planned.jobs,
+    );
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    await context.ui.warn(`which rows use another answer is not known: ${error.message}`);
+    return [];
+  }
+}

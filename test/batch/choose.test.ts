@@ -1,0 +1,139 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { ownMark } from '../../src/files/process-mark.ts';
+import { textReply } from '../helpers/with-server.ts';
+import type { CountingServer } from './counting-server.ts';
+import { manyJobs, test } from './with-batch.ts';
+
+/** Each answer of a prompt says which one it is. */
+function number(server: CountingServer): void {
+  server.answer = (prompt, count) => ({ body: textReply(`${prompt.split(' ')[0]} no. ${count}`) });
+}
+
+const textOf = (table: string): string[] =>
+  table
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).text as string);
+
+test('an earlier answer counts again, and the next run pays nothing; another --redo makes a third one', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  number(server);
+  folder.jobs(...manyJobs(3));
+  await batch();
+  await batch(['redo', 'out', 'p2,p3']);
+  const texts = async () => textOf((await batch(['export', 'out', '--format', 'jsonl'])).stdout);
+  expect(await texts()).toEqual(['p1 no. 1', 'p2 no. 2', 'p3 no. 2']);
+  const chosen = await batch(['choose', 'out', '2=1', 'p3=2']);
+  expect(chosen).toMatchObject({
+    code: 0,
+    stdout: 'p2: answer 1 of 2 counts now, in place of answer 2\np3: answer 2 of 2 counts already\n',
+    stderr: expect.stringContaining('gateway-cli batch export out'),
+  });
+  expect(folder.lines('journal.jsonl').filter(({ t }) => t === 'choose')).toMatchObject([{ answer: 1 }]);
+  expect(await texts()).toEqual(['p1 no. 1', 'p2 no. 1', 'p3 no. 2']);
+  expect(await batch()).toMatchObject({ code: 0 });
+  expect(server.bodies).toHaveLength(5);
+  expect(JSON.parse((await batch(['choose', 'out', 'p2=2', '--json'])).stdout)).toMatchObject({
+    schema: 'gateway-cli/batch-choose@1',
+    chosen: [{ id: 'p2', answer: 2, answers: 2 }],
+    stale: [],
+  });
+  await batch(['choose', 'out', 'p2=1']);
+  await batch(['redo', 'out', 'p2']);
+  expect(await texts()).toEqual(['p1 no. 1', 'p2 no. 3', 'p3 no. 2']);
+});
+
+test('rows that use the other answer are named, and what makes them again', async ({ server, folder, batch }) => {
+  number(server);
+  folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'l', prompt: 'Letter on {{@o.text}}' }, { id: 'x', prompt: 'Other' });
+  await batch();
+  await batch(['redo', 'out', 'o', '--accept-changes']);
+  const chosen = await batch(['choose', 'out', 'o=1']);
+  expect(chosen.stdout).toBe('o: answer 1 of 2 counts now, in place of answer 2\n');
+  // The answer to what the letter was asked first is there.
+  expect(chosen.stderr).toContain('gateway-cli batch export out');
+  await batch(['redo', 'out', 'o']);
+  const back = await batch(['choose', 'out', 'o=2']);
+  expect(back.code).toBe(0);
+  await batch(['choose', 'out', 'o=1']);
+  const sent = server.bodies.length;
+  expect(await batch()).toMatchObject({ code: 0 });
+  expect(server.bodies).toHaveLength(sent);
+  await batch(['redo', 'out', 'o', '--accept-changes']);
+  folder.jobs({ id: 'o', prompt: 'Plan' }, { id: 'l', prompt: 'Note on {{@o.text}}' }, { id: 'x', prompt: 'Other' });
+  await batch(['again', 'out', '--accept-changes']);
+  const other = await batch(['choose', 'out', 'o=2']);
+  expect(other.stderr).toContain(
+    '1 job uses another answer: l; to make those again: gateway-cli batch again out --accept-changes\n',
+  );
+  expect(await batch(['again', 'out'])).toMatchObject({ code: 14 });
+  expect(await batch(['again', 'out', '--accept-changes'])).toMatchObject({ code: 0 });
+  expect(JSON.stringify(server.bodies.at(-1))).toContain('Note on Plan no. 2');
+});
+
+test('a row that waits to be made again keeps the answer that is chosen', async ({ server, folder, batch }) => {
+  number(server);
+  folder.jobs(...manyJobs(2));
+  await batch();
+  await batch(['redo', 'out', 'p1,p2', '--limit', '1']);
+  expect((await batch(['choose', 'out', 'p2=1'])).stdout).toBe(
+    'p2: answer 1 of 1 counts, and the row is not made again\n',
+  );
+  expect(await batch()).toMatchObject({ code: 0 });
+  expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1 });
+});
+
+test('rows of a table are named by their numbers; one of several variations by its id', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  number(server);
+  folder.write('rows.csv', 'city\nRome\nOslo\n');
+  await batch(['run', '--data', 'rows.csv', '--vary', 'temperature=0,1', '-o', 'out', '{{city}}']);
+  await batch(['redo', 'out', '2']);
+  const several = await batch(['choose', 'out', '2=1']);
+  expect([several.code, several.stderr]).toEqual([
+    2,
+    expect.stringContaining('row 2 is 2 jobs: row-000002+temperature=0, row-000002+temperature=1'),
+  ]);
+  const one = await batch(['choose', 'out', '2+temperature=1=1']);
+  expect(one).toMatchObject({ code: 0, stdout: expect.stringContaining('row-000002+temperature=1: answer 1 of 2') });
+});
+
+test.for([
+  ['9=1', 'out has no row "9"', 'gateway-cli batch export out'],
+  ['p1=3', 'row p1 has 2 answers', 'gateway-cli batch choose out p1=2'],
+  ['2=2', 'row 2 has 1 answer', 'gateway-cli batch redo out 2'],
+  ['p3=1', 'row p3 has no answer', 'gateway-cli batch again out'],
+  ['p1', 'batch choose takes <row>=<answer>, not "p1"', 'gateway-cli batch choose out 3=1'],
+] as const)('%s is refused: %s', async ([word, message, next], { server, folder, batch }) => {
+  server.answer = (prompt) => (prompt === 'p3' ? { status: 400 } : undefined);
+  folder.jobs(...manyJobs(3));
+  await batch();
+  await batch(['redo', 'out', 'p1']);
+  const before = folder.read('out/journal.jsonl');
+  const { code, stderr } = await batch(['choose', 'out', 'p1=1', word]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect(stderr).toContain(next);
+  expect(folder.read('out/journal.jsonl')).toBe(before);
+});
+
+test('a folder that a run has, or that is none, is left alone', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(1));
+  expect(await batch(['choose', 'out', '1=1'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no folder out'),
+  });
+  await batch();
+  writeFileSync(join(folder.cwd, 'out/lock.json'), JSON.stringify(ownMark()));
+  expect(await batch(['choose', 'out', '1=1'])).toMatchObject({
+    code: 14,
+    stderr: expect.stringContaining('works in this folder'),
+  });
+});

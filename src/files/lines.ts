@@ -114,6 +114,17 @@ function withoutReturn(text: string): string {
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
+/**
+ * A line without the NULs before it. When the power fails, some file systems keep a later write and leave a hole in place of one before it,
+ * which reads as NULs. They are no part of the line: what was not synced is as good as not written.
+ */
+export function withoutHole(line: Line): Line {
+  if (!line.text.startsWith('\0')) return line;
+  const text = line.text.replace(/^\0+/, '');
+  const hole = line.text.length - text.length;
+  return { ...line, text, offset: line.offset + hole, bytes: line.bytes - hole };
+}
+
 /** The lines of a stream, each as soon as it is there; a last one without an end too. */
 export async function* arrivingLines(
   chunks: AsyncIterable<Uint8Array>,

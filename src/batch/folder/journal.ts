@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { GatewayError } from '../../errors.ts';
-import { readFileLines } from '../../files/lines.ts';
+import { readFileLines, withoutHole } from '../../files/lines.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles } from '../types.ts';
@@ -15,11 +15,9 @@ export async function readJournal(folder: string, rows = 0): Promise<BatchState>
   const state = newBatchState(rows);
   const path = join(folder, batchFiles.journal);
   for await (const lines of readFileLines(path))
-    for (const { text: written, whole, number, isTooLong } of lines) {
+    for (const line of lines) {
+      const { text, whole, number, isTooLong } = withoutHole(line);
       state.torn = !whole;
-      // When the power fails, some file systems keep a later write and leave zeros in place of one before it. Nothing was done on the
-      // word of a record that was not synced, so it can be left out.
-      const text = written.startsWith('\0') ? written.replace(/^\0+/, '') : written;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
       if (record === undefined || (state.run === undefined && record.t !== 'run'))

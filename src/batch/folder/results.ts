@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Cost } from '../../cost/types.ts';
 import { type Certainty, endSignals } from '../../errors.ts';
-import { openIfThere, readFileLines } from '../../files/lines.ts';
+import { openIfThere, readFileLines, withoutHole } from '../../files/lines.ts';
 import { createRangeReader } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
@@ -33,12 +33,18 @@ export async function findLostEnds(folder: string, state: BatchState): Promise<L
   // Another program wrote the file anew: lines are elsewhere, and none is after the others.
   if (from > 0 && !(await endsLine(path, from))) return found;
   for await (const lines of readFileLines(path, { from }))
-    for (const { text, whole, offset: off, bytes: len } of lines) {
-      found.torn = !whole;
-      if (!whole || len === 1 || isCovered(off, state)) continue;
-      const end = readEnd(text, { off, len }, state);
-      if (end === undefined) found.unreadable++;
-      found.lostEnds.push(end ?? { t: 'skip', off, len });
+    for (const line of lines) {
+      found.torn = !line.whole;
+      if (!line.whole) continue;
+      const { text, isTooLong, offset: off, bytes: len } = withoutHole(line);
+      if (!isCovered(off, state)) {
+        const end = readEnd(text, { off, len }, state);
+        if (end === undefined && (text !== '' || isTooLong)) found.unreadable++;
+        found.lostEnds.push(end ?? { t: 'skip', off, len });
+      }
+      // After the end of its line: what is covered always ends with a line.
+      if (off > line.offset && !isCovered(line.offset, state))
+        found.lostEnds.push({ t: 'skip', off: line.offset, len: off - line.offset });
     }
   for (const end of found.lostEnds) addRecord(end, state);
   return found;
@@ -126,7 +132,10 @@ export async function openResults(folder: string, slots: Slots): Promise<ResultR
 async function findMoved(path: string): Promise<Map<string, JsonObject>> {
   const found = new Map<string, JsonObject>();
   for await (const lines of readFileLines(path))
-    for (const { text, whole } of lines) if (whole) found.set(readSlotName(text), parseObject(text));
+    for (const line of lines) {
+      const { text, whole } = withoutHole(line);
+      if (whole) found.set(readSlotName(text), parseObject(text));
+    }
   return found;
 }
 

@@ -1,0 +1,39 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readJournal } from '../../../src/batch/folder/journal.ts';
+import { findLostEnds, openResults } from '../../../src/batch/folder/results.ts';
+import { bootMark } from '../../../src/files/process-mark.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(32)) as [string, string, string];
+const asLines = (...all: readonly object[]): string => all.map((one) => `${JSON.stringify(one)}\n`).join('');
+const resultOf = (slot: string): object => ({ slot, t: 'done', ok: true, text: `of ${slot[0]}` });
+
+test('an answer behind a hole that the power left in the results is one like any other, and the hole is looked at once', async () => {
+  const folder = scratchFolder();
+  const journal = join(folder, 'journal.jsonl');
+  const run = { t: 'run', schema: 'gateway-cli/batch@2', tool: 't', boot: bootMark(), at: 1 };
+  writeFileSync(journal, asLines(run, ...[a, b, c].map((slot) => ({ t: 'sent', slot }))));
+  const results = `\0\0\0${asLines(resultOf(a))}\0\0\n${asLines(resultOf(b))}\0${asLines(resultOf(c))}`;
+  writeFileSync(join(folder, 'results.jsonl'), results);
+  const state = await readJournal(folder);
+  const { lostEnds, unreadable, torn } = await findLostEnds(folder, state);
+  expect([unreadable, torn]).toEqual([0, false]);
+  const reader = await openResults(folder, state.slots);
+  const texts = [a, b, c].map(async (slot) => (await reader.read(state.slots.findNamed(slot)))?.['text']);
+  expect(await Promise.all(texts)).toEqual(['of a', 'of b', 'of c']);
+  await reader.close();
+  // Any of these records can be the last one that the power leaves.
+  for (const end of lostEnds) {
+    const between = await readJournal(folder);
+    await findLostEnds(folder, between);
+    expect([a, b, c].map((slot) => between.slots.stateOf(between.slots.findNamed(slot)))).toEqual(
+      Array(3).fill('done'),
+    );
+    appendFileSync(journal, asLines(end));
+  }
+  const next = await readJournal(folder);
+  expect(next.covered).toEqual({ end: results.length, beyond: new Map() });
+  expect(await findLostEnds(folder, next)).toEqual({ lostEnds: [], unreadable: 0, torn: false });
+});

@@ -23,10 +23,11 @@ interface Restart {
 
 type Judge = (restart: Restart) => Promise<void>;
 
-/** The ids of results. Their file is a log: the last line of a slot counts. */
+/** The ids of results. Their file is a log: the last line of a slot counts, and what the power took of a line stays as zeros. */
 function idsOf(results: Buffer | undefined): string[] {
-  if (results === undefined || results.length === 0) return [];
-  const lines = jsonLines<{ slot: string; id: string }>(results.toString());
+  const text = results?.toString().replaceAll('\0', '').trim() ?? '';
+  if (text === '') return [];
+  const lines = jsonLines<{ slot: string; id: string }>(text);
   return [...new Map(lines.map(({ slot, id }) => [slot, id])).values()];
 }
 

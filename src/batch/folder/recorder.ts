@@ -24,8 +24,8 @@ export interface Recorder {
   unsent(group: readonly JournalEntry[]): Promise<void>;
   /** Writes the result first, then the end to the journal. Resolves when both are synced. */
   ended(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
-  /** Records of provider batches. Resolves when they are synced. */
-  steps(records: readonly BatchStep[]): Promise<void>;
+  /** A record of a provider batch. Resolves when it is synced. */
+  step(record: BatchStep): Promise<void>;
   /** The run leaves nothing of what `--redo` named. */
   redone(): Promise<void>;
   /** No more jobs begin: syncs what has ended without waiting for others. */
@@ -66,7 +66,7 @@ export function noRecorder(state: BatchState): Recorder {
       if (outcome.state === 'unsent') return addRecord({ t: 'unsent', slots: [nameOf(entry)] }, state);
       addRecord(toEndRecord(nameOf(entry), entry, outcome, { off: 0, len: 0 }), state);
     },
-    steps: async () => undefined,
+    step: async () => undefined,
     redone: async () => undefined,
     flushWithoutDelay: () => undefined,
     close: async () => undefined,
@@ -117,12 +117,12 @@ export async function openRecorder({ folder, lostEnds, marked, ...options }: Rec
       if (outcome.state === 'unsent') await takeBack([entry], open);
       else await writeJobEnd(entry, outcome, open);
     },
-    async steps(records) {
+    async step(record) {
       lock.check();
       // A run that takes over after this confirmation finds the provider batch in the journal: it is written before.
-      await writeRecords(records, open);
+      await writeRecords([record], open);
       lock.confirm();
-      for (const record of records) addRecord(record, state);
+      addRecord(record, state);
     },
     async redone() {
       lock.check();

@@ -7,7 +7,6 @@ import { isUnfinished } from '../../vendors/finish-reasons.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
 import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } from '../../formats/batch-format.ts';
-import type { Bound } from '../../cost/types.ts';
 import { readFailedReply } from '../../formats/failure.ts';
 import type { AnyApiRequest } from '../../formats/format.ts';
 import { type JsonObject, parseObject } from '../../json.ts';
@@ -29,7 +28,7 @@ import { readyJob } from '../run/queue.ts';
 import { formatCount } from '../counts.ts';
 import { chooseMeasure } from './failures.ts';
 import { runAgainHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
-import { makeEntryName, type ProviderBatch, waitingBounds } from './provider-batches.ts';
+import { listWaiting, makeEntryName, type ProviderBatch } from './provider-batches.ts';
 import { createGatheredFile, type GatheredFile } from '../../files/lines.ts';
 
 /** A batch that has ended, and its results, each found by its slot. */
@@ -85,7 +84,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
     }
     await Promise.all(pending);
     if (failure !== undefined) throw failure;
-    await loseRest(collection);
+    await loseJobs(providerBatch, 'no result came for it', run);
     await recordStep(providerBatch, { step: 'ended' }, run);
     run.step?.('part-ended', providerBatch.mark);
   } finally {
@@ -230,25 +229,23 @@ async function keepAside(bytes: Buffer, { batch }: LaneRun): Promise<void> {
 interface WaitingJob {
   job: Job;
   slot: number;
-  bound: Bound | undefined;
 }
 
 async function* listWaitingJobs(providerBatch: ProviderBatch, { batch }: LaneRun): AsyncGenerator<WaitingJob, void> {
   const { table } = batch.plan;
-  const waiting = waitingBounds(providerBatch, batch.state);
+  const waiting = new Set(listWaiting(providerBatch, batch.state));
   if (waiting.size === 0) return;
   let place = 0;
   for await (const job of batch.jobs.read(() => undefined)) {
     if (place >= table.size) break;
     const slot = table.slots[place++] as number;
-    const bound = waiting.get(slot);
-    if (waiting.delete(slot)) yield { job, slot, bound };
+    if (waiting.delete(slot)) yield { job, slot };
     if (waiting.size === 0) return;
   }
   // No row has these any more: what was paid for is kept all the same.
-  for (const [slot, bound] of waiting) {
+  for (const slot of waiting) {
     const id = batch.state.ids.get(slot) ?? batch.state.slots.nameOf(slot);
-    yield { job: { id, line: 0, command: 'text', name: undefined, values: {} }, slot, bound };
+    yield { job: { id, line: 0, command: 'text', name: undefined, values: {} }, slot };
   }
 }
 
@@ -308,7 +305,7 @@ interface JoinedResult {
 
 /** Reads the result of a job as its reply, and records what it means. */
 async function joinJob(
-  { job, slot, bound }: WaitingJob,
+  { job, slot }: WaitingJob,
   { result, isShort }: JoinedResult,
   collection: Collection,
 ): Promise<void> {
@@ -317,7 +314,7 @@ async function joinJob(
   const { host } = batch;
   const prepared = await prepareWaiting(job, slot, collection);
   const { asked } = readyJob(job, slot, prepared, batch.state);
-  const entry = { job, slot, bound };
+  const entry = { job, slot, bound: batch.state.bounds.get(slot) };
   const apiRequest = prepared.request.post;
   if (queueAgain({ slot, result, apiRequest }, collection)) {
     await prepared.close();
@@ -433,9 +430,4 @@ function readLaneRefusal(
   { format, body: asked }: Pick<AnyApiRequest, 'format' | 'body'>,
 ): GatewayError {
   return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, asked, sentKey: undefined });
-}
-
-/** Ends the slots for which no result can come. */
-async function loseRest({ providerBatch, run }: Collection): Promise<void> {
-  await loseJobs(providerBatch, () => 'no result came for it', run);
 }

@@ -9,7 +9,7 @@ import type { Recorder } from '../folder/recorder.ts';
 import { type BatchBudgets, endProviderBatch } from './budgets.ts';
 import { formatCount } from '../counts.ts';
 import { ignoreUnlisted } from './failures.ts';
-import { finalSteps, type ProviderBatch, type ProviderBatchPlan, waitingBounds } from './provider-batches.ts';
+import { finalSteps, listWaiting, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
 
 /** What the provider batches of one run in the lane `batch` have in common. */
 export interface LaneRun {
@@ -117,25 +117,17 @@ export function longDeadline(
   return startDeadline(isGiven ? timeout.value : 3_600_000, signal);
 }
 
-/** Writes records of provider batches into the journal, and applies them. Resolves when they are synced. */
-async function writeSteps(records: readonly BatchStep[], run: LaneRun): Promise<void> {
-  const { providerBatches } = run.batch.state;
-  for (const { mark, step } of records) {
-    const providerBatch = finalSteps.has(step) ? providerBatches.get(mark) : undefined;
-    // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
-    if (providerBatch?.plan.budget === undefined) continue;
-    await endProviderBatch(providerBatch, step !== 'dropped', run.batch.host);
-  }
-  await run.recorder.steps(records);
-}
-
 /** Writes the next step of a provider batch into the journal, and applies it. Resolves when it is synced. */
-export function recordStep(
+export async function recordStep(
   { mark }: Pick<ProviderBatch, 'mark'>,
-  step: Omit<BatchStep, 't' | 'mark' | 'at'>,
+  facts: Omit<BatchStep, 't' | 'mark' | 'at'>,
   run: LaneRun,
 ): Promise<void> {
-  return writeSteps([{ t: 'batch', mark, ...step, at: run.now() }], run);
+  const { step } = facts;
+  const ended = finalSteps.has(step) ? run.batch.state.providerBatches.get(mark) : undefined;
+  // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
+  if (ended) await endProviderBatch(ended, step !== 'dropped', run.batch.host);
+  await run.recorder.step({ t: 'batch', mark, ...facts, at: run.now() });
 }
 
 /** Records what the service calls a provider batch, and how long it has. */
@@ -152,30 +144,28 @@ export async function recordCreated(
 /** How many ends are written at the same time: they share syncs. */
 export const maxPending = 256;
 
-/** Ends the jobs of a provider batch that wait for a result which cannot come; `reasonOf` says why, by their slots. They may have been billed. */
+/** Ends the jobs of a provider batch that wait for a result which cannot come, and says why. They may have been billed. */
 export async function loseJobs(
   providerBatch: ProviderBatch,
-  reasonOf: (slot: number) => Promise<string> | string,
+  reason: string,
   { batch, recordOutcome }: LaneRun,
 ): Promise<void> {
   const { host, jobs, state } = batch;
-  const waiting = [...waitingBounds(providerBatch, state)];
-  async function loseOne([slot, bound]: (typeof waiting)[number], reason: string): Promise<void> {
-    const error = new GatewayError('no-reply', reason, { sent: 'yes' });
-    const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
-    const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
-    await recordOutcome({ job: { id: state.ids.get(slot) ?? state.slots.nameOf(slot) }, slot, bound }, outcome);
-  }
+  const error = new GatewayError('no-reply', reason, { sent: 'yes' });
+  const shown = { class: error.class, message: host.redaction.redact(error.message), billed: error.billed };
+  const waiting = listWaiting(providerBatch, state);
   while (waiting.length > 0) {
-    const group = [];
-    // One after the other: they append to the same aside file.
-    for (const job of waiting.splice(0, maxPending)) group.push([job, await reasonOf(job[0])] as const);
-    await Promise.all(group.map(([job, reason]) => loseOne(job, reason)));
+    const ends = waiting.splice(0, maxPending).map((slot) => {
+      const job = { id: state.ids.get(slot) ?? state.slots.nameOf(slot) };
+      const outcome: JobOutcome = { state: 'unknown', document: jobs.describeLost(error), error: shown };
+      return recordOutcome({ job, slot, bound: state.bounds.get(slot) }, outcome);
+    });
+    await Promise.all(ends);
   }
 }
 
 /** Gives up a provider batch whose jobs cannot be found at the service. They may have been billed. */
 export async function giveUpProviderBatch(providerBatch: ProviderBatch, reason: string, run: LaneRun): Promise<void> {
-  await loseJobs(providerBatch, () => reason, run);
+  await loseJobs(providerBatch, reason, run);
   await recordStep(providerBatch, { step: 'lost' }, run);
 }

@@ -31,8 +31,6 @@ export interface ProviderBatch {
   slots: readonly number[];
   /** The states of its slots when it was created. */
   before: readonly SlotState[];
-  /** What each of its slots can cost, if its model has a price. */
-  bounds: readonly (Bound | undefined)[];
   /** The cost of its slots that have ended, and how many of them were billed or may have been; only its budget needs it. */
   paid: { spending: Spending; requests: number };
   /** Wall clock of its creation, ms since 1970. */
@@ -45,14 +43,13 @@ export interface ProviderBatch {
 /** After one of these the service holds nothing of a provider batch. */
 export const finalSteps: ReadonlySet<BatchStep['step']> = new Set(['dropped', 'lost', 'ended']);
 
-export function newProviderBatch({ mark, plan, bounds = [] }: BatchStep, slots: readonly number[]): ProviderBatch {
+export function newProviderBatch({ mark, plan }: BatchStep, slots: readonly number[]): ProviderBatch {
   return {
     mark,
     step: 'planned',
     plan: plan as ProviderBatchPlan,
     slots,
     before: [],
-    bounds: slots.map((_, at) => bounds[at] ?? undefined),
     paid: { spending: noSpending(), requests: 0 },
     at: 0,
     batch: undefined,
@@ -89,18 +86,9 @@ export function listWaiting(
   return slots.filter((slot) => atService.has(slot));
 }
 
-/** What each slot of a provider batch that has no end yet can cost. */
-export function waitingBounds(
-  { slots, bounds }: ProviderBatch,
-  { atService }: Pick<ServiceState, 'atService'>,
-): Map<number, Bound | undefined> {
-  const all = slots.map((slot, at) => [slot, bounds[at]] as const);
-  return new Map(all.filter(([slot]) => atService.has(slot)));
-}
-
 /** What all slots can cost that a batch of the service holds. */
-export function openBounds(state: ServiceState): (Bound | undefined)[] {
-  return listOpenProviderBatches(state).flatMap((batch) => [...waitingBounds(batch, state).values()]);
+export function openBounds({ atService, bounds }: Pick<BatchState, 'atService' | 'bounds'>): (Bound | undefined)[] {
+  return Array.from(atService.keys(), (slot) => bounds.get(slot));
 }
 
 /** When the first of some provider batches was submitted, and when the first of them expires, or did: `submitted 5 min ago, expires in 23 h` */

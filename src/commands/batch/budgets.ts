@@ -49,10 +49,11 @@ export async function openBatchBudgets(
       reservation.spend(undefined);
       return undefined;
     },
-    async reserve({ mark, plan: { profile, model }, bounds }, signal) {
+    async reserve({ mark, plan: { profile, model }, slots }, signal) {
       const budget = budgets.get(profile);
       if (budget === undefined) return;
-      await reserveBatch(budget, { id: mark, model, bounds: bounds.map((bound) => bound ?? noBound) }, signal);
+      const bounds = slots.map((slot) => state.bounds.get(slot) ?? noBound);
+      await reserveBatch(budget, { id: mark, model, bounds }, signal);
     },
   };
 }

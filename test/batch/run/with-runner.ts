@@ -18,7 +18,7 @@ export const silentRecorder: Recorder = {
   sent: skip,
   unsent: skip,
   ended: skip,
-  steps: skip,
+  step: skip,
   redone: skip,
   flushWithoutDelay: () => undefined,
   close: skip,

@@ -22,12 +22,12 @@ test('an answer that the token limit cut is shown everywhere, and is sent again 
   const ran = await batch(['--json']);
   expect([ran.code, JSON.parse(ran.stdout)]).toMatchObject([0, { done: 2, incomplete: 1, failed: 0 }]);
   expect(ran.stderr).toContain(
-    '1 incomplete: the same command with --retry incomplete and more maxTokens; may be billed twice\n',
+    '1 incomplete: gateway-cli batch retry out incomplete, with more maxTokens; may be billed twice\n',
   );
 
   const status = await batch(['status', 'out']);
   expect(status.stdout).toContain('2 done (1 incomplete)');
-  expect(status.stdout).toContain('--retry incomplete');
+  expect(status.stdout).toContain('batch retry out incomplete');
   const [head = '', ...rows] = lines((await batch(['export', 'out'])).stdout);
   const at = (row: string | undefined, name: string): string | undefined =>
     row?.split(',')[head.split(',').indexOf(name)];

@@ -22,7 +22,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
     event.happen();
     const { signal, stdout, stderr } = await ended;
     expect([signal, stdout]).toEqual(['SIGINT', '']);
-    expect(stderr).toContain('2 done, 7 not sent yet\n7 not sent yet: the same command\n');
+    expect(stderr).toContain('2 done, 7 not sent yet\n7 not sent yet: gateway-cli batch again out\n');
     expect(server.bodies).toHaveLength(2);
     expect(folder.lines('results.jsonl')).toHaveLength(2);
   });

@@ -37,7 +37,7 @@ describe.skipIf(withoutTmux)('in tmux', () => {
       await terminal.shows('waiting for 1 request, 10 s at most; Ctrl-C again stops');
       event.happen();
       expect(await terminal.shows('exit 130')).toMatch(
-        /stops\n3 done, 5 not sent yet\n5 not sent yet: the same command\n\s*exit 130$/,
+        /stops\n3 done, 5 not sent yet\n5 not sent yet: gateway-cli batch again out\n\s*exit 130$/,
       );
     } finally {
       await terminal.close();

@@ -295,9 +295,9 @@ describe('a job that uses the result of another one', () => {
     expect(failed.code).toBe(13);
     expect(failed.stderr).toContain('0 done, 1 failed, 2 not sent yet (2 wait for results of other jobs)\n');
     expect(failed.stderr).toContain('2 jobs wait for the result of outline (failed), chapter (not sent yet)\n');
-    expect(failed.stderr).toContain('1 failed: the same command with --retry failed');
+    expect(failed.stderr).toContain('1 failed: gateway-cli batch retry out');
     expect(folder.lines('summary.json')).toMatchObject([{ failed: 1, pending: 2, waiting: 2 }]);
-    expect((await batch(['status', 'out'])).stdout).toContain('--retry failed');
+    expect((await batch(['status', 'out'])).stdout).toContain('1 failed: gateway-cli batch retry out\n');
     server.answer = () => undefined;
     expect(await batch()).toMatchObject({ code: 13 });
     expect(server.bodies).toHaveLength(1);
@@ -314,7 +314,7 @@ describe('a job that uses the result of another one', () => {
     server.answer = () => ({ drop: true });
     await batch(['--retries', '0']);
     const next =
-      '1 unknown: the same command with --retry unknown; may be billed twice\n1 not sent yet: the same command\n';
+      '1 unknown: gateway-cli batch retry out unknown; may be billed twice\n1 not sent yet: gateway-cli batch again out\n';
     expect((await batch(['status', 'out'])).stdout).not.toContain(next);
     rmSync(join(folder.cwd, 'out/summary.json'));
     expect((await batch(['status', 'out'])).stdout).toContain(next);
@@ -338,11 +338,14 @@ describe('a job that uses the result of another one', () => {
     const { code, stderr } = await batch(['--limit', '1']);
     expect(code).toBe(13);
     expect(stderr).toContain('2 jobs wait for the result of outline (failed), chapter (not sent yet)\n');
-    expect(stderr).not.toContain('not sent yet: the same command');
-    expect(stderr).toContain('1 failed: the same command with --retry failed');
+    expect(stderr).not.toContain('not sent yet: gateway-cli batch again out');
+    expect(stderr).toContain('1 failed: gateway-cli batch retry out');
     server.answer = () => undefined;
     const sent = await batch(['--limit', '1', '--retry', 'failed']);
-    expect([sent.code, sent.stderr]).toEqual([0, expect.stringContaining('2 not sent yet: the same command\n')]);
+    expect([sent.code, sent.stderr]).toEqual([
+      0,
+      expect.stringContaining('2 not sent yet: gateway-cli batch again out\n'),
+    ]);
     expect(await batch(['--limit', '9'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(4);
   });

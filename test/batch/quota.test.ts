@@ -27,7 +27,7 @@ describe('a quota that is spent', () => {
     expect(ran.code).toBe(13);
     expect(JSON.parse(ran.stdout)).toMatchObject({ done: 1, failed: 0, unknown: 0, pending: 99 });
     expect(ran.stderr).toContain('You exceeded your current quota');
-    expect(ran.stderr).toContain('99 not sent yet: the same command\n');
+    expect(ran.stderr).toContain('99 not sent yet: gateway-cli batch again out\n');
     expect(server.bodies).toHaveLength(2);
     server.answer = () => undefined;
     const again = await batch(['--json']);

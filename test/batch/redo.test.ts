@@ -16,7 +16,7 @@ function interruptAt(prompt: string, server: CountingServer): { signal: AbortSig
 }
 
 describe('--redo that ended before its jobs were made again', () => {
-  const next = '4 to make again (p3, p4, p5, p6): the same command\n';
+  const next = '4 to make again: gateway-cli batch redo out p3,p4,p5,p6\n';
   const made = { p1: 2, p2: 2, p3: 2, p4: 2, p5: 2, p6: 2, p7: 1, p8: 1 };
 
   test('by Ctrl-C: it and status say what is left, and the same command makes that alone', async ({
@@ -64,10 +64,10 @@ describe('--redo that ended before its jobs were made again', () => {
     server.answer = (prompt) => (prompt === 'p1' ? { status: 400 } : prompt === 'p2' ? { drop: true } : undefined);
     const failed = await batch([...redo, '--retries', '0']);
     expect(failed.code).toBe(13);
-    expect(failed.stderr).toContain('1 to make again (p1): the same command\n');
-    expect(failed.stderr).not.toContain('--retry failed');
+    expect(failed.stderr).toContain('1 to make again: gateway-cli batch redo out p1\n');
+    expect(failed.stderr).not.toContain('batch retry out\n');
     expect((await batch(['status', 'out'])).stdout).toContain(
-      '1 to make again (p1): the same command\n1 unknown: the same command with --retry unknown; may be billed twice\n',
+      '1 to make again: gateway-cli batch redo out p1\n1 unknown: gateway-cli batch retry out unknown; may be billed twice\n',
     );
     server.answer = () => undefined;
     expect(await batch(redo)).toMatchObject({ code: 13 });
@@ -108,7 +108,7 @@ describe('--redo of jobs that use results of others', () => {
     folder.jobs(...trip);
     await batch();
     const stopped = await batch(all, interruptAt('Plan', server));
-    expect(stopped.stderr).toContain('\n1 done, 2 not sent yet\n2 not sent yet: the same command\n');
+    expect(stopped.stderr).toContain('\n1 done, 2 not sent yet\n2 not sent yet: gateway-cli batch again out\n');
     server.answer = () => undefined;
     expect(await batch(all)).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([2, 2, 2]);
@@ -125,7 +125,9 @@ describe('--redo of jobs that use results of others', () => {
     server.answer = () => ({ status: 400 });
     const failed = await batch(all);
     expect([failed.code, failed.stderr]).toEqual([13, expect.stringContaining('batch-failed: 3 done')]);
-    expect((await batch(['status', 'out'])).stdout).toContain('\n1 to make again (outline): the same command\n');
+    expect((await batch(['status', 'out'])).stdout).toContain(
+      '\n1 to make again: gateway-cli batch redo out outline\n',
+    );
     server.answer = () => undefined;
     expect(await batch(all)).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([3, 2, 2]);
@@ -147,7 +149,7 @@ describe('--redo of jobs that use results of others', () => {
     const again = await batch(all);
     expect(again.code).toBe(13);
     expect(again.stderr).toContain('2 jobs wait for the result of outline (unknown)\n');
-    expect(again.stderr).toContain('--retry unknown');
+    expect(again.stderr).toContain('batch retry out unknown');
     expect(server.counts.size).toBe(1);
     expect(await batch([...all, '--retry', 'unknown'])).toMatchObject({ code: 0 });
     expect([...server.counts.values()]).toEqual([2, 1, 1]);

@@ -15,7 +15,7 @@ test('--limit sends a sample, says what is left, and the same command sends the 
   folder.jobs(...manyJobs(5));
   const sample = await batch(['--limit', '2']);
   expect([sample.code, sample.stderr]).toEqual([0, expect.stringContaining('2 done, 3 not sent yet')]);
-  expect(sample.stderr).toContain('\n3 not sent yet: the same command\n');
+  expect(sample.stderr).toContain('\n3 not sent yet: gateway-cli batch again out\n');
   expect(folder.lines('summary.json')).toMatchObject([{ ok: true, done: 2, pending: 3, skipped: 0 }]);
   const next = await batch(['--limit', '2']);
   expect([next.code, next.stderr]).toEqual([0, expect.stringContaining('2 done, 3 not sent yet; 2 are sent now')]);

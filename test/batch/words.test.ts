@@ -130,11 +130,11 @@ describe('what a batch says', () => {
     server.answer = () => ({ drop: true });
     folder.jobs(...manyJobs(2));
     const both =
-      /1 unknown: the same command with --retry unknown; may be billed twice\n *1 not sent yet: the same command\n/;
+      /1 unknown: gateway-cli batch retry out unknown; may be billed twice\n *1 not sent yet: gateway-cli batch again out\n/;
     expect((await batch(['--max-failures', '1', '--concurrency', '1'])).stderr).toMatch(both);
     expect((await batch(['status', 'out'])).stdout).toMatch(both);
     await batch();
-    const told = '2 unknown: the same command with --retry unknown; may be billed twice\n';
+    const told = '2 unknown: gateway-cli batch retry out unknown; may be billed twice\n';
     expect((await batch()).stderr).toContain(told);
     expect((await batch(['status', 'out'])).stdout).toContain(told);
   });
@@ -143,7 +143,7 @@ describe('what a batch says', () => {
     server.answer = (prompt) =>
       prompt === 'p1' ? { body: '{"candidates":[{"content":{"parts":[{"text":"ha' } : undefined;
     folder.jobs(...manyJobs(2));
-    const told = '1 failed: the same command with --retry failed; may be billed twice\n';
+    const told = '1 failed: gateway-cli batch retry out; may be billed twice\n';
     expect((await batch()).stderr).toContain(told);
     expect(folder.lines('results.jsonl')).toContainEqual(
       expect.objectContaining({ id: 'p1', error: expect.objectContaining({ billed: 'yes' }) as object }),
@@ -151,7 +151,7 @@ describe('what a batch says', () => {
     expect((await batch(['status', 'out'])).stdout).toContain(told);
     server.answer = () => ({ status: 400, body: {} });
     await batch(['--retry', 'failed']);
-    expect((await batch(['status', 'out'])).stdout).toContain('1 failed: the same command with --retry failed\n');
+    expect((await batch(['status', 'out'])).stdout).toContain('1 failed: gateway-cli batch retry out\n');
   });
 
   test('Ctrl-C before the first request says that nothing was sent', async ({ server, folder, batch }) => {

@@ -51,7 +51,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const spent = findSpent(stop);
   const states = listStates(counts, {
     spent,
-    isRedone: flags.redo !== undefined && state.redo === undefined,
+    outdir: flags.stream ? undefined : shownPath(outdir, context.io.cwd),
     wasBilled: [...failures.values()].some(({ billed }) => billed === 'yes'),
     kept: countKept(state),
     leftToRedo: await nameRows(listLeftToRedo(plan.table, state, plan.isOwn), batch),

@@ -1,5 +1,6 @@
 import { type BatchState, type Counts, hashRowId, isLeftToRedo, type RowTable } from '../../batch/index.ts';
-import { nameSome } from './summary.ts';
+import { shellWord } from '../../shell-word.ts';
+import { maxRedone } from './summary.ts';
 
 /** The rows of a batch that are in one state, what to type so that a run sends them, and whether that may be billed twice. */
 export interface StateRows {
@@ -9,18 +10,16 @@ export interface StateRows {
   of?: 'done' | 'not sent yet';
   /** Among those that are unknown: their answers were paid, and are in recovery files. */
   kept?: number;
-  /** Of rows to make again: those that `--redo` named. */
-  ids?: readonly string[];
   next?: string;
   mayBillTwice?: true;
 }
 
 /** What the next command depends on, beside the rows themselves. */
 export interface NextFacts {
+  /** The folder as the user names it; absent: its jobs come one by one, and no command of its own sends them. */
+  outdir?: string | undefined;
   /** The flag under whose limit nothing more is sent. */
   spent?: string | undefined;
-  /** The command has a `--redo` whose rows are all made: typed again, it would make all again. */
-  isRedone?: boolean | undefined;
   /** Some request that failed was billed. */
   wasBilled?: boolean | undefined;
   kept?: number | undefined;
@@ -32,35 +31,26 @@ export interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, failed, unknown, submitted = 0, pending, waiting = 0 } = counts;
   const { wasBilled, kept = 0, leftToRedo = [] } = facts;
-  const next = sendCommand([], facts);
+  const goOn = nextCommand('again', [], facts);
+  const redo =
+    leftToRedo.length > 0 ? nextCommand('redo', [shellWord(leftToRedo.slice(0, maxRedone).join(','))], facts) : goOn;
   const twice = { mayBillTwice: true } as const;
+  const cut = `${nextCommand('retry', ['incomplete'], facts)}, with more maxTokens`;
   const all: StateRows[] = [
     { state: 'done', rows: done },
-    {
-      state: 'incomplete',
-      of: 'done',
-      rows: incomplete,
-      next: sendCommand(['--retry incomplete', 'more maxTokens'], facts),
-      ...twice,
-    },
-    {
-      state: 'to make again',
-      of: 'done',
-      rows: Math.max(again, leftToRedo.length),
-      ...(leftToRedo.length > 0 && { ids: leftToRedo }),
-      next,
-    },
-    { state: 'failed', rows: failed, next: sendCommand(['--retry failed'], facts), ...(wasBilled && twice) },
+    { state: 'incomplete', of: 'done', rows: incomplete, next: cut, ...twice },
+    { state: 'to make again', of: 'done', rows: Math.max(again, leftToRedo.length), next: redo },
+    { state: 'failed', rows: failed, next: nextCommand('retry', [], facts), ...(wasBilled && twice) },
     {
       state: 'unknown',
       rows: unknown,
       ...(kept > 0 && { kept }),
-      next: sendCommand(['--retry unknown'], facts),
+      next: nextCommand('retry', ['unknown'], facts),
       ...twice,
     },
-    { state: 'at the service', rows: submitted, next: 'the same command with --lane batch' },
+    { state: 'at the service', rows: submitted, next: nextCommand('again', ['--lane', 'batch'], facts) },
     // What waits for rows that failed is sent with these.
-    { state: 'not sent yet', rows: pending, ...(pending > waiting && { next }) },
+    { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
     { state: 'waiting', of: 'not sent yet', rows: waiting },
   ];
   return all.filter(({ state, rows }) => rows > 0 || state === 'done');
@@ -80,10 +70,10 @@ export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place
 }
 
 /** The command that sends rows: the one place that says what to type next. */
-function sendCommand(flags: readonly string[], { spent, isRedone }: NextFacts): string {
-  const same = isRedone ? 'the same command without --redo' : 'the same command';
-  const more = [...flags, ...(spent === undefined ? [] : [`a greater ${spent}`])];
-  return more.length > 0 ? `${same}${isRedone ? ',' : ''} with ${more.join(' and ')}` : same;
+function nextCommand(name: 'again' | 'redo' | 'retry', words: readonly string[], { outdir, spent }: NextFacts): string {
+  const limit = spent === undefined ? '' : `, with a greater ${spent}`;
+  if (outdir !== undefined) return `gateway-cli batch ${name} ${[shellWord(outdir), ...words].join(' ')}${limit}`;
+  return `the same command${name === 'retry' ? ` with --retry ${words[0] ?? 'failed'}` : ''}${limit}`;
 }
 
 /** The table in one line: `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`. */
@@ -110,8 +100,8 @@ function describePart({ state, rows }: StateRows): string {
 export function describeNext(states: readonly StateRows[]): string[] {
   return states
     .filter(({ next }) => next !== undefined)
-    .map(({ state, rows, ids, next, mayBillTwice }) => {
-      const which = ids ? ` (${nameSome(ids)})` : '';
-      return `${rows} ${state}${which}: ${next}${mayBillTwice ? '; may be billed twice' : ''}`;
-    });
+    .map(
+      ({ state, rows, next, mayBillTwice }) =>
+        `${rows} ${state}: ${next}${mayBillTwice ? '; may be billed twice' : ''}`,
+    );
 }

@@ -17,7 +17,7 @@ import {
   type ProviderBatch,
   unanswered,
 } from '../../batch/index.ts';
-import { describeNext, describeStates, listLeftToRedo, listStates } from './states.ts';
+import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
 import {
   countKept,
   describeAside,
@@ -58,18 +58,15 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const read = await readFolders(names, context, ({ slot, id }) => void ids.set(slot, id));
   for (const one of read) folders.push(await readStatus(one, ids));
   const states = folders.map(({ state }) => state);
-  const waiting = folders.reduce((sum, one) => sum + one.waiting, 0);
   const counts = countFolders(folders);
   const joined = joinStates(states);
   const running = folders.find((one) => one.running)?.running;
   const failures = new Map(folders.flatMap(listToldFailures));
   const outdir = names[0] as string;
-  const table = listStates(waiting > 0 ? { ...counts, waiting } : counts, {
-    spent: states.map(spentLimit).find((limit) => limit !== undefined),
-    wasBilled: [...failures.values()].some(({ billed }) => billed === 'yes'),
-    kept: states.reduce((sum, state) => sum + countKept(state), 0),
-    leftToRedo: folders.flatMap((one) => one.leftToRedo),
-  });
+  const table =
+    folders.length === 1
+      ? (folders[0] as FolderStatus).states
+      : listStates(counts).map((one) => ({ ...one, next: undefined }));
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
   const facts = { ...joined, counts, states: table, skipped: 0, outdir, failures, exitCode: outcomes.ok.code };
   const summary = summaryDocument(facts);
@@ -90,7 +87,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   if (folders.length > 1)
     append(
       lines,
-      folders.map((one) => `${one.name}: ${describeStates(listStates(one.counts))}`),
+      folders.map((one) => `${one.name}: ${describeStates(one.states)}`),
     );
   for (const { name, running: by } of folders) {
     const it = folders.length > 1 ? name : 'it';
@@ -124,7 +121,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
     );
     if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
     if (kept !== undefined) lines.push(kept);
-    append(lines, typeof hint === 'string' ? hint.split('\n') : describeNext(table));
+    append(lines, typeof hint === 'string' ? hint.split('\n') : folders.flatMap((one) => describeNext(one.states)));
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
@@ -135,37 +132,42 @@ interface FolderStatus extends BatchFolder {
   counts: Counts;
   running: Awaited<ReturnType<typeof findHolder>>;
   failures: [string, JobError][];
-  /** Ids of jobs whose images were removed, and of those that `--redo` named and did not make. */
+  /** Ids of jobs whose images were removed. */
   missingPictures: string[];
-  leftToRedo: string[];
-  /** Jobs that wait for others, if the last run came to its end: only a run knows. */
-  waiting: number;
+  states: readonly StateRows[];
   lastError: JsonObject | undefined;
 }
 
 async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): Promise<FolderStatus> {
-  const { folder, state } = one;
+  const { folder, name, state } = one;
   const { slots } = state;
   const running = await findHolder(folder);
   const counts = countFolder(one);
   const nameSlot = (slot: number): string => ids.get(slots.nameOf(slot)) ?? slots.nameOf(slot);
   const { error, waiting } = running ? {} : await lastSummary(folder, counts);
   const { rows } = state.manifest;
-  const leftToRedo = listLeftToRedo(rows, state, (place) => one.others[place] === 0);
+  const redo = listLeftToRedo(rows, state, (place) => one.others[place] === 0);
   const gone = new Set(await findWithoutImage(folder, state));
   const wanted = rows.slots.subarray(0, rows.size);
   const byId = new Map([...state.failures.keys()].map((slot) => [slot, nameSlot(slot)]));
+  const failures = nameFailures(one, byId);
   return {
     ...one,
     counts,
     running,
-    failures: nameFailures(one, byId),
+    failures,
     missingPictures: Array.from(
       wanted.filter((slot) => gone.has(slot)),
       nameSlot,
     ),
-    leftToRedo: leftToRedo.map((place) => nameSlot(rows.slots[place] as number)),
-    waiting: typeof waiting === 'number' ? waiting : 0,
+    // Jobs that wait for others are known if the last run came to its end: only a run knows.
+    states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
+      outdir: state.manifest.header?.command && name,
+      spent: spentLimit(state),
+      wasBilled: failures.some(([, { billed }]) => billed === 'yes'),
+      kept: countKept(state),
+      leftToRedo: redo.map((place) => nameSlot(rows.slots[place] as number)),
+    }),
     lastError: isObject(error) ? error : undefined,
   };
 }
@@ -175,8 +177,8 @@ function listToldFailures({ failures, running }: FolderStatus): [string, JobErro
   return failures.filter(([, error]) => !running || error !== unanswered);
 }
 
-function describeFolder({ name, counts, running }: FolderStatus): object {
-  return { outdir: name, ...counts, running: running && { pid: running.pid, host: running.host } };
+function describeFolder({ name, counts, states, running }: FolderStatus): object {
+  return { outdir: name, ...counts, states, running: running && { pid: running.pid, host: running.host } };
 }
 
 /** The summary of the last run; empty if it wrote none, or if jobs have ended since. */

@@ -119,7 +119,7 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
 }
 
 /** At most this many jobs are named that `--redo` makes again. */
-const maxRedone = 50;
+export const maxRedone = 50;
 
 /** What to type to make jobs again; where some use results of others, those that use these, too. */
 export function redoStep(ids: readonly string[], isLinked: boolean): string {

@@ -39,7 +39,7 @@ describe.for(apiNames)('%s', (api) => {
     expect(status.stdout).toMatch(/\n(?:batches\/b|msgbatch_|batch_)1: 3 jobs of m, /);
     const live = await run(['batch', 'jobs.jsonl', '-o', 'out'], { cwd: folder.cwd, env });
     expect([live.code, server.requests.includes('unknown')]).toEqual([13, false]);
-    expect(live.stderr).toContain(': the same command with --lane batch');
+    expect(live.stderr).toContain(' at the service: gateway-cli batch again out --lane batch');
     expect((await batch()).code).toBe(0);
     expect([...server.counts.values()]).toEqual([1, 1, 1]);
   });

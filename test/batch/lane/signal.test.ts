@@ -87,9 +87,9 @@ test('what an offline run leaves at its own gateway ended with it: the same comm
   };
   const first = await interrupt(same);
   expect(first).toMatchObject({ code: 130, stderr: expect.not.stringContaining('at the service,') });
-  expect(first.stderr).toContain('0 done, 2 not sent yet\n2 not sent yet: the same command\n');
+  expect(first.stderr).toContain('0 done, 2 not sent yet\n2 not sent yet: gateway-cli batch again out\n');
   expect((await offline(['status', 'out'])).stdout).toMatch(
-    /^2 jobs: 0 done, 2 not sent yet\n.*\n2 not sent yet: the same/,
+    /^2 jobs: 0 done, 2 not sent yet\n.*\n2 not sent yet: gateway-cli batch again out\n/,
   );
   expect((await offline(['cancel', 'out', '--offline'])).stderr).toContain('no jobs of out are at the service');
   expect(await offline([...same, '--no-wait'])).toMatchObject({ code: 0 });

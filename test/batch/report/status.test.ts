@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
-const goOn = '1 not sent yet: the same command';
+const goOn = '1 not sent yet: gateway-cli batch again out';
 
 test('a batch that stopped early says how to go on, and one that failed how to send again', async () => {
   const cwd = scratchFolder();
@@ -20,7 +20,7 @@ test('a batch that stopped early says how to go on, and one that failed how to s
   expect(await cli(...batch)).toMatchObject({ code: 13 });
   const failed = await cli('status', 'out');
   expect(failed.stdout).not.toContain(goOn);
-  expect(failed.stdout).toContain('\n1 failed: the same command with --retry failed\n');
+  expect(failed.stdout).toContain('\n1 failed: gateway-cli batch retry out\n');
 });
 
 test('a batch that is done says no more than that', async () => {
@@ -58,7 +58,7 @@ test('a batch that has used up its money says to raise the limit, for the same c
   const price = { input: '0', output: '10000' };
   const prices = JSON.stringify({ 'local-text': price, 'fault-400': price });
   const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1', '--prices', prices];
-  const raise = '2 not sent yet: the same command with a greater --max-cost\n';
+  const raise = '2 not sent yet: gateway-cli batch again out, with a greater --max-cost\n';
   expect((await cli(...batch, '--max-cost', '1')).stderr).toContain(raise);
   const stopped = await cli('status', 'out');
   expect(stopped.stdout).toMatch(/^3 jobs: 1 done, 2 not sent yet\n/);
@@ -68,8 +68,8 @@ test('a batch that has used up its money says to raise the limit, for the same c
   expect((await cli(...batch, '--max-cost', '99999', '--max-failures', '1')).code).toBe(13);
   expect((await cli('status', 'out')).stdout).toContain(goOn);
   await cli(...batch);
-  const again = '1 failed: the same command with --retry failed';
+  const again = '1 failed: gateway-cli batch retry out';
   const spent = await cli(...batch, '--retry', 'failed', '--max-cost', '1');
   for (const told of [spent.stderr, (await cli('status', 'out')).stdout])
-    expect(told).toContain(`${again} and a greater --max-cost\n`);
+    expect(told).toContain(`${again}, with a greater --max-cost\n`);
 });

@@ -194,18 +194,23 @@ describe('the summary', () => {
 
   test('the table of states says how many rows are in each, what sends them, and what may be billed twice', () => {
     const all = { ...counts, incomplete: 1, pending: 3, waiting: 2, submitted: 4, again: 1 };
-    const states = listStates(all, { spent: '--max-cost', wasBilled: true, kept: 1 });
+    const told = { outdir: 'my out', wasBilled: true, kept: 1, leftToRedo: ['7'] };
+    const states = listStates(all, told);
     expect(describeStates(states)).toBe(
       '2 done (1 incomplete, 1 to make again), 1 failed, 1 unknown (1 paid and kept), 4 at the service, 3 not sent yet (2 wait for results of other jobs)',
     );
     expect(describeNext(states)).toEqual([
-      '1 incomplete: the same command with --retry incomplete and more maxTokens and a greater --max-cost; may be billed twice',
-      '1 to make again: the same command with a greater --max-cost',
-      '1 failed: the same command with --retry failed and a greater --max-cost; may be billed twice',
-      '1 unknown: the same command with --retry unknown and a greater --max-cost; may be billed twice',
-      '4 at the service: the same command with --lane batch',
-      '3 not sent yet: the same command with a greater --max-cost',
+      "1 incomplete: gateway-cli batch retry 'my out' incomplete, with more maxTokens; may be billed twice",
+      "1 to make again: gateway-cli batch redo 'my out' 7",
+      "1 failed: gateway-cli batch retry 'my out'; may be billed twice",
+      "1 unknown: gateway-cli batch retry 'my out' unknown; may be billed twice",
+      "4 at the service: gateway-cli batch again 'my out' --lane batch",
+      "3 not sent yet: gateway-cli batch again 'my out'",
     ]);
+    expect(describeNext(listStates({ ...none, jobs: 1, pending: 1 }, { outdir: 'out', spent: '--max-cost' }))).toEqual([
+      '1 not sent yet: gateway-cli batch again out, with a greater --max-cost',
+    ]);
+    // Jobs that came one by one.
     expect(listStates({ ...none, jobs: 3, failed: 1, pending: 2, waiting: 2 })).toEqual([
       { state: 'done', rows: 0 },
       { state: 'failed', rows: 1, next: 'the same command with --retry failed' },

@@ -88,6 +88,20 @@ test('a row that waits to be made again keeps the answer that is chosen', async 
   expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1 });
 });
 
+test('the same redo after a choice makes again all that it names, also what it had made', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  number(server);
+  folder.jobs(...manyJobs(2));
+  await batch();
+  await batch(['redo', 'out', 'p1,p2', '--limit', '1']);
+  await batch(['choose', 'out', 'p1=1']);
+  await batch(['redo', 'out', 'p1,p2']);
+  expect(Object.fromEntries(server.counts)).toEqual({ p1: 3, p2: 2 });
+});
+
 test('rows of a table are named by their numbers; one of several variations by its id', async ({
   server,
   folder,

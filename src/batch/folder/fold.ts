@@ -23,7 +23,7 @@ export interface Fold {
   providerBatches: Map<string, ProviderBatch>;
   /** Slots that provider batches hold, and the marks of these. */
   atService: Map<number, string>;
-  /** The ids that the last `--redo` named, until a run has left none of them. */
+  /** The ids that the last `--redo` named, until a run has left none of them, or an answer was chosen. */
   redo: readonly string[] | undefined;
   /** All answers of the slots that have several, in the order in which they came. */
   takes: Map<number, Take[]>;
@@ -178,11 +178,16 @@ function addTake(slot: number, take: Take, { slots, takes }: Fold): void {
   slots.setFlag(slot, 'cut', take.isCut);
 }
 
-/** Nothing is paid for that: the answer is there. */
-function applyChoice({ slot: name, answer }: ChooseRecord, { slots, takes }: Fold): void {
+/**
+ * An answer that is there counts from here on, and nothing is paid for that. The slot is settled: what was to be made again is not, until the user
+ * says so anew. So the last `--redo` is over: the same words after a choice make again all that they name. What else is pending stays so.
+ */
+function applyChoice({ slot: name, answer }: ChooseRecord, fold: Fold): void {
+  const { slots, takes } = fold;
   const slot = slots.addNamed(name);
   if (answer > slots.answersOf(slot)) return;
   const take = takes.get(slot)?.[answer - 1];
+  fold.redo = undefined;
   slots.choose(slot, answer);
   if (take) {
     slots.setPlace(slot, take);

@@ -27,7 +27,10 @@ export interface RedoRecord {
   slots: readonly string[];
 }
 
-/** Another answer of a slot counts from here on, by its number from 1. */
+/**
+ * Another answer of a slot counts from here on, by its number from 1. Rows that use it have that number in their keys: those that were made of it
+ * have their answers again, and those that were made of the other one are stale.
+ */
 export interface ChooseRecord {
   t: 'choose';
   slot: string;

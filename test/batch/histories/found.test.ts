@@ -72,3 +72,14 @@ test('--redo is over when a row that it named got the free answer of an equal on
   ]);
   await expect(played).resolves.toBeUndefined();
 });
+
+test('--redo is over when an answer is chosen, whether all that it named was made or not', async () => {
+  const choice = { place: 0, answer: 1 };
+  const played = play({ rows: 2, links: 2 }, [
+    {},
+    { policy: { redo: [0, 1] }, replies: ['ok', 'broken'] },
+    { choice, policy: { redo: [0, 1] } },
+    { choice, policy: { redo: [0, 1] } },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});

@@ -119,8 +119,8 @@ export async function playHistory({ isNumbered, shards, rows, links, steps }: Hi
 }
 
 /**
- * A choice pays nothing, and allows no payment: what counts again takes the place of what was paid for it last. A row that was to be made again
- * is settled by that.
+ * A choice pays nothing, and allows no payment: what counts again takes the place of what was paid for it last. It ends what was to be made again:
+ * the same `--redo` after it is another one.
  */
 function chooseAnswer(
   choice: { place: number; answer: number },
@@ -135,9 +135,7 @@ function chooseAnswer(
   const last = payments.findLast((one) => one !== counting && !one.isRetired);
   if (counting.isRetired && last) last.isRetired = true;
   counting.isRetired = false;
-  const left = folder.lastRedo?.rows ?? [];
-  const at = left.findIndex(({ base }) => counting.asked.startsWith(askWith(base, [])));
-  if (at >= 0) left.splice(at, 1);
+  folder.lastRedo = undefined;
 }
 
 /** All use the first row; or each the one before it; or every second one does. */

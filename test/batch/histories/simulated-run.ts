@@ -298,7 +298,7 @@ export function* runBatch({ disk, gateway, rows, boot, policy, random, run }: Ru
   return rows.every((_, place) => !isOwn(slotAt(place)) || areDone(slotAt(place)));
 }
 
-/** A command that makes another answer of a row count. Returns its text, and those of all that was paid for the row, if it has several answers. */
+/** A command that makes another answer of a row count. Returns its text, and those of all that was paid for the row, if it has that answer. */
 export function choose(
   disk: SimulatedDisk,
   boot: string,
@@ -309,8 +309,9 @@ export function choose(
   if (line === undefined) return undefined;
   const name = readSlotName(line.text);
   const slot = fold.slots.findNamed(name);
-  const take = fold.takes.get(slot)?.[answer - 1];
-  if (take === undefined || fold.slots.stateOf(slot) === 'sent') return undefined;
+  const isThere = answer <= fold.slots.answersOf(slot);
+  const take = isThere && (fold.takes.get(slot)?.[answer - 1] ?? fold.slots.placeOf(slot));
+  if (!take || fold.slots.stateOf(slot) === 'sent') return undefined;
   disk.cutTorn(journalFile);
   disk.cutTorn(resultsFile);
   disk.sync(resultsFile);

@@ -10,7 +10,7 @@ export interface StateRows {
   of?: 'done' | 'not sent yet';
   /** Among those that are unknown: their answers were paid, and are in recovery files. */
   kept?: number;
-  next?: string;
+  next?: string | undefined;
   mayBillTwice?: true;
 }
 

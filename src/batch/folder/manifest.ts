@@ -5,7 +5,7 @@ import { isObject, parseObject } from '../../json.ts';
 import { addManifestRow, newRowTable, type RowTable } from '../run/table.ts';
 import { version } from '../../version.ts';
 import { batchFiles, type Job, type KeptCommand, type Shard, type Vary } from '../types.ts';
-import type { Slots } from './slots.ts';
+import { Slots } from './slots.ts';
 import type { BatchState } from './state.ts';
 
 /** The first line of jobs.jsonl: what holds for the whole table. */
@@ -53,10 +53,12 @@ export interface ManifestRow {
 export interface Manifest {
   header: ManifestHeader | undefined;
   rows: RowTable;
+  /** Digests of what rows were built from, in a table of the same kind as that of slots: where their keys are known, nothing is built. */
+  memo: Slots;
 }
 
 export function newManifest(rows = 0): Manifest {
-  return { header: undefined, rows: newRowTable(rows) };
+  return { header: undefined, rows: newRowTable(rows), memo: new Slots() };
 }
 
 /** What tells the slots of rows: it is at the beginning of each line. */
@@ -115,14 +117,26 @@ export async function readManifest(
     for (const { text, number } of lines) {
       if (number === 1) {
         const header = readHeader(text);
-        manifest = { header, rows: newRowTable(header?.rows) };
+        manifest = { ...newManifest(header?.rows), header };
         continue;
       }
       const row = readManifestHead(text);
       if (row === undefined) throw new RangeError(`${batchFiles.manifest}:${number}: no row that this version knows`);
-      see(row, addManifestRow(manifest.rows, row, slots));
+      const place = addManifestRow(manifest.rows, row, slots);
+      if (row.from !== undefined) noteKey(manifest, row.from, manifest.rows.firsts[place] as number);
+      see(row, place);
     }
   return manifest;
+}
+
+function noteKey({ memo }: Manifest, from: string, first: number): void {
+  memo.setPlace(memo.add(from), { off: first, len: 1 });
+}
+
+/** The first slot of the key of what is built from something; undefined if that was not built before. */
+export function findKnown({ memo }: Manifest, from: string): number | undefined {
+  const at = memo.find(from);
+  return at < 0 ? undefined : memo.placeOf(at)?.off;
 }
 
 /** The rows of a table with all that is known of them, those of one block together. */

@@ -61,15 +61,14 @@ function describeRow(job: Job, place: number, { jobs, plan, state }: ManifestBat
   const { id, lineId, isNumbered, line, name, command, values } = job;
   const { vars, prompt } = values;
   const settings = jobs.settingsOf(job);
-  const isKnown = !(settings instanceof Promise) && !job.names;
-  const from = isKnown ? jobs.digestSource(job, settings) : undefined;
+  const isKnown = table.isFromLine[place] === 1 && !(settings instanceof Promise);
   return manifestLine({
     slot: state.slots.nameOf(table.slots[place] as number),
     id,
     numbered: isNumbered || undefined,
     own: table.own.get(place),
     other: plan.isOwn(place) ? undefined : true,
-    from: from !== undefined && table.built.find(from) >= 0 ? from : undefined,
+    from: isKnown ? jobs.digestSource(job, settings) : undefined,
     line,
     of: lineId,
     name,

@@ -4,19 +4,11 @@ import { decideSlot, isMadeAgain } from './decide.ts';
 import { editedError } from './edited-error.ts';
 import { joinFamilies } from './links.ts';
 import { openStale } from './stale.ts';
-import {
-  addKnownRow,
-  addLinkedRow,
-  addRow,
-  findBuilt,
-  linkRow,
-  newRowTable,
-  noteBuilt,
-  type RowTable,
-} from './table.ts';
+import { addKnownRow, addLinkedRow, addRow, linkRow, newRowTable, type RowTable } from './table.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { digestText } from '../key.ts';
 import { markAgain } from '../folder/fold.ts';
+import { findKnown } from '../folder/manifest.ts';
 import type { RedoRecord } from '../folder/records.ts';
 import type { Batch, Job, PreparedJob } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
@@ -176,12 +168,13 @@ function readRowWith(job: Job, settings: Settings, planning: Planning): Promise<
   if (plan.total++ === 0) describeShared(job, settings, plan);
   if (job.names) return buildRow(job, planning);
   const from = jobs.digestSource(job, settings);
-  const first = findBuilt(state.manifest.rows, from);
+  const first = findKnown(state.manifest, from);
   // A row without an answer is built all the same: it is sent, most likely.
   if (first === undefined || state.slots.answersOf(first) === 0) return buildRow(job, planning);
   addGateway({ settings }, plan);
-  noteBuilt(plan.table, from, first);
-  return enterRow(job, addKnownRow(plan.table, { ...job, first }), planning);
+  const place = addKnownRow(plan.table, { ...job, first });
+  plan.table.isFromLine[place] = 1;
+  return enterRow(job, place, planning);
 }
 
 async function buildRow(job: Job, planning: Planning): Promise<void> {
@@ -196,7 +189,7 @@ async function buildRow(job: Job, planning: Planning): Promise<void> {
     linkRow(table, place, { key, parents: await jobs.links().parentsOf(job) });
   } else {
     place = addRow(table, { ...job, key }, state.slots);
-    if (from !== undefined) noteBuilt(table, from, table.firsts[place] as number);
+    if (from !== undefined) table.isFromLine[place] = 1;
   }
   plan.built++;
   planning.onBuilt(place, job, prepared);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ManifestHead } from '../folder/manifest.ts';
-import { Slots } from '../folder/slots.ts';
+import type { Slots } from '../folder/slots.ts';
 
 /** A row of a table, and the key of what it asks without the answers that it uses. */
 export interface AskingRow {
@@ -35,8 +35,8 @@ export interface RowTable {
   /** The rows that use others, by their places; and what they are without the generations of what they use. */
   links: Map<number, RowLink>;
   own: Map<number, string>;
-  /** Digests of what rows were built from, in a table of the same kind as that of slots: where their keys are known, nothing is built. */
-  built: Slots;
+  /** 1: the key follows from the line of the row and its settings: a later run need not build the request to know it. */
+  isFromLine: Uint8Array;
 }
 
 /** `rows`: about how many there will be. */
@@ -50,7 +50,7 @@ export function newRowTable(rows = 0): RowTable {
     slots: new Int32Array(room),
     links: new Map(),
     own: new Map(),
-    built: new Slots(),
+    isFromLine: new Uint8Array(room),
   };
 }
 
@@ -94,19 +94,7 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   const first = slots.firstOf(slot);
   const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
   if (row.own !== undefined) table.own.set(place, row.own);
-  else if (row.from !== undefined) noteBuilt(table, row.from, first);
   return place;
-}
-
-/** Notes which key a row has that was built from something: by the digest of that, the first slot of the key. */
-export function noteBuilt({ built }: RowTable, from: string, first: number): void {
-  built.setPlace(built.add(from), { off: first, len: 1 });
-}
-
-/** The first slot of the key of what is built from something; undefined if that was not built before. */
-export function findBuilt({ built }: RowTable, from: string): number | undefined {
-  const at = built.find(from);
-  return at < 0 ? undefined : built.placeOf(at)?.off;
 }
 
 /** The key of what asks with the answers of others: 32 hex digits. */
@@ -140,7 +128,7 @@ function tagNumber(id: string): number {
 
 function growTable(table: RowTable): void {
   const room = table.ids.length * 2;
-  const { ids, numbered, firsts, slots } = table;
+  const { ids, numbered, firsts, slots, isFromLine } = table;
   table.ids = new Float64Array(room);
   table.ids.set(ids);
   table.numbered = new Uint16Array(room);
@@ -149,4 +137,6 @@ function growTable(table: RowTable): void {
   table.firsts.set(firsts);
   table.slots = new Int32Array(room);
   table.slots.set(slots);
+  table.isFromLine = new Uint8Array(room);
+  table.isFromLine.set(isFromLine);
 }

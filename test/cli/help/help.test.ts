@@ -122,11 +122,9 @@ describe('help --recipe', () => {
 
 test.each([
   ['proxy', 'gateway-cli text --proxy <url>', 'gateway-cli help settings'],
-  ['retry', 'gateway-cli text --retry-max-time <time>', 'gateway-cli help exit-codes'],
   ['docker', 'gateway-cli help ci'],
   ['excel', 'gateway-cli batch export --bom', 'gateway-cli help batch'],
   ['mask', 'gateway-cli image edit --mask <path|url|->', 'gateway-cli help images'],
-  ['redo', 'gateway-cli batch run --redo <id,…>', 'gateway-cli help batch'],
   ['log', 'gateway-cli help output'],
   ['price', 'gateway-cli text --prices <json|path>', 'gateway-cli help costs'],
   ['vim', 'gateway-cli help recipes'],

@@ -78,7 +78,7 @@ export type { ProviderBatch } from './lane/provider-batches.ts';
 export { runAgainHint, requireOrigin } from './lane/lane-run.ts';
 
 // Its results, and reports of them.
-export { findImageName, findWithoutImage, openResults } from './folder/results.ts';
+export { countRemoved, findImageName, findWithoutImage, openResults } from './folder/results.ts';
 export type { LostEnds, ResultReader } from './folder/results.ts';
 export { countAside, countRows, formatCount } from './counts.ts';
 export { findColumns, toReportRow, rowStates } from './row.ts';

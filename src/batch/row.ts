@@ -12,6 +12,8 @@ export interface ReportRow {
   id: string;
   name?: string | undefined;
   command?: string | undefined;
+  /** Of a report with all answers: `earlier` of what no row of the table asks now, such as another version of its prompt. */
+  version?: 'now' | 'earlier' | undefined;
   state: RowState;
   /** The values of the template variables in its prompt. */
   vars?: JsonObject | undefined;
@@ -85,7 +87,7 @@ export interface Column {
   cell(row: ReportRow): string | number | undefined;
 }
 
-const leadingNames = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
+const leadingNames = ['id', 'version', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
 
 const trailingNames = ['attempts', 'durationMs'] as const;
 

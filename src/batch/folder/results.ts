@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Cost } from '../../cost/types.ts';
 import { type Certainty, endSignals } from '../../errors.ts';
@@ -137,6 +137,28 @@ async function findMoved(path: string): Promise<Map<string, JsonObject>> {
       if (whole) found.set(readSlotName(text), parseObject(text));
     }
   return found;
+}
+
+/**
+ * How many slots have an answer whose line another program removed. That is looked for where the file is shorter than the journal says: it is not read
+ * otherwise.
+ */
+export async function countRemoved(folder: string, { slots }: Pick<BatchState, 'slots'>): Promise<number> {
+  const path = join(folder, batchFiles.results);
+  const { size } = (await stat(path).catch(() => undefined)) ?? { size: 0 };
+  const isBeyond = (slot: number): boolean => {
+    const { off, len } = slots.placeOf(slot) ?? { off: 0, len: 0 };
+    return off + len > size && slots.answersOf(slot) > 0;
+  };
+  let first = 0;
+  while (first < slots.size && !isBeyond(first)) first++;
+  if (first === slots.size) return 0;
+  const found = new Set<number>();
+  for await (const lines of readFileLines(path))
+    for (const { text, whole } of lines) if (whole) found.add(slots.findNamed(readSlotName(text)));
+  let removed = 0;
+  for (let slot = 0; slot < slots.size; slot++) if (slots.answersOf(slot) > 0 && !found.has(slot)) removed++;
+  return removed;
 }
 
 /** The slots of rows that are done, and whose pictures were removed since. */

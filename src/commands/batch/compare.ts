@@ -22,7 +22,8 @@ export function joinVariations(id: string, jobs: Readonly<Record<string, ReportR
     );
   const prompt = others.every((row) => row.prompt === first?.prompt) ? first?.prompt : undefined;
   const state = rows.find((row) => row.state !== 'done')?.state ?? 'done';
-  return { id, state, ...(first && { vars, prompt }), images: [], variations: jobs };
+  const { version } = rows[0] ?? {};
+  return { id, version, state, ...(first && { vars, prompt }), images: [], variations: jobs };
 }
 
 /** A row without what its variations give it, which needs no column. */

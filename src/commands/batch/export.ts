@@ -292,7 +292,8 @@ async function* readRows(
           continue;
         }
         const [first] = group;
-        if (first && baseOf(first) !== baseOf(row)) yield joinGroup(group.splice(0), variations);
+        if (first && (baseOf(first) !== baseOf(row) || first.version !== row.version))
+          yield joinGroup(group.splice(0), variations);
         group.push(row);
       }
     if (variations && group.length > 0) yield joinGroup(group, variations);

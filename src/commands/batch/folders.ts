@@ -2,6 +2,7 @@ import {
   addUsage,
   batchFiles,
   type BatchState,
+  countRemoved,
   countRows,
   formatCount,
   type Counts,
@@ -27,6 +28,7 @@ import type { Context } from '../../cli/context.ts';
 import { joinSpendings } from '../../cost/cost.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { maxOf, minOf } from '../../long-lists.ts';
+import { shellWord } from '../../shell-word.ts';
 
 /** The folder of a batch, or of one of its shards, read. */
 export interface BatchFolder extends KnownBatch {
@@ -54,10 +56,20 @@ export async function readFolders(
     });
     const isOther = new Uint8Array(found.state.manifest.rows.size);
     for (const place of others) isOther[place] = 1;
+    await warnRemoved(await countRemoved(found.folder, found.state), name, context);
     folders.push({ name, ...found, others: isOther });
   }
   if (folders.length > 1) await noteShards(folders, context);
   return folders;
+}
+
+/** Answers whose lines another program took out of results.jsonl: they were paid, and no run sends their rows again by itself. */
+async function warnRemoved(count: number, name: string, { ui }: Context): Promise<void> {
+  if (count === 0) return;
+  const what = `${formatCount(count, 'answer')} that the journal knows ${count === 1 ? 'is' : 'are'} not in ${join(name, batchFiles.results)}`;
+  await ui.warn(
+    `${what}: put the file back, or make the rows again with gateway-cli batch redo ${shellWord(name)} <ids>`,
+  );
 }
 
 async function noteShards(folders: readonly BatchFolder[], { ui }: Context): Promise<void> {
@@ -156,7 +168,7 @@ function findSlot(name: string, place: number, folders: readonly BatchFolder[]):
 
 /** A row of the table, and where what is known of it is. */
 export interface FoundRow {
-  row: ManifestRow;
+  row: ManifestRow & Pick<ReportRow, 'version'>;
   at: number;
   /** -1: it is in no folder. */
   slot: number;
@@ -171,14 +183,14 @@ export async function* listRows(
   if (first === undefined) return;
   let place = 0;
   for await (const rows of readManifestRows(first.folder))
-    yield rows.map((row) => ({ row, ...findSlot(row.slot, place++, folders) }));
+    yield rows.map((row) => ({ row: all ? { ...row, version: 'now' } : row, ...findSlot(row.slot, place++, folders) }));
   if (!all) return;
   for (const [at, { state }] of folders.entries()) {
     const { slots } = state;
     const aside: FoundRow[] = [];
     for (let slot = 0; slot < slots.size; slot++) {
       const isAside = slots.answersOf(slot) > 0 && !slots.has(slot, 'wanted');
-      if (isAside) aside.push({ row: { slot: slots.nameOf(slot), id: '' }, at, slot });
+      if (isAside) aside.push({ row: { slot: slots.nameOf(slot), id: '', version: 'earlier' }, at, slot });
     }
     yield aside;
   }
@@ -219,6 +231,7 @@ export function createReportRow(
   const { id, name, command, vars, prompt } = row;
   if (document !== undefined) {
     const found = toReportRow(id === '' ? String(document['id']) : id, rowState, document);
+    found.version = row.version;
     if (isObject(vars)) found.vars = vars as JsonObject;
     if (name !== undefined) found.name = name;
     found.images = found.images.map((path) => pathInFolder(path, one, folders));
@@ -229,6 +242,7 @@ export function createReportRow(
     id,
     name,
     command,
+    version: row.version,
     state: rowState,
     vars: isObject(vars) ? (vars as JsonObject) : undefined,
     prompt,

@@ -3,7 +3,7 @@ import { formatCount, type Counts, type ReportRow, type RowState, totalTokens } 
 import type { Usage } from '../../formats/events.ts';
 
 /** One job as the gallery shows it. */
-export interface Card extends Pick<ReportRow, 'id' | 'command' | 'prompt' | 'text' | 'usage' | 'error'> {
+export interface Card extends Pick<ReportRow, 'id' | 'version' | 'command' | 'prompt' | 'text' | 'usage' | 'error'> {
   state: Exclude<RowState, 'pending'>;
   model?: string | undefined;
   images: readonly CardImage[];
@@ -116,11 +116,15 @@ export function pageHead(title: string, facts: readonly string[], isCompared = f
 
 /** One job. */
 export function galleryCard(card: Card): string {
-  const { id, state, command, prompt, model, text, usage, error, images } = card;
+  const { id, version, state, command, prompt, model, text, usage, error, images } = card;
   const tokens = totalTokens(usage ?? {});
-  const facts = [command, model, tokens > 0 ? `${tokens} tokens` : undefined, state].filter(
-    (fact) => fact !== undefined,
-  );
+  const facts = [
+    version === 'earlier' ? version : undefined,
+    command,
+    model,
+    tokens > 0 ? `${tokens} tokens` : undefined,
+    state,
+  ].filter((fact) => fact !== undefined);
   const body = [
     `<strong><bdi>${escapeHtml(id)}</bdi></strong>`,
     prompt && `<p><bdi>${escapeHtml(shortenCaption(prompt))}</bdi></p>`,

@@ -314,3 +314,47 @@ test.for(['csv', 'tsv', 'md', 'junit', 'jsonl', 'promptfoo'])(
     expect((await batch(words)).stdout).toContain(text);
   },
 );
+
+test('with --all, an answer that no row asks now is told apart from those of the table, in every format', async ({
+  folder,
+  batch,
+}) => {
+  folder.write('rows.csv', 'city,version\nRome,1\nOslo,2\n');
+  const rows = (template: string, ...more: string[]) => batch(['--data', 'rows.csv', template, ...more]);
+  const both = { cwd: folder.cwd };
+  expect(await rows('A slogan for {{city}}, {{version}}')).toMatchObject({ code: 0 });
+  expect(await rows('A song for {{city}}, {{version}}', '--accept-changes', '--limit', '1')).toMatchObject({ code: 0 });
+  const exported = (...more: string[]) => run(['batch', 'export', 'out', ...more], both);
+  // What was edited shows no earlier answer until the new one is there.
+  const table = parse((await exported()).stdout, { columns: true }) as Record<string, string>[];
+  expect(table.map(({ id, state, version, text }) => [id, state, version, text])).toEqual([
+    ['row-000001', 'done', '1', expect.stringContaining('A song for Rome')],
+    ['row-000002', 'pending', '2', ''],
+  ]);
+  const all = parse((await exported('--all')).stdout, { columns: true }) as Record<string, string>[];
+  expect(all.map((row) => [row['id'], row['version'], row['vars.version']])).toEqual([
+    ['row-000001', 'now', '1'],
+    ['row-000002', 'now', '2'],
+    ['row-000001', 'earlier', '1'],
+    ['row-000002', 'earlier', '2'],
+  ]);
+  const lines = (await exported('--all', '--format', 'jsonl')).stdout.trim().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as ReportRow).version)).toEqual(['now', 'now', 'earlier', 'earlier']);
+  expect((await exported('--all', '--format', 'md')).stdout).toContain('| row-000002 | earlier | ');
+  await run(['batch', 'gallery', 'out', '--all'], both);
+  expect(folder.read('out/index.html').match(/>earlier · /g)).toHaveLength(2);
+});
+
+test('answers whose lines another program took out of results.jsonl are told in one sentence', async ({
+  folder,
+  batch,
+}) => {
+  folder.jobs(...manyJobs(3));
+  await batch();
+  const [, ...left] = folder.read('out/results.jsonl').trimEnd().split('\n');
+  folder.write('out/results.jsonl', `${left[0]}\n`);
+  const told = `2 answers that the journal knows are not in out/results.jsonl: put the file back, or make the rows again with gateway-cli batch redo out <ids>\n`;
+  for (const command of ['status', 'export', 'gallery'])
+    expect((await run(['batch', command, 'out'], { cwd: folder.cwd })).stderr).toContain(told);
+  expect((await run(['batch', 'status', 'out'], { cwd: folder.cwd })).stdout).toContain('3 jobs: 3 done\n');
+});

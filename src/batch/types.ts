@@ -3,6 +3,7 @@ import type { Answer, Deadline, CheckEnd, PreparedRequest } from '../client/inde
 import type { Bound, Cost, KnownCosts, MeteredAnswer } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
+import type { FileWatch } from '../files/synced-file.ts';
 import type { Usage } from '../formats/events.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { FolderLock } from './folder/lock.ts';
@@ -11,7 +12,7 @@ import type { BlobStore } from '../images/types.ts';
 import type { Redaction } from '../settings/redact.ts';
 import type { Settings } from '../settings/types.ts';
 import type { BatchEvent } from './events.ts';
-import type { RetryPolicy } from '../transport/types.ts';
+import type { Connection, RetryPolicy } from '../transport/types.ts';
 import type { SlotRecord } from './folder/records.ts';
 import type { RequestKey } from './key.ts';
 import type { BatchPlan } from './run/plan.ts';
@@ -200,6 +201,7 @@ export interface Counts {
 /** Called at each step of a job; tests end the process there. */
 export type Step = (
   name:
+    | 'table-written'
     | 'taken'
     | 'ready-written'
     | 'ready-synced'
@@ -229,6 +231,12 @@ export interface BatchHooks {
   step?: Step | undefined;
   /** Instead of the ten seconds that jobs in flight have after a signal. */
   graceMs?: number | undefined;
+  /** Told of each write to the two files that a run appends to, and of each sync. */
+  watch?: ((file: 'journal' | 'results', ...what: Parameters<FileWatch>) => void) | undefined;
+  /** Instead of the 50 ms for which the end of a job waits for others that share its sync. */
+  gatherMs?: number | undefined;
+  /** Instead of connections of its own. */
+  connection?: Connection | undefined;
   /** Instead of the minute after which another machine may take over. */
   lock?: LockTimes | undefined;
   /** Instead of the two minutes for which a run looks for a batch that the service does not list. */

@@ -5,6 +5,9 @@ import { GatewayError } from '../errors.ts';
 import { describeWriteError } from './file-reason.ts';
 import { copyRange, type Range, syncFolder } from './temp-file.ts';
 
+/** Told of each write, and of each sync: how long the file is then, or how much of it is surely on the disk. */
+export type FileWatch = (what: 'written' | 'synced', bytes: number) => void;
+
 /**
  * A file of lines that only grows. A line is one write; a caller that needs it to survive a power failure waits for `sync`,
  * which many lines share: during one sync, further callers wait together for the next.
@@ -13,21 +16,23 @@ export class SyncedFile {
   readonly #path: string;
   readonly #handle: FileHandle;
   readonly #hadName: boolean;
+  readonly #watch: FileWatch | undefined;
   #size: number;
   #syncing: Promise<void> | undefined;
   #nextSync: { done: Promise<void>; begin: () => void } | undefined;
   #isWithoutDelay = false;
   #nextAppend: { lines: string[]; done: Promise<void> } | undefined;
 
-  private constructor(path: string, handle: FileHandle, size: number) {
+  private constructor(path: string, handle: FileHandle, size: number, watch: FileWatch | undefined) {
     this.#path = path;
     this.#handle = handle;
     this.#hadName = hasName(handle);
     this.#size = size;
+    this.#watch = watch;
   }
 
   /** Opens or creates it. The rest of a line that a crash cut is moved to the aside file. Throws GatewayError not-written. */
-  static async open(path: string): Promise<SyncedFile> {
+  static async open(path: string, watch?: FileWatch): Promise<SyncedFile> {
     try {
       const handle = await openToAppend(path);
       const { size } = await handle.stat();
@@ -38,7 +43,7 @@ export class SyncedFile {
       }
       // A new one: without its name, what is synced in it is lost.
       if (size === 0) await syncFolder(dirname(path));
-      return new SyncedFile(path, handle, kept);
+      return new SyncedFile(path, handle, kept, watch);
     } catch (error) {
       throw cannotWrite(path, error);
     }
@@ -60,6 +65,7 @@ export class SyncedFile {
       truncateTo(fd, this.#size);
       throw cannotWrite(this.#path, error);
     }
+    this.#watch?.('written', this.#size);
   }
 
   /**
@@ -114,9 +120,11 @@ export class SyncedFile {
     await this.#syncing?.catch(() => undefined);
     // A line that is appended from now on needs another sync.
     this.#nextSync = undefined;
+    const bytes = this.#size;
     this.#syncing = this.#handle.datasync();
     try {
       await this.#syncing;
+      this.#watch?.('synced', bytes);
       // What is written to a file without a name is lost when it is closed.
       if (!this.#hadName || hasName(this.#handle)) return;
     } catch (error) {

@@ -20,6 +20,8 @@ export async function readJournal(folder: string, rows = 0): Promise<BatchState>
       state.torn = !whole;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
+      // Where a hole begins or ends inside a record, a part of that is left: nothing was done on the word of what was not synced.
+      if (record === undefined && line.text.includes('\0')) continue;
       if (record === undefined || (state.run === undefined && record.t !== 'run'))
         throw notAJournal(path, number, text);
       try {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { SyncedFile } from '../../files/synced-file.ts';
-import { batchFiles, type JobOutcome, type JournalEntry, type SaveReply, type Step } from '../types.ts';
+import { batchFiles, type BatchHooks, type JobOutcome, type JournalEntry, type SaveReply } from '../types.ts';
 import type { BatchStep, EndRecord, GroupRecord, RunStart, SlotRecord } from './records.ts';
 import type { FolderLock } from './lock.ts';
 import { listImageNames } from './results.ts';
@@ -44,13 +44,14 @@ interface RecorderOptions {
   lostEnds: readonly SlotRecord[];
   marked: readonly SlotRecord[];
   now: () => number;
-  step?: Step | undefined;
+  hooks?: Pick<BatchHooks, 'step' | 'watch' | 'gatherMs'> | undefined;
 }
 
 /** Ends of jobs are synced together, after at most this time: no job waits for its own, and each sync delays all writers. */
-const gatherMs = 50;
+const usualGatherMs = 50;
 
-type Open = Pick<RecorderOptions, 'run' | 'lock' | 'state' | 'now' | 'step'> & {
+type Open = Pick<RecorderOptions, 'run' | 'lock' | 'state' | 'now'> & {
+  hooks: Pick<BatchHooks, 'step' | 'gatherMs'>;
   journal: SyncedFile;
   results: SyncedFile;
 };
@@ -74,12 +75,15 @@ export function noRecorder(state: BatchState): Recorder {
 }
 
 /** Opens journal and results of a folder, and writes the run's own record. */
-export async function openRecorder({ folder, lostEnds, marked, ...options }: RecorderOptions): Promise<Recorder> {
-  const { run, lock, state, step } = options;
+export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
+  const { folder, run, lock, state, lostEnds, marked, hooks = {} } = options;
+  const { step, watch } = hooks;
   lock.confirm();
-  const journal = await SyncedFile.open(join(folder, batchFiles.journal));
-  const results = await SyncedFile.open(join(folder, batchFiles.results));
-  const open: Open = { ...options, journal, results };
+  const openFile = (name: 'journal' | 'results'): Promise<SyncedFile> =>
+    SyncedFile.open(join(folder, batchFiles[name]), watch && ((...what) => watch(name, ...what)));
+  const journal = await openFile('journal');
+  const results = await openFile('results');
+  const open: Open = { ...options, hooks, journal, results };
   // A run that was killed may have left these lines where a power cut can take them still.
   if (lostEnds.length > 0) await results.sync();
   const begun = { ...run, results: results.size };
@@ -161,7 +165,8 @@ async function takeBack(group: readonly JournalEntry[], open: Open): Promise<voi
 }
 
 async function writeReady(group: readonly JournalEntry[], open: Open): Promise<void> {
-  const { run, state, now, journal, step } = open;
+  const { run, state, now, journal } = open;
+  const { step } = open.hooks;
   const hasBounds = group.some(({ bound }) => bound !== undefined);
   const record: GroupRecord = {
     t: 'ready',
@@ -179,7 +184,8 @@ async function writeReady(group: readonly JournalEntry[], open: Open): Promise<v
 }
 
 async function writeJobEnd(entry: JournalEntry, outcome: RecordedEnd, open: Open): Promise<void> {
-  const { journal, results, lock, state, now, step } = open;
+  const { journal, results, lock, state, now } = open;
+  const { step, gatherMs = usualGatherMs } = open.hooks;
   const { id } = entry.job;
   const slot = nameOf(entry, open);
   const document = outcome.document as JsonObject;

@@ -34,7 +34,7 @@ export interface RunOptions {
 export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop | undefined> {
   const { plan } = batch;
   const { clients, hooks = {} } = options;
-  const recorder = await openFolderRecorder(batch, hooks.step);
+  const recorder = await openFolderRecorder(batch, hooks);
   if ([...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch')) {
     const budgets = await options.openBudgets?.();
     const stop = await sendByBatches({ batch, clients, recorder, hooks, budgets });
@@ -120,7 +120,7 @@ async function openWorkers(
 }
 
 /** Records what this run does in the folder of the batch. */
-async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks['step']): Promise<Recorder> {
+async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, hooks?: BatchHooks): Promise<Recorder> {
   const { host, state, outdir: folder, lock, lostEnds, plan } = batch;
   // An earlier run in the lane `batch` can have left some, whatever the lane of this one.
   if (state.providerBatches.size > 0) await freePlanned(state, host);
@@ -132,7 +132,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, step?: BatchHooks[
     lostEnds,
     marked: plan.redo ? [plan.redo] : [],
     now: () => host.now(),
-    step,
+    hooks,
   });
   host.atEnd(() => recorder.close());
   return recorder;

@@ -93,6 +93,8 @@ interface OpenOptions {
   report?: Pick<Report, 'attempts' | 'fromCache'> | undefined;
   /** Models are looked up in the vendor's own list before they are asked. */
   looksUpModels?: boolean;
+  /** In place of connections of its own. */
+  connection?: Connection | undefined;
 }
 
 /**
@@ -121,7 +123,7 @@ export async function openClients(
     options;
   const isPaid = allSettings.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(allSettings, flags.tag, context) : [];
-  const { connection, use, own, close } = await openWay(allSettings, flags, context, deadline);
+  const { connection, use, own, close } = await openWay(allSettings, flags, context, { ...options, deadline });
   const lessons = await Promise.all(allSettings.map((settings) => openKnownLessons(settings, flags, context)));
   const corrections = new Set<string>();
   const onCorrection: ClientOptions['onCorrection'] = async ({ text, isDetail }) => {
@@ -207,7 +209,7 @@ async function openWay(
   allSettings: readonly PartialSettings[],
   flags: ConnectionFlags,
   context: Context,
-  deadline: () => Deadline,
+  { deadline, ...options }: Pick<OpenOptions, 'connection'> & { deadline: () => Deadline },
 ): Promise<Way> {
   const replayed = replayedFolder(flags);
   if (replayed !== undefined) {
@@ -215,7 +217,7 @@ async function openWay(
     const replay = await openReplaying(replayed, context);
     return { use: [() => replay], own: [], close: async () => undefined };
   }
-  const connection = await openOwnConnections(allSettings, flags, context);
+  const connection = options.connection ?? (await openOwnConnections(allSettings, flags, context));
   if (allSettings[0]?.offline.value) return openLocalWay(allSettings[0], connection, flags, context);
   const credentials: Credential[] = [];
   const own: Way['own'] = [];

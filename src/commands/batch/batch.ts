@@ -106,10 +106,10 @@ export async function runJobFile(
   let stop: Stop | undefined;
   try {
     // It says which rows there are, and is the consent to what was edited: it comes before anything is sent.
-    if (!isAsWritten(batch)) await writeManifest(batch);
+    if (!isAsWritten(batch)) await writeTable(batch, hooks);
     stop = await send(batch, hooks);
     // Of equal rows one may have got the answer that another one waited for.
-    if (assignAgain(plan, state)) await writeManifest(batch);
+    if (assignAgain(plan, state)) await writeTable(batch, hooks);
   } catch (error) {
     return failBatch(batch, error);
   }
@@ -226,10 +226,15 @@ export interface RunningBatch extends Batch {
   startedAt: number;
 }
 
+async function writeTable(batch: Batch, { step }: BatchHooks): Promise<void> {
+  await writeManifest(batch);
+  step?.('table-written', '');
+}
+
 /** Sends the jobs of a plan. Resolves with the reason why it ended early, if any. */
 async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | undefined> {
   const { plan, flags, context } = batch;
-  const clients = await openBatchClients(plan, flags, context);
+  const clients = await openBatchClients(plan, flags, context, hooks.connection);
   const isInBatches = [...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch');
   if (isInBatches) saveMemory();
   const isLive = !isInBatches && plan.toSend > 0;

@@ -68,6 +68,12 @@ describe('a journal', () => {
     expect([state.torn, state.slots.stateOf(0)]).toEqual([true, 'done']);
   });
 
+  test('may have zeros inside a line, or the rest of a record after them: nothing was done on its word', async () => {
+    const lines = ['{"t":"sent","slot":"48\0\0\0":5}\n', '\0\0","id":"7","at":2}\n', { ...done, slot: a }];
+    const state = await readJournal(folderOf(run, ...lines));
+    expect([state.torn, state.slots.size, state.slots.stateOf(0)]).toEqual([false, 1, 'done']);
+  });
+
   test.each([
     ['a diary', 'my diary\n', ':1: no record that this version knows'],
     ['a record before any run', { t: 'sent', slot: a }, ':1: no record that this version knows'],

@@ -14,6 +14,7 @@ const plain: HistoryStep['policy'] = {
   limit: undefined,
   lane: 'live',
   noWait: false,
+  concurrency: 1,
 };
 
 function play(table: Partial<Omit<History, 'steps'>>, steps: Steps): Promise<void> {
@@ -35,7 +36,7 @@ function play(table: Partial<Omit<History, 'steps'>>, steps: Steps): Promise<voi
 }
 
 test('an answer that was replaced counts again, and its row is made once more: each payment has its word', async () => {
-  const retry: Partial<HistoryStep['policy']> = { retry: ['incomplete'] };
+  const retry = { retry: ['incomplete' as const] };
   const played = play({ rows: 1 }, [
     { replies: ['cut'] },
     { policy: retry, replies: ['cut'] },

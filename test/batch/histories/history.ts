@@ -25,6 +25,7 @@ const policy = record({
   limit: option(integer({ min: 1, max: 3 }), { nil: undefined, freq: 3 }),
   lane: constantFrom('live', 'live', 'live', 'flex', 'batch'),
   noWait: boolean(),
+  concurrency: integer({ min: 1, max: 3 }),
 });
 
 const step = record({
@@ -35,7 +36,7 @@ const step = record({
   }),
   policy,
   isAgain: boolean(),
-  kill: option(integer({ min: 1, max: 45 }), { nil: undefined, freq: 2 }),
+  kill: option(integer({ min: 1, max: 90 }), { nil: undefined, freq: 2 }),
   losesPower: boolean(),
   tear: nat(40),
   replies: array(constantFrom('ok', 'ok', 'ok', 'ok', 'cut', 'refused', 'broken', 'silent'), { maxLength: 12 }),

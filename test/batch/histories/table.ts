@@ -1,5 +1,6 @@
-import { keyRequest } from '../../../src/batch/key.ts';
-import type { TableRow } from './simulated-run.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rowId } from '../../../src/commands/batch/jobs/data-rows.ts';
 
 interface EditableRow {
   id: string;
@@ -30,9 +31,11 @@ export interface Edit {
   to: number;
 }
 
+const origins = ['http://127.0.0.1:1', 'http://127.0.0.1:2'] as const;
+
 export function newTable({ isNumbered, rows }: { isNumbered: boolean; rows: number }): EditableTable {
   const all = Array.from({ length: rows }, (_, at) => ({ id: `r${at}`, a: at % 4, note: 0 }));
-  return { isNumbered, next: rows, template: 't0', vary: ['m'], tokens: 10, origin: 'https://a', rows: all };
+  return { isNumbered, next: rows, template: 't0', vary: ['m'], tokens: 10, origin: origins[0], rows: all };
 }
 
 const varied = [['m'], ['m', 'n'], ['n'], ['o', 'm']];
@@ -53,7 +56,7 @@ export function changeTable(table: EditableTable, { op, at, to }: Edit, hasLinks
       table.tokens = 10 + to;
       return;
     case 'origin':
-      table.origin = to === 3 ? 'https://b' : 'https://a';
+      table.origin = origins[to === 3 ? 1 : 0];
       return;
     case 'reverse':
       rows.reverse();
@@ -78,7 +81,7 @@ function changeRow(table: EditableTable, { op, at, to }: Edit, hasLinks: boolean
     const old = row.id;
     row.id = `r${table.next++}`;
     for (const one of rows) if (one.uses === old) one.uses = row.id;
-  } else if (op === 'remove') {
+  } else if (op === 'remove' && rows.length > 1) {
     rows.splice(rows.indexOf(row), 1);
     for (const one of rows) if (one.uses === row.id) delete one.uses;
   } else if (op === 'link' && hasLinks && row.uses === undefined) {
@@ -92,39 +95,48 @@ function reaches(rows: readonly EditableRow[], from: EditableRow, id: string): b
   return from.uses === id || (next !== undefined && reaches(rows, next, id));
 }
 
-const keys = new Map<string, string>();
-
-/** The rows with what they ask. `base` is said without the code that makes keys: no token limit is in it. */
-export async function expandTable(table: EditableTable): Promise<TableRow[]> {
-  const { isNumbered, rows, template, vary, tokens, origin } = table;
-  const found: TableRow[] = [];
-  for (const [at, row] of rows.entries())
-    for (const model of vary) {
-      const prompt = `${template} ${row.a}${row.uses === undefined ? '' : ' {{@0}}'}`;
-      const base = `${origin} ${model} ${prompt}`;
-      found.push({
-        id: `${isNumbered ? `row-${at + 1}` : row.id}+${model}`,
-        isNumbered,
-        line: at + 1,
-        vars: { a: row.a, note: row.note },
-        key: await keyOf({ origin, model, prompt, tokens }),
-        base,
-        parents: row.uses === undefined ? [] : [`${row.uses}+${model}`],
-      });
-    }
-  return found;
+/** A row of the table, with what it asks. */
+export interface TableRow {
+  id: string;
+  isNumbered: boolean;
+  vars: { a: number; note: number };
+  /** What the gateway is asked, without the answers that it uses. It is said without the code that makes keys: no token limit is in it. */
+  base: string;
+  parents: readonly string[];
 }
 
-async function keyOf({
-  origin,
-  model,
-  prompt,
-  tokens,
-}: Record<'origin' | 'model' | 'prompt', string> & { tokens: number }): Promise<string> {
-  const name = `${origin} ${model} ${prompt} ${tokens}`;
-  const body = { model, messages: [{ role: 'user', content: prompt }], max_tokens: tokens };
-  const key =
-    keys.get(name) ?? (await keyRequest({ origin, path: '/v1/chat/completions', format: 'completions', body })).key;
-  keys.set(name, key);
-  return key;
+/** The rows with what they ask. */
+export function expandTable({ isNumbered, rows, template, vary, origin }: EditableTable): TableRow[] {
+  return rows.flatMap((row, at) =>
+    vary.map((model) => ({
+      id: `${isNumbered ? rowId(at + 1) : row.id}+model=${model}`,
+      isNumbered,
+      vars: { a: row.a, note: row.note },
+      base: `${origin} ${model} ${template} ${row.a}${row.uses === undefined ? '' : ' use'}`,
+      parents: row.uses === undefined ? [] : [`${row.uses}+model=${model}`],
+    })),
+  );
+}
+
+/** Writes the table where `jobFlags` name it. */
+export function writeTable({ isNumbered, rows, template, tokens }: EditableTable, folder: string): void {
+  const lines = rows.map(({ id, a, note, uses }) =>
+    isNumbered
+      ? { a, note }
+      : {
+          id,
+          prompt: `${template} {{a}}${uses === undefined ? '' : ` use {{@${uses}.text}}`}`,
+          vars: { a, note },
+          maxTokens: tokens,
+        },
+  );
+  writeFileSync(join(folder, 'table.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+}
+
+/** What is typed for a run of the table. */
+export function jobFlags({ isNumbered, template, vary, tokens }: EditableTable) {
+  const shared = { vary: [['model', vary] as const] };
+  if (!isNumbered) return { words: ['table.jsonl'], flags: shared };
+  const rows = { data: 'table.jsonl', defaults: JSON.stringify({ maxTokens: tokens }) };
+  return { words: [`${template} {{a}}`], flags: { ...shared, ...rows } };
 }

@@ -243,7 +243,7 @@ function messagesReply({ text, reason = 'end_turn' }: Answered): object {
   };
 }
 
-function completionsReply({ text, reason = 'stop' }: Answered): object {
+export function completionsReply({ text, reason = 'stop' }: Answered): object {
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',

@@ -9,7 +9,7 @@ import type {
   SlotRecord,
 } from './records.ts';
 import { type Place, Slots, type SlotState } from './slots.ts';
-import { finalSteps, findHolder, newProviderBatch, type ProviderBatch } from '../lane/provider-batches.ts';
+import { finalSteps, findHolder, listWaiting, newProviderBatch, type ProviderBatch } from '../lane/provider-batches.ts';
 
 /** An answer that was paid for. */
 interface Take extends Place {
@@ -231,15 +231,17 @@ function applyBatchStep(record: BatchStep, fold: Fold): void {
   if (step === 'created') [known.batch, known.lastsMs] = [record.batch, record.lastsMs];
   if (step === 'dropped') restoreBatch(known, fold);
   if (!finalSteps.has(step)) return;
-  for (const slot of known.slots) atService.delete(slot);
+  for (const slot of listWaiting(known, fold)) atService.delete(slot);
   providerBatches.delete(mark);
 }
 
 /** The service does not have a provider batch: those of its slots that wait for it are as they were. */
-function restoreBatch({ slots: held, before }: ProviderBatch, { slots, atService }: Fold): void {
+function restoreBatch({ mark, slots: held, before }: ProviderBatch, { slots, atService }: Fold): void {
   for (const [at, slot] of held.entries()) {
+    if (atService.get(slot) !== mark) continue;
     const state = before[at];
-    if (atService.delete(slot) && state !== undefined) slots.setState(slot, state);
+    if (state !== undefined) slots.setState(slot, state);
+    atService.delete(slot);
   }
 }
 

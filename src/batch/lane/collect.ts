@@ -187,7 +187,7 @@ async function readResults(
     places.set(slot, { offset: file.bytes, bytes: bytes.byteLength });
     const kind = result?.outcome?.kind;
     if (kind === undefined || kind === 'succeeded') answers++;
-    if (atService.has(slot)) await file.append(bytes);
+    if (atService.get(slot) === providerBatch.mark) await file.append(bytes);
   }
   // There are as many results as jobs, and at least one has a key of the provider batch.
   const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === slots.size;

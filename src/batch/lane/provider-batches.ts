@@ -78,12 +78,12 @@ export function isOffline({ plan }: ProviderBatch): boolean {
   return plan.origin === 'offline';
 }
 
-/** The slots of a provider batch that have no end yet. */
+/** The slots of a provider batch that have no end yet, and that no later one holds. */
 export function listWaiting(
-  { slots }: Pick<ProviderBatch, 'slots'>,
+  { mark, slots }: Pick<ProviderBatch, 'mark' | 'slots'>,
   { atService }: Pick<ServiceState, 'atService'>,
 ): number[] {
-  return slots.filter((slot) => atService.has(slot));
+  return slots.filter((slot) => atService.get(slot) === mark);
 }
 
 /** What all slots can cost that a batch of the service holds. */

@@ -88,6 +88,16 @@ test('a provider batch that was dropped leaves its slots as they were; one that 
   expect([lost.slots.stateOf(0), lost.atService.size, lost.providerBatches.size]).toEqual(['sent', 0, 0]);
 });
 
+test('a slot that failed in a provider batch, and is in a later one, waits for that alone', () => {
+  const planned = (mark: string): Record<string, unknown>[] => [
+    { t: 'batch', mark, step: 'planned', slots: [keyOf(1)], plan: { origin: 'https://a' } },
+    { t: 'batch', mark, step: 'creating' },
+  ];
+  const failed = { t: 'failed', slot: keyOf(1), off: 0, len: 1 };
+  const fold = foldOf(...planned('m'), failed, ...planned('n'), { t: 'batch', mark: 'm', step: 'ended' });
+  expect([fold.slots.stateOf(0), fold.atService.get(0)]).toEqual(['sent', 'n']);
+});
+
 test('the head of a manifest line is read without its variables', () => {
   const row = {
     slot: `${keyOf(1)}-2`,

@@ -4,12 +4,11 @@ import { afterOnClock } from '../../../src/clock.ts';
 import type { AnswerContext } from '../../../src/cli/context.ts';
 import { createUi, emptyReport } from '../../../src/cli/output/log.ts';
 import { createStdin } from '../../../src/cli/input/stdin.ts';
-import { type Counts, readFolder, type RetryWord } from '../../../src/batch/index.ts';
+import { chooseAnswers, type Counts, noLock, readFolder, type RetryWord } from '../../../src/batch/index.ts';
 import { runJobFile } from '../../../src/commands/batch/batch.ts';
 import type { BatchFlags } from '../../../src/commands/batch/flags.ts';
 import { createReportRow, listRows, openFolderResults, readFolders } from '../../../src/commands/batch/folders.ts';
 import { GatewayError } from '../../../src/errors.ts';
-import { SyncedFile } from '../../../src/files/synced-file.ts';
 import type { Io, Output } from '../../../src/terminal/io.ts';
 import { type LeftFiles, type WatchedFolder } from './folder.ts';
 import type { Asking, CountingGateway } from './gateway.ts';
@@ -167,14 +166,11 @@ export async function choose(
   const take = isThere && (takes.get(slot)?.[answer - 1] ?? slots.placeOf(slot));
   if (!take || slots.stateOf(slot) === 'sent') return undefined;
   const name = slots.nameOf(slot);
+  await chooseAnswers(folder.path, [{ slot, answer }], { state, lostEnds, lock: noLock });
   folder.open();
-  for (const file of ['results', 'journal'] as const) {
-    const opened = await SyncedFile.open(join(folder.path, `${file}.jsonl`), (...what) => folder.watch(file, ...what));
-    const records = file === 'journal' ? [...lostEnds, { t: 'choose', slot: name, answer }] : [];
-    for (const record of records) opened.append(JSON.stringify(record));
-    await opened.sync();
-    await opened.close();
-  }
+  // Results that a kill left are synced before the journal has their ends.
+  for (const file of lostEnds.length > 0 ? (['results', 'journal'] as const) : (['journal'] as const))
+    folder.watch(file, 'synced', folder.read(`${file}.jsonl`).length);
   const results = folder.read('results.jsonl');
   const lines = results
     .toString()

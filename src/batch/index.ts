@@ -75,7 +75,7 @@ export {
   notFoundHint,
 } from './lane/provider-batches.ts';
 export type { ProviderBatch } from './lane/provider-batches.ts';
-export { runAgainHint, requireOrigin } from './lane/lane-run.ts';
+export { requireOrigin } from './lane/lane-run.ts';
 
 // Its results, and reports of them.
 export { countRemoved, findImageName, findWithoutImage, openResults } from './folder/results.ts';

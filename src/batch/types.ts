@@ -251,6 +251,8 @@ export interface BatchHost {
   /** Monotonic clock in ms, for waits and durations. */
   elapsed(): number;
   readonly redaction: Redaction;
+  /** What a person types to go on, to send again what the words of `--retry` name, or to make rows again. */
+  nextCommand(name: 'again' | 'retry' | 'redo', words?: string): string;
   /** Awaited where a run can wait. */
   on(event: BatchEvent): Promise<void>;
   /** Registers a cleanup for the end of the run. The last one runs first. */

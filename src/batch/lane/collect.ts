@@ -10,7 +10,7 @@ import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } 
 import { readFailedReply } from '../../formats/failure.ts';
 import type { AnyApiRequest } from '../../formats/format.ts';
 import { type JsonObject, parseObject } from '../../json.ts';
-import { batchFiles, type Job, type JobOutcome, type PreparedJob } from '../types.ts';
+import { batchFiles, type BatchHost, type Job, type JobOutcome, type PreparedJob } from '../types.ts';
 import {
   type Answer,
   type CheckEnd,
@@ -27,7 +27,7 @@ import { settleJob } from '../run/live.ts';
 import { readyJob } from '../run/queue.ts';
 import { formatCount } from '../counts.ts';
 import { chooseMeasure } from './failures.ts';
-import { runAgainHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
+import { goOnHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { listWaiting, makeEntryName, type ProviderBatch } from './provider-batches.ts';
 import { createGatheredFile, type GatheredFile } from '../../files/lines.ts';
 
@@ -122,7 +122,7 @@ async function download(collection: Collection): Promise<GatewayError | undefine
         readResults(api.results(info, deadline), { slots, isLast }, collection),
       );
       const { fault } = collection;
-      if (isLast && fault !== undefined && !policy.retry?.includes('unknown')) return faultError(fault);
+      if (isLast && fault !== undefined && !policy.retry?.includes('unknown')) return faultError(fault, host);
       // A body can be cut without a sign of it.
       if (isLast || (fault === undefined && (hasAll() || tries > 1))) return void (await keepUnmatched(unmatched, run));
     } catch (error) {
@@ -142,9 +142,9 @@ interface UnmatchedResults {
 }
 
 /** The error of results that the service has, and does not send whole. */
-function faultError(fault: string): GatewayError {
+function faultError(fault: string, { nextCommand }: Pick<BatchHost, 'nextCommand'>): GatewayError {
   return new GatewayError('incomplete', fault, {
-    hint: `${runAgainHint}; to give up what does not come: --retry unknown`,
+    hint: `${goOnHint(nextCommand('again'))}\nto give up what does not come: ${nextCommand('retry', 'unknown')}`,
     sent: 'yes',
     billed: 'no',
     retryable: true,
@@ -397,7 +397,7 @@ async function readJobResult(
 /** The service's batch does not go on with an answer that it ended in the middle. */
 function unfinishedAnswer(reason: string): GatewayError {
   return new GatewayError('incomplete', `the answer is not finished: it ended with ${quoteForeign(reason, 60)}`, {
-    hint: 'what came is kept; the live lane sends the job again and goes on by itself: --lane live --retry failed',
+    hint: 'what came is kept; the live lane sends the job again and goes on by itself: --retry failed --lane live',
     sent: 'yes',
     billed: 'yes',
     retryable: false,
@@ -423,7 +423,7 @@ function requireReplyBody(
 }
 
 const goneDefault =
-  'in a batch of the service no other model takes the place of its default: --lane live --retry failed asks one that follows it, or name one: -m <model>';
+  'in a batch of the service no other model takes the place of its default: --retry failed --lane live asks one that follows it, or name one: -m <model>';
 
 function readLaneRefusal(
   { status = 500, body }: BatchOutcome & { kind: 'errored' },

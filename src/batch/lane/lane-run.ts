@@ -76,7 +76,7 @@ export async function findKeyError(
   if (batch.policy.retry?.includes('unknown') || !isOfOtherKey) return undefined;
   const jobs = formatCount(slots.length, 'job');
   return new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
-    hint: 'give the key with which they were submitted, or give their batch up, which may bill them twice: --retry unknown',
+    hint: `give the key with which they were submitted, or give their batch up, which may bill them twice: ${batch.host.nextCommand('retry', 'unknown')}`,
     sent: 'no',
   });
 }
@@ -93,13 +93,15 @@ export async function callService<Value>(
   const deadline = longDeadline(plan, run, run.batch.host.signal);
   return call(service, deadline)
     .catch((error: unknown) => {
-      throw withoutCost(error, runAgainHint);
+      throw withoutCost(error, goOnHint(run.batch.host.nextCommand('again')));
     })
     .finally(() => deadline.end());
 }
 
 /** The hint if a service did not answer, or did not create a batch. */
-export const runAgainHint = 'run the same command again: no batch is created twice';
+export function goOnHint(command: string): string {
+  return `to go on, without a second batch: ${command}`;
+}
 
 /** A page of the batches of a service, from the newest on; undefined if it has no such list. */
 export function readBatchPage(plan: ServicePlace, run: LaneRun, page?: string): Promise<BatchPage | undefined> {

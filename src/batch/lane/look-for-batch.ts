@@ -1,3 +1,4 @@
+import type { BatchHost } from '../types.ts';
 import { GatewayError } from '../../errors.ts';
 import { type BatchInfo, loadBatchFormat } from '../../formats/batch-format.ts';
 import { formatCount } from '../counts.ts';
@@ -25,14 +26,17 @@ export async function lookForBatch(providerBatch: ProviderBatch, run: LaneRun): 
 }
 
 /** The error of batches that may exist, and that the service does not list. */
-export function unlistedError(providerBatches: readonly ProviderBatch[]): GatewayError {
+export function unlistedError(
+  providerBatches: readonly ProviderBatch[],
+  { nextCommand }: Pick<BatchHost, 'nextCommand'>,
+): GatewayError {
   const jobs = formatCount(
     providerBatches.reduce((sum, { slots }) => sum + slots.length, 0),
     'job',
   );
   const what = `the creation of a batch of ${jobs} was not answered, and the service does not list it`;
   return new GatewayError('no-reply', what, {
-    hint: 'run the same command again later: it looks for the batch\nto send its jobs again, which may bill them twice: --retry unknown',
+    hint: `to look for it later: ${nextCommand('again')}\nto send its jobs again, which may bill them twice: ${nextCommand('retry', 'unknown')}`,
     sent: 'yes',
     retryable: false,
   });

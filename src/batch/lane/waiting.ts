@@ -40,7 +40,7 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
         const [error] = watch.left.values();
         const failure = error ?? (isOnce ? watch.failure : undefined);
         if (failure !== undefined) throw failure;
-        if (watch.unlisted.size > 0) throw unlistedError([...watch.unlisted]);
+        if (watch.unlisted.size > 0) throw unlistedError([...watch.unlisted], host);
         return;
       }
       await host.on({ type: 'waiting-on' });

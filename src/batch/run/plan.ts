@@ -94,7 +94,7 @@ export function emptyPlan(origin: string): BatchPlan {
 }
 
 /** What those who plan a batch say about its rows. */
-export interface PlanOptions extends Pick<Batch, 'jobs' | 'state' | 'shard' | 'policy'> {
+export interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'> {
   signal: AbortSignal;
   /** Takes a mistake in the jobs, so that all are reported together; throws anything else. */
   onFault(error: unknown): void;

@@ -165,7 +165,8 @@ export async function planJobFile(
     links: () => (links ??= openLinks({ ...jobs, requireUsable })),
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
-  const known = { host, policy, jobs, state, shard };
+  const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir.path });
+  const known = { host, policy: { ...policy, command }, jobs, state, shard };
   const plan = await planJobs({
     ...known,
     facts,
@@ -176,8 +177,7 @@ export async function planJobFile(
   });
   const told = { flags, context, source, facts, startedAt };
   const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
-  const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir.path });
-  const planned = { ...known, ...told, policy: { ...policy, delimiter, command }, outdir: outdir.path, lostEnds, plan };
+  const planned = { ...known, ...told, policy: { ...known.policy, delimiter }, outdir: outdir.path, lostEnds, plan };
   const results = openParentResults(planned, context);
   return { planned, results, checking, early };
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import {
-  runAgainHint,
   formatCount,
   listOpenProviderBatches,
   notFoundHint,
@@ -17,6 +16,7 @@ import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.
 import { endSignals, GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { chooseAuthUse } from '../../formats/format.ts';
+import { shellWord } from '../../shell-word.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
 import { readBatchFolder } from './outdir.ts';
 
@@ -40,8 +40,9 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   for (const providerBatch of open) {
     const jobs = listWaiting(providerBatch, state).length;
     if (providerBatch.batch === undefined) {
-      if (failure) await ui.warn(unansweredCreation(jobs).message);
-      failure ??= unansweredCreation(jobs);
+      const unanswered = unansweredCreation(jobs, outdir);
+      if (failure) await ui.warn(unanswered.message);
+      failure ??= unanswered;
       continue;
     }
     const failed = await findFailure(cancelProviderBatch(providerBatch, flags, context));
@@ -55,14 +56,15 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
     for (const { batch, jobs } of cancelled)
       await io.stdout.write(`${batch}: ${formatCount(jobs, 'job')}, cancelled as far as they are not done\n`);
   if (failure) return { document, error: failure };
-  if (open.length > 0) await ui.note('what was done before is billed: the same batch command collects it');
+  if (open.length > 0)
+    await ui.note(`what was done before is billed, and collected by gateway-cli batch again ${shellWord(outdir)}`);
   return { document };
 }
 
 /** Without an id at the service nothing can be cancelled. */
-function unansweredCreation(jobs: number): GatewayError {
+function unansweredCreation(jobs: number, outdir: string): GatewayError {
   return new GatewayError('no-reply', `${formatCount(jobs, 'job')}: the creation of the batch is not answered yet`, {
-    hint: 'run the batch again, which looks for it, then batch cancel',
+    hint: `to look for it: gateway-cli batch again ${shellWord(outdir)}; then cancel it`,
     sent: 'yes',
   });
 }
@@ -73,7 +75,7 @@ async function findFailure(cancelling: Promise<void>): Promise<GatewayError | un
     await cancelling;
     return undefined;
   } catch (error) {
-    const failure = withoutCost(error, runAgainHint);
+    const failure = withoutCost(error, 'run the same command again');
     if (!(failure instanceof GatewayError) || endSignals.has(failure.class)) throw error;
     return failure.details.status === 404 ? failure.withDetails({ hint: notFoundHint }) : failure;
   }

@@ -124,7 +124,7 @@ export const batchFlags = {
   },
   wait: {
     flags: '--no-wait',
-    text: 'with --lane batch: exit once the jobs are submitted; the same command collects the results later',
+    text: 'with --lane batch: exit once the jobs are submitted; batch again collects the results later',
     kept: 'never',
   },
   fetch: imageFlags.fetch,

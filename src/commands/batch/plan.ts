@@ -63,7 +63,7 @@ export function emptyFacts(): BatchPlanFacts {
   return { edited, again: [], first: undefined, kinds: new Map(), pricing };
 }
 
-interface PlanJobs extends Pick<Batch, 'jobs' | 'policy' | 'state' | 'shard'> {
+interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'policy' | 'state' | 'shard'> {
   facts: BatchPlanFacts;
   source: JobSource;
   flags: BatchFlags;

@@ -52,7 +52,7 @@ async function unknownJob(id: string, jobs: Batch['jobs']): Promise<GatewayError
   const near = closest(id, ids);
   const hint =
     near === undefined
-      ? `name the ids of jobs, such as --redo ${shellWord(ids.slice(0, 2).join(','))}`
-      : `did you mean: --redo ${shellWord(near)}`;
-  return usageError(`--redo: ${jobs.name} has no job ${JSON.stringify(id)}`, hint);
+      ? `name the ids of jobs, such as ${shellWord(ids.slice(0, 2).join(','))}`
+      : `did you mean: ${shellWord(near)}`;
+  return usageError(`${jobs.name} has no job ${JSON.stringify(id)}`, hint);
 }

@@ -43,7 +43,7 @@ function describeNext({ toSend, again }: BatchPlan, held: number): string {
 }
 
 /** Which jobs are sent again, which because they were edited, and which stay as they are. */
-export async function describeAgain({ facts, jobs, plan }: PlannedBatch): Promise<string[]> {
+export async function describeAgain({ facts, host, jobs, plan }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
   if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}`);
   const { edited } = facts;
@@ -61,7 +61,7 @@ export async function describeAgain({ facts, jobs, plan }: PlannedBatch): Promis
   const names = nameFirst(await listIds(staying.slice(0, maxNamed), jobs), plan.stays.size);
   const [keep, they] = plan.stays.size === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(plan.stays.size, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
-  lines.push(`${what}; to make those again too: --accept-changes`);
+  lines.push(`${what}; to make those again too: ${host.nextCommand('again')} --accept-changes`);
   return lines;
 }
 

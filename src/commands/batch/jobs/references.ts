@@ -130,6 +130,7 @@ export function usesText(job: Pick<Job, 'values'>): boolean {
 export async function readReferences(
   job: Job,
   read: (parent: JobParent) => Promise<{ document: JsonObject; folder: string } | undefined>,
+  outdir = '',
 ): Promise<{ files: [string, FetchedFile][]; texts: Map<string, string> }> {
   const files: [string, FetchedFile][] = [];
   const texts = new Map<string, string>();
@@ -138,9 +139,9 @@ export async function readReferences(
   for (const parent of job.parents ?? []) {
     const { name, id } = parent;
     const result = await read(parent);
-    const both = shellWord(`${id},${job.id}`);
+    const both = `gateway-cli batch redo ${shellWord(outdir)} ${shellWord(`${id},${job.id}`)}`;
     if (result === undefined)
-      throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: --redo ${both}`);
+      throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: ${both}`);
     const { document, folder } = result;
     const { text, images } = document;
     if (isText.has(name)) {
@@ -154,7 +155,7 @@ export async function readReferences(
     if (picture === undefined) throw usageError(`the result of ${id} has no picture`, 'name a job that makes one');
     const path = `${folder}/${picture}`;
     await access(path).catch((error: unknown) => {
-      const what = `the picture of ${id} is not in images any more; to make both again: --redo ${both}`;
+      const what = `the picture of ${id} is not in images any more; to make both again: ${both}`;
       throw usageError(what, undefined, error);
     });
     files.push([addressOf(name), { path, mimeType: undefined }]);

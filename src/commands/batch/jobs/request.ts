@@ -236,7 +236,7 @@ async function fetchInputs(
   building.fetcher ??= openUrlFetcher(flags, context);
   const fetched = await building.fetcher.fetchAll(urls, { settings, deadline, atEnd: inputs.context.atEnd });
   if (!job.names) return toPreparedRequest(await buildJob(job, parts, fetched), job, flags);
-  const { files, texts } = await readReferences(job, readResult);
+  const { files, texts } = await readReferences(job, readResult, flags.output);
   const filled = fillReferences(job, texts);
   return toPreparedRequest(await buildJob(filled, parts, new Map([...fetched, ...files])), job, flags);
 }

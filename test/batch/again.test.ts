@@ -61,6 +61,10 @@ describe('batch again', () => {
     await at('.', ...table, '--defaults', '{"system":"as a poet"}');
     const edited = await at('.', 'again', 'out', '--defaults', '{"system":"as a clerk"}');
     expect([edited.code, edited.stderr]).toEqual([14, expect.stringContaining('(in system)')]);
+    expect(edited.stderr).toContain('to send just those again: the same command with --accept-changes\n');
+    expect(edited.stderr).toContain('to go on with the flags that made this folder: gateway-cli batch again out\n');
+    // Who forgets a flag is told the command that does not.
+    expect((await at('.', ...table)).stderr).toContain('that made this folder: gateway-cli batch again out\n');
     expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(1);
     const other = ['again', 'out', '--defaults', '{"system":"as a clerk"}', '--accept-changes', '--concurrency', '2'];
@@ -84,6 +88,23 @@ describe('batch again', () => {
     expect(await at('.', 'again', 'out', 'A slogan for {{city}}', '--accept-changes')).toMatchObject({ code: 0 });
     expect(flagsOf(folder)).toMatchObject({ data: '../rows.csv', prompt: 'A slogan for {{city}}' });
     expect(flagsOf(folder)).not.toHaveProperty('template');
+  });
+
+  test('is what accepts the edits of a file, with no more rows than were asked for, and in a folder with any name', async ({
+    folder,
+    at,
+  }) => {
+    mkdirSync(join(folder.cwd, 'a b'));
+    folder.jobs({ id: 'a', prompt: 'x' });
+    const argv = ['jobs.jsonl', '-o', 'a b/out'];
+    await at('.', ...argv);
+    folder.jobs({ id: 'a', prompt: 'y' });
+    const edited = await at('.', ...argv, '--limit', '3');
+    expect([edited.code, edited.stderr]).toEqual([
+      14,
+      expect.stringContaining("again: gateway-cli batch again 'a b/out' --limit 3 --accept-changes\n"),
+    ]);
+    expect(await at('.', 'again', 'a b/out', '--limit', '3', '--accept-changes')).toMatchObject({ code: 0 });
   });
 
   test('keeps no flag of one run, but the limit of costs', async ({ server, folder, at }) => {

@@ -60,7 +60,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
     expect([signal, stderr]).toEqual([
       'SIGINT',
       expect.stringContaining(
-        'stopped with 2 requests in flight, which may be billed; the same command goes on, and sends what is unknown again only with --retry unknown\n',
+        'stopped with 2 requests in flight, which may be billed; gateway-cli batch again out goes on, and gateway-cli batch retry out unknown sends again what is unknown\n',
       ),
     ]);
     // At the end of the ten seconds it would have written this.

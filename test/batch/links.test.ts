@@ -64,7 +64,7 @@ describe('a job that uses the result of another one', () => {
     expect(again).toMatchObject({ code: 14 });
     expect(again.stderr).toContain('2 jobs were sent with a result that another job replaces: sea, wood\n');
     expect(again.stderr).toContain(
-      'to make those again too, after what they use: --accept-changes; to leave them as they are: name with --redo what is to be sent\n',
+      'to make those again too, after what they use: gateway-cli batch again out --accept-changes\n  to leave them as they are, and make others again: gateway-cli batch redo out <id,…>\n',
     );
     expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(6);
@@ -145,7 +145,7 @@ describe('a job that uses the result of another one', () => {
     const gone = await batch(['--redo', 'sea']);
     expect(gone).toMatchObject({ code: 13 });
     expect(gone.stderr).toContain(
-      'sea: usage: the picture of hero is not in images any more; to make both again: --redo hero,sea\n',
+      'sea: usage: the picture of hero is not in images any more; to make both again: gateway-cli batch redo out hero,sea\n',
     );
     expect(gone.stderr).toContain('the earlier answer of sea stays the result');
     expect(await batch(['--redo', 'hero,sea'])).toMatchObject({ code: 0 });
@@ -248,7 +248,8 @@ describe('a job that uses the result of another one', () => {
     const last = { id: 'last', prompt: 'Name {{@epilogue.text}}' };
     folder.jobs(last, epilogue, chapter, outline, title);
     await batch();
-    const told = '1 job keeps what it made of an earlier result: epilogue; to make those again too: --accept-changes\n';
+    const told =
+      '1 job keeps what it made of an earlier result: epilogue; to make those again too: gateway-cli batch again out --accept-changes\n';
     expect((await batch(['--redo', 'chapter,outline,title', '--dry-run'])).stdout).toContain(told);
     for (let times = 1; times <= 2; times++) {
       server.bodies.length = 0;

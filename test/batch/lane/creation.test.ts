@@ -247,8 +247,11 @@ test.for(apiNames)(
       kind === 'list' ? (api === 'content' ? '{}' : '{"data":[],"has_more":false}') : undefined;
     folder.jobs(...manyJobs(2));
     const ran = await batch([], { clock: hurriedClock() });
-    expect([ran.code, ran.stderr]).toEqual([8, expect.stringContaining('run the same command again later')]);
-    expect(ran.stderr).toContain('which may bill them twice: --retry unknown');
+    expect([ran.code, ran.stderr]).toEqual([
+      8,
+      expect.stringContaining('to look for it later: gateway-cli batch again out\n'),
+    ]);
+    expect(ran.stderr).toContain('which may bill them twice: gateway-cli batch retry out unknown');
     expect((await batch(['--no-wait'])).code).toBe(8);
     server.fault = () => undefined;
     server.reshape = () => undefined;

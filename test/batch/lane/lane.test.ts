@@ -99,7 +99,7 @@ describe.for(apiNames)('%s', (api) => {
     server.endingOf = () => ({ text: 'half', reason });
     folder.jobs(...manyJobs(1));
     expect((await batch()).code).toBe(13);
-    const hint = expect.stringContaining('--lane live --retry failed') as string;
+    const hint = expect.stringContaining('--retry failed --lane live') as string;
     const error = { class: 'incomplete', message: `the answer is not finished: it ended with ${reason}`, hint };
     expect(folder.lines('results.jsonl')).toMatchObject([{ ok: false, text: 'half', error }]);
     const live = await run(['batch', 'jobs.jsonl', '-o', 'out', '--lane', 'live', '--retry', 'failed'], {
@@ -212,7 +212,7 @@ describe.for(apiNames)('%s', (api) => {
     const ran = await running;
     expect(ran.code).toBe(130);
     expect(ran.stderr).toContain(
-      '3 jobs go on at the service, and will be billed; the same command collects the results, gateway-cli batch cancel out ends them\n',
+      '3 jobs go on at the service, and will be billed; gateway-cli batch again out collects the results, gateway-cli batch cancel out ends them\n',
     );
     const cancel = await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env });
     expect([cancel.code, cancel.stdout]).toEqual([0, expect.stringContaining('1: 3 jobs, cancelled')]);
@@ -304,7 +304,7 @@ test('a default that is gone is not replaced in a batch of the service, and the 
   const [result] = folder.lines('results.jsonl');
   expect(result?.['error']).toMatchObject({
     class: 'rejected',
-    hint: expect.stringContaining('--lane live --retry failed asks one that follows it') as string,
+    hint: expect.stringContaining('--retry failed --lane live asks one that follows it') as string,
   });
 });
 

@@ -110,7 +110,7 @@ test.for([
     const ran = await batch(['--no-wait', '--retries', '0'], { clock: hurriedClock() });
     expect(ran.code).toBe(code);
     expect(ran.stderr).toMatch(
-      / {2}run the same command again(?:: no batch is created twice| later: it looks for the batch)\n/,
+      / {2}to (?:go on, without a second batch|look for it later): gateway-cli batch again out\n/,
     );
   },
 );

@@ -48,7 +48,7 @@ test('Ctrl-C during a creation waits for its answer', async ({ open }) => {
   const ran = await batch([], { signal: stop.signal });
   expect(ran.code).toBe(130);
   // It is told at once: the answer may never come, and the jobs are at the service.
-  expect(ran.stderr).toContain('2 jobs may be at the service, and be billed; the same command finds out\n');
+  expect(ran.stderr).toContain('2 jobs may be at the service, and be billed; gateway-cli batch again out finds out\n');
   expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ step: 'created', batch: 'msgbatch_1' });
 });
 
@@ -105,7 +105,10 @@ test('--redo of jobs that are at the service collects them, and sends those that
   await batch();
   const redo = ['--redo', 'o,l,x'];
   const left = await batch([...redo, '--no-wait']);
-  expect([left.code, left.stderr]).toEqual([0, expect.stringContaining('the same command collects the results\n')]);
+  expect([left.code, left.stderr]).toEqual([
+    0,
+    expect.stringContaining('gateway-cli batch again out collects the results\n'),
+  ]);
   expect(await batch(redo)).toMatchObject({ code: 0 });
   expect([...server.counts.values()]).toEqual([2, 2, 2]);
   await batch([...redo, '--no-wait']);

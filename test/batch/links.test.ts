@@ -139,7 +139,7 @@ describe('a job that uses the result of another one', () => {
     folder.jobs(hero, { id: 'sea', command: 'image edit', prompt: 'sea', image: ['@hero'] });
     await batch();
     rmSync(join(folder.cwd, 'out/images/hero.png'));
-    const both = 'to make it again, and what uses it: --redo hero --accept-changes\n';
+    const both = 'to make it again, and what uses it: gateway-cli batch redo out hero --accept-changes\n';
     expect((await batch(['status', 'out'])).stdout).toContain(both);
     expect((await batch()).stderr).toContain(both);
     const gone = await batch(['--redo', 'sea']);

@@ -11,19 +11,12 @@ import type { Context } from '../../cli/context.ts';
 import { type GatewayError, getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
+import { nextCommand } from './next-command.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 import { repliesSavedSince, recoverHint } from '../../cli/run/recovery.ts';
 
 /** The recovery files of this machine. */
 export const recovery: Recovery = { findSince: repliesSavedSince, describe: (path) => recoverHint(path) };
-
-/** What goes on in a folder, as it was typed; without one, only the same command does. */
-function nameNext(outdir: string | undefined): BatchHost['nextCommand'] {
-  return (name, words) => {
-    if (outdir === undefined) return `the same command${words === undefined ? '' : ` with --retry ${words}`}`;
-    return ['gateway-cli batch', name, shellWord(outdir), words].filter((word) => word !== undefined).join(' ');
-  };
-}
 
 /**
  * What a run has around it: the process, and people who are told in lines on stderr what happens.
@@ -34,13 +27,13 @@ export function createHost(context: Context, outdir: string | undefined): BatchH
   const startedAt = io.elapsed();
   let sending: LiveLine | undefined;
   let waiting: WaitingLine | undefined;
-  const nextCommand = nameNext(outdir);
+  const next: BatchHost['nextCommand'] = (name, words) => nextCommand(outdir, name, words);
   return {
     signal,
     now: () => io.now(),
     elapsed: () => io.elapsed(),
     redaction: ui,
-    nextCommand,
+    nextCommand: next,
     atEnd: (cleanup) => context.atEnd(cleanup),
     async on(event) {
       if (event.type === 'sending') sending = showProgress({ toSend: event.jobs, startedAt }, event.progress, context);
@@ -51,26 +44,25 @@ export function createHost(context: Context, outdir: string | undefined): BatchH
       else if (event.type === 'waited') waiting?.stop();
       else {
         if (event.type === 'stopping' && !root.quiet)
-          gracePeriod.lastWords = () =>
-            describeStopped(event.inFlight(), outdir === undefined ? undefined : nextCommand);
-        for (const [how, text] of describeEvent(event, nextCommand, outdir)) await ui[how](text);
+          gracePeriod.lastWords = () => describeStopped(event.inFlight(), outdir);
+        for (const [how, text] of describeEvent(event, outdir)) await ui[how](text);
       }
     },
   };
 }
 
-function describeStopped(inFlight: number, next: BatchHost['nextCommand'] | undefined): string {
+function describeStopped(inFlight: number, outdir: string | undefined): string {
   const what =
     inFlight === 0 ? 'stopped' : `stopped with ${formatCount(inFlight, 'request')} in flight, which may be billed`;
-  if (next === undefined) return what;
-  return `${what}; ${next('again')} goes on, and ${next('retry', 'unknown')} sends again what is unknown`;
+  if (outdir === undefined) return what;
+  return `${what}; ${nextCommand(outdir, 'again')} goes on, and ${nextCommand(outdir, 'retry', 'unknown')} sends again what is unknown`;
 }
 
 type HostLine = readonly ['note' | 'warn', string];
 type Told = Exclude<BatchEvent, { type: 'sending' | 'sent-all' | 'waiting' | 'polled' | 'waiting-on' | 'waited' }>;
 
 /** What people are told of an event. */
-function describeEvent(event: Told, nextCommand: BatchHost['nextCommand'], outdir = ''): HostLine[] {
+function describeEvent(event: Told, outdir: string | undefined): HostLine[] {
   switch (event.type) {
     case 'took-over': {
       const { mark, isHere } = event.owner;
@@ -109,10 +101,10 @@ function describeEvent(event: Told, nextCommand: BatchHost['nextCommand'], outdi
     }
     case 'left-at-service': {
       const verb = event.jobs === 1 ? 'goes' : 'go';
-      const end = event.isWaitedFor ? `, gateway-cli batch cancel ${shellWord(outdir)} ends them` : '';
+      const end = event.isWaitedFor ? `, gateway-cli batch cancel ${shellWord(outdir ?? '')} ends them` : '';
       const line = event.isCreated
-        ? `${verb} on at the service, and will be billed; ${nextCommand('again')} collects the results${end}`
-        : `may be at the service, and be billed; ${nextCommand('again')} finds out`;
+        ? `${verb} on at the service, and will be billed; ${nextCommand(outdir, 'again')} collects the results${end}`
+        : `may be at the service, and be billed; ${nextCommand(outdir, 'again')} finds out`;
       return [['note', `${formatCount(event.jobs, 'job')} ${line}`]];
     }
     case 'poll-failed':

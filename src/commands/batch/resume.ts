@@ -1,5 +1,4 @@
 import {
-  batchFiles,
   type BatchPlan,
   countAside,
   countRows,
@@ -15,7 +14,7 @@ import { describeCosts } from '../../cost/price.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import { describeStates, listStates } from './states.ts';
-import { describeAside, maxNamed, redoStep } from './summary.ts';
+import { describeAside, maxNamed, missingImageStep } from './summary.ts';
 
 type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
@@ -76,15 +75,14 @@ export async function noteEmptyRows({ name, emptyRows = 0 }: JobSource, { ui }: 
 }
 
 /** Jobs that are done, and whose images were removed since. */
-export async function noteGone({ context, jobs, outdir, plan, state }: PlannedBatch): Promise<void> {
+export async function noteGone({ context, flags, jobs, outdir, plan, state }: PlannedBatch): Promise<void> {
   const { due, table } = plan;
   const slots = new Set(await findWithoutImage(outdir, state));
   const places: number[] = [];
   for (let place = 0; slots.size > 0 && place < table.size; place++)
     if (due[place] === 0 && slots.has(table.slots[place] as number)) places.push(place);
-  if (places.length === 0) return;
-  const what = `a picture of ${formatCount(places.length, 'job')} is not in ${batchFiles.images} any more`;
-  await context.ui.warn(`${what}; ${redoStep(await listIds(places, jobs), table.links.size > 0)}`);
+  const gone = missingImageStep(await listIds(places, jobs), table.links.size > 0, flags.output ?? '');
+  if (gone) await context.ui.warn(gone);
 }
 
 function be(count: number, one: 'is' | 'was'): string {

@@ -1,5 +1,6 @@
 import { type BatchState, type Counts, hashRowId, isLeftToRedo, type RowTable } from '../../batch/index.ts';
 import { shellWord } from '../../shell-word.ts';
+import { nextCommand } from './next-command.ts';
 import { maxRedone } from './summary.ts';
 
 /** The rows of a batch that are in one state, what to type so that a run sends them, and whether that may be billed twice. */
@@ -31,24 +32,24 @@ export interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, failed, unknown, submitted = 0, pending, waiting = 0 } = counts;
   const { wasBilled, kept = 0, leftToRedo = [] } = facts;
-  const goOn = nextCommand('again', [], facts);
+  const goOn = sendCommand('again', '', facts);
   const redo =
-    leftToRedo.length > 0 ? nextCommand('redo', [shellWord(leftToRedo.slice(0, maxRedone).join(','))], facts) : goOn;
+    leftToRedo.length > 0 ? sendCommand('redo', shellWord(leftToRedo.slice(0, maxRedone).join(',')), facts) : goOn;
   const twice = { mayBillTwice: true } as const;
-  const cut = `${nextCommand('retry', ['incomplete'], facts)}, with more maxTokens`;
+  const cut = `${sendCommand('retry', 'incomplete', facts)}, with more maxTokens`;
   const all: StateRows[] = [
     { state: 'done', rows: done },
     { state: 'incomplete', of: 'done', rows: incomplete, next: cut, ...twice },
     { state: 'to make again', of: 'done', rows: Math.max(again, leftToRedo.length), next: redo },
-    { state: 'failed', rows: failed, next: nextCommand('retry', [], facts), ...(wasBilled && twice) },
+    { state: 'failed', rows: failed, next: sendCommand('retry', '', facts), ...(wasBilled && twice) },
     {
       state: 'unknown',
       rows: unknown,
       ...(kept > 0 && { kept }),
-      next: nextCommand('retry', ['unknown'], facts),
+      next: sendCommand('retry', 'unknown', facts),
       ...twice,
     },
-    { state: 'at the service', rows: submitted, next: nextCommand('again', ['--lane', 'batch'], facts) },
+    { state: 'at the service', rows: submitted, next: sendCommand('again', '--lane batch', facts) },
     // What waits for rows that failed is sent with these.
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
     { state: 'waiting', of: 'not sent yet', rows: waiting },
@@ -69,11 +70,9 @@ export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place
   return places;
 }
 
-/** The command that sends rows: the one place that says what to type next. */
-function nextCommand(name: 'again' | 'redo' | 'retry', words: readonly string[], { outdir, spent }: NextFacts): string {
-  const limit = spent === undefined ? '' : `, with a greater ${spent}`;
-  if (outdir !== undefined) return `gateway-cli batch ${name} ${[shellWord(outdir), ...words].join(' ')}${limit}`;
-  return `the same command${name === 'retry' ? ` with --retry ${words[0] ?? 'failed'}` : ''}${limit}`;
+/** The command that sends rows, with a greater limit if one is spent. */
+function sendCommand(name: 'again' | 'redo' | 'retry', words: string, { outdir, spent }: NextFacts): string {
+  return `${nextCommand(outdir, name, words)}${spent === undefined ? '' : `, with a greater ${spent}`}`;
 }
 
 /** The table in one line: `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`. */

@@ -100,10 +100,11 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
         describeProviderBatch(providerBatch, state, context.io.now()),
       ),
     );
-  const isLinked = states.some(({ manifest }) => manifest.header?.linked);
   const told = [
     describeSpending(joined.spending),
-    missingImageStep(missingPictures, isLinked),
+    ...folders.map((one) =>
+      missingImageStep(one.missingPictures, one.state.manifest.header?.linked === true, one.name),
+    ),
     aside > 0 && describeAside(aside, names),
   ];
   append(

@@ -7,6 +7,7 @@ import { outcomes } from '../../errors.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
+import { nextCommand } from './next-command.ts';
 import { hasJobReplies } from '../../cli/run/recovery.ts';
 import type { StateRows } from './states.ts';
 
@@ -122,17 +123,17 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
 export const maxRedone = 50;
 
 /** What to type to make jobs again; where some use results of others, those that use these, too. */
-export function redoStep(ids: readonly string[], isLinked: boolean): string {
+function redoStep(ids: readonly string[], isLinked: boolean, outdir: string): string {
   const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
-  const redo = `--redo ${shellWord(ids.slice(0, maxRedone).join(','))}`;
+  const redo = nextCommand(outdir, 'redo', shellWord(ids.slice(0, maxRedone).join(',')));
   return `to make ${them} again${some}${isLinked ? `, and what uses ${them}: ${redo} --accept-changes` : `: ${redo}`}`;
 }
 
 /** What to type where images of finished jobs were removed; undefined if none were. */
-export function missingImageStep(ids: readonly string[], isLinked: boolean): string | undefined {
+export function missingImageStep(ids: readonly string[], isLinked: boolean, outdir: string): string | undefined {
   if (ids.length === 0) return undefined;
   const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
-  return `${what}; ${redoStep(ids, isLinked)}`;
+  return `${what}; ${redoStep(ids, isLinked, outdir)}`;
 }
 
 /** Before the user pays again for an unknown job: its reply may be in a recovery file. */

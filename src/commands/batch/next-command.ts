@@ -1,0 +1,11 @@
+import { shellWord } from '../../shell-word.ts';
+
+/**
+ * The one place that says what to type next in a folder, as it was typed. Without one, jobs come one by one, and only the same command goes on.
+ * `words`: what `retry` sends again, the ids of `redo`, or flags.
+ */
+export function nextCommand(outdir: string | undefined, name: 'again' | 'redo' | 'retry', words = ''): string {
+  const more = words === '' ? '' : ` ${words}`;
+  if (outdir !== undefined) return `gateway-cli batch ${name} ${shellWord(outdir)}${more}`;
+  return name === 'retry' ? `the same command with --retry${more || ' failed'}` : 'the same command';
+}

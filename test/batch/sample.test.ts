@@ -151,7 +151,7 @@ test('a picture that was removed is told by a run and by status, and --redo make
   const status = await batch(['status', 'out']);
   expect([status.code, status.stdout]).toEqual([
     0,
-    '3 jobs: 3 done\na picture of 2 jobs is not in images any more; to make them again: --redo c1,c3\n',
+    '3 jobs: 3 done\na picture of 2 jobs is not in images any more; to make them again: gateway-cli batch redo out c1,c3\n',
   ]);
   const document = JSON.parse((await batch(['status', 'out', '--json'])).stdout) as object;
   expect(document).toMatchObject({ missingPictures: ['c1', 'c3'] });

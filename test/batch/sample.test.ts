@@ -147,7 +147,7 @@ test('a picture that was removed is told by a run and by status, and --redo make
     0,
     expect.stringContaining('a picture of 2 jobs is not in images any more'),
   ]);
-  expect(told.stderr).toContain('--redo c1,c3');
+  expect(told.stderr).toContain('gateway-cli batch redo out c1,c3');
   const status = await batch(['status', 'out']);
   expect([status.code, status.stdout]).toEqual([
     0,

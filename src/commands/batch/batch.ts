@@ -58,11 +58,11 @@ export function batchRunCommand(command: Command): Action {
     .usage('[jobs.jsonl|-] -o <dir> [flags]');
   setExamples(command, [
     'gateway-cli batch jobs.jsonl -o out --concurrency 8',
-    'gateway-cli batch jobs.jsonl -o out                 # again: continues where it stopped',
+    'gateway-cli batch again out                         # continues where it stopped, with the same flags',
     `gateway-cli batch --prompts prompts.txt --defaults '{"command":"image gen","aspect":"1:1"}' -o out`,
     'gateway-cli batch --data rows.csv -o out "A slogan for {{city}}"',
-    'gateway-cli batch jobs.jsonl -o out --limit 20      # a sample; without --limit it goes on',
-    'gateway-cli batch jobs.jsonl -o out --redo 7,9      # these two again',
+    'gateway-cli batch jobs.jsonl -o out --limit 20      # a sample; batch again out sends the rest',
+    'gateway-cli batch redo out 7,9                      # these two again',
     'gateway-cli batch jobs.jsonl -o out-1 --shard 1/4   # on the first of four machines',
   ]);
   setNotes(command, [

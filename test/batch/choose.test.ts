@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { ownMark } from '../../src/files/process-mark.ts';
+import { run } from '../helpers/run.ts';
 import { textReply } from '../helpers/with-server.ts';
 import type { CountingServer } from './counting-server.ts';
 import { manyJobs, test } from './with-batch.ts';
@@ -150,4 +151,31 @@ test('a folder that a run has, or that is none, is left alone', async ({ folder,
     code: 14,
     stderr: expect.stringContaining('works in this folder'),
   });
+});
+
+test('the gallery shows all answers of a row, with the commands that have another one count, and runs renew it', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  let answers = 0;
+  server.answer = () => ({ body: textReply(`take ${++answers}`) });
+  folder.jobs({ id: 'p 1', prompt: 'a' });
+  await batch();
+  const page = (): string => folder.read('out/index.html');
+  await run(['batch', 'gallery', 'out'], { cwd: folder.cwd });
+  expect(page()).toContain('take 1');
+  expect(page()).not.toContain('<details>');
+  expect(await batch(['--redo', 'p 1'])).toMatchObject({ code: 0 });
+  const shown =
+    /<bdi>take 2<[^]*answer 2 counts<[^]*answer 1<[^]*<bdi>take 1<[^]*<code>gateway-cli batch choose out &#39;p 1=1&#39;<\/code>/;
+  expect(page()).toMatch(shown);
+  expect(await run(['batch', 'choose', 'out', 'p 1=1'], { cwd: folder.cwd })).toMatchObject({ code: 0 });
+  expect(page()).toMatch(/<bdi>take 1<[^]*answer 1 counts<[^]*<bdi>take 2<[^]*&#39;p 1=2&#39;/);
+  // A page that names its own place, or shows several folders, stays.
+  await run(['batch', 'gallery', 'out', '-o', 'all.html'], { cwd: folder.cwd });
+  const kept = folder.read('all.html');
+  await batch(['--redo', 'p 1']);
+  expect(page()).toContain('take 3');
+  expect(folder.read('all.html')).toBe(kept);
 });

@@ -10,7 +10,7 @@ import { batchFiles, type JobError } from '../types.ts';
 import { isCovered } from './fold.ts';
 import { readSlotName } from './manifest.ts';
 import type { EndRecord, SlotRecord } from './records.ts';
-import type { Slots } from './slots.ts';
+import type { Place, Slots } from './slots.ts';
 import { addRecord, type BatchState } from './state.ts';
 
 /** Ends that the journal lacks, and what else is at the end of results.jsonl. */
@@ -102,6 +102,8 @@ export function getEndType({ ok, complete, error }: JsonObject): EndRecord['t'] 
 export interface ResultReader {
   /** The answer of a slot that counts, or its failure; undefined if it has none. No promise where it was read with another one. */
   read(slot: number): Promise<JsonObject | undefined> | JsonObject | undefined;
+  /** An answer of a slot that another one took the place of; undefined if its line is elsewhere now. */
+  readTake(slot: number, place: Place): Promise<JsonObject | undefined>;
   close(): Promise<void>;
 }
 
@@ -124,6 +126,10 @@ export async function openResults(folder: string, slots: Slots): Promise<ResultR
       if (place === undefined) return undefined;
       const found = readRange({ offset: place.off, bytes: place.len });
       return found instanceof Promise ? found.then((bytes) => parseOf(slot, bytes)) : parseOf(slot, found);
+    },
+    async readTake(slot, { off, len }) {
+      const text = (await readRange({ offset: off, bytes: len })).toString();
+      return readSlotName(text) === slots.nameOf(slot) ? parseObject(text) : undefined;
     },
     close: async () => handle?.close().catch(() => undefined),
   };
@@ -155,7 +161,10 @@ export async function countRemoved(folder: string, { slots }: Pick<BatchState, '
   if (first === slots.size) return 0;
   const found = new Set<number>();
   for await (const lines of readFileLines(path))
-    for (const { text, whole } of lines) if (whole) found.add(slots.findNamed(readSlotName(text)));
+    for (const line of lines) {
+      const { text, whole } = withoutHole(line);
+      if (whole) found.add(slots.findNamed(readSlotName(text)));
+    }
   let removed = 0;
   for (let slot = 0; slot < slots.size; slot++) if (slots.answersOf(slot) > 0 && !found.has(slot)) removed++;
   return removed;

@@ -17,6 +17,7 @@ import { minOf } from '../../long-lists.ts';
 import { shellWord } from '../../shell-word.ts';
 import { planJobFile } from './batch.ts';
 import { createHost } from './host.ts';
+import { renewGallery } from './gallery.ts';
 import { readBatchHeader, recallCommand } from './kept-command.ts';
 import { readRowNumber } from './redo.ts';
 import { nameSome } from './summary.ts';
@@ -58,7 +59,10 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const { state, ...ends } = await readFolder(folder, rows.see);
   const chosen = choices.map((choice) => findChosen(choice, rows.placeOf(choice, outdir), { outdir, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
-  if (changed.length > 0) await chooseAnswers(folder, changed, { ...ends, state, lock });
+  if (changed.length > 0) {
+    await chooseAnswers(folder, changed, { ...ends, state, lock });
+    await renewGallery(outdir, context);
+  }
   const stale = header.linked ? await listStale(outdir, context) : [];
   const document = {
     schema: 'gateway-cli/batch-choose@1',

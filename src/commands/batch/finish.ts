@@ -19,6 +19,7 @@ import { errorDocument } from '../../cli/output/document.ts';
 import { GatewayError, outcomes, toGatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { RunningBatch } from './batch.ts';
+import { renewGallery } from './gallery.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
 import {
   countKept,
@@ -61,6 +62,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const error: unknown = stop === 'signal' ? context.signal.reason : failure;
   const document = await summarize(batch, ended, error);
   await saveSummary(batch, document);
+  if (stop !== 'signal') await renewPage(batch);
   if (failure === undefined) await context.ui.note(describeStates(states));
   const waiting = plan.table.links.size > 0 ? await describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
@@ -75,6 +77,15 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   if (failures.size + counts.failed > 0) await noteFailures(failures, counts, batch);
   return { document, error };
+}
+
+/** The page of the folder shows what there is now. Without it the run is as good. */
+async function renewPage({ context, outdir }: EndedBatch): Promise<void> {
+  try {
+    await renewGallery(shownPath(outdir, context.io.cwd), context);
+  } catch (error) {
+    await context.ui.warn(`${batchFiles.gallery} shows an earlier run: ${toGatewayError(error).message}`);
+  }
 }
 
 /** How the rows of a batch are at the end of a run. */

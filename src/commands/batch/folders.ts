@@ -211,6 +211,16 @@ export async function openFolderResults(folders: readonly BatchFolder[]) {
   for (const { folder, state } of folders) readers.push(await openResults(folder, state.slots));
   return {
     read: ({ at, slot }: Pick<FoundRow, 'at' | 'slot'>) => (slot < 0 ? undefined : readers[at]?.read(slot)),
+    /** The answers of a slot that do not count, by their numbers. */
+    async readTakes({ at, slot }: Pick<FoundRow, 'at' | 'slot'>): Promise<[number, JsonObject][]> {
+      const { slots, takes } = (folders[at] as BatchFolder).state;
+      const found: [number, JsonObject][] = [];
+      for (const [index, place] of (takes.get(slot) ?? []).entries()) {
+        const document = index + 1 === slots.countingOf(slot) ? undefined : await readers[at]?.readTake(slot, place);
+        if (document) found.push([index + 1, document]);
+      }
+      return found;
+    },
     async close(): Promise<void> {
       for (const reader of readers) await reader.close();
     },

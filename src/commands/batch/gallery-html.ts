@@ -7,6 +7,15 @@ export interface Card extends Pick<ReportRow, 'id' | 'version' | 'command' | 'pr
   state: Exclude<RowState, 'pending'>;
   model?: string | undefined;
   images: readonly CardImage[];
+  /** Of a row with several answers: the number of the one that counts, and the others. */
+  counting?: number;
+  takes?: readonly CardTake[];
+}
+
+/** An answer of a row that does not count, and the command that has it count. */
+interface CardTake extends Pick<Card, 'text' | 'images'> {
+  number: number;
+  command: string | undefined;
 }
 
 export interface CardImage {
@@ -44,6 +53,7 @@ figure{margin:0;background:var(--soft);border-bottom:1px solid var(--line)}figur
 figure .none{display:grid;place-items:center;text-align:center;min-height:90px;padding:.6rem}figcaption{padding:.2rem .6rem;font-size:12px;opacity:.8}
 .body{padding:.5rem .6rem;display:grid;gap:.35rem}.body>*{overflow-wrap:anywhere;margin:0}
 .text{white-space:pre-wrap;max-height:16rem;overflow:auto;background:var(--soft);padding:.35rem .5rem;border-radius:6px}
+summary{cursor:pointer}details .text{margin:.35rem 0}code{font-size:12px;user-select:all}
 .error{color:var(--bad)}.unknown .error{color:var(--odd)}.facts{font-size:12px;opacity:.75}`;
 
 /** Each card goes to the column that ends highest, the left one of several: the order stays, and nothing gapes. */
@@ -83,9 +93,18 @@ const policy = [
 /** How every gallery begins. */
 export const galleryMark = '<!doctype html><!-- gateway-cli batch gallery -->';
 
+/** What the page of a folder shows, if runs in that folder write it anew: the rows of its table, or all answers. */
+export type Renewed = 'table' | 'all';
+
+/** What the beginning of a page says of that; undefined for one that stays as it is. */
+export function readRenewed(start: string): Renewed | undefined {
+  const [, renewed] = /^<html lang="en" data-renewed="(table|all)">/.exec(start.slice(galleryMark.length + 1)) ?? [];
+  return start.startsWith(galleryMark) ? (renewed as Renewed | undefined) : undefined;
+}
+
 /** The page of a batch up to its first card. */
 export function galleryHead(
-  { title, counts, usage }: { title: string; counts: Counts; usage: Usage },
+  { title, counts, usage, renewed }: { title: string; counts: Counts; usage: Usage; renewed?: Renewed | undefined },
   isCompared = false,
 ): string {
   const { jobs, done, failed, unknown, pending } = counts;
@@ -98,13 +117,17 @@ export function galleryHead(
   ];
   const tokens = totalTokens(usage);
   if (tokens > 0) facts.push(`${tokens} tokens`);
-  return pageHead(title, facts, isCompared);
+  return pageHead(title, facts, { isCompared, renewed });
 }
 
 /** The page up to its first card; `facts` stand below its title. */
-export function pageHead(title: string, facts: readonly string[], isCompared = false): string {
+export function pageHead(
+  title: string,
+  facts: readonly string[],
+  { isCompared = false, renewed }: { isCompared?: boolean; renewed?: Renewed | undefined } = {},
+): string {
   return `${galleryMark}
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
+<html lang="en"${renewed ? ` data-renewed="${renewed}"` : ''}><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>
 <header><h1><bdi>${escapeHtml(title)}</bdi></h1><p>${facts.join(' · ')}</p></header>
@@ -116,7 +139,7 @@ export function pageHead(title: string, facts: readonly string[], isCompared = f
 
 /** One job. */
 export function galleryCard(card: Card): string {
-  const { id, version, state, command, prompt, model, text, usage, error, images } = card;
+  const { id, version, state, command, prompt, model, text, usage, error, images, counting, takes = [] } = card;
   const tokens = totalTokens(usage ?? {});
   const facts = [
     version === 'earlier' ? version : undefined,
@@ -131,10 +154,22 @@ export function galleryCard(card: Card): string {
     text && `<div class="text"><bdi>${escapeHtml(shortenCaption(text))}</bdi></div>`,
     error && `<p class="error"><bdi>${escapeHtml(shortenCaption(`${error.class}: ${error.message}`))}</bdi></p>`,
     `<p class="facts"><bdi>${escapeHtml(facts.join(' · '))}</bdi></p>`,
+    takes.length > 0 &&
+      `<details><summary>answer ${counting} counts</summary>${takes.map(galleryTake).join('')}</details>`,
   ];
   const data = { state, command, model };
   const attributes = Object.entries(data).map(([name, value]) => value && ` data-${name}="${escapeHtml(value)}"`);
   return `<article class="${state}"${attributes.filter(Boolean).join('')}>${images.map(figure).join('')}<div class="body">${body.filter(Boolean).join('')}</div></article>\n`;
+}
+
+function galleryTake({ number, text, images, command }: CardTake): string {
+  const parts = [
+    `<p class="facts">answer ${number}</p>`,
+    ...images.map(figure),
+    text && `<div class="text"><bdi>${escapeHtml(shortenCaption(text))}</bdi></div>`,
+    command && `<code>${escapeHtml(command)}</code>`,
+  ];
+  return parts.filter(Boolean).join('');
 }
 
 /** The cards of one row of a table side by side; a job without a card leaves its place empty. */

@@ -11,6 +11,8 @@ import {
   galleryRow,
   pageHead,
   type CardImage,
+  readRenewed,
+  type Renewed,
 } from './gallery-html.ts';
 import {
   type BatchFolder,
@@ -28,6 +30,7 @@ import {
 import { warnUnread } from './summary.ts';
 import { GatewayError, getErrorCode, usageError } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
+import { openIfThere } from '../../files/lines.ts';
 import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAtomically } from '../../files/temp-file.ts';
 import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
@@ -39,6 +42,7 @@ import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json
 import { findTypeByName } from '../../images/image-type.ts';
 import { readInputImage } from '../../images/input.ts';
 import { describeReadError } from '../../files/file-reason.ts';
+import { shellWord } from '../../shell-word.ts';
 import { describeTooLarge } from '../../cli/output/preview.ts';
 
 /**
@@ -86,6 +90,36 @@ async function runGallery(
   const folders = await readFolders(outdirs, context);
   if (output !== undefined)
     for (const { folder } of folders) await checkTarget(output, folder, { force: true, context });
+  const isOwn = output === undefined && folders.length === 1;
+  await writeGallery(folders, page, { all, renewed: isOwn ? (all ? 'all' : 'table') : undefined }, context);
+  return reportPage(page, context);
+}
+
+/** Writes the page of a folder anew, if `batch gallery` made one there: a run has changed what it shows. */
+export async function renewGallery(outdir: string, context: Context): Promise<void> {
+  const folder = resolve(context.io.cwd, outdir);
+  const page = { name: join(outdir, batchFiles.gallery), path: join(folder, batchFiles.gallery), folder };
+  const renewed = readRenewed(await readStart(page.path));
+  if (renewed !== undefined)
+    await writeGallery(await readFolders([outdir], context), page, { all: renewed === 'all', renewed }, context);
+}
+
+/** The first characters of a file; empty if it cannot be read. */
+async function readStart(path: string): Promise<string> {
+  const handle = await openIfThere(path).catch(() => undefined);
+  if (handle === undefined) return '';
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(256), 0, 256, 0);
+  await handle.close();
+  return buffer.toString('utf8', 0, bytesRead);
+}
+
+/** Writes a page with a card for each row that was sent. */
+async function writeGallery(
+  folders: readonly BatchFolder[],
+  page: GalleryPage,
+  { all, renewed }: { all: boolean | undefined; renewed: Renewed | undefined },
+  context: Context,
+): Promise<void> {
   const progress = context.ui.progress('preparing the gallery');
   context.atEnd(async () => progress.stop());
   const isCompared = folders[0]?.state.manifest.header?.vary !== undefined;
@@ -95,7 +129,7 @@ async function runGallery(
   const { usage } = joinStates(folders.map(({ state }) => state));
   let made = 0;
   await writePage(page, async (file) => {
-    await file.appendFile(galleryHead({ title: chooseReportName(folders), counts, usage }, isCompared));
+    await file.appendFile(galleryHead({ title: chooseReportName(folders), counts, usage, renewed }, isCompared));
     for await (const row of readCards(folders, { all, isCompared })) {
       context.signal.throwIfAborted();
       const shown = [];
@@ -107,7 +141,6 @@ async function runGallery(
     await file.appendFile(galleryFoot);
   });
   progress.stop();
-  return reportPage(page, context);
 }
 
 async function reportPage({ name }: GalleryPage, { io, root }: Context): Promise<CommandOutcome> {
@@ -178,12 +211,10 @@ async function refuseForeign(path: string): Promise<void> {
 /** The card of a folder with links from the page, and the reasons why images of it are not shown. */
 async function seenFrom(page: GalleryPage, folder: string, card: Card): Promise<Card> {
   const way = relative(page.folder, folder);
-  const images = card.images.map(async (image) => ({
-    ...image,
-    way,
-    hidden: await whyHidden(image, folder),
-  }));
-  return { ...card, images: await Promise.all(images) };
+  const see = (images: readonly CardImage[]): Promise<CardImage[]> =>
+    Promise.all(images.map(async (image) => ({ ...image, way, hidden: await whyHidden(image, folder) })));
+  const takes = (card.takes ?? []).map(async (take) => ({ ...take, images: await see(take.images) }));
+  return { ...card, images: await see(card.images), takes: await Promise.all(takes) };
 }
 
 interface FolderCard {
@@ -204,10 +235,12 @@ async function* readCards(
     for await (const rows of listRows(folders, { all }))
       for (const found of rows) {
         const { at, slot } = found;
-        const { folder, state } = folders[at] as BatchFolder;
+        const { folder, name, state } = folders[at] as BatchFolder;
         const document = await results.read(found);
         const rowState = getRowState(state, slot);
-        const card = createCard(createReportRow(found, document, folders), document);
+        const own = createCard(createReportRow(found, document, folders), document);
+        const takes = await results.readTakes(found);
+        const card = takes.length > 0 ? addTakes(own, takes, { name, counting: state.slots.countingOf(slot) }) : own;
         const shown = document || rowState === 'unknown' ? { folder, card } : undefined;
         if (!isCompared) {
           if (shown) yield [shown];
@@ -231,6 +264,28 @@ function createCard(row: ReportRow, document: JsonObject | undefined): Card {
   const state = row.state === 'unknown' ? 'unknown' : document?.['ok'] === true ? 'done' : 'failed';
   if (document === undefined) return { id: row.id, state: 'unknown', error: unansweredError, images: [] };
   return { ...row, state, model: toOptionalText(document['model']), images: listCardImages(document) };
+}
+
+/** The card of a row that has several answers, with those that do not count and the commands which have them count. */
+function addTakes(
+  card: Card,
+  takes: readonly [number, JsonObject][],
+  { name, counting }: { name: string; counting: number },
+): Card {
+  return {
+    ...card,
+    counting,
+    takes: takes.map(([number, document]) => ({
+      number,
+      text: toOptionalText(document['text']),
+      images: listCardImages(document),
+      // An answer that no row asks now is no answer of a row.
+      command:
+        card.version === 'earlier'
+          ? undefined
+          : `gateway-cli batch choose ${shellWord(name)} ${shellWord(`${card.id}=${number}`)}`,
+    })),
+  };
 }
 
 function listCardImages({ images }: JsonObject): CardImage[] {

@@ -125,7 +125,7 @@ test.for([
   ['9=1', 'out has no row "9"', 'gateway-cli batch export out'],
   ['p1=3', 'row p1 has 2 answers', 'gateway-cli batch choose out p1=2'],
   ['2=2', 'row 2 has 1 answer', 'gateway-cli batch redo out 2'],
-  ['p3=1', 'row p3 has no answer', 'gateway-cli batch again out'],
+  ['p3=1', 'row p3 has no answer', 'gateway-cli batch redo out p3'],
   ['p1', 'batch choose takes <row>=<answer>, not "p1"', 'gateway-cli batch choose out 3=1'],
 ] as const)('%s is refused: %s', async ([word, message, next], { server, folder, batch }) => {
   server.answer = (prompt) => (prompt === 'p3' ? { status: 400 } : undefined);

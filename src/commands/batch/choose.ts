@@ -19,6 +19,7 @@ import { planJobFile } from './batch.ts';
 import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
 import { readBatchHeader, recallCommand } from './kept-command.ts';
+import { nextCommand } from './next-command.ts';
 import { readRowNumber } from './redo.ts';
 import { nameSome } from './summary.ts';
 
@@ -138,17 +139,13 @@ function findChosen(
 ): ChosenRow {
   const slot = manifest.rows.slots[place] as number;
   const answers = slots.answersOf(slot);
-  if (answer > answers) {
-    const start = (command: string): string => `gateway-cli batch ${command} ${shellWord(outdir)}`;
-    const other =
-      answers > 1 ? `${start('choose')} ${shellWord(`${word}=${answers}`)}` : `${start('redo')} ${shellWord(word)}`;
+  if (answer > answers)
     throw usageError(
       `row ${word} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
-      answers === 0
-        ? `to get one: ${start('again')}`
-        : `${answers > 1 ? 'the last one' : 'to make another one'}: ${other}`,
+      answers > 1
+        ? `the last one: gateway-cli batch choose ${shellWord(outdir)} ${shellWord(`${word}=${answers}`)}`
+        : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(outdir, 'redo', shellWord(word))}`,
     );
-  }
   const before = slots.countingOf(slot);
   return { word, answer, id, slot, answers, before, isSame: before === answer && !slots.has(slot, 'again') };
 }

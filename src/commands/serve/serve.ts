@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { untilAborted } from '../../clock.ts';
 import { createApp, createKey } from '../../gateway/app.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
-import { type ImitatedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
+import { type ServedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
 import { serviceNames, services, useNames, listUses, vendorHeaderNames } from '../../vendors/services.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
@@ -43,7 +43,7 @@ export function serveCommand(command: Command): Action {
 async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<CommandOutcome> {
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
-  const service = imitatedService(flags);
+  const service = findServedService(flags);
   const served = parseServedNames(flags.headerNames);
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());
@@ -130,8 +130,8 @@ function checkOfflineFlags({ upstream, replay, pace, faultDelay, batchDelay, ser
   throw usageError(`${flag} is for the offline models, and with ${other} they do not answer`, `leave ${flag} out`);
 }
 
-/** The service to imitate, whose headers are its own. Throws GatewayError usage. */
-function imitatedService({ service, headerNames }: ServeFlags): ImitatedService | undefined {
+/** The service to stand for, whose headers are its own. Throws GatewayError usage. */
+function findServedService({ service, headerNames }: ServeFlags): ServedService | undefined {
   if (service === undefined || service === 'gateway') return undefined;
   if (headerNames === undefined) return service;
   throw usageError(

@@ -1,7 +1,7 @@
 import { isoTime } from '../../clock.ts';
 import type { JsonObject } from '../../json.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
-import { anything, badValue, freeObject, list, object, text } from '../fields/rule.ts';
+import { anything, badValue, filledList, freeObject, object, text } from '../fields/rule.ts';
 import { contentOperation } from '../content/format.ts';
 import { jsonReply, selectPage } from '../http/reply.ts';
 import { answerOperation } from '../operation.ts';
@@ -23,7 +23,7 @@ const batchBody = object({
     webhookConfig: anything,
     'inputConfig!': object({
       fileName: text,
-      requests: object({ 'requests!': list(object({ 'request!': freeObject, metadata: anything }), { min: 1 }) }),
+      requests: object({ 'requests!': filledList(object({ 'request!': freeObject, metadata: anything })) }),
     }),
   }),
 });

@@ -1,7 +1,7 @@
 import { isoTime } from '../../clock.ts';
 import type { JsonObject } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
-import { badValue, freeObject, list, object, text } from '../fields/rule.ts';
+import { badValue, filledList, freeObject, object, text } from '../fields/rule.ts';
 import { jsonReply, selectPage } from '../http/reply.ts';
 import { messagesOperation } from '../messages/format.ts';
 import { answerOperation } from '../operation.ts';
@@ -11,11 +11,10 @@ import { type StoredBatch, cancelBatch, type LineResult, type OpenedLine, random
 import { linesOnce } from './spool.ts';
 import { batchActions, type Batches, type BatchPaths } from './store.ts';
 
-const maxRequests = 100_000;
 const dayMs = 24 * 60 * 60 * 1000;
 
 const batchBody = object({
-  'requests!': list(object({ 'custom_id!': text, 'params!': freeObject }), { min: 1, max: maxRequests }),
+  'requests!': filledList(object({ 'custom_id!': text, 'params!': freeObject })),
 });
 
 const { find, create, show } = batchActions({

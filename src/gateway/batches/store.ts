@@ -115,7 +115,7 @@ export function batchActions({ format, newId, body, read, describe, notFound }: 
     find,
     async create(request: GatewayRequest, batches: Batches): Promise<GatewayReply> {
       checkContentType(request, 'application/json');
-      const checked = body(parseBody(await request.readBody()), [], { level: 'strict', leftOut() {} });
+      const checked = body(parseBody(await request.readBody()), [], { isStrict: false, leftOut() {} });
       const batch = batches.start(newId(), { request, ...(await read(checked, request, batches)) });
       const reply = { ...jsonReply(describe(batch, request, batches)), model: batch.model };
       return batch.fault.losesReply ? { ...reply, head: false, ending: 'reset' } : reply;

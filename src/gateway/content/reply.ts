@@ -3,7 +3,7 @@ import { type ModelAnswer, type AnswerPart, type Draft, encodePieces, splitForSt
 import { listAt, textAt } from '../fields/read.ts';
 import type { StreamEvent, OperationStream, GatewayRequest, ModelRequest, Path } from '../types.ts';
 import { Problem } from '../problem.ts';
-import { type Breach, pathText, describeBadValue } from '../fields/rule.ts';
+import { type Breach, pathText } from '../fields/rule.ts';
 
 /** RPC name of an HTTP status. */
 const statuses: Readonly<Record<number, string>> = {
@@ -28,7 +28,7 @@ export function contentError({ code, message, extra }: Problem): JsonObject {
   return { error: { code, message, status, ...(extra.details && { details: extra.details }) } };
 }
 
-/** The 400 reply that names the field, worded as the public service does. */
+/** The 400 reply that names the field. */
 export function contentViolation(path: Path, breach: Breach): Problem {
   const description = describeBreach(path, breach);
   const field = spellPath(path);
@@ -52,7 +52,7 @@ function describeBreach(path: Path, breach: Breach): string {
       return `Invalid value at '${at}' (${breach.expected}), ${shown}`;
     }
     default:
-      return `* GenerateContentRequest.${at}: ${describeBadValue(path, breach)}`;
+      return `* GenerateContentRequest.${at}: ${breach.text}`;
   }
 }
 

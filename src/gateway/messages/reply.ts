@@ -3,7 +3,7 @@ import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.
 import { type ModelAnswer, type Draft, draftText, encodePieces, splitJson, splitForStream } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
-import { type Breach, describeBadValue } from '../fields/rule.ts';
+import type { Breach } from '../fields/rule.ts';
 
 /** `error.type` of an HTTP status. */
 const types: Readonly<Record<number, string>> = {
@@ -26,7 +26,7 @@ export function messagesError({ code, message, extra }: Problem, requestId?: str
   return { type: 'error', error, ...(requestId !== undefined && { request_id: requestId }) };
 }
 
-/** The 400 reply that names the field, worded as the public service does. */
+/** The 400 reply that names the field. */
 export function messagesViolation(path: Path, breach: Breach): Problem {
   const at = path.join('.');
   switch (breach.kind) {
@@ -37,7 +37,7 @@ export function messagesViolation(path: Path, breach: Breach): Problem {
     case 'type':
       return new Problem(400, `${at}: Input should be a valid ${breach.expected}`);
     default:
-      return new Problem(400, `${at}: ${describeBadValue(path, breach)}`);
+      return new Problem(400, `${at}: ${breach.text}`);
   }
 }
 

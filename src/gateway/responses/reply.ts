@@ -121,11 +121,6 @@ function sealThinking(id: string): string {
   return Buffer.from(`offline ${id}`).toString('base64');
 }
 
-/** Whether encrypted thinking is of this gateway. */
-export function isSealedThinking(sealed: string): boolean {
-  return /^offline [0-9a-f]+$/.test(Buffer.from(sealed, 'base64').toString());
-}
-
 /** Thinking is shown in a summary, and goes back as what nobody can read. */
 function reasoningItem(thinking: string, { showThinking, encryptsThinking }: ModelRequest, id: string): JsonObject {
   return {

@@ -107,7 +107,7 @@ export function gatherItems(
 }
 
 /** The 404 reply to an item that is not there. */
-export function itemNotFound(id: string, { store }: JsonObject): Problem {
+function itemNotFound(id: string, { store }: JsonObject): Problem {
   const rule =
     'Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.';
   return new Problem(404, `Item with id '${id.slice(0, 100)}' not found.${store === false ? ` ${rule}` : ''}`, {

@@ -132,7 +132,7 @@ describe('requests that are refused', () => {
           completion_window: '1h',
         }),
       400,
-      "Invalid value: '1h'. Supported values are: '24h'.",
+      "Invalid 'completion_window': Input should be '24h'",
     ],
     ['a form without a file', () => openAi('POST', '/v1/files', new FormData()), 400, "'file' is a required property"],
     [

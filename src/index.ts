@@ -73,6 +73,7 @@ export type {
   DecoderInput,
   FoundSource,
   ReplyEvent,
+  ReplyFacts,
   ReplyProgress,
   Unfinished,
   Usage,

@@ -97,6 +97,7 @@ const open = new Set([
   'closest.ts',
   'long-lists.ts',
   'csv.ts',
+  'document-key.ts',
   'errors.ts',
   'json-position.ts',
   'json.ts',

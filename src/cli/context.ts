@@ -83,7 +83,7 @@ export interface RunCall extends ToolCall {
 }
 
 /** A request of a tool loop, with the tool calls that its answer caused. */
-export interface ToolRound {
+interface ToolRound {
   text: string;
   stopReason?: string | undefined;
   toolCalls: RunCall[];

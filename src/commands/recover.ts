@@ -1,15 +1,16 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { emptyResult, type Result, type ResultCandidate, type Source, judgeAnswer } from '../client/index.ts';
+import { emptyResult, judgeAnswer, type Result, shownFields } from '../client/index.ts';
 import { localTime } from '../clock.ts';
+import { readKeys } from '../document-key.ts';
 import { usageError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
 import { alignColumns } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
-import type { Action, AnswerContext, Report, ToolRound, CommandOutcome } from '../cli/context.ts';
+import type { Action, AnswerContext, CommandOutcome } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planSaving } from '../cli/output/save-images.ts';
@@ -17,6 +18,7 @@ import { reportAnswer, warnOfNoImage } from '../cli/run/answer.ts';
 import { writeNewFile } from '../files/temp-file.ts';
 import { planTextImages, prepareAnswerFile } from '../cli/output/answer-file.ts';
 import { printText } from '../cli/output/print.ts';
+import { answerEntries } from '../cli/output/result-definition.ts';
 import { readBlobChunks, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadableFile } from '../cli/input/input-files.ts';
 import { listRecoveries } from '../cli/run/recovery.ts';
@@ -74,7 +76,8 @@ async function runRecover(
   }
   const document = isObject(saved.document) ? saved.document : {};
   report.result = readSavedResult(document);
-  Object.assign(report, readReportFields(document));
+  // The cost is left out: this command sends nothing.
+  Object.assign(report, readKeys(answerEntries, document));
   await images.save(
     saved.images.map((image) => ({ ...image, draft: false })),
     {
@@ -137,48 +140,11 @@ async function* readChunks(path: string, typed: string): AsyncGenerator<Uint8Arr
 
 /** The result in a document. Only known keys are read, as the file can have been edited. */
 function readSavedResult(document: JsonObject): Result {
-  const textMember = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
-  const { candidates, toolCalls, usage, promptFeedback, insteadOf, modelEnds } = document;
-  const asked = isObject(insteadOf) ? textMember('model') : textMember('requestedModel');
+  const saved = readKeys(shownFields, document) as Partial<Result>;
+  const asked = saved.insteadOf ? document['model'] : (document['requestedModel'] ?? document['model']);
   return {
-    ...emptyResult(asked ?? textMember('model') ?? ''),
-    ...(isObject(insteadOf) && { insteadOf: insteadOf as unknown as Result['insteadOf'] }),
-    ...(isObject(modelEnds) && { modelEnds: modelEnds as unknown as Result['modelEnds'] }),
-    modelVersion: textMember('modelVersion'),
-    serviceTier: textMember('serviceTier'),
-    responseId: textMember('responseId'),
-    role: textMember('role'),
-    text: textMember('text') ?? '',
-    candidates: Array.isArray(candidates) ? (candidates as unknown[]).filter(isCandidate) : [],
-    toolCalls: Array.isArray(toolCalls) ? (toolCalls as unknown as Result['toolCalls']) : [],
-    ...(Array.isArray(document['sources']) && { sources: (document['sources'] as unknown[]).filter(isSource) }),
-    stopReason: textMember('stopReason'),
-    stopSequence: textMember('stopSequence'),
-    promptFeedback: isObject(promptFeedback) ? promptFeedback : undefined,
-    usage: isObject(usage) ? usage : undefined,
-    ...(typeof document['requests'] === 'number' && { requests: document['requests'] }),
+    ...emptyResult(typeof asked === 'string' ? asked : ''),
+    ...saved,
     complete: document['complete'] === true,
   };
-}
-
-/** What a document has besides the result. The cost is left out: this command sends nothing. */
-function readReportFields({ answer, turns, tags }: JsonObject): Pick<Report, 'answer' | 'turns' | 'tags'> {
-  const isTags = isObject(tags) && Object.values(tags).every((value) => typeof value === 'string');
-  return {
-    answer,
-    turns: Array.isArray(turns) ? (turns as unknown[]).filter(isToolRound) : undefined,
-    ...(isTags && { tags: tags as Record<string, string> }),
-  };
-}
-
-function isToolRound(value: unknown): value is ToolRound {
-  return isObject(value) && typeof value['text'] === 'string' && Array.isArray(value['toolCalls']);
-}
-
-function isSource(value: unknown): value is Source {
-  return isObject(value) && typeof value['kind'] === 'string' && typeof value['cited'] === 'boolean';
-}
-
-function isCandidate(value: unknown): value is ResultCandidate {
-  return isObject(value) && typeof value['text'] === 'string' && typeof value['index'] === 'number';
 }

@@ -8,7 +8,7 @@ import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import type { OwnDocument, Report } from '../context.ts';
 import { fieldPathText } from '../flags/set.ts';
-import type { ResultDocument } from './result-definition.ts';
+import { documentEntries, type ErrorDocument } from './result-definition.ts';
 
 /** What the document needs in addition to the report. */
 export interface DocumentEnd {
@@ -18,9 +18,10 @@ export interface DocumentEnd {
 }
 
 /** The JSON document of a run; unknown keys are absent. */
-export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): ResultDocument {
+export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
   const { result } = report;
-  const document = redaction.clean<ResultDocument>({
+  const values: Readonly<Record<string, unknown>> = {
+    ...result,
     schema: 'gateway-cli/result@1',
     command: report.command,
     ok: error === undefined,
@@ -28,31 +29,19 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     exitCode: error?.exitCode ?? outcomes.ok.code,
     requestedModel: result?.insteadOf?.model ?? result?.model,
     model: result && (otherModel(result.model, result.modelVersion) ?? result.model),
-    modelVersion: result?.modelVersion,
-    insteadOf: result?.insteadOf,
-    modelEnds: result?.modelEnds,
-    responseId: result?.responseId,
-    role: result?.role,
-    text: result?.text,
     answer: report.answer,
-    candidates: result?.candidates,
     images: [],
     toolCalls: result?.toolCalls ?? [],
     turns: report.turns,
-    sources: result?.sources,
-    stopReason: result?.stopReason,
-    stopSequence: result?.stopSequence,
-    promptFeedback: result?.promptFeedback,
-    serviceTier: result?.serviceTier,
-    usage: result?.usage,
     cost: report.meter?.total,
     tags: report.tags,
     warnings: report.warnings.map((warning) => redaction.redact(warning)),
-    requests: result?.requests,
     attempts: report.attempts,
     durationMs: Math.round(durationMs),
     error: error && errorDocument(unbilled(error, report), report, redaction),
-  });
+  };
+  const { files: _, ...entries } = documentEntries;
+  const document = redaction.clean(Object.fromEntries(Object.keys(entries).map((name) => [name, values[name]])));
   // Image paths are not redacted: they must work even if a name resembles the key.
   return Object.assign(document, { images: report.images }, report.files && { files: report.files });
 }
@@ -83,7 +72,7 @@ export function errorDocument(
   error: GatewayError,
   { attempts, kept, result, images = [] }: AnswerFacts,
   { redact }: Redaction,
-): ResultDocument['error'] {
+): ErrorDocument {
   // A bug can be anywhere, also behind a request.
   const requested = attempts > 0 || error.class === 'internal';
   const hint = chooseHint(error);

@@ -10,10 +10,8 @@ import {
   checkEnd,
   drainDeltas,
   type PreparedRequest,
-  mergeSources,
+  joinReplies,
   type Result,
-  sumUsage,
-  withoutSpans,
 } from '../../client/index.ts';
 import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessage } from '../../errors.ts';
 import type { ImageOutput } from '../output/save-images.ts';
@@ -134,7 +132,8 @@ export function mergeAnswers(outcomes: readonly RequestOutcome[]): Partial<Answe
     // The first may not have been sent or billed where another one was.
     return { error: failures.reduce((error, other) => error.after(other), first) };
   }
-  const result = mergeResults(results);
+  const complete = results.every((result) => result.complete);
+  const result = { ...joinReplies(results, 'answers'), complete };
   const missing = outcomes.length - results.filter(({ images }) => images.length > 0).length;
   if (missing === 0 || result.images.length === 0) return { result, error: first };
   const why = first === undefined ? '' : `: ${first.message}`;
@@ -147,22 +146,6 @@ export function mergeAnswers(outcomes: readonly RequestOutcome[]): Partial<Answe
       ...adviceForRest(missing),
       cause: first,
     }),
-  };
-}
-
-function mergeResults(results: readonly Result[]): Result {
-  const files = results.flatMap((result) => result.files ?? []);
-  const sources = mergeSources(results.flatMap((result) => result.sources ?? []));
-  return {
-    ...(results[0] as Result),
-    ...(sources && { sources: sources.map(withoutSpans) }),
-    ...(files.length > 0 && { files }),
-    candidates: results.flatMap((result) => result.candidates),
-    images: results.flatMap((result) => result.images),
-    toolCalls: results.flatMap((result) => result.toolCalls),
-    warnings: [...new Set(results.flatMap((result) => result.warnings))],
-    usage: sumUsage(results.flatMap((result) => result.usage ?? [])),
-    complete: results.every((result) => result.complete),
   };
 }
 

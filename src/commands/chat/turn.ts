@@ -6,12 +6,10 @@ import {
   type Deadline,
   checkEnd,
   defaultMaxTurns,
-  mergeSources,
+  joinReplies,
   type Performed,
   type PreparedRequest,
   type Result,
-  sumUsage,
-  withoutSpans,
 } from '../../client/index.ts';
 import { openPictures, pictureBlock } from '../../cli/input/session-pictures.ts';
 import type { Reservation } from '../../cost/types.ts';
@@ -60,7 +58,7 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
   // A limit holds for models whose price is known: no other one takes the place of a default.
   const defaultFor = limit === undefined ? request.defaultFor : undefined;
   const models = fallback === undefined ? [model] : [model, fallback];
-  const answers: Answer[] = [];
+  const replies: Result[] = [];
   const turns: Turn[] = [getQuestion(request)];
   const endWith = (error: GatewayError | undefined): TurnOutcome => ({
     answer: { result: report.result as Result, error },
@@ -74,7 +72,7 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     const { format } = asked;
     const reservation = await limit?.reserve(post.body, models, format);
     if (reservation instanceof GatewayError) {
-      if (answers.length === 0) throw reservation;
+      if (replies.length === 0) throw reservation;
       return endWith(reservation);
     }
     const bounds = {
@@ -82,7 +80,7 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
       beforeHop: ({ post: { body } }: PreparedRequest, came: readonly Performed[]) =>
         reservation && limit?.grow(reservation, { body, models, format, came }),
     };
-    const wasPaid = answers.length > 0 && report.attempts > 0;
+    const wasPaid = replies.length > 0 && report.attempts > 0;
     const answer = await withCostCounted(
       () => askOnce({ post, model, defaultFor, fallback }, bounds, setup),
       reservation,
@@ -92,9 +90,9 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
       const isPaid = wasPaid && error instanceof GatewayError;
       throw isPaid ? error.withDetails({ sent: 'yes', billed: 'yes', retryable: false }) : error;
     });
-    answers.push(answer);
+    replies.push(answer.result);
     sent += answer.result.requests ?? 1;
-    report.result = addUp(answers);
+    report.result = joinReplies(replies, 'rounds');
     asked = await toAnsweredFormat({ ...asked, post }, answer.result.format);
     const said = answerTurn(answer.result, asked, context);
     turns.push(said);
@@ -193,22 +191,6 @@ async function askOnce(
       throw error;
     });
   return answer;
-}
-
-/** The last result, with the usage and the warnings of all. */
-function addUp(answers: readonly Answer[]): Result {
-  const results = answers.map(({ result }) => result);
-  const last = results.at(-1) as Result;
-  if (results.length === 1) return last;
-  // A place is one in the last text.
-  const earlier = results.slice(0, -1).flatMap(({ sources = [] }) => sources.map(withoutSpans));
-  const sources = mergeSources([...(last.sources ?? []), ...earlier]);
-  return {
-    ...last,
-    ...(sources && { sources }),
-    usage: sumUsage(results.flatMap(({ usage }) => usage ?? [])),
-    warnings: [...new Set(results.flatMap(({ warnings }) => warnings))],
-  };
 }
 
 /** The answer as a turn, with the pictures of its first candidate that were saved. */

@@ -3,7 +3,7 @@ import { formatFacts, formatNames } from '../../formats/format.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { isTooDeep, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../body.ts';
-import { quoteWord } from './flag.ts';
+import { quoteWord, writeValue } from './flag.ts';
 import { getQuirks, services, listVendors } from '../../vendors/services.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -18,16 +18,19 @@ const append = '[]';
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Reads `a.b.0=value`: dots separate steps (`\.` is a dot), the value is JSON if it parses, else a string. */
-export function parseFieldChange(word: string): FieldChange {
+export function parseFieldChange(word: string, name = '--set'): FieldChange {
   const at = word.indexOf('=');
   if (at <= 0)
-    throw usageError(`--set takes path=value, not ${quoteWord(word)}`, 'for example: --set generationConfig.seed=7');
+    throw usageError(
+      `${name} takes path=value, not ${quoteWord(word)}`,
+      `for example: ${writeValue(name, 'generationConfig.seed=7')}`,
+    );
   const path = splitPath(word.slice(0, at));
   const bad = path.find((step) => step === '' || forbidden.has(step));
   if (bad !== undefined)
-    throw usageError(`--set: a path cannot hold ${quoteWord(bad)}`, 'a step is a name, a number or []');
+    throw usageError(`${name}: a path cannot hold ${quoteWord(bad)}`, 'a step is a name, a number or []');
   const bracketed = path.find((step) => step !== append && /[[\]]/.test(step));
-  if (bracketed !== undefined) throw bracketError(path, bracketed);
+  if (bracketed !== undefined) throw bracketError(name, path, bracketed);
   const text = word.slice(at + 1);
   try {
     return { path, value: isTooDeep(text) ? text : (JSON.parse(text) as JsonValue) };
@@ -37,14 +40,14 @@ export function parseFieldChange(word: string): FieldChange {
 }
 
 /** The error for `a[0].b`, the syntax of other tools: `--set` takes `a.0.b`. */
-function bracketError(path: readonly string[], step: string): Error {
+function bracketError(name: string, path: readonly string[], step: string): Error {
   const dotted = path
     .join('.')
     .replaceAll(/\[([^[\]]*)\]/g, (_, inner: string) => `.${inner === '' ? append : inner.replaceAll(/["']/g, '')}`)
     .replaceAll('..', '.');
   return usageError(
-    `--set takes no brackets: ${quoteWord(step)}`,
-    `write a dot before every step: --set ${shellWord(dotted)}=…`,
+    `${name} takes no brackets: ${quoteWord(step)}`,
+    `write a dot before every step: ${writeValue(name, `${shellWord(dotted)}=…`)}`,
   );
 }
 

@@ -11,7 +11,8 @@ import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
 import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
-import { chatFlags } from '../../cli/flags/format.ts';
+import { fieldFlags } from '../../cli/flags/fields.ts';
+import { answerFileFlags, chatFlags } from '../../cli/flags/format.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 
 /** `chat [prompt…]`: an answer, streamed; without a prompt on a terminal a conversation. */
@@ -24,8 +25,13 @@ export function chatCommand(command: Command): Action {
     'gateway-cli chat --session trip "three days in Rome"',
     'gateway-cli chat --tools tools.json --tool-exec \'get_weather=./weather.sh\' "weather in Rome?"',
   ]);
-  addFlags(command, 'Flags', chatFlags);
-  addAskFlags(command);
+  addFlags(command, 'Flags', {
+    ...fieldFlags('input', 'chat'),
+    ...answerFileFlags,
+    ...fieldFlags('chat', 'chat'),
+    ...chatFlags,
+  });
+  addAskFlags(command, 'chat');
   return (context, words, flags) => reportAnswer(context, (own) => runChat(words, flags as ChatFlags, own));
 }
 

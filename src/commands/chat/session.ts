@@ -12,7 +12,7 @@ import { localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Context } from '../../cli/context.ts';
-import type { chatFlags } from '../../cli/flags/format.ts';
+import type { answerFileFlags, chatFlags } from '../../cli/flags/format.ts';
 import { showsRequest } from '../../cli/run/sending.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { TurnOutcome } from './turn.ts';
@@ -25,7 +25,7 @@ import type { BodyValue } from '../../body.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 
 /** The flags of `chat`, as they were typed. */
-export type ChatFlags = Omit<AskFlags<typeof chatFlags>, 'save'> & {
+export type ChatFlags = Omit<AskFlags<typeof chatFlags & typeof answerFileFlags>, 'save'> & {
   /** false by `--no-save` */
   save?: boolean;
 };

@@ -17,13 +17,14 @@ import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
 import { addFlags, quoteWord, setExamples } from '../../cli/flags/flag.ts';
-import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
+import { fieldFlags } from '../../cli/flags/fields.ts';
+import { imageFlags } from '../../cli/flags/format.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { chooseHint } from '../../advice.ts';
 import { saveUnread } from '../../cli/run/recovery.ts';
 import { refuseStrayFiles } from '../../cli/input/stray-files.ts';
 
-type ImageFlags = AskFlags<typeof imageFlags & typeof editFlags>;
+type ImageFlags = AskFlags<typeof imageFlags>;
 
 /** Both image commands: the request is built, shown or checked against the disk, sent, and its images published. */
 async function runImage(
@@ -152,6 +153,11 @@ function describeProvenance({ post, inputs }: BuiltRequest): JsonObject {
   return { tool: `gateway-cli ${version}`, request: describeBody(post.body), inputs: hashes };
 }
 
+function addImageFlags(command: Command, use: 'image' | 'edit'): void {
+  addFlags(command, 'Flags', { ...fieldFlags('input', use), ...imageFlags, ...fieldFlags('content', use) });
+  addAskFlags(command, use);
+}
+
 /** `image gen [prompt…]`: prompt in, image files out. */
 export function imageGenCommand(command: Command): Action {
   command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
@@ -161,8 +167,7 @@ export function imageGenCommand(command: Command): Action {
     "gateway-cli image gen --prompt-file prompt.txt -o '{slug}-{n}.{ext}' --sidecar",
     'gateway-cli image gen "a cat" -o - | gateway-cli image edit -i - "make it gray" -o cat.png',
   ]);
-  addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });
-  addAskFlags(command);
+  addImageFlags(command, 'image');
   return (context, words, flags) => reportAnswer(context, (own) => runImage(words, flags as ImageFlags, 'image', own));
 }
 
@@ -174,8 +179,7 @@ export function imageEditCommand(command: Command): Action {
     'gateway-cli image edit -i room.png -i sofa.png "put the sofa into the room"',
     'gateway-cli image edit -i https://example.org/cat.png "make it gray" -o - > gray.png',
   ]);
-  addFlags(command, 'Flags', { ...editFlags, ...imageFlags, ...contentFlags });
-  addAskFlags(command);
+  addImageFlags(command, 'edit');
   return async (context, words, flags) => {
     const typed = flags as ImageFlags;
     if (!typed.image?.length) {

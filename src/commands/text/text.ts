@@ -11,7 +11,8 @@ import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
-import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
+import { fieldFlags } from '../../cli/flags/fields.ts';
+import { answerFileFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
 
@@ -27,8 +28,13 @@ export function textCommand(command: Command): Action {
     'gateway-cli text --schema person.schema.json "Ada Lovelace" --field answer',
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
-  addFlags(command, 'Flags', { ...textFlags, ...answerFileFlags, ...contentFlags });
-  addAskFlags(command);
+  addFlags(command, 'Flags', {
+    ...fieldFlags('input', 'text'),
+    ...textFlags,
+    ...answerFileFlags,
+    ...fieldFlags('content', 'text'),
+  });
+  addAskFlags(command, 'text');
   return (context, words, flags) => reportAnswer(context, (own) => runText(words, flags as TextFlags, own));
 }
 

@@ -149,7 +149,7 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
   const keyForm = checkCaller({ format, headers, query }, route, settings);
   if (route?.handle) checkContentType(request, ...(route.form ? ['multipart/form-data'] : []), 'application/json');
   const length = declaredLength(request);
-  // A file goes to the disk, or to the upstream: the receiver limits its size.
+  // A file may go on to the upstream, which limits its size.
   if (!route?.batch) checkBodyLength(length, maxBody);
   return settings.handler({
     path,

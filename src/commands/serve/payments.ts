@@ -1,10 +1,10 @@
-import { PassThrough, Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { type PaidEnd, type Payment, readReply } from '../../client/index.ts';
 import type { Body } from '../../body.ts';
 import { GatewayError, getErrorMessage } from '../../errors.ts';
 import { readFailedReply } from '../../formats/failure.ts';
 import { findFormatByPath, loadFormat } from '../../formats/format.ts';
-import { spoolForm } from '../../gateway/batches/spool.ts';
+import { isForm, readForm } from '../../gateway/http/body.ts';
 import { Problem } from '../../gateway/problem.ts';
 import type { GatewayRequest } from '../../gateway/types.ts';
 import type { UpstreamOptions } from '../../gateway/upstream.ts';
@@ -108,10 +108,10 @@ async function paidRequest(
 /** The fields of a request. Of a form, those that decide its cost. */
 async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body> {
   const type = headers['content-type'] ?? '';
-  if (!/^multipart\/form-data/i.test(type)) return parseObject(bytes.toString()) as Body;
-  const { fields, spool } = await spoolForm({ body: Readable.from([bytes]), length: bytes.length }, type, bytes.length);
-  spool.close();
-  return { ...fields, n: Number(fields['n'] ?? 1) };
+  if (!isForm(headers)) return parseObject(bytes.toString()) as Body;
+  const form = await readForm(bytes, type);
+  const fields = [...form].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : []));
+  return { ...Object.fromEntries(fields), n: Number(form.get('n') ?? 1) };
 }
 
 /** Passes a reply on, and reads meanwhile what it cost. The end of the reply waits until that is written down. */

@@ -76,8 +76,8 @@ export interface RequestField<Kind extends FieldKind = FieldKind, Flag extends s
   isOfImages?: true;
   /** Its names in requests of the formats, by which a refusal or a typed flag means it. */
   wireNames?: string;
-  /** What an MCP client reads of it; absent: its tools do not have it. */
-  toolText?: string;
+  /** What an MCP client reads of it, and the uses whose tools have it (all of its own); absent: no tool has it. */
+  tool?: { text: string; uses?: readonly Use[] };
 }
 
 const pictures = ['image', 'edit'] as const;
@@ -108,7 +108,7 @@ export const requestFields = {
     flag: '-p, --prompt <text>',
     help: 'the prompt, if it is not given as an argument',
     group: 'request',
-    toolText: 'what to ask for',
+    tool: { text: 'what to ask for' },
   }),
   promptFile: row({
     kind: 'path',
@@ -138,7 +138,7 @@ export const requestFields = {
     help: 'instructions for the model, in addition to the prompt',
     group: 'request',
     wireNames: 'system systemInstruction',
-    toolText: 'instructions for the model, in addition to the prompt',
+    tool: { text: 'instructions for the model, in addition to the prompt', uses: ['text'] },
   }),
   systemFile: row({
     kind: 'path',
@@ -153,7 +153,7 @@ export const requestFields = {
     help: 'ask this model once if the first one is busy (429, 503, 529) or gone, and nothing was billed',
     group: 'request',
     advanced: true,
-    toolText: 'model that is asked once if the first is busy or gone and billed nothing',
+    tool: { text: 'model that is asked once if the first is busy or gone and billed nothing' },
   }),
   maxTokens: row({
     kind: 'whole',
@@ -162,7 +162,7 @@ export const requestFields = {
     group: 'request',
     minimum: 1,
     wireNames: 'max_tokens max_completion_tokens maxOutputTokens',
-    toolText: 'maximum length of the answer in tokens',
+    tool: { text: 'maximum length of the answer in tokens', uses: ['text'] },
   }),
   /** How much the model thinks; nothing is sent without it. */
   effort: row({
@@ -173,7 +173,7 @@ export const requestFields = {
     advanced: true,
     values: effortNames,
     wireNames: 'effort reasoning_effort thinkingLevel',
-    toolText: 'how much the model thinks; thinking is billed',
+    tool: { text: 'how much the model thinks; thinking is billed', uses: ['text'] },
   }),
   /** Leaves it to the service whether it keeps the request and its reply; else one that would is told not to. */
   store: row({
@@ -232,7 +232,7 @@ export const requestFields = {
     help: "let the model search the web: the service's own tool, billed",
     group: 'request',
     advanced: true,
-    toolText: "whether the model searches the web by the service's own tool; searches are billed",
+    tool: { text: "whether the model searches the web by the service's own tool; searches are billed", uses: ['text'] },
   }),
   /** Tools by name, description and JSON Schema, or in the format's own form. */
   tools: row({
@@ -259,6 +259,7 @@ export const requestFields = {
     help: 'image file or URL to send; - is stdin',
     group: 'input',
     uses: ['edit', 'chat'],
+    tool: { text: 'image files' },
   }),
   mask: row({
     kind: 'input',
@@ -275,6 +276,7 @@ export const requestFields = {
     help: 'file or URL to send, such as a PDF',
     group: 'input',
     uses: ['text', 'chat'],
+    tool: { text: 'files to send' },
   }),
   /** Media type of the answer. */
   responseMime: row({
@@ -296,7 +298,7 @@ export const requestFields = {
     group: 'input',
     uses: ['text', 'chat'],
     wireNames: 'output_config response_format responseJsonSchema',
-    toolText: 'JSON Schema that the answer must fit; the answer is then JSON',
+    tool: { text: 'JSON Schema that the answer must fit; the answer is then JSON' },
   }),
   /** Width to height of an image, `W:H`. */
   aspect: row({
@@ -308,7 +310,7 @@ export const requestFields = {
     values: ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3', '21:9'],
     lackedBy: ['messages', 'responses'],
     wireNames: 'aspectRatio',
-    toolText: 'width to height, such as 16:9',
+    tool: { text: 'width to height, such as 16:9' },
   }),
   /** Size of an image: `1K`, `2K`, `4K`, `512` or `WxH`. */
   size: row({
@@ -320,7 +322,7 @@ export const requestFields = {
     values: ['1K', '2K', '4K', '512'],
     lackedBy: ['messages', 'responses'],
     wireNames: 'imageSize resolution',
-    toolText: 'pixels of the longer side, or of both: 512, 1K, 2K, 4K or 1536x1024',
+    tool: { text: 'pixels of the longer side, or of both: 512, 1K, 2K, 4K or 1536x1024' },
   }),
   /** How finely an image is drawn, in the service's own word, such as `low` or `high`. */
   quality: row({
@@ -333,7 +335,7 @@ export const requestFields = {
     values: ['auto', 'low', 'medium', 'high', 'xhigh', 'max'],
     ...onlyImages,
     wireNames: 'quality',
-    toolText: 'how finely it is drawn: low, medium or high (OpenAI, OpenRouter)',
+    tool: { text: 'how finely it is drawn: low, medium or high (OpenAI, OpenRouter)' },
   }),
   /** What is behind the subject of an image: `transparent`, `opaque`. */
   background: row({
@@ -346,7 +348,7 @@ export const requestFields = {
     values: ['auto', 'opaque', 'transparent'],
     ...onlyImages,
     wireNames: 'background',
-    toolText: 'transparent, opaque or auto (OpenAI, OpenRouter)',
+    tool: { text: 'transparent, opaque or auto (OpenAI, OpenRouter)' },
   }),
   /** The type of the image that is wanted, in the service's own word: `png`, `jpeg`, `webp`, `svg`. */
   outputFormat: row({
@@ -359,7 +361,7 @@ export const requestFields = {
     values: ['png', 'jpeg', 'webp', 'gif', 'svg'],
     ...onlyImages,
     wireNames: 'output_format',
-    toolText: 'png, jpeg, webp, gif or svg (OpenAI, OpenRouter); without it, that of the name of output',
+    tool: { text: 'png, jpeg, webp, gif or svg (OpenAI, OpenRouter); without it, that of the name of output' },
   }),
 
   /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */

@@ -243,7 +243,12 @@ export const requestFields = {
     advanced: true,
     wireNames: 'tools',
   }),
-  set: row({ kind: 'changes', flag: '--set <path=value>', help: 'set a field: a.b=1, tags[]=x', group: 'request' }),
+  set: row({
+    kind: 'changes',
+    flag: '--set <path=value>',
+    help: 'set a field: seed=7, a.b=1, tags[]=x',
+    group: 'request',
+  }),
   /** A whole body that the other fields are laid over. */
   body: row({
     kind: 'body',

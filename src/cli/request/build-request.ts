@@ -33,7 +33,7 @@ import { imagesFields } from '../../vendors/image-types.ts';
 import type { InputContext } from '../context.ts';
 import { type FieldFlags, type FileOrJson } from '../flags/fields.ts';
 import { quoteWord } from '../flags/flag.ts';
-import { applyFieldChanges } from '../flags/set.ts';
+import { applyFieldChanges, placeChanges } from '../flags/set.ts';
 import { type Attached, type FetchedFiles, type Inputs, readInputs } from '../input/attachments.ts';
 import {
   type TemplateValues,
@@ -102,10 +102,11 @@ export interface BuiltRequest extends Pick<PreparedRequest, 'post' | 'model' | '
  */
 export async function buildRequest(
   words: readonly string[],
-  flags: RequestFlags,
+  typed: RequestFlags,
   building: Building,
 ): Promise<BuiltRequest> {
   const { context, settings, use, earlier } = building;
+  const flags = typed.set ? { ...typed, set: placeChanges(typed.set, settings.format.value) } : typed;
   const format = await loadFormat(settings.format.value);
   refuseLackingFlags(flags, building);
   const templateValues = await readTemplateValues(flags, context, building.adviseVariable);

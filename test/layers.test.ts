@@ -79,7 +79,7 @@ const allowed: Record<string, readonly string[]> = {
   client: ['formats', 'transport', 'images', 'files', 'scan'],
   cost: ['formats', 'files'],
   recovery: ['files', 'scan'],
-  gateway: ['images'],
+  gateway: ['images', 'formats'],
   images: ['files', 'scan'],
   transport: ['scan'],
   scan: ['files'],

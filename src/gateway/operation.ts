@@ -139,7 +139,7 @@ async function makeAnswer(
 }
 
 /** The reply of a stream; its deltas wait for their pauses, and for the pace. */
-function streamReply(
+export function streamReply(
   events: Iterable<StreamEvent>,
   stream: OperationStream,
   { request, pace, pauses }: { request: GatewayRequest; pace: number; pauses: readonly number[] },

@@ -1,7 +1,14 @@
+import { decodeCompletionsRequest } from '../formats/completions/decode.ts';
+import { decodeContentRequest } from '../formats/content/decode.ts';
+import type { DecodedRequest } from '../formats/decoded-request.ts';
+import { decodeMessagesRequest } from '../formats/messages/decode.ts';
+import { decodeResponsesRequest } from '../formats/responses/decode.ts';
+import type { FormatName } from '../formats/types.ts';
+import type { JsonObject } from '../json.ts';
 import { contentCount, contentFormat, contentOperation } from './content/format.ts';
 import { completionsFormat, completionsOperation } from './completions/format.ts';
 import { editsOperation, imagesOperation, referencesOperation } from './completions/images.ts';
-import type { BodyHandler, GatewayFormat, GatewayFormatName } from './types.ts';
+import type { BodyHandler, GatewayFormat, GatewayFormatName, GatewayOperation } from './types.ts';
 import { responsesCount, responsesOperation } from './responses/format.ts';
 import { keptResponsePaths, type ResponseActions } from './responses/store.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
@@ -18,12 +25,19 @@ import type { AppOptions } from './app.ts';
 /** Every format of the gateway. A path belongs to the first that claims it. */
 const formats: readonly GatewayFormat[] = [completionsFormat, messagesFormat, contentFormat];
 
+/** The format that has the errors and the lists of a format of the wire: those of OpenAI's two are the same. */
+export function findGatewayFormat(name: FormatName): GatewayFormat {
+  return formats.find((format) => format.name === name) ?? completionsFormat;
+}
+
 /** A path of the gateway. One that neither answers a body nor acts on anything lists models. */
 interface RouteRow {
   /** A pattern, in which `{model}` and `{id}` match a segment, and `{version}` one of Google's. */
   path: string;
   /** Answers the body. */
   handle?: BodyHandler;
+  /** The texts that it asks for can be asked of a service of another format. */
+  wire?: Wire;
   /** Acts on batches and files. */
   batch?: BatchActions;
   /** Acts on responses that are kept. */
@@ -44,22 +58,39 @@ export interface Route extends RouteRow {
 
 const contentModel = '/{version}/models/{model}';
 
+/** An operation as the wire has it: the pair of what reads its requests and what writes its replies. */
+export interface Wire {
+  format: FormatName;
+  operation: GatewayOperation;
+  decode(body: JsonObject): DecodedRequest;
+}
+
+function wireRow(wire: Wire): Omit<RouteRow, 'path'> {
+  return { wire, handle: answerOperation(wire.operation) };
+}
+
+const contentRow = wireRow({ format: 'content', operation: contentOperation, decode: decodeContentRequest });
+
 /** Every path of the gateway. To add a format, add a folder like content and messages, name its format above, and add its paths here. */
 const rows: readonly RouteRow[] = [
   ...listRows('content', {
-    [`${contentModel}:generateContent`]: { handle: answerOperation(contentOperation) },
-    [`${contentModel}:streamGenerateContent`]: { handle: answerOperation(contentOperation), streams: true },
+    [`${contentModel}:generateContent`]: contentRow,
+    [`${contentModel}:streamGenerateContent`]: { ...contentRow, streams: true },
     [`${contentModel}:countTokens`]: { handle: answerCount(contentOperation, contentCount) },
     ...batchRows({ ...contentBatchPaths, ...contentFilePaths }),
   }),
   ...listRows('messages', {
-    '/v1/messages': { handle: answerOperation(messagesOperation) },
+    '/v1/messages': wireRow({ format: 'messages', operation: messagesOperation, decode: decodeMessagesRequest }),
     '/v1/messages/count_tokens': { handle: answerCount(messagesOperation, messagesCount) },
     ...batchRows(messagesBatchPaths),
   }),
   ...listRows('completions', {
-    '/v1/chat/completions': { handle: answerOperation(completionsOperation) },
-    '/v1/responses': { handle: answerOperation(responsesOperation) },
+    '/v1/chat/completions': wireRow({
+      format: 'completions',
+      operation: completionsOperation,
+      decode: decodeCompletionsRequest,
+    }),
+    '/v1/responses': wireRow({ format: 'responses', operation: responsesOperation, decode: decodeResponsesRequest }),
     '/v1/responses/input_tokens': { handle: answerCount(responsesOperation, responsesCount) },
     '/v1/images/generations': { handle: answerOperation(imagesOperation) },
     '/v1/images/edits': { handle: answerOperation(editsOperation), form: true },

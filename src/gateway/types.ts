@@ -253,7 +253,12 @@ export interface GatewayOperation {
   /** The local model that answers for a vendor's. */
   fallback(requested: string, checked: JsonObject): string;
   /** Reads a checked body for a local model. Throws Problem or Violation. */
-  read(checked: JsonObject, model: string, request: GatewayRequest, context: RequestContext): ModelRequest;
+  read(
+    checked: JsonObject,
+    model: string,
+    request: GatewayRequest,
+    context: Pick<RequestContext, 'responses' | 'inBatch'>,
+  ): ModelRequest;
   /** Whether the answer to a request should be an image; absent if it never is. */
   wantsImage?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */

@@ -58,10 +58,9 @@ export const serveFlags = {
     advanced: true,
   },
   upstream: {
-    flags: '--upstream <profiles>',
-    text: 'forward all requests to the gateway of this profile or service, with its key; of several, each has a format',
+    flags: '--upstream <profile>',
+    text: 'forward all requests to the gateway of this profile or service, with its key',
     parse: notAFlag,
-    repeat: true,
   },
   budget: { ...priceFlags.budget, text: 'limit of costs that runs share, for what --upstream passes on' },
   prices: priceFlags.prices,

@@ -29,7 +29,7 @@ export function serveCommand(command: Command): Action {
     'gateway-cli serve --vendor-env -- node sdk-script.mjs              # with an official SDK in it',
     'gateway-cli serve --port 0                  # prints an export line to paste into another shell',
     'gateway-cli serve --upstream work --record recordings -- npm test   # the real gateway, kept',
-    'gateway-cli serve --upstream gemini,claude         # a service for each format',
+    'gateway-cli serve --upstream gemini --vendor-env -- node openai-script.mjs    # asks Gemini in its own format',
     'gateway-cli serve --replay recordings -- npm test                    # the same again, without a key',
     'gateway-cli text -m fault-503-twice "hi"           # against it: how does my script take two 503?',
   ]);

@@ -1,6 +1,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
-import { type ModelAnswer, type Draft, draftText, encodePieces, splitJson, splitForStream } from '../models/task.ts';
+import {
+  type ModelAnswer,
+  type Draft,
+  draftText,
+  encodePieces,
+  listCalls,
+  splitJson,
+  splitForStream,
+  type ToolCall,
+} from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, pathText } from '../fields/rule.ts';
@@ -103,7 +112,8 @@ function encodeUsage({ tokens: { input, thinking, answer } }: ModelAnswer): Json
 }
 
 function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelRequest, id: string): JsonObject {
-  const { thinking, call } = draft;
+  const { thinking } = draft;
+  const calls = listCalls(draft, 'call_', id);
   const text = draftText(draft);
   // The format does not know drafts of images, and an image with a text is in that.
   const pictures = draft.parts.flatMap(({ text, image }) =>
@@ -114,20 +124,28 @@ function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelReque
     image_url: { url: `data:${mimeType};base64,${data}` },
     index,
   }));
-  const called = call && !call.isCustom && { name: call.name, arguments: JSON.stringify(call.input) };
-  const custom = call?.isCustom && { name: call.name, input: call.input };
-  const isEmpty = text === '' && (call !== undefined || draft.parts.length === 0);
+  const [first] = calls;
+  const isEmpty = text === '' && (first !== undefined || draft.parts.length === 0);
   return {
     role: 'assistant',
     content: isEmpty ? null : text,
     refusal: null,
     annotations: [],
     ...(showThinking && thinking && { reasoning_content: thinking }),
-    ...(called && functionCalls && { function_call: called }),
-    ...(called && !functionCalls && { tool_calls: [{ id: `call_${id}`, type: 'function', function: called }] }),
-    ...(custom && { tool_calls: [{ id: `call_${id}`, type: 'custom', custom }] }),
+    ...(first && functionCalls && { function_call: toFunction(first) }),
+    ...(first && !functionCalls && { tool_calls: calls.map(encodeCall) }),
     ...(images.length > 0 && { images }),
   };
+}
+
+function encodeCall(call: ToolCall & { id: string }): JsonObject {
+  const { id, name, input, isCustom } = call;
+  if (isCustom) return { id, type: 'custom', custom: { name, input } };
+  return { id, type: 'function', function: toFunction(call) };
+}
+
+function toFunction({ name, input }: ToolCall): JsonObject {
+  return { name, arguments: JSON.stringify(input) };
 }
 
 /** Events without names, and `[DONE]` after the last. */

@@ -103,19 +103,15 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
 
 /** A token limit that leaves nothing to say gives a candidate without parts, as the public service does. */
 function candidate(draft: Draft, index: number, signature: string | undefined): JsonObject {
-  const { thinking, call, parts: said, ended } = draft;
+  const { thinking, calls = [], parts: said, ended } = draft;
   const finishReason = finishReasons[ended];
   if (ended === 'refused') return { index, finishReason, safetyRatings: [danger] };
   const parts: JsonObject[] = [
     ...(thinking ? [{ text: thinking, thought: true }] : []),
-    ...(call
-      ? [
-          {
-            functionCall: { name: call.name, args: call.input },
-            ...(signature !== undefined && { thoughtSignature: signature }),
-          },
-        ]
-      : []),
+    ...calls.map(({ name, input }) => ({
+      functionCall: { name, args: input },
+      ...(signature !== undefined && { thoughtSignature: signature }),
+    })),
     ...said.map(encodePart),
   ];
   const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };

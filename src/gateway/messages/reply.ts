@@ -1,6 +1,14 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.ts';
-import { type ModelAnswer, type Draft, draftText, encodePieces, splitJson, splitForStream } from '../models/task.ts';
+import {
+  type ModelAnswer,
+  type Draft,
+  draftText,
+  encodePieces,
+  listCalls,
+  splitJson,
+  splitForStream,
+} from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import type { Breach } from '../fields/rule.ts';
@@ -95,7 +103,8 @@ function contentBlocks(draft: Draft, { showThinking }: ModelRequest, id: string)
   }
   const text = draftText(draft);
   if (text !== '') blocks.push({ type: 'text', text });
-  if (draft.call) blocks.push({ type: 'tool_use', id: `toolu_${id}`, name: draft.call.name, input: draft.call.input });
+  for (const call of listCalls(draft, 'toolu_', id))
+    blocks.push({ type: 'tool_use', id: call.id, name: call.name, input: call.input });
   return blocks;
 }
 

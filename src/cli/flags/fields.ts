@@ -122,6 +122,26 @@ export function toFlag(field: RequestField): Flag {
   };
 }
 
+/**
+ * The value of a key of JSON or YAML, read as its flag reads the word; `name` is the key, for messages. Throws GatewayError
+ * usage.
+ */
+export function readValue(value: JsonValue, flag: Flag, name: string): unknown {
+  if (!flag.flags.includes('<')) {
+    if (typeof value === 'boolean') return value;
+    throw usageError(`${name} is true or false`);
+  }
+  if (!flag.repeat) return readOne(value, flag, name);
+  return (Array.isArray(value) ? value : [value]).map((item) => readOne(item, flag, name));
+}
+
+function readOne(value: JsonValue, { parse = (word) => word }: Flag, name: string): unknown {
+  // What a flag takes as JSON text can be JSON here: "metadata": {"user_id": "ci"}.
+  const isText = typeof value === 'string' || typeof value === 'number';
+  if (isText || isObject(value)) return parse(isText ? String(value) : JSON.stringify(value), name);
+  throw usageError(`${name} is text or a number`);
+}
+
 function chooseParser({ kind, values = [], minimum = 0, maximum }: RequestField): Flag['parse'] {
   if (kind === 'whole') return whole(minimum, maximum);
   return kind === 'effort' ? oneOfWords(values) : parsers[kind];

@@ -3,7 +3,7 @@ import { GatewayError, usageError } from '../../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../../json.ts';
 import { closest } from '../../../closest.ts';
 import { findJsonFault } from '../../../json-position.ts';
-import { takesJson, listFields, toFlag } from '../../../cli/flags/fields.ts';
+import { listFields, readValue, takesJson, toFlag } from '../../../cli/flags/fields.ts';
 import type { FlagTable } from '../../../cli/flags/flag.ts';
 import { chatFlags, imageFlags } from '../../../cli/flags/format.ts';
 import { hasTemplateVariable } from '../../../cli/input/template-variables.ts';
@@ -236,24 +236,7 @@ export function parseJobValue(key: string, value: JsonValue, flag: JobFlag, of =
   const name = `"${key}"${of}`;
   if (value === null) throw usageError(`${name} is null`, 'leave the key out');
   if (key === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
-  const isSwitch = !flag.flags.includes('<');
-  if (isSwitch) {
-    if (typeof value === 'boolean') return value;
-    throw usageError(`${name} is true or false`);
-  }
-  const isJson = jsonKeys.has(key);
-  const readOne = (one: JsonValue): unknown => (isJson ? readJson(name, one) : readWord(name, one, flag));
-  return flag.repeat ? (Array.isArray(value) ? value : [value]).map(readOne) : readOne(value);
-}
-
-function readJson(name: string, value: JsonValue): JsonValue {
-  if (typeof value === 'string' || (typeof value === 'object' && value !== null)) return value;
+  if (!jsonKeys.has(key)) return readValue(value, flag, name);
+  if (typeof value === 'string' || typeof value === 'object') return value;
   throw usageError(`${name} is a file's path, or JSON`);
-}
-
-function readWord(name: string, value: JsonValue, { parse = (word) => word }: JobFlag): unknown {
-  // What a flag takes as JSON text can be JSON here: "metadata": {"user_id": "ci"}.
-  const isText = typeof value === 'string' || typeof value === 'number';
-  if (isText || isObject(value)) return parse(isText ? String(value) : JSON.stringify(value), name);
-  throw usageError(`${name} is text or a number`);
 }

@@ -10,13 +10,14 @@ import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
 import { alignColumns } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
-import type { Action, AnswerContext, CommandOutcome } from '../cli/context.ts';
+import type { Action, CommandOutcome, Context, Outcome, Report } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planSaving } from '../cli/output/save-images.ts';
-import { reportAnswer, warnOfNoImage } from '../cli/run/answer.ts';
+import { warnOfNoImage } from '../cli/run/answer.ts';
 import { writeNewFile } from '../files/temp-file.ts';
 import { planTextImages, prepareAnswerFile } from '../cli/output/answer-file.ts';
+import { emptyOutcome, goOn } from '../cli/output/outcome.ts';
 import { printText } from '../cli/output/print.ts';
 import { answerEntries } from '../cli/output/result-definition.ts';
 import { readBlobChunks, writeToStdout } from '../cli/output/save-images.ts';
@@ -43,13 +44,13 @@ export function recoverCommand(command: Command): Action {
     'gateway-cli recover kept.json --json | jq -r .text',
   ]);
   addFlags(command, 'Flags', recoverFlags);
-  return (context, words, flags) => reportAnswer(context, (own) => runRecover(words, flags as RecoverFlags, own));
+  return (context, words, flags) => runRecover(words, flags as RecoverFlags, context);
 }
 
 async function runRecover(
   [file]: readonly string[],
   flags: RecoverFlags,
-  context: AnswerContext,
+  context: Context,
 ): Promise<CommandOutcome | void> {
   if (file === undefined && flags.output === undefined) return runList(context);
   if (file === undefined)
@@ -57,47 +58,56 @@ async function runRecover(
       '-o is the place of a reply, and no recovery file is named',
       'to list the recovery files: gateway-cli recover',
     );
-  const { io, report } = context;
-  const path = resolve(io.cwd, file);
   // The reply is already in this file: if it cannot be written, no second recovery file is made.
-  report.kept = path;
-  const { output, force } = flags;
-  const writeText = await prepareAnswerFile({ output, force }, context);
-  const place = output === '-' ? { output } : await planTextImages({ output }, context);
-  const isText = report.selected?.file !== undefined;
-  const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
-  let images = await planSaving({ ...wanted, ...place, imagesAreExtra: isText }, context);
-  const saved = await readRecovery(readChunks(path, file), images.openStore());
-  const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
-  if (isText && isImages) {
-    // The reply has images and no text to print, so -o is the name of the images, as in `image gen`.
-    images = await planSaving({ ...wanted, output }, context);
-    report.selected = undefined;
+  const kept = resolve(context.io.cwd, file);
+  try {
+    return { kept, ...(await writeOut({ file, path: kept }, flags, context)) };
+  } catch (error) {
+    return { kept, error };
   }
+}
+
+async function writeOut(
+  { file, path }: { file: string; path: string },
+  { output, force }: RecoverFlags,
+  context: Context,
+): Promise<CommandOutcome> {
+  const text = await prepareAnswerFile({ output, force }, context);
+  const place = output === '-' ? { output } : await planTextImages({ output }, context);
+  const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
+  const beside = { ...wanted, ...place, imagesAreExtra: text !== undefined };
+  const planned = await planSaving(beside, { ...context, selected: text?.selected });
+  const saved = await readRecovery(readChunks(path, file), planned.openStore());
+  const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
+  // Where the reply has images and no text to print, -o is the name of the images, as in `image gen`.
+  const selected = isImages ? undefined : text?.selected;
+  const images = text && isImages ? await planSaving({ ...wanted, output }, context) : planned;
   const document = isObject(saved.document) ? saved.document : {};
-  report.result = readSavedResult(document);
+  const reply = readSavedResult(document);
+  const { responseId, usage } = reply;
+  const blobs = saved.images.map((image) => ({ ...image, draft: false }));
+  const written = await images.save(blobs, { responseId, usage }, () => void context.signal.throwIfAborted());
   // The cost is left out: this command sends nothing.
-  Object.assign(report, readKeys(answerEntries, document));
-  await images.save(
-    saved.images.map((image) => ({ ...image, draft: false })),
-    {
-      responseId: report.result.responseId,
-      usage: report.result.usage,
-    },
-    () => void context.signal.throwIfAborted(),
-  );
-  await warnOfCut(report.result, context);
-  if (saved.body && context.root.json && report.selected?.file === undefined)
-    throw usageError('the reply is kept as it came, and it and --json both write to stdout', 'name a file: -o reply');
-  if (saved.body) return writeSavedBody(saved.body, { force, context });
-  if (isImages) return undefined;
-  if (output !== '-') await warnOfNoImage(place, context);
-  await printText(report.result, { isMarkdown: false, context });
-  return writeText?.(report.result);
+  const { tags, ...facts } = readKeys(answerEntries, document) as Pick<Outcome, 'answer' | 'turns'> &
+    Pick<Report, 'tags'>;
+  const outcome = { ...emptyOutcome, ...written, ...facts, reply };
+  const ended = await goOn(outcome, async () => {
+    await warnOfCut(reply, context);
+    const isInFile = selected?.file !== undefined;
+    if (saved.body && context.root.json && !isInFile)
+      throw usageError('the reply is kept as it came, and it and --json both write to stdout', 'name a file: -o reply');
+    if (saved.body) await writeSavedBody(saved.body, { file: selected?.file, force, context });
+    if (saved.body || isImages) return { outcome };
+    if (output !== '-') await warnOfNoImage(place, outcome, context);
+    await printText(reply, { isMarkdown: false, context: { ...context, selected } });
+    const textFile = await text?.writeFile(reply);
+    return { outcome: textFile ? { ...outcome, files: [...outcome.files, textFile] } : outcome };
+  });
+  return { ...ended, selected, tags };
 }
 
 /** Lists the recovery files, the newest first: time, command, job of a batch, and path. */
-async function runList({ io, root, ui }: AnswerContext): Promise<CommandOutcome | undefined> {
+async function runList({ io, root, ui }: Context): Promise<CommandOutcome | undefined> {
   const files = await listRecoveries();
   if (root.json) return { document: { schema: 'gateway-cli/recovery-files@1', files } };
   if (files.length === 0) await ui.notice('there is no recovery file');
@@ -113,10 +123,8 @@ async function runList({ io, root, ui }: AnswerContext): Promise<CommandOutcome 
 /** Writes the body of a reply that was requested with `--raw`. */
 async function writeSavedBody(
   body: Pick<StoredBlob, 'content'>,
-  { force = false, context }: { force: boolean | undefined; context: AnswerContext },
+  { file, force = false, context: { io } }: { file: string | undefined; force: boolean | undefined; context: Context },
 ): Promise<void> {
-  const { io, report } = context;
-  const file = report.selected?.file;
   if (file === undefined) return void (await writeToStdout(body, io));
   const appendChunks = async (append: (piece: Uint8Array) => Promise<void>): Promise<void> => {
     for await (const chunk of readBlobChunks(body)) await append(chunk);
@@ -124,7 +132,7 @@ async function writeSavedBody(
   await writeNewFile(file, appendChunks, { cwd: io.cwd, force });
 }
 
-async function warnOfCut(result: Result, { ui }: AnswerContext): Promise<void> {
+async function warnOfCut(result: Result, { ui }: Context): Promise<void> {
   if (result.complete || result.text === '') return;
   const { warning } = judgeAnswer({ result, error: undefined }, { images: 0, requireComplete: false });
   await ui.warn(warning?.message ?? 'the answer may not be whole');

@@ -14,7 +14,7 @@ import {
   findTierPrice,
   type Pricing,
 } from './price.ts';
-import type { Bound, Budget, Cost, KnownCosts, Meter, MeteredAnswer, Spending } from './types.ts';
+import type { Bound, Budget, Cost, KnownCosts, MeteredAnswer, Spending, Spent } from './types.ts';
 
 /** The amounts of a price that are for tokens. */
 const tokenAmounts = [
@@ -177,7 +177,8 @@ export function computeAnswerCost(answer: MeteredAnswer, pricing: Pricing): Cost
   return 'cost' in found ? found.cost : undefined;
 }
 
-function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
+/** The cost of an answer, or why it is unknown although the requested model has a price. */
+export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
   if (hops !== undefined) return joinFound(hops.flatMap((hop) => (hop.isFree ? [] : [findAnswerCost(hop, pricing)])));
   const { usage, otherUsage, images, stopReason, toldCost } = result;
   const found = findAnswerPrice(pricing, result);
@@ -391,32 +392,17 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   };
 }
 
-/** Opens a meter with the prices of the settings. */
-export function createMeter(pricing: Pricing): Meter {
-  let costs: readonly Cost[] = [];
-  let unknown = 0;
+/** What requests cost, added up. */
+export function joinSpent(all: readonly Spent[]): Spent {
   return {
-    count(answer) {
-      const found = findAnswerCost(answer, pricing);
-      if ('cost' in found) {
-        costs = addCost(costs, found.cost);
-        return found.cost;
-      }
-      unknown++;
-      if (found.lack !== undefined) answer.result.warnings?.push(`the cost is unknown: ${found.lack}`);
-      return undefined;
-    },
-    lose: () => void unknown++,
-    get costs() {
-      return costs;
-    },
-    get unknown() {
-      return unknown;
-    },
-    get total() {
-      return unknown === 0 ? joinCosts(costs) : undefined;
-    },
+    costs: all.flatMap(({ costs }) => costs).reduce<readonly Cost[]>(addCost, []),
+    unknown: all.reduce((sum, { unknown }) => sum + unknown, 0),
   };
+}
+
+/** The cost of all requests; undefined if that of one is unknown, or if they have several currencies. */
+export function totalCost({ costs, unknown }: Spent): Cost | undefined {
+  return unknown === 0 ? joinCosts(costs) : undefined;
 }
 
 /** Opens a budget of which a part is spent; `dearest` is the highest cost of one request so far. */

@@ -16,6 +16,7 @@ import {
 } from '../../batch/index.ts';
 import { seeSpentHint } from '../../advice-words.ts';
 import type { CommandOutcome, OwnDocument } from '../../cli/context.ts';
+import { emptyOutcome } from '../../cli/output/outcome.ts';
 import { errorDocument } from '../../cli/output/document.ts';
 import { GatewayError, outcomes, toGatewayError } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
@@ -131,7 +132,9 @@ function summarize(batch: EndedBatch, counts: Counts, thrown: unknown): OwnDocum
     outdir: shownPath(outdir, context.io.cwd),
     failures: listFailures(state),
     exitCode: error?.exitCode ?? outcomes.ok.code,
-    error: error && errorDocument(error, context.report, context.ui),
+    error:
+      error &&
+      errorDocument(error, { outcome: { ...emptyOutcome, attempts: context.sent?.attempts ?? 0 } }, context.ui),
   });
 }
 

@@ -128,14 +128,14 @@ export async function confirmLeaving(
 
 /** The turns of a conversation as a session keeps them, without the key; undefined if there is no answer to keep. */
 export async function storableTurns(
-  { turns, answer }: TurnOutcome,
+  { turns, outcome }: TurnOutcome,
   { request, post, fallback }: BuiltRequest,
   { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {
   const stored = (await toStorable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
   const last = stored.at(-1);
   if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
-  const { model, modelVersion = model } = answer.result;
+  const { model = request.model, modelVersion = model } = outcome.reply ?? {};
   // A model that stood in for once was not asked.
   const asked = model === fallback ? request.model : model;
   const sent = post.body['system'];

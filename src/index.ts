@@ -95,5 +95,4 @@ export type { Base64Diversion, Base64Sink, DivertedString } from './scan/json-sc
 export type { Gate } from './transport/gate.ts';
 export type { Effort, ModelEfforts } from './vendors/effort.ts';
 export type { ImagesOperation } from './vendors/image-types.ts';
-export type { SearchWay } from './vendors/search.ts';
 export type { SchemaForm } from './vendors/schema-forms.ts';

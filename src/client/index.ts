@@ -6,6 +6,7 @@
 // Calls.
 export { createClient } from './client.ts';
 export { openConnection } from './fetch.ts';
+export { readEndpoint } from './endpoint.ts';
 export type { Client, ClientOptions } from './client-types.ts';
 export { defaultMaxTurns } from './continuation.ts';
 export { sendPaid } from './send.ts';

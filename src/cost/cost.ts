@@ -295,11 +295,6 @@ export function areWithin(amounts: readonly string[], most: string): boolean {
   return new Big(sumAmounts(amounts)).lte(most);
 }
 
-/** The sum of amounts. */
-export function addAmounts(...amounts: readonly string[]): string {
-  return sumAmounts(amounts);
-}
-
 function multiply(amount: string, factor: string | number): string {
   return new Big(amount).times(factor).toFixed();
 }
@@ -350,7 +345,7 @@ export function addCost(costs: readonly Cost[], added: Cost): Cost[] {
   const { amount, currency, told } = added;
   const before = costs.find((cost) => cost.currency === currency && cost.told === told);
   if (before === undefined) return [...costs, { amount, currency, ...(told && { told }) }];
-  return costs.map((cost) => (cost === before ? { ...cost, amount: addAmounts(cost.amount, amount) } : cost));
+  return costs.map((cost) => (cost === before ? { ...cost, amount: sumAmounts([cost.amount, amount]) } : cost));
 }
 
 /** The sum of costs, if they have one currency. It is told if all of them are. */
@@ -414,7 +409,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
 
   function end(bound: Bound, amount: string): void {
     if (!inFlight.delete(bound)) return;
-    total = addAmounts(total, amount);
+    total = sumAmounts([total, amount]);
     for (const wake of waiting.splice(0)) wake();
   }
 
@@ -444,7 +439,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
         grow(more, known) {
           if (known !== undefined) highest = greatest([highest, known.dearest]);
           const others = [...inFlight].filter((held) => held !== bound).map(toAmount);
-          const amount = addAmounts(known?.amount ?? toAmount(bound), toAmount(more));
+          const amount = sumAmounts([known?.amount ?? toAmount(bound), toAmount(more)]);
           if (!areWithin([total, amount, ...others], most)) return false;
           Object.assign(bound, { amount, isMost: bound.isMost && more.isMost });
           return true;

@@ -1,5 +1,4 @@
 import type { SchemaForm } from '../vendors/schema-forms.ts';
-import type { SearchWay } from '../vendors/search.ts';
 import type { ImagesOperation } from '../vendors/image-types.ts';
 
 /** The name of a format. */
@@ -20,8 +19,8 @@ export interface Quirks {
   includeUsage?: boolean | undefined;
   /** How it is told an effort, if not as others of its format: in an object, or in fewer words. */
   effort?: 'object' | 'ollama' | undefined;
-  /** How it is asked for a search in the completions format. */
-  search?: SearchWay | undefined;
+  /** It has OpenRouter's tool for a search in the completions format, which has no word of its own for it. */
+  search?: true | undefined;
   /** How it wants a JSON Schema, if not as it is. */
   schema?: SchemaForm | undefined;
   /** It may keep requests and replies that do not say `store: false`. */

@@ -5,6 +5,7 @@ import {
   type Deadline,
   deadlineOnce,
   openConnection,
+  readEndpoint,
   within,
 } from '../../client/index.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
@@ -35,16 +36,17 @@ import { append } from '../../long-lists.ts';
 /** Forms of authentication where one client serves several uses. */
 export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
 
-/**
- * A client before its key is read and anything is connected: enough to show a request. Warns if the base URL was corrected.
- * Throws GatewayError usage.
- */
+/** Warns if the base URL was corrected. Throws GatewayError usage for one that cannot be. */
+export async function checkAddress(settings: PartialSettings, context: Context): Promise<void> {
+  for (const warning of readEndpoint(endpointOptions(settings, context)).warnings) await context.ui.warn(warning);
+}
+
+/** A client before its key is read and anything is connected: enough to show a request. Warns and throws as `checkAddress`. */
 export async function createDryClient(settings: PartialSettings, context: Context, forms?: AuthForms): Promise<Client> {
+  await checkAddress(settings, context);
   const apiKey = settings.key.kind === 'none' ? undefined : refuseKey;
   const lessons = await openKnownLessons(settings, {}, context);
-  const client = createClient({ ...endpointOptions(settings, context, forms), apiKey, lessons });
-  for (const warning of client.warnings) await context.ui.warn(warning);
-  return client;
+  return createClient({ ...endpointOptions(settings, context, forms), apiKey, lessons });
 }
 
 /** What the service of the settings taught within a day. What is recorded teaches itself: a replay elsewhere needs the refusal, too. */
@@ -97,7 +99,7 @@ interface OpenOptions {
 }
 
 /**
- * Opens a client: reads the key, or starts the local gateway for `--offline`. `createDryClient`, or doctor's own check, has warned of
+ * Opens a client: reads the key, or starts the local gateway for `--offline`. `checkAddress`, or doctor's own check, has warned of
  * the base URL before.
  */
 export async function openClient(

@@ -6,7 +6,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Format } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import type { Ui } from '../context.ts';
-import { addAmounts, addUpCosts, computeGreatestBound, createBudget } from '../../cost/cost.ts';
+import { sumAmounts, addUpCosts, computeGreatestBound, createBudget } from '../../cost/cost.ts';
 
 /** Warns if the model has a price that cannot be the cost of an answer. */
 export async function warnOfPrice(settings: Pick<Settings, 'prices' | 'model'>, ui: Pick<Ui, 'warn'>): Promise<void> {
@@ -42,7 +42,7 @@ export function openCostLimit(most: string, pricing: Pricing): CostLimit {
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
   const overCost = (more = '0'): GatewayError => {
-    const spent = `${addAmounts(budget.spent, more)} ${currency} are spent`;
+    const spent = `${sumAmounts([budget.spent, more])} ${currency} are spent`;
     return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent}`, {
       hint: 'allow more with --max-cost <amount>',
       sent: 'no',

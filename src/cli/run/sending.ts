@@ -3,7 +3,7 @@ import { type ImagePlan, type ImageOutput, planSaving } from '../output/save-ima
 import type { BuiltRequest } from '../request/build-request.ts';
 import type { AnswerContext, CommandOutcome } from '../context.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
-import { createDryClient, openClient } from './client.ts';
+import { checkAddress, createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
 import type { Client } from '../../client/index.ts';
 import { printRequest } from '../output/show-request.ts';
@@ -45,8 +45,7 @@ export async function prepareSending(
   plan: ImagePlan,
   { flags, context, settings, deadline, isKept = false }: PreparedCommand & { isKept?: boolean },
 ): Promise<{ images: ImageOutput; client: Client }> {
-  // For its check of the base URL and its warnings, before the output is planned.
-  await createDryClient(settings, context);
+  await checkAddress(settings, context);
   const isInFile = plan.imagesAreExtra ? context.selected?.file !== undefined : plan.output !== '-';
   if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))
     await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');

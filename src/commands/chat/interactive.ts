@@ -10,7 +10,7 @@ import { emptyOutcome } from '../../cli/output/outcome.ts';
 import { readTemplateValues, warnOfUnused } from '../../cli/input/template-variables.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { formatConversation } from '../sessions/conversation.ts';
-import { openClient, createDryClient } from '../../cli/run/client.ts';
+import { checkAddress, openClient } from '../../cli/run/client.ts';
 import { openCostLimit, warnOfPrice } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { ChatFlags, Resumed } from './session.ts';
@@ -25,7 +25,7 @@ export async function runInteractive(
   const { io, ui } = context;
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);
-  await createDryClient(settings, context);
+  await checkAddress(settings, context);
   const client = await openClient(settings, flags, context);
   context.atEnd(() => client.close());
   await warnOfPrice(settings, ui);

@@ -148,7 +148,8 @@ async function askAndSave(
   const { spent, attempts, unsaved } = joinOutcomes([talk.outcome, turned.outcome], 'rounds');
   talk.outcome = { ...turned.outcome, spent, attempts, unsaved };
   const { reply, thrown } = talk.outcome;
-  if (thrown || reply === undefined) throw thrown?.value;
+  if (thrown) throw thrown.value;
+  if (reply === undefined) throw turned.outcome.error;
   const answer = { ...talk.outcome, reply };
   const textFlags = { ...flags, code: undefined };
   const held =

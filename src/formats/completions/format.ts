@@ -71,10 +71,10 @@ function effortField(
 }
 
 /** The tools, and what asks for a search. Throws GatewayError usage where nobody says how the service is asked. */
-function encodeSearch(request: PlainRequest, { search: way }: Quirks): Record<string, BodyValue | undefined> {
+function encodeSearch(request: PlainRequest, { search: hasSearch }: Quirks): Record<string, BodyValue | undefined> {
   const tools = request.tools?.map(encodeChatTool);
   if (!request.search) return { tools };
-  if (way === 'openrouter') return { tools: withSearch(tools, request, searchTools.openrouter) };
+  if (hasSearch) return { tools: withSearch(tools, request, searchTools.openrouter) };
   throw settingError('the completions format has no search tool', { reason: 'no-search' });
 }
 

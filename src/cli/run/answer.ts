@@ -73,7 +73,14 @@ export function toWanted(
 export async function finishText(
   outcome: Outcome & { reply: Result },
   { plan, held }: { plan: ImagePlan; held: HeldAnswer | undefined },
-  { flags, context, settings, writeFile }: PreparedCommand,
+  {
+    flags,
+    context,
+    settings,
+    writeFile,
+  }: Pick<PreparedCommand, 'flags' | 'context' | 'settings'> & {
+    writeFile?: WriteAnswer | undefined;
+  },
 ): Promise<CommandOutcome> {
   const wanted = toWanted(flags);
   const { reply } = outcome;

@@ -4,10 +4,10 @@ import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
-import { answerCommand, finishText, holdToSchema } from '../../cli/run/answer.ts';
+import { answerCommand, finishText } from '../../cli/run/answer.ts';
 import type { WriteAnswer } from '../../cli/output/answer-file.ts';
 import { goOn } from '../../cli/output/outcome.ts';
-import { printRaw, printText } from '../../cli/output/print.ts';
+import { printRaw } from '../../cli/output/print.ts';
 import { type ChatFlags, confirmLeaving, describeContinued, resumeSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
@@ -76,7 +76,7 @@ async function runChat(
     ...connected,
     flags,
     isMarkdown,
-    isHeld: check !== undefined,
+    check,
     tools,
     limit,
     deadline: deadline(),
@@ -85,9 +85,7 @@ async function runChat(
   return goOn(turned.outcome, async () => {
     const { reply, error } = turned.outcome;
     if (reply === undefined) return { outcome: turned.outcome, error };
-    const held = check && (await holdToSchema(check, { result: reply, error }, begun));
-    if (held && !flags.jsonl) await printText(reply, { isMarkdown, json: held.json, context });
-    const finished = await finishText({ ...turned.outcome, reply }, { plan, held }, begun);
+    const finished = await finishText({ ...turned.outcome, reply }, { plan, held: turned.held }, begun);
     const file = resumed?.file;
     if (finished.error !== undefined || finished.outcome === undefined || file === undefined) return finished;
     return goOn(finished.outcome, async () => {

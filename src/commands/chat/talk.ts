@@ -15,8 +15,7 @@ import { openTools } from './tools.ts';
 import { askTurn, getQuestion } from './turn.ts';
 import type { AnswerContext, Outcome } from '../../cli/context.ts';
 import { joinOutcomes, toReport } from '../../cli/output/outcome.ts';
-import { printText } from '../../cli/output/print.ts';
-import { checkAnswer, holdToSchema, toWanted } from '../../cli/run/answer.ts';
+import { finishText } from '../../cli/run/answer.ts';
 import { planSaving } from '../../cli/output/save-images.ts';
 import { planBesideText } from '../../cli/run/sending.ts';
 import { prepareRequest } from '../../cli/run/prepare.ts';
@@ -127,10 +126,10 @@ async function askAndSave(
     return read.kind === 'entry' ? read.text : '';
   };
   const tools = await openTools(flags, request, { context, ask });
-  const images = await planSaving(await planBesideText(flags, request, context), context);
+  const beside = await planBesideText(flags, request, context);
+  const images = await planSaving(beside, context);
   const isMarkdown = settings.markdown.value && check === undefined;
   const onText = (part: string): void => void (partial.text += part);
-  const isHeld = check !== undefined;
   const setup = {
     context,
     settings,
@@ -138,7 +137,7 @@ async function askAndSave(
     flags,
     images,
     isMarkdown,
-    isHeld,
+    check,
     tools,
     limit,
     deadline: deadline(),
@@ -147,16 +146,12 @@ async function askAndSave(
   const turned = await askTurn(request, setup);
   const { spent, attempts, unsaved } = joinOutcomes([talk.outcome, turned.outcome], 'rounds');
   talk.outcome = { ...turned.outcome, spent, attempts, unsaved };
-  const { reply, thrown } = talk.outcome;
-  if (thrown) throw thrown.value;
-  if (reply === undefined) throw turned.outcome.error;
-  const answer = { ...talk.outcome, reply };
-  const textFlags = { ...flags, code: undefined };
-  const held =
-    check && (await holdToSchema(check, { result: reply, error: answer.error }, { flags: textFlags, deadline }));
-  if (held) await printText(reply, { isMarkdown, json: held.json, context });
-  await checkAnswer(answer, toWanted(textFlags), { context, settings });
-  if (held && 'error' in held) throw held.error;
+  const { reply } = talk.outcome;
+  if (reply === undefined) throw turned.outcome.thrown?.value ?? turned.outcome.error;
+  // A conversation has its words on the terminal, whatever its pictures are.
+  const plan = { ...beside, output: undefined };
+  const ended = await finishText({ ...talk.outcome, reply }, { plan, held: turned.held }, { flags, context, settings });
+  if (ended.error !== undefined) throw ended.error;
   const turn = await storableTurns(turned, request, context);
   if (turn) await saveTurn(turn, prompt, talk);
 }

@@ -21,6 +21,8 @@ import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { type BuiltRequest, choosePictures } from '../../cli/request/build-request.ts';
 import { askOnce, saveFiles } from '../../cli/run/ask.ts';
+import { holdToSchema, type HeldAnswer } from '../../cli/run/answer.ts';
+import type { SchemaCheck } from '../../cli/input/schema.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
 import { joinOutcomes } from '../../cli/output/outcome.ts';
@@ -37,8 +39,8 @@ interface TurnSetup {
   isMarkdown: boolean;
   tools: ToolCommands | undefined;
   limit: CostLimit | undefined;
-  /** The text of the last answer is printed by the caller, when it has been held against `--schema`. */
-  isHeld: boolean;
+  /** The last answer is printed when it has been held against `--schema`. */
+  check: SchemaCheck | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
   /** Receives the text of the answers as it arrives. */
@@ -49,14 +51,37 @@ interface TurnSetup {
 export interface TurnOutcome {
   outcome: Outcome;
   turns: readonly Turn[];
+  /** The last answer as it was held against `--schema`. */
+  held: HeldAnswer | undefined;
 }
 
-/** Sends a request and prints the answer; while the model calls tools, runs them and sends again. Never throws. */
+/**
+ * Sends a request and prints the answer; while the model calls tools, runs them and sends again. The last answer is held against
+ * the schema, if there is one, and printed then. Never throws.
+ */
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
   const rounds: Outcome[] = [];
   const turns: Turn[] = [getQuestion(request)];
-  const end = await askRounds(request, setup, { rounds, turns }).catch((value: unknown) => ({ thrown: { value } }));
-  return { outcome: { ...joinOutcomes(rounds, 'rounds'), ...end }, turns };
+  const end = await askRounds(request, setup, { rounds, turns }).catch(toThrown);
+  const outcome = { ...joinOutcomes(rounds, 'rounds'), ...end };
+  const shown = await showHeld(outcome, setup).catch(toThrown);
+  if (shown && 'thrown' in shown) return { outcome: { ...outcome, ...shown }, turns, held: undefined };
+  return { outcome, turns, held: shown };
+}
+
+function toThrown(value: unknown): Required<Pick<Outcome, 'thrown'>> {
+  return { thrown: { value } };
+}
+
+/** Prints the answer that was held back until it is checked. */
+async function showHeld(
+  { reply, error, thrown }: Outcome,
+  { check, context, flags, isMarkdown, deadline }: TurnSetup,
+): Promise<HeldAnswer | undefined> {
+  if (check === undefined || reply === undefined || thrown) return undefined;
+  const held = await holdToSchema(check, { result: reply, error }, { flags, deadline: () => deadline });
+  if (!flags.jsonl) await printText(reply, { isMarkdown, json: held.json, context });
+  return held;
 }
 
 /** Adds the rounds of a turn, and its turns of the conversation, while they come. Returns how it ended. */
@@ -118,10 +143,10 @@ async function askRounds(
 async function runCalls(
   calls: ReturnType<typeof listCalls>,
   { text, stopReason }: Result,
-  { context: { ui }, tools, isHeld, deadline }: TurnSetup & { tools: ToolCommands },
+  { context: { ui }, tools, check, deadline }: TurnSetup & { tools: ToolCommands },
 ): Promise<ToolRound> {
   // stdout gets the JSON of the last answer alone.
-  if (isHeld) await ui.think(text === '' ? '' : `${text}\n`);
+  if (check) await ui.think(text === '' ? '' : `${text}\n`);
   const toolCalls = await tools.run(calls, deadline.signal).catch((error: unknown) => {
     throw deadline.explain(error, 'reading');
   });
@@ -152,9 +177,10 @@ function settle(reservation: Reservation, { reply, attempts, spent, thrown }: Ou
 async function askRound(
   request: PreparedRequest,
   bounds: Pick<AskOptions, 'maxTurns' | 'beforeHop'>,
-  { context, settings, client, images, isMarkdown, isHeld, flags, deadline, onText }: TurnSetup,
+  { context, settings, client, images, isMarkdown, check, flags, deadline, onText }: TurnSetup,
 ): Promise<Outcome> {
   const progress = context.ui.progress('waiting for the gateway');
+  const isHeld = check !== undefined;
   const shown = { ...flags, isMarkdown, isHeld, progress, onText };
   const came = await askOnce(request, {
     ...bounds,

@@ -26,32 +26,28 @@ interface PassedRequest {
 
 /** Pays for the requests that are passed on. */
 export interface Pays {
-  /** For a gateway, by its settings. */
-  of(settings: PartialSettings): UpstreamOptions['pay'];
+  pay: UpstreamOptions['pay'];
   /** Waits for what is still being written down. */
   written(): Promise<void>;
 }
 
-/** Opens the budgets of gateways. */
+/** Opens the budget of a gateway; undefined if it has none. */
 export async function payForPassed(
-  gateways: readonly PartialSettings[],
+  settings: PartialSettings,
   tags: readonly Tag[] | undefined,
   context: Context,
-): Promise<Pays> {
+): Promise<Pays | undefined> {
+  // The reply names the lane.
+  const lane = { ...settings.lane, value: 'live' as const };
+  const budget = await openSharedBudget({ ...settings, lane }, tags, context);
+  if (budget === undefined) return undefined;
   const pending = new Set<Promise<void>>();
   const end = async (payment: Payment, ended: Promise<PaidEnd>): Promise<void> => {
     const written = ended.then((known) => payment.end(known)).finally(() => pending.delete(written));
     pending.add(written);
     return written;
   };
-  const pays = new Map<PartialSettings, UpstreamOptions['pay']>();
-  for (const settings of gateways) {
-    // The reply names the lane.
-    const lane = { ...settings.lane, value: 'live' as const };
-    const budget = await openSharedBudget({ ...settings, lane }, tags, context);
-    if (budget !== undefined) pays.set(settings, payFor(budget, end));
-  }
-  return { of: (settings) => pays.get(settings), written: async () => void (await Promise.all(pending)) };
+  return { pay: payFor(budget, end), written: async () => void (await Promise.all(pending)) };
 }
 
 type End = (payment: Payment, ended: Promise<PaidEnd>) => Promise<void>;

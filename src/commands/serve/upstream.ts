@@ -48,7 +48,7 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
     apiKey: settings.text.headerNames.apiKey?.value,
     version: settings.chat.headerNames.version?.value,
   };
-  const pays = settings.text.budget === undefined ? undefined : await payForPassed([settings.text], flags.tag, context);
+  const pays = await payForPassed(settings.text, flags.tag, context);
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
   const handlers = byAuthUse((use) => {
     const client = createClient({ ...upstream.options, connection, use: recordings.use });
@@ -208,7 +208,7 @@ function upstreamHandler(
     localHeaders: names.filter((name) => name !== undefined),
     timeoutMs: settings.text.timeoutMs.value,
     wholeBodies,
-    pay: pays?.of(settings.text),
+    pay: pays?.pay,
     address(request) {
       const asked = client.address({ path: request.path, format: getAuthUseFormat(use), use, body: {} });
       const { url, base, ownHeaders = {}, keyHeader } = asked;

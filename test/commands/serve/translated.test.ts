@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { serviceRules } from '../../../src/gateway/service.ts';
@@ -119,4 +120,18 @@ test('a gateway gets the requests of all formats as they are', async () => {
   expect((await post(served, '/v1/messages', message('hi'))).status).toBe(404);
   expect(asked).toEqual(['/v1/chat/completions 200', '/v1/messages 404']);
   await served.stop();
+});
+
+test('a translated request counts in the budget, and one that could pass it is not sent', async () => {
+  const prices = { 'local-chat': { input: 1000, output: 1000 } };
+  const { served, asked, cwd } = await serveAs('gemini', ['--budget', './ledger.jsonl:1'], { prices });
+  const path = '/v1/chat/completions';
+  const bounded = completion('hi', { max_tokens: 20 });
+  expect((await post(served, path, bounded)).status).toBe(200);
+  const refused = await post(served, path, completion('hi', { max_tokens: 100_000 }));
+  expect([refused.status, dig(refused.json, 'error', 'type')]).toEqual([402, 'insufficient_quota']);
+  expect(asked).toHaveLength(1);
+  await served.stop();
+  const ledger = readFileSync(join(cwd, 'ledger.jsonl'), 'utf8');
+  expect(ledger).toContain('local-chat');
 });

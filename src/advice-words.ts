@@ -1,4 +1,5 @@
 import type { Facts } from './advice.ts';
+import { fieldEntries, getFieldFlag } from './formats/request-fields.ts';
 import { shellWord } from './shell-word.ts';
 import { type ServiceName, services, vendorHeaderNames } from './vendors/services.ts';
 
@@ -90,50 +91,20 @@ export function withoutField({ value }: Facts): string {
   return flag === undefined ? 'leave that field out' : `change ${flag}, or leave it out`;
 }
 
-/** The flags that set fields. A field is written as its last name, in lower case and without `_`. */
-const flagsByWireName: Readonly<Record<string, string>> = {
-  aspectratio: '--aspect',
-  background: '--background',
-  cachedcontent: '--cached-content',
-  candidatecount: '--candidates',
-  imagesize: '--size',
-  maxcompletiontokens: '--max-tokens',
-  maxoutputtokens: '--max-tokens',
-  maxtokens: '--max-tokens',
-  metadata: '--metadata',
-  outputconfig: '--schema',
-  effort: '--effort',
-  reasoningeffort: '--effort',
-  outputformat: '--output-format',
-  quality: '--quality',
-  resolution: '--size',
-  responseformat: '--schema',
-  responsejsonschema: '--schema',
-  responsemimetype: '--response-mime',
-  safetysettings: '--safety',
-  seed: '--seed',
-  stop: '--stop',
-  stopsequences: '--stop',
-  system: '--system',
-  systeminstruction: '--system',
-  temperature: '--temperature',
-  thinkinglevel: '--effort',
-  toolchoice: '--tool-choice',
-  toolconfig: '--tool-config',
-  tools: '--tools',
-  topk: '--top-k',
-  topp: '--top-p',
-};
+/** The flags of fields, each with the names that mean it: those in requests, and its own. */
+const namedFlags = fieldEntries.flatMap(([, field]) => {
+  const flag = getFieldFlag(field);
+  const { wireNames } = field;
+  return wireNames === undefined ? [] : [{ flag, names: [...wireNames.split(' '), flag].map(toPlainWord) }];
+});
 
 /** The flag for a field (`generation_config.stop_sequences[0]`), in the spelling of any format or of the flag. */
 export function findFlagByField(field: string): string | undefined {
-  const names = field.split(/[.[\]]/).map((name) => name.replaceAll(/[-_]/g, '').toLowerCase());
-  const flags = Object.values(flagsByWireName);
-  return names
-    .map((name) =>
-      Object.hasOwn(flagsByWireName, name)
-        ? flagsByWireName[name]
-        : flags.find((flag) => flag.replaceAll('-', '') === name),
-    )
-    .findLast(Boolean);
+  const words = field.split(/[.[\]]/).map(toPlainWord);
+  return words.map((word) => namedFlags.find(({ names }) => names.includes(word))?.flag).findLast(Boolean);
+}
+
+/** A name without the signs that part its words. */
+function toPlainWord(name: string): string {
+  return name.replaceAll(/[-_]/g, '').toLowerCase();
 }

@@ -73,6 +73,7 @@ export type {
   DecoderInput,
   FoundSource,
   ReplyEvent,
+  ReplyFacts,
   ReplyProgress,
   Unfinished,
   Usage,
@@ -87,11 +88,11 @@ export type { ReplyBounds } from './client/image-store.ts';
 export type { ModelChoice, ModelMemory, ModelNotice } from './client/model-choice.ts';
 export type { AnyApiRequest, ApiRequest, Format, ReplyHead, RequestLimits } from './formats/format.ts';
 export type { EncodedRequest, Media, PlainRequest, Turn } from './formats/plain-request.ts';
-export type { AuthUse, FormatName, PlainFields, Quirks } from './formats/types.ts';
+export type { JsonFields, JsonOptions, PlainFields } from './formats/request-fields.ts';
+export type { AuthUse, FormatName, Quirks } from './formats/types.ts';
 export type { BlobStore, StoredBlob } from './images/types.ts';
 export type { Base64Diversion, Base64Sink, DivertedString } from './scan/json-scan.ts';
 export type { Gate } from './transport/gate.ts';
 export type { Effort, ModelEfforts } from './vendors/effort.ts';
 export type { ImagesOperation } from './vendors/image-types.ts';
-export type { SearchWay } from './vendors/search.ts';
 export type { SchemaForm } from './vendors/schema-forms.ts';

@@ -1,7 +1,7 @@
 import type { KnownFiles } from '../files/known-files.ts';
 import type { Command } from 'commander';
 import type { Result, ResultImage, ToolCall } from '../client/index.ts';
-import type { Meter } from '../cost/types.ts';
+import type { Spent } from '../cost/types.ts';
 import type { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonValue } from '../json.ts';
@@ -76,6 +76,9 @@ export interface WrittenImage {
   reply?: number;
 }
 
+/** Another file that was written. */
+export type WrittenFile = Omit<WrittenImage, 'width' | 'height'>;
+
 /** A tool call and its result. */
 export interface RunCall extends ToolCall {
   result: string;
@@ -91,14 +94,42 @@ export interface ToolRound {
 
 /** The parts of a paid reply that could not be written. They go to a recovery file at the end of the run. */
 export interface UnsavedReply {
-  failure?: GatewayError | undefined;
-  images: ResultImage[];
+  readonly failure?: GatewayError | undefined;
+  readonly images: readonly ResultImage[];
   /** `-o` of images none of which was written. */
-  place?: string | undefined;
+  readonly place?: string | undefined;
   /** The text was not printed. */
-  text: boolean;
+  readonly text: boolean;
   /** The body of `--raw`. */
-  body?: Pick<StoredBlob, 'content'> | undefined;
+  readonly body?: Pick<StoredBlob, 'content'> | undefined;
+}
+
+/** What of an answer was written, and what was not. */
+export interface SavedFiles {
+  readonly images: readonly WrittenImage[];
+  /** Audio, documents and other files of the reply, and the text that went into a file. */
+  readonly files: readonly WrittenFile[];
+  readonly unsaved: UnsavedReply;
+}
+
+/** What came of asking a model: made when the asking has ended, and never changed. What comes later makes another one. */
+export interface Outcome extends SavedFiles {
+  /** Absent where nothing came. */
+  readonly reply?: Result | undefined;
+  readonly spent: Spent;
+  readonly warnings: readonly string[];
+  /** Number of requests that were sent. */
+  readonly attempts: number;
+  /** A recording answered. */
+  readonly fromCache: boolean;
+  /** The requests of a tool loop. */
+  readonly turns?: readonly ToolRound[] | undefined;
+  /** The answer as JSON, if `--schema` checked it. */
+  readonly answer?: JsonValue | undefined;
+  /** Why the reply is not whole; what came of it is there. */
+  readonly error?: GatewayError | undefined;
+  /** What ended the work before it was done: no answer came, a signal, or a bug. */
+  readonly thrown?: { readonly value: unknown } | undefined;
 }
 
 /** A document with a schema of its own. `ok`, `exitCode`, `warnings` and `error` are added to it. */
@@ -107,39 +138,29 @@ export interface OwnDocument {
   [key: string]: unknown;
 }
 
-/** What is known of an answer so far. It is filled while it comes, so that an error is reported with as much as a success. */
+/**
+ * What stdout or a file gets instead of the whole answer. `field`: the steps from the document to a value, names and indices of
+ * items; `file`: `-o`, if it is a file for the text or the code.
+ */
+export interface Selection {
+  readonly field?: readonly string[] | undefined;
+  readonly code?: boolean | undefined;
+  readonly file?: string | undefined;
+}
+
+/** What the document and the recovery file of a run are made of. */
 export interface Report {
   /** `image gen` */
-  command: string;
+  readonly command: string;
   /** The id of the job of a batch. */
-  job?: string;
-  result?: Result | undefined;
-  /** The costs of its requests, if prices are set. */
-  meter?: Meter | undefined;
-  images: WrittenImage[];
-  /** Audio, documents and other files of the reply, and the text that went into a file. */
-  files?: Omit<WrittenImage, 'width' | 'height'>[];
-  /** The requests of a tool loop. */
-  turns?: ToolRound[] | undefined;
+  readonly job?: string | undefined;
+  readonly outcome: Outcome;
   readonly warnings: readonly string[];
-  /** The answer as JSON, if `--schema` checked it. */
-  answer?: JsonValue | undefined;
-  /**
-   * What stdout or a file gets instead of the whole answer. `field`: the steps from the document to a value, names and indices of
-   * items; `file`: `-o`, if it is a file for the text or the code.
-   */
-  selected?:
-    | { field?: readonly string[] | undefined; code?: boolean | undefined; file?: string | undefined }
-    | undefined;
-  /** Number of requests that were sent. */
-  attempts: number;
+  readonly selected?: Selection | undefined;
   /** `--tag`. */
-  tags?: Readonly<Record<string, string>>;
-  /** A recording answered. */
-  fromCache?: true;
-  unsaved: UnsavedReply;
+  readonly tags?: Readonly<Record<string, string>> | undefined;
   /** The recovery file of the reply, if it was written. */
-  kept?: string | undefined;
+  readonly kept?: string | undefined;
 }
 
 /** How long the work may take to finish after a signal, and what it says where it is ended before that. A command can change both. */
@@ -163,9 +184,13 @@ export interface Context {
   atEnd(cleanup: () => Promise<void>): void;
 }
 
-/** What a command receives that asks a model, with what it reports of the answer. */
+/** What a command receives that asks a model. */
 export interface AnswerContext extends Context {
-  readonly report: Report;
+  readonly selected?: Selection | undefined;
+  /** `--tag`. */
+  readonly tags?: Report['tags'];
+  /** What the clients of a batch have sent so far. */
+  readonly sent?: { attempts: number };
 }
 
 /** What reads the inputs of a request: a command, or a job of a batch, which reads them from the folder of its file. */
@@ -184,8 +209,13 @@ export interface InputContext {
 export interface CommandOutcome {
   /** Its own document for `--json`, such as a list of sessions, in place of the result of an answer. */
   document?: OwnDocument;
-  /** What is known of the answer of a model, for the result document and the recovery file. */
-  report?: Report;
+  /** What came of asking a model, for the result document and the recovery file. */
+  outcome?: Outcome | undefined;
+  /** What the flags select of it, and `--tag`. */
+  selected?: Selection | undefined;
+  tags?: Report['tags'];
+  /** The recovery file of the reply, if there is one. */
+  kept?: string | undefined;
   /** Why it failed, where its document is printed all the same. */
   error?: unknown;
   /** The exit code of a program that it ran. */

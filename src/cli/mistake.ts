@@ -10,6 +10,7 @@ import { commandsNamed } from './help/facts.ts';
 import { topics } from './help/help.ts';
 import { findAsked, keyInArgv, usesByCommand } from './run/settings.ts';
 import type { Reason } from '../reasons.ts';
+import type { Use } from '../settings/types.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 
@@ -22,7 +23,7 @@ interface MistypedLine {
 
 /** What a command with a mistake in its flags would ask, as far as the others say it. */
 async function askedBy(command: Command | undefined, io: Io): Promise<AskedService | undefined> {
-  const use = command && usesByCommand[getCommandName(command)];
+  const use = command && (usesByCommand as Readonly<Record<string, Use>>)[getCommandName(command)];
   return use && findAsked(command.optsWithGlobals(), io, use);
 }
 

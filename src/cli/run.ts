@@ -1,11 +1,12 @@
 import { type Command, CommanderError } from 'commander';
 import { buildProgram, type CommanderHooks, isShown, refuseOtherDash, shownDocument, throwParsed } from './cli.ts';
 import { findTypedCommand, getCommandName, helpAsFlag } from './command-words.ts';
-import type { Action, AnswerContext, CommandOutcome, Context, GracePeriod, Report, RootOptions } from './context.ts';
+import type { Action, CommandOutcome, Context, GracePeriod, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
-import { createUi, emptyReport, noSecrets } from './output/log.ts';
+import { createUi, noSecrets } from './output/log.ts';
+import { emptyOutcome, getAttempts } from './output/outcome.ts';
 import { createStdin } from './input/stdin.ts';
-import { endSignals, toGatewayError, GatewayError, isBug, outcomes } from '../errors.ts';
+import { endSignals, toGatewayError, type GatewayError, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine, writeEscaped } from '../terminal/escape.ts';
 import {
   formatError,
@@ -61,7 +62,7 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: EndS
   };
   const thrown = (await catchError(() => parseAndAct(run))) ?? ending.bug;
   let error = thrown === undefined ? undefined : toGatewayError(thrown.value);
-  if ((run.root.json || run.outcome.report?.selected?.field) && !run.outcome.isPrinted) {
+  if ((run.root.json || run.outcome.selected?.field) && !run.outcome.isPrinted) {
     const durationMs = io.elapsed() - started;
     const unprinted = await catchError(() => printDocument(run, error, durationMs));
     if (unprinted) error ??= await saveLostDocument(toGatewayError(unprinted.value), run);
@@ -128,10 +129,14 @@ async function runAction(action: Action, command: Command, run: RunState): Promi
       run.outcome = (await action(context, command.args, flags)) ?? {};
       if (run.outcome.error !== undefined) throw run.outcome.error;
     });
-    const failure = run.outcome.report?.unsaved.failure ?? stdout.failure;
+    const failure = run.outcome.outcome?.unsaved.failure ?? stdout.failure;
     if (thrown === undefined && failure === undefined) return;
-    const answered = { ...context, report: getReport(run, thrown?.value) };
-    await saveLost(failure, thrown && { value: await explain(thrown.value, answered, flags) }, answered);
+    const report = getReport(run, thrown?.value);
+    const explained = thrown && { value: await explain(thrown.value, report, { root, flags }) };
+    const { saveLost } = await import('./run/recovery.ts');
+    const lost = await saveLost(failure, explained, { report, io: context.io, ui });
+    run.outcome = { ...run.outcome, kept: lost.kept };
+    if (lost.thrown) throw lost.thrown.value;
   } finally {
     for (const cleanup of cleanups) await catchError(cleanup);
   }
@@ -140,50 +145,28 @@ async function runAction(action: Action, command: Command, run: RunState): Promi
 /** Adds to an error of an action the hint that its reply gives. */
 async function explain(
   value: unknown,
-  context: AnswerContext,
-  flags: Readonly<Record<string, unknown>>,
+  report: Report,
+  { root, flags }: { root: RootOptions; flags: Readonly<Record<string, unknown>> },
 ): Promise<unknown> {
   const { withReplyHint } = await import('./run/failure-hint.ts');
-  return withReplyHint(value, context, flags['raw'] === true);
+  return withReplyHint(value, { report, root }, flags['raw'] === true);
 }
 
 /** What is known of the answer of a model; of other commands, whether they sent anything. */
-function getReport({ argv, command, warnings, outcome }: RunState, error?: unknown): Report {
-  const attempts = (error instanceof GatewayError && error.details.attempts) || 0;
-  return outcome.report ?? { ...emptyReport(command ?? findTypedCommand(argv), warnings), attempts };
-}
-
-/** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */
-async function saveLost(
-  failure: GatewayError | undefined,
-  thrown: { value: unknown } | undefined,
-  context: AnswerContext,
-): Promise<void> {
-  const { io, report } = context;
-  const isOfBug = thrown && isBug(thrown.value);
-  const isUnprinted = thrown && (report.selected?.code || report.selected?.file !== undefined);
-  const isUnread = thrown?.value instanceof GatewayError && thrown.value.details.unread !== undefined;
-  if (isUnread && failure === undefined) {
-    const { saveUnread } = await import('./run/recovery.ts');
-    throw await saveUnread(thrown.value, context);
-  }
-  if (failure !== undefined || isOfBug || isUnprinted) {
-    const { saveAfterBug, saveUnprinted, saveUnwritten } = await import('./run/recovery.ts');
-    if (failure !== undefined) await saveUnwritten(failure, thrown, context);
-    if (isOfBug) throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
-    if (isUnprinted) await saveUnprinted(thrown.value, context);
-  }
-  if (thrown) throw thrown.value;
+function getReport({ argv, command, warnings, outcome: ended }: RunState, error?: unknown): Report {
+  const { selected, tags, kept } = ended;
+  const outcome = ended.outcome ?? { ...emptyOutcome, attempts: getAttempts(error) };
+  return { command: command ?? findTypedCommand(argv), outcome, warnings, selected, tags, kept };
 }
 
 /** The document could not be written to stdout, or it lacks the value of `--field`: saves the answer. */
 async function saveLostDocument(failure: GatewayError, run: RunState): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
   const { saveForRecovery } = await import('./run/recovery.ts');
-  const report = getReport(run);
-  const { unsaved, result } = report;
-  unsaved.text = failure.class === 'not-written' || (result?.text ?? '') !== '';
-  return saveForRecovery(failure, { ...run, report });
+  const { outcome, ...known } = getReport(run);
+  const text = failure.class === 'not-written' || (outcome.reply?.text ?? '') !== '';
+  const report = { ...known, outcome: { ...outcome, unsaved: { ...outcome.unsaved, text } } };
+  return (await saveForRecovery(failure, { ...run, report })).error;
 }
 
 /** Root flags can come before or after the command's name, and between the words of a group. */

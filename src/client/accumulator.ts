@@ -1,6 +1,6 @@
 import { limitAnswer } from '../formats/parse-reply.ts';
 import { countValues, type JsonObject, type JsonValue, valueCost } from '../json.ts';
-import type { ReplyEvent, StreamDelta, Usage } from '../formats/events.ts';
+import type { ReplyEvent, StreamDelta } from '../formats/events.ts';
 import {
   type Block,
   findBlock,
@@ -15,6 +15,7 @@ import {
 import { createTextFilter, mayBeginFile } from './text-files.ts';
 import { isSamples } from '../images/image-type.ts';
 import { append } from '../long-lists.ts';
+import { emptyFacts, noteFacts } from './reply-fields.ts';
 
 /** Makes one result of the events of one reply, and says what each means to a reader. */
 export function createAccumulator({
@@ -26,12 +27,14 @@ export function createAccumulator({
     model,
     maxCandidates,
     store,
+    facts: emptyFacts(),
     candidates: new Map(),
     surplus: new Set(),
     waiting: [],
     sources: [],
     warnings: new Set(),
     isEmpty: true,
+    isStarted: false,
     isStopped: false,
     length: 0,
     shown: 0,
@@ -131,26 +134,11 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
       return keepBlob(event, candidateAt(event.candidate, arriving), arriving);
     case 'candidate':
       return noteKnown(candidateAt(event.candidate, arriving).said, event);
-    case 'usage':
-      // A new object, for the order of the counts: that of the last event.
-      return noteCounts((arriving.usage = { ...event.usage, ...arriving.usage }), event.usage);
-    case 'cost':
-      if (arriving.toldCost === undefined || Number(event.amount) > 0) arriving.toldCost = event.amount;
-      return;
-    case 'other-usage':
-      arriving.otherUsage = { model: event.model, usage: event.usage, images: event.images };
-      return;
-    case 'tier':
-      arriving.tier = event.tier;
+    case 'facts':
+      noteFacts(arriving.facts, event.facts);
       return;
     case 'continuation':
       arriving.continuation = { token: event.token, length: arriving.length };
-      return;
-    case 'model-end':
-      arriving.modelEnd = event.end;
-      return;
-    case 'feedback':
-      arriving.feedback = { ...event, blockReason: event.blockReason ?? arriving.feedback?.blockReason };
   }
 }
 
@@ -159,17 +147,13 @@ function noteKnown<T extends object>(known: Partial<T>, event: T): void {
   for (const name in event) if (event[name] !== undefined) known[name] = event[name];
 }
 
-/** Counts only grow: servers end some streams with zeros that count nothing. */
-function noteCounts(known: Usage, usage: Usage): void {
-  for (const name of Object.keys(usage) as (keyof Usage)[])
-    if (usage[name] || known[name] === undefined) known[name] = usage[name];
-}
-
 function beginReply(event: EventByType<'start'>, arriving: ArrivingReply): StreamDelta[] {
-  const isFirst = arriving.start === undefined;
-  noteKnown((arriving.start ??= {}), event);
-  if (event.role !== undefined) candidateAt(undefined, arriving);
-  return isFirst ? [{ type: 'start', id: event.id, model: event.model }] : [];
+  const { id, model, role } = event;
+  const isFirst = !arriving.isStarted;
+  arriving.isStarted = true;
+  noteFacts(arriving.facts, { responseId: id, modelVersion: model, role });
+  if (role !== undefined) candidateAt(undefined, arriving);
+  return isFirst ? [{ type: 'start', id, model }] : [];
 }
 
 function beginBlock(
@@ -334,6 +318,6 @@ function stopFirstCandidate(arriving: ArrivingReply): StreamDelta[] {
   const first = getFirstCandidate(arriving);
   const open = first ? [...first.open.values()].filter(({ isImplicit }) => isImplicit) : [];
   const closed = first ? open.flatMap(() => endBlock(undefined, first)) : [];
-  const stopReason = first?.said.reason ?? arriving.feedback?.blockReason;
+  const stopReason = first?.said.reason ?? arriving.facts.stopReason;
   return stopReason === undefined ? closed : [...closed, { type: 'stop', stopReason }];
 }

@@ -1,10 +1,11 @@
 import { isEnding, type ModelEnd } from '../vendors/model-rules.ts';
 import { GatewayError, quoteForeign } from '../errors.ts';
-import type { ReplyEvent, Usage } from '../formats/events.ts';
+import type { ReplyEvent, ReplyFacts } from '../formats/events.ts';
 import { isImageBlob, type ImageStore } from './image-store.ts';
 import { isUnfinished } from '../vendors/finish-reasons.ts';
 import type { Answer, Result, ResultImage } from './result.ts';
 import { endedWell, otherModelWarnings } from './verdict.ts';
+import { noteFacts } from './reply-fields.ts';
 import { collectSources, type NotedSource } from './sources.ts';
 import type { TextFilter } from './text-files.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
@@ -40,18 +41,14 @@ export interface ArrivingReply {
   readonly surplus: Set<number>;
   /** Work on images and files, in the order in which they came. */
   readonly waiting: (() => Promise<void>)[];
-  start?: Partial<EventByType<'start'>>;
-  usage?: Usage;
-  toldCost?: string;
-  otherUsage?: NonNullable<Result['otherUsage']>;
-  tier?: string;
-  modelEnd?: EventByType<'model-end'>['end'];
-  feedback?: EventByType<'feedback'>;
+  readonly facts: ReplyFacts;
   /** The newest token with which another request goes on, and how long the answer was where it came. */
   continuation?: { token: string; length: number };
   readonly sources: NotedSource[];
   readonly warnings: Set<string>;
   isEmpty: boolean;
+  /** It said who answers. */
+  isStarted: boolean;
   /** Readers know how the first candidate ended. */
   isStopped: boolean;
   /** Characters that are kept. */
@@ -187,23 +184,14 @@ function isReplayable(block: Block): boolean {
 
 /** The result of a reply that was read, and why a call of it is not whole, if one is not. */
 export function finishResult(arriving: ArrivingReply): Answer {
-  const { maxCandidates, surplus, start, feedback, usage, tier, model, modelEnd } = arriving;
+  const { maxCandidates, surplus, model, facts } = arriving;
   const candidates = [...arriving.candidates.values()];
   const [first] = candidates;
   const result = toResult(candidates, model);
-  const modelEnds = toModelEnd(model, modelEnd);
-  if (modelEnds) result.modelEnds = modelEnds;
-  result.modelVersion = start?.model;
-  result.serviceTier = tier;
-  result.responseId = start?.id;
-  result.role = first?.said.role ?? start?.role;
-  result.promptFeedback = feedback?.feedback;
-  result.usage = usage && Object.values(usage).some((count) => count !== undefined) ? usage : undefined;
-  if (arriving.toldCost !== undefined) result.toldCost = { amount: arriving.toldCost, currency: 'USD' };
-  if (arriving.otherUsage) result.otherUsage = arriving.otherUsage;
-  result.stopReason = first?.said.reason ?? feedback?.blockReason;
-  result.stopSequence = first?.said.sequence;
-  result.stopDetails = first?.said.details;
+  const { modelEnds, ...said } = facts;
+  const end = toModelEnd(model, modelEnds);
+  if (end) result.modelEnds = end;
+  Object.assign(result, said, first && toFacts(first));
   append(result.warnings, [...arriving.warnings, ...otherModelWarnings(result)]);
   const sources = arriving.sources.length > 0 && collectSources(arriving.sources, first?.blocks ?? []);
   if (sources) result.sources = sources;
@@ -215,6 +203,13 @@ export function finishResult(arriving: ArrivingReply): Answer {
   }
   const unfinished = findUnfinished(result, arriving);
   return { result, error: result.complete ? findCutCall(candidates) : undefined, unfinished };
+}
+
+/** What is known of a reply by its first candidate. */
+function toFacts({
+  said: { role, reason: stopReason, sequence: stopSequence, details: stopDetails },
+}: ArrivingCandidate): ReplyFacts {
+  return noteFacts({}, { role, stopReason, stopSequence, stopDetails });
 }
 
 /** What another request goes on with: after the service's own word for it, or after a token with which all that came was saved. */

@@ -6,7 +6,6 @@ import type { StreamDelta } from '../formats/events.ts';
 import { encodeFlexibly, encodeRequest, loadFormat, requirePictures } from '../formats/format.ts';
 import type { FormatName, Quirks } from '../formats/types.ts';
 import type { JsonValue } from '../json.ts';
-import { isAspect } from '../images/aspect.ts';
 import { imageFacts, pixelsOf, sniffType } from '../images/image-type.ts';
 import { makeRereadable, readInputImage, type Spooling } from '../images/input.ts';
 import { chooseFormat, getQuirks, services, type Use } from '../vendors/services.ts';
@@ -23,6 +22,7 @@ import type {
   Picture,
   Reply,
 } from './client-types.ts';
+import { checkFields } from './check-options.ts';
 import type { Endpoint } from './endpoint.ts';
 import { drainDeltas } from './read-reply.ts';
 import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
@@ -111,10 +111,11 @@ async function prepareCall(
   const fallback = call.fallback ?? options.fallback;
   if (typeof request !== 'object' || request === null)
     throw usageError('a call takes a request', "for example: generate({ model: 'some-model', prompt: 'hi' })");
-  const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = request;
+  const fields = checkFields(request);
+  const { media = [], mask }: Pick<AskRequest, 'media' | 'mask'> = fields;
   const { inline, cleanup } = await within(deadline, openMedia(mask ? [...media, mask] : media, deadline.signal));
   try {
-    const asked = checkRequest(request, { use, stream });
+    const asked = toPlainRequest(fields, { use, stream });
     const format = await loadFormat(name);
     const inputs = { media: inline.slice(0, media.length), mask: inline[media.length] };
     if (inputs.mask) await refuseEmptyMask(inputs.mask.data, 'the mask');
@@ -186,18 +187,19 @@ function followProgress(progress: SendProgress) {
 }
 
 /** The plain request of a call. Throws GatewayError usage. */
-function checkRequest(request: AnyRequest, { use, stream }: Pick<PlainRequest, 'use' | 'stream'>): PlainRequest {
-  if (typeof request.model !== 'string' || request.model === '')
+function toPlainRequest(
+  given: Readonly<Record<string, unknown>>,
+  { use, stream }: Pick<PlainRequest, 'use' | 'stream'>,
+): PlainRequest {
+  const { media: _, contents, messages, turns, ...fields } = given;
+  if (typeof fields['model'] !== 'string' || fields['model'] === '')
     throw usageError('the request names no model', "give it: { model: 'some-model', prompt: 'hi' }");
-  const { media: _media, contents, messages, turns, ...rest } = { ...request } as Record<string, unknown>;
-  const plainRequest = { ...rest, use, stream } as PlainRequest;
-  if (plainRequest.aspect !== undefined && !isAspect(plainRequest.aspect))
-    throw usageError(`aspect takes width:height, not ${JSON.stringify(plainRequest.aspect)}`, 'for example: 16:9');
-  // In JavaScript an omitted field may be null.
-  const ownTurns = contents ?? messages ?? undefined;
+  const ownTurns = contents ?? messages;
   return {
-    ...plainRequest,
-    ...((turns ?? undefined) !== undefined && { turns: readTurns(requireList('turns', turns), 'turns') }),
+    ...(fields as unknown as PlainRequest),
+    use,
+    stream,
+    ...(turns !== undefined && { turns: readTurns(requireList('turns', turns), 'turns') }),
     ...(ownTurns !== undefined && { ownTurns: requireList(contents ? 'contents' : 'messages', ownTurns) }),
   };
 }

@@ -1,6 +1,7 @@
 import type { StreamDelta } from '../formats/events.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
-import type { PlainFields, AuthUse, FormatName } from '../formats/types.ts';
+import type { JsonOptions, PlainFields } from '../formats/request-fields.ts';
+import type { AuthUse, FormatName } from '../formats/types.ts';
 import type { Certainty, GatewayError, RetryNotice } from '../errors.ts';
 import type { Answered } from '../transport/types.ts';
 import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
@@ -145,7 +146,7 @@ export type MessagesFields = Pick<
 >;
 
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
-export interface AskRequest extends PlainFields {
+export interface AskRequest extends PlainFields, JsonOptions {
   model: string;
   /** Earlier turns of `user` and `assistant`; their blocks are those of `Message`. What the system says is `system`. */
   turns?: readonly Message[] | undefined;
@@ -153,31 +154,15 @@ export interface AskRequest extends PlainFields {
   media?: readonly MediaInput[] | undefined;
   /** For `generateImages` with media: a PNG as large as the first image. Only what it makes transparent may change. */
   mask?: MediaInput | undefined;
-  /** Tools by name, description and JSON Schema, or in the format's own form. */
-  tools?: readonly object[] | undefined;
-  /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */
-  toolChoice?: string | object | undefined;
-  /** The JSON Schema that the answer must fit. */
-  schema?: object | boolean | undefined;
-  metadata?: object | undefined;
-  /** A whole body that the fields above are laid over. */
-  body?: object | undefined;
 }
 
 /** A content-format request; what is absent is not sent. */
-export interface ContentRequest extends PlainFields {
+export interface ContentRequest extends PlainFields, Omit<JsonOptions, 'metadata'> {
   model: string;
   /** Earlier turns, sent before the prompt as they are. */
   contents?: readonly ContentTurn[] | undefined;
-  /** Function declarations, and tools that the gateway runs. */
-  tools?: readonly object[] | undefined;
-  toolConfig?: object | undefined;
-  /** JSON Schema, sent as responseJsonSchema with responseMimeType application/json. */
-  schema?: object | boolean | undefined;
   /** Images, or files with their type; they follow the prompt in its turn. */
   media?: readonly MediaInput[] | undefined;
-  /** A whole body that the fields above are laid over. */
-  body?: object | undefined;
 }
 
 /** A messages-format request; what is absent is not sent. */

@@ -3,6 +3,7 @@ import { usageError } from '../errors.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { services } from '../vendors/services.ts';
 import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type SendProgress, streamCall } from './call.ts';
+import { checkCallOptions, checkClientOptions } from './check-options.ts';
 import type { CallOptions, Client, ClientOptions, MessageStream } from './client-types.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
@@ -19,7 +20,8 @@ import { openMessageStream } from './message-stream.ts';
  * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.
  * Throws GatewayError usage for an invalid base URL.
  */
-export function createClient(options: ClientOptions): Client {
+export function createClient(given: ClientOptions): Client {
+  const options = checkClientOptions(given);
   const { endpoint, warnings } = readEndpoint(options);
   const { lessons } = endpoint;
   const own = options.connection ? undefined : connectLate(options);
@@ -29,33 +31,37 @@ export function createClient(options: ClientOptions): Client {
     deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
   const withDeadline = <Options extends SendOptions>(call: Options): Options & { deadline: Deadline } =>
     hasDeadline(call) ? call : { ...call, deadline: chooseDeadline(call) };
-  const toCall = (request: AnyRequest, call: CallOptions = {}, chosen: Partial<ClientCall> = {}): ClientCall => {
-    return { client, options, endpoint, request, call, use: 'text', stream: false, ...chosen };
+  const toCall = (request: AnyRequest, call?: CallOptions, chosen: Partial<ClientCall> = {}): ClientCall => {
+    return { client, options, endpoint, request, call: checkCallOptions(call), use: 'text', stream: false, ...chosen };
   };
+  const stream = (request: AnyRequest, call?: CallOptions, chosen: Partial<ClientCall> = {}): MessageStream =>
+    openStream(call, (progress) => toCall(request, call, { ...chosen, stream: true, progress }));
   const client: Client = {
-    generate: (request, call) => readCall(toCall(request, call)),
-    stream: (request, call) => stream(toCall(request, call)),
-    generateContent: (request, call) => readCall(toCall(request, call, { format: 'content' })),
-    streamContent: (request, call) => stream(toCall(request, call, { format: 'content' })),
+    generate: async (request, call) => readCall(toCall(request, call)),
+    stream,
+    generateContent: async (request, call) => readCall(toCall(request, call, { format: 'content' })),
+    streamContent: (request, call) => stream(request, call, { format: 'content' }),
     generateImages: (async (request: AnyRequest, call?: CallOptions & { folder?: string }) => {
       const use = (request as AnyRequest | undefined)?.media?.length ? 'edit' : 'image';
       return readCall(toCall(request, call, { use, stream: undefined }), call?.folder);
     }) as Client['generateImages'],
-    messages: (request, call) =>
+    messages: async (request, call) =>
       readCall(toCall(request, call, { use: 'chat', format: 'messages', stream: undefined })),
-    streamMessages: (request, call) => stream(toCall(request, call, { use: 'chat', format: 'messages' })),
-    async prepare(request, { use = 'text', format, stream: isStreamed = false, ...call } = {}) {
+    streamMessages: (request, call) => stream(request, call, { use: 'chat', format: 'messages' }),
+    async prepare(request, given) {
+      const { use = 'text', format, stream: isStreamed = false, ...call } = checkCallOptions(given);
       return prepareForCaller(toCall(request, call, { use, format, stream: isStreamed }), chooseDeadline(call));
     },
-    ask(request, call = {}) {
+    ask(request, given) {
+      const call = checkCallOptions(given);
       requirePrepared(request);
       const bounded = withDeadline(call);
       const deltas = perform(request, client, { ...bounded, service: endpoint.service });
       return call.deadline ? deltas : endDeadlineAfter(deltas, bounded.deadline);
     },
-    async send(request, call = {}) {
+    async send(request, call) {
       requireApiRequest(request);
-      return sendRepaired(request, withDeadline(call), sending);
+      return sendRepaired(request, withDeadline(checkCallOptions(call)), sending);
     },
     address(request) {
       requireApiRequest(request);
@@ -70,14 +76,14 @@ export function createClient(options: ClientOptions): Client {
     },
     correct: (request) => applyLessons(request, lessons),
     toTaughtFormat: (request) => toTaughtFormat(request, lessons),
-    listModels: (format, listing) => readModelList(client, format, listing),
+    listModels: async (format, listing) => readModelList(client, format, checkCallOptions(listing)),
     async countTokens(request, counting) {
       requirePrepared(request);
-      return countTokens(client, request, counting);
+      return countTokens(client, request, checkCallOptions(counting));
     },
     async contextWindow(request, asking) {
       requirePrepared(request);
-      return readWindow(client, request, asking);
+      return readWindow(client, request, checkCallOptions(asking));
     },
     fetch,
     payments: options.payments,
@@ -133,8 +139,7 @@ async function* endDeadlineAfter<Delta, Outcome>(
   }
 }
 
-function stream(call: ClientCall): MessageStream {
+function openStream(call: CallOptions | undefined, toCall: (progress: SendProgress) => ClientCall): MessageStream {
   const progress: SendProgress = { attempts: 0, sent: 'no', billed: 'no' };
-  const open = async () => streamCall({ ...call, stream: true, progress });
-  return openMessageStream(open, progress, call.call.signal);
+  return openMessageStream(async () => streamCall(toCall(progress)), progress, call?.signal);
 }

@@ -1,12 +1,10 @@
 import { endSignals, GatewayError } from '../errors.ts';
-import type { StreamDelta, Usage } from '../formats/events.ts';
+import type { StreamDelta } from '../formats/events.ts';
 import { loadFormat, replaceModel } from '../formats/format.ts';
-import { isObject, type JsonObject } from '../json.ts';
 import type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send.ts';
 import { emptyResult } from './arriving-reply.ts';
-import type { Answer, Result, Source } from './result.ts';
-import { mergeSources, shiftSources } from './sources.ts';
-import { append } from '../long-lists.ts';
+import { joinContents, joinReplies } from './reply-fields.ts';
+import type { Answer } from './result.ts';
 
 /** How many requests one answer may take. */
 export const defaultMaxTurns = 10;
@@ -88,7 +86,7 @@ async function findNext(request: PreparedRequest, came: readonly Performed[]): P
   const { inFormat } = request.post;
   const { format = request.post.format } = result;
   const post = format !== request.post.format && inFormat ? await inFormat(format) : request.post;
-  const content = joinContents(came.map(({ result: { content = [] } }) => content));
+  const content = joinContents(came.map(({ result: { content } }) => content));
   const body = (await loadFormat(post.format)).goOn?.(post.body, { ...unfinished, content });
   return body && { ...request, post: { ...post, body, inFormat: undefined } };
 }
@@ -125,7 +123,10 @@ function joinHops(came: readonly Performed[], failure: GatewayError | undefined)
   const lost =
     failure === undefined ? [] : [{ result: emptyResult(''), error: failure, isFree: failure.billed === 'no' }];
   const hops: Hop[] = [...came.map((hop) => ({ ...hop, isFree: hop.isRecorded })), ...lost];
-  const result = joinResults(came.map((hop) => hop.result));
+  const result = joinReplies(
+    came.map((hop) => hop.result),
+    'parts',
+  );
   const error = failure ?? last.error;
   if (error !== undefined) result.complete = false;
   return {
@@ -150,81 +151,4 @@ function stoppedIn(error: GatewayError): GatewayError {
     retryable: false,
     cause: error,
   });
-}
-
-function joinResults(results: readonly Result[]): Result {
-  const [first, last] = [results[0], results.at(-1)] as [Result, Result];
-  const candidates = results.flatMap((result) => result.candidates.slice(0, 1));
-  const thinking = results.map((result) => result.thinking ?? '').join('');
-  const files = results.flatMap((result) => result.files ?? []);
-  const hasMarkdown = candidates.some(({ markdown }) => markdown !== undefined);
-  const markdown = candidates.map((candidate) => candidate.markdown ?? candidate.text).join('');
-  const text = results.map((result) => result.text).join('');
-  const sources = joinSources(results);
-  // Of a reply that was blocked there is no candidate.
-  const finishReason = last.stopReason;
-  // What each request cost is in its own result.
-  const { toldCost, ...facts } = last;
-  return {
-    ...facts,
-    ...(toldCost !== undefined && results.length === 1 && { toldCost }),
-    modelVersion: last.modelVersion ?? first.modelVersion,
-    serviceTier: last.serviceTier ?? first.serviceTier,
-    responseId: last.responseId ?? first.responseId,
-    role: last.role ?? first.role,
-    text,
-    thinking: thinking || undefined,
-    candidates: candidates
-      .slice(-1)
-      .map((candidate) => ({ ...candidate, text, ...(hasMarkdown && { markdown }), finishReason })),
-    images: results.flatMap((result) => result.images),
-    ...(files.length > 0 && { files }),
-    toolCalls: results.flatMap((result) => result.toolCalls),
-    usage: sumUsage(results.flatMap(({ usage }) => usage ?? [])),
-    content: joinContents(results.map(({ content = [] }) => content)),
-    ...(sources && { sources }),
-    warnings: [...new Set(results.flatMap((result) => result.warnings))],
-    requests: results.length,
-  };
-}
-
-/** The sources of all, at their places in the whole text. */
-function joinSources(results: readonly Result[]): Source[] | undefined {
-  if (results.every(({ sources }) => sources === undefined)) return undefined;
-  let before = 0;
-  const shifted: Source[] = [];
-  for (const { sources, text } of results) {
-    append(shifted, shiftSources(sources, before));
-    before += [...text].length;
-  }
-  return mergeSources(shifted);
-}
-
-/** The blocks of several replies as those of one turn: a text that was cut in the middle is one again. */
-function joinContents(contents: readonly JsonObject[][]): JsonObject[] {
-  const joined: JsonObject[] = [];
-  for (const content of contents) {
-    for (const [at, block] of content.entries()) {
-      const last = joined.at(-1);
-      if (at === 0 && isPlainText(last) && isPlainText(block))
-        joined.splice(-1, 1, { ...last, text: `${last.text}${block.text}` });
-      else joined.push(block);
-    }
-  }
-  return joined;
-}
-
-function isPlainText(block: JsonObject | undefined): block is JsonObject & { text: string } {
-  return isObject(block) && block['type'] === 'text' && Object.keys(block).length === 2;
-}
-
-/** Token counts added up; a count that no reply gave stays unknown. */
-export function sumUsage(usages: readonly Usage[]): Usage | undefined {
-  if (usages.length === 0) return undefined;
-  const sum: Record<string, number> = {};
-  for (const usage of usages) {
-    for (const [name, count] of Object.entries(usage))
-      if (typeof count === 'number') sum[name] = (sum[name] ?? 0) + count;
-  }
-  return sum;
 }

@@ -6,8 +6,9 @@
 // Calls.
 export { createClient } from './client.ts';
 export { openConnection } from './fetch.ts';
+export { readEndpoint } from './endpoint.ts';
 export type { Client, ClientOptions } from './client-types.ts';
-export { defaultMaxTurns, sumUsage } from './continuation.ts';
+export { defaultMaxTurns } from './continuation.ts';
 export { sendPaid } from './send.ts';
 export type { AskOptions, PaidEnd, PaidRequest, Payment, Payments, Performed, PreparedRequest } from './send.ts';
 export type { ModelMemory, ModelNotice } from './model-choice.ts';
@@ -22,8 +23,8 @@ export type { Deadline, CheckEnd } from './deadline.ts';
 export { drainDeltas, readParsedReply, readReply } from './read-reply.ts';
 export { adviceForRest, judgeAnswer, listLinkedImages } from './verdict.ts';
 export { emptyResult } from './arriving-reply.ts';
-export { mergeSources, withoutSpans } from './sources.ts';
-export type { Answer, Result, ResultCandidate, ResultImage, Source, ToolCall } from './result.ts';
+export { joinReplies, replyNumber, shownFields, toolCallEntries } from './reply-fields.ts';
+export type { Answer, Result, ResultImage, Source, ToolCall } from './result.ts';
 export type { Wanted } from './verdict.ts';
 
 // Their images.

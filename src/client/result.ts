@@ -1,5 +1,5 @@
 import type { GatewayError } from '../errors.ts';
-import type { Unfinished, Usage } from '../formats/events.ts';
+import type { ReplyFacts, Unfinished } from '../formats/events.ts';
 import type { FormatName } from '../formats/types.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
@@ -74,22 +74,16 @@ export interface InsteadOf {
   why: string;
 }
 
-/** One reply, whatever its format. Absent means the gateway did not say. */
-export interface Result {
+/** One reply, whatever its format. Absent means the gateway did not say. How the fields of several become one is in `reply-fields.ts`. */
+export interface Result extends Omit<ReplyFacts, 'modelEnds'> {
   /** The requested model. */
   model: string;
-  /** The model that was to answer, if the requested one answers in its place. */
+  /** Another model was to answer, and the requested one answers in its place. */
   insteadOf?: InsteadOf | undefined;
   /** What the service says of the end of the model, if that is near or the model is deprecated. */
   modelEnds?: ModelEnd | undefined;
   /** The wire format that it came in. */
   format?: FormatName | undefined;
-  /** As the reply names the model that answered. */
-  modelVersion?: string | undefined;
-  /** The service tier that answered, in the gateway's own word; it decides the price. */
-  serviceTier?: string | undefined;
-  responseId?: string | undefined;
-  role?: string | undefined;
   /** Text of candidate 0 without thoughts, data URLs cut out. */
   text: string;
   /** The thinking of the model, if it was sent. */
@@ -103,14 +97,6 @@ export interface Result {
   sources?: Source[];
   /** As the gateway gave it: a finish reason or a stop reason. */
   stopReason?: StopReason | undefined;
-  stopSequence?: string | undefined;
-  stopDetails?: JsonValue | undefined;
-  promptFeedback?: JsonObject | undefined;
-  usage?: Usage | undefined;
-  /** The usage of another model, billed beside: one that wrote an SVG, or made so many pictures for a tool. Absent if none did. */
-  otherUsage?: { model: string; usage: Usage; images: number };
-  /** What the service says that it cost: a decimal number without exponent; absent if it does not say. */
-  toldCost?: { amount: string; currency: string };
   /** The answer as a turn of a conversation: content blocks in the words of `formats/plain-request.ts`. */
   content?: JsonObject[] | undefined;
   warnings: string[];

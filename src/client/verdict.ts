@@ -1,7 +1,7 @@
 import { quoteForeign, type Advice, GatewayError } from '../errors.ts';
 import { classifyReason, type ReasonMeaning } from '../vendors/finish-reasons.ts';
 import { isMovingAlias, otherModel } from '../vendors/services.ts';
-import { formatFacts } from '../formats/format.ts';
+import { lackedFields } from '../formats/request-fields.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import { type Result } from './result.ts';
 import { append } from '../long-lists.ts';
@@ -186,7 +186,7 @@ function chooseResultAdvice(result: Result, wanted: Wanted, { cut }: Reasons): A
   const [link] = wanted.images > 0 ? listLinkedImages(result.text) : [];
   if (link !== undefined) return { reason: isOnlyLinks(result) ? 'linked-images-reply' : 'linked-image', value: link };
   if (wanted.images > 0 && result.text !== '') return { reason: 'words-alone' };
-  const hasSafety = result.format === undefined || !formatFacts[result.format].lacks.includes('safety');
+  const hasSafety = result.format === undefined || !lackedFields[result.format].includes('safety');
   return { reason: hasSafety && !notInSettings.test(result.stopReason ?? '') ? 'safety' : 'prompt' };
 }
 

@@ -1,22 +1,25 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { emptyResult, type Result, type ResultCandidate, type Source, judgeAnswer } from '../client/index.ts';
+import { emptyResult, judgeAnswer, type Result, shownFields } from '../client/index.ts';
 import { localTime } from '../clock.ts';
+import { readKeys } from '../document-key.ts';
 import { usageError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
 import { alignColumns } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
-import type { Action, AnswerContext, Report, ToolRound, CommandOutcome } from '../cli/context.ts';
+import type { Action, CommandOutcome, Context, Outcome, Report } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planSaving } from '../cli/output/save-images.ts';
-import { reportAnswer, warnOfNoImage } from '../cli/run/answer.ts';
+import { warnOfNoImage } from '../cli/run/answer.ts';
 import { writeNewFile } from '../files/temp-file.ts';
 import { planTextImages, prepareAnswerFile } from '../cli/output/answer-file.ts';
+import { emptyOutcome, goOn } from '../cli/output/outcome.ts';
 import { printText } from '../cli/output/print.ts';
+import { answerEntries } from '../cli/output/result-definition.ts';
 import { readBlobChunks, writeToStdout } from '../cli/output/save-images.ts';
 import { unreadableFile } from '../cli/input/input-files.ts';
 import { listRecoveries } from '../cli/run/recovery.ts';
@@ -41,13 +44,13 @@ export function recoverCommand(command: Command): Action {
     'gateway-cli recover kept.json --json | jq -r .text',
   ]);
   addFlags(command, 'Flags', recoverFlags);
-  return (context, words, flags) => reportAnswer(context, (own) => runRecover(words, flags as RecoverFlags, own));
+  return (context, words, flags) => runRecover(words, flags as RecoverFlags, context);
 }
 
 async function runRecover(
   [file]: readonly string[],
   flags: RecoverFlags,
-  context: AnswerContext,
+  context: Context,
 ): Promise<CommandOutcome | void> {
   if (file === undefined && flags.output === undefined) return runList(context);
   if (file === undefined)
@@ -55,46 +58,56 @@ async function runRecover(
       '-o is the place of a reply, and no recovery file is named',
       'to list the recovery files: gateway-cli recover',
     );
-  const { io, report } = context;
-  const path = resolve(io.cwd, file);
   // The reply is already in this file: if it cannot be written, no second recovery file is made.
-  report.kept = path;
-  const { output, force } = flags;
-  const writeText = await prepareAnswerFile({ output, force }, context);
-  const place = output === '-' ? { output } : await planTextImages({ output }, context);
-  const isText = report.selected?.file !== undefined;
-  const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
-  let images = await planSaving({ ...wanted, ...place, imagesAreExtra: isText }, context);
-  const saved = await readRecovery(readChunks(path, file), images.openStore());
-  const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
-  if (isText && isImages) {
-    // The reply has images and no text to print, so -o is the name of the images, as in `image gen`.
-    images = await planSaving({ ...wanted, output }, context);
-    report.selected = undefined;
+  const kept = resolve(context.io.cwd, file);
+  try {
+    return { kept, ...(await writeOut({ file, path: kept }, flags, context)) };
+  } catch (error) {
+    return { kept, error };
   }
+}
+
+async function writeOut(
+  { file, path }: { file: string; path: string },
+  { output, force }: RecoverFlags,
+  context: Context,
+): Promise<CommandOutcome> {
+  const text = await prepareAnswerFile({ output, force }, context);
+  const place = output === '-' ? { output } : await planTextImages({ output }, context);
+  const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
+  const beside = { ...wanted, ...place, imagesAreExtra: text !== undefined };
+  const planned = await planSaving(beside, { ...context, selected: text?.selected });
+  const saved = await readRecovery(readChunks(path, file), planned.openStore());
+  const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
+  // Where the reply has images and no text to print, -o is the name of the images, as in `image gen`.
+  const selected = isImages ? undefined : text?.selected;
+  const images = text && isImages ? await planSaving({ ...wanted, output }, context) : planned;
   const document = isObject(saved.document) ? saved.document : {};
-  report.result = readSavedResult(document);
-  Object.assign(report, readReportFields(document));
-  await images.save(
-    saved.images.map((image) => ({ ...image, draft: false })),
-    {
-      responseId: report.result.responseId,
-      usage: report.result.usage,
-    },
-    () => void context.signal.throwIfAborted(),
-  );
-  await warnOfCut(report.result, context);
-  if (saved.body && context.root.json && report.selected?.file === undefined)
-    throw usageError('the reply is kept as it came, and it and --json both write to stdout', 'name a file: -o reply');
-  if (saved.body) return writeSavedBody(saved.body, { force, context });
-  if (isImages) return undefined;
-  if (output !== '-') await warnOfNoImage(place, context);
-  await printText(report.result, { isMarkdown: false, context });
-  return writeText?.(report.result);
+  const reply = readSavedResult(document);
+  const { responseId, usage } = reply;
+  const blobs = saved.images.map((image) => ({ ...image, draft: false }));
+  const written = await images.save(blobs, { responseId, usage }, () => void context.signal.throwIfAborted());
+  // The cost is left out: this command sends nothing.
+  const { tags, ...facts } = readKeys(answerEntries, document) as Pick<Outcome, 'answer' | 'turns'> &
+    Pick<Report, 'tags'>;
+  const outcome = { ...emptyOutcome, ...written, ...facts, reply };
+  const ended = await goOn(outcome, async () => {
+    await warnOfCut(reply, context);
+    const isInFile = selected?.file !== undefined;
+    if (saved.body && context.root.json && !isInFile)
+      throw usageError('the reply is kept as it came, and it and --json both write to stdout', 'name a file: -o reply');
+    if (saved.body) await writeSavedBody(saved.body, { file: selected?.file, force, context });
+    if (saved.body || isImages) return { outcome };
+    if (output !== '-') await warnOfNoImage(place, outcome, context);
+    await printText(reply, { isMarkdown: false, context: { ...context, selected } });
+    const textFile = await text?.writeFile(reply);
+    return { outcome: textFile ? { ...outcome, files: [...outcome.files, textFile] } : outcome };
+  });
+  return { ...ended, selected, tags };
 }
 
 /** Lists the recovery files, the newest first: time, command, job of a batch, and path. */
-async function runList({ io, root, ui }: AnswerContext): Promise<CommandOutcome | undefined> {
+async function runList({ io, root, ui }: Context): Promise<CommandOutcome | undefined> {
   const files = await listRecoveries();
   if (root.json) return { document: { schema: 'gateway-cli/recovery-files@1', files } };
   if (files.length === 0) await ui.notice('there is no recovery file');
@@ -110,10 +123,8 @@ async function runList({ io, root, ui }: AnswerContext): Promise<CommandOutcome 
 /** Writes the body of a reply that was requested with `--raw`. */
 async function writeSavedBody(
   body: Pick<StoredBlob, 'content'>,
-  { force = false, context }: { force: boolean | undefined; context: AnswerContext },
+  { file, force = false, context: { io } }: { file: string | undefined; force: boolean | undefined; context: Context },
 ): Promise<void> {
-  const { io, report } = context;
-  const file = report.selected?.file;
   if (file === undefined) return void (await writeToStdout(body, io));
   const appendChunks = async (append: (piece: Uint8Array) => Promise<void>): Promise<void> => {
     for await (const chunk of readBlobChunks(body)) await append(chunk);
@@ -121,7 +132,7 @@ async function writeSavedBody(
   await writeNewFile(file, appendChunks, { cwd: io.cwd, force });
 }
 
-async function warnOfCut(result: Result, { ui }: AnswerContext): Promise<void> {
+async function warnOfCut(result: Result, { ui }: Context): Promise<void> {
   if (result.complete || result.text === '') return;
   const { warning } = judgeAnswer({ result, error: undefined }, { images: 0, requireComplete: false });
   await ui.warn(warning?.message ?? 'the answer may not be whole');
@@ -137,48 +148,11 @@ async function* readChunks(path: string, typed: string): AsyncGenerator<Uint8Arr
 
 /** The result in a document. Only known keys are read, as the file can have been edited. */
 function readSavedResult(document: JsonObject): Result {
-  const textMember = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
-  const { candidates, toolCalls, usage, promptFeedback, insteadOf, modelEnds } = document;
-  const asked = isObject(insteadOf) ? textMember('model') : textMember('requestedModel');
+  const saved = readKeys(shownFields, document) as Partial<Result>;
+  const asked = saved.insteadOf ? document['model'] : (document['requestedModel'] ?? document['model']);
   return {
-    ...emptyResult(asked ?? textMember('model') ?? ''),
-    ...(isObject(insteadOf) && { insteadOf: insteadOf as unknown as Result['insteadOf'] }),
-    ...(isObject(modelEnds) && { modelEnds: modelEnds as unknown as Result['modelEnds'] }),
-    modelVersion: textMember('modelVersion'),
-    serviceTier: textMember('serviceTier'),
-    responseId: textMember('responseId'),
-    role: textMember('role'),
-    text: textMember('text') ?? '',
-    candidates: Array.isArray(candidates) ? (candidates as unknown[]).filter(isCandidate) : [],
-    toolCalls: Array.isArray(toolCalls) ? (toolCalls as unknown as Result['toolCalls']) : [],
-    ...(Array.isArray(document['sources']) && { sources: (document['sources'] as unknown[]).filter(isSource) }),
-    stopReason: textMember('stopReason'),
-    stopSequence: textMember('stopSequence'),
-    promptFeedback: isObject(promptFeedback) ? promptFeedback : undefined,
-    usage: isObject(usage) ? usage : undefined,
-    ...(typeof document['requests'] === 'number' && { requests: document['requests'] }),
+    ...emptyResult(typeof asked === 'string' ? asked : ''),
+    ...saved,
     complete: document['complete'] === true,
   };
-}
-
-/** What a document has besides the result. The cost is left out: this command sends nothing. */
-function readReportFields({ answer, turns, tags }: JsonObject): Pick<Report, 'answer' | 'turns' | 'tags'> {
-  const isTags = isObject(tags) && Object.values(tags).every((value) => typeof value === 'string');
-  return {
-    answer,
-    turns: Array.isArray(turns) ? (turns as unknown[]).filter(isToolRound) : undefined,
-    ...(isTags && { tags: tags as Record<string, string> }),
-  };
-}
-
-function isToolRound(value: unknown): value is ToolRound {
-  return isObject(value) && typeof value['text'] === 'string' && Array.isArray(value['toolCalls']);
-}
-
-function isSource(value: unknown): value is Source {
-  return isObject(value) && typeof value['kind'] === 'string' && typeof value['cited'] === 'boolean';
-}
-
-function isCandidate(value: unknown): value is ResultCandidate {
-  return isObject(value) && typeof value['text'] === 'string' && typeof value['index'] === 'number';
 }

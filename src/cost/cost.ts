@@ -14,7 +14,7 @@ import {
   findTierPrice,
   type Pricing,
 } from './price.ts';
-import type { Bound, Budget, Cost, KnownCosts, Meter, MeteredAnswer, Spending } from './types.ts';
+import type { Bound, Budget, Cost, KnownCosts, MeteredAnswer, Spending, Spent } from './types.ts';
 
 /** The amounts of a price that are for tokens. */
 const tokenAmounts = [
@@ -177,7 +177,8 @@ export function computeAnswerCost(answer: MeteredAnswer, pricing: Pricing): Cost
   return 'cost' in found ? found.cost : undefined;
 }
 
-function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
+/** The cost of an answer, or why it is unknown although the requested model has a price. */
+export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
   if (hops !== undefined) return joinFound(hops.flatMap((hop) => (hop.isFree ? [] : [findAnswerCost(hop, pricing)])));
   const { usage, otherUsage, images, stopReason, toldCost } = result;
   const found = findAnswerPrice(pricing, result);
@@ -294,11 +295,6 @@ export function areWithin(amounts: readonly string[], most: string): boolean {
   return new Big(sumAmounts(amounts)).lte(most);
 }
 
-/** The sum of amounts. */
-export function addAmounts(...amounts: readonly string[]): string {
-  return sumAmounts(amounts);
-}
-
 function multiply(amount: string, factor: string | number): string {
   return new Big(amount).times(factor).toFixed();
 }
@@ -349,7 +345,7 @@ export function addCost(costs: readonly Cost[], added: Cost): Cost[] {
   const { amount, currency, told } = added;
   const before = costs.find((cost) => cost.currency === currency && cost.told === told);
   if (before === undefined) return [...costs, { amount, currency, ...(told && { told }) }];
-  return costs.map((cost) => (cost === before ? { ...cost, amount: addAmounts(cost.amount, amount) } : cost));
+  return costs.map((cost) => (cost === before ? { ...cost, amount: sumAmounts([cost.amount, amount]) } : cost));
 }
 
 /** The sum of costs, if they have one currency. It is told if all of them are. */
@@ -391,32 +387,17 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   };
 }
 
-/** Opens a meter with the prices of the settings. */
-export function createMeter(pricing: Pricing): Meter {
-  let costs: readonly Cost[] = [];
-  let unknown = 0;
+/** What requests cost, added up. */
+export function joinSpent(all: readonly Spent[]): Spent {
   return {
-    count(answer) {
-      const found = findAnswerCost(answer, pricing);
-      if ('cost' in found) {
-        costs = addCost(costs, found.cost);
-        return found.cost;
-      }
-      unknown++;
-      if (found.lack !== undefined) answer.result.warnings?.push(`the cost is unknown: ${found.lack}`);
-      return undefined;
-    },
-    lose: () => void unknown++,
-    get costs() {
-      return costs;
-    },
-    get unknown() {
-      return unknown;
-    },
-    get total() {
-      return unknown === 0 ? joinCosts(costs) : undefined;
-    },
+    costs: all.flatMap(({ costs }) => costs).reduce<readonly Cost[]>(addCost, []),
+    unknown: all.reduce((sum, { unknown }) => sum + unknown, 0),
   };
+}
+
+/** The cost of all requests; undefined if that of one is unknown, or if they have several currencies. */
+export function totalCost({ costs, unknown }: Spent): Cost | undefined {
+  return unknown === 0 ? joinCosts(costs) : undefined;
 }
 
 /** Opens a budget of which a part is spent; `dearest` is the highest cost of one request so far. */
@@ -428,7 +409,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
 
   function end(bound: Bound, amount: string): void {
     if (!inFlight.delete(bound)) return;
-    total = addAmounts(total, amount);
+    total = sumAmounts([total, amount]);
     for (const wake of waiting.splice(0)) wake();
   }
 
@@ -470,7 +451,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
         grow(more, known) {
           if (known !== undefined) highest = greatest([highest, known.dearest]);
           const others = [...inFlight].filter((held) => held !== bound).map(toAmount);
-          const amount = addAmounts(known?.amount ?? toAmount(bound), toAmount(more));
+          const amount = sumAmounts([known?.amount ?? toAmount(bound), toAmount(more)]);
           if (!areWithin([total, amount, ...others], most)) return false;
           Object.assign(bound, { amount, isMost: bound.isMost && more.isMost });
           last = more;

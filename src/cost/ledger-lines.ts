@@ -31,8 +31,6 @@ export interface ReservedLine extends LedgerEntry {
   at: string;
   amount: string;
   currency: string;
-  /** It cannot cost more. */
-  bounded: boolean;
   /** The number of requests in a batch, which goes on at the service when its process has ended. */
   held?: number | undefined;
   by: ProcessMark;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fstatSync, writeFileSync } from 'node:fs';
 import { isRunning, type ProcessMark } from '../files/process-mark.ts';
-import { addAmounts, type AmountSums, areWithin, countAmount, getCounted, greatest, sumAmounts } from './cost.ts';
+import { sumAmounts, type AmountSums, areWithin, countAmount, getCounted, greatest } from './cost.ts';
 import {
   headBytes,
   type LedgerLimit,
@@ -128,12 +128,12 @@ export function roomFor(
   { limit, now, isInFlight }: { limit: LedgerLimit; now: number; isInFlight: ReturnType<typeof judgeProcesses> },
 ): Room {
   const period = toPeriod(new Date(now).toISOString(), limit.per);
-  const all = addAmounts(getCounted(state.spent, period), getCounted(state.reserved, period));
+  const all = sumAmounts([getCounted(state.spent, period), getCounted(state.reserved, period)]);
   // Whatever has become of the processes that reserved: they need not be looked for.
   if (areWithin([all, amount], limit.amount) && !areWithin([limit.amount], all)) return 'free';
   const { spent: ended, held, inFlight } = computeSpent(state, limit.per, now, isInFlight);
   // A batch can take a day: no request waits for what it may leave.
-  const spent = addAmounts(ended, held);
+  const spent = sumAmounts([ended, held]);
   const isOver = !areWithin([spent, amount], limit.amount) || areWithin([limit.amount], spent);
   if (isOver) return { spent };
   return areWithin([spent, inFlight, amount], limit.amount) ? 'free' : 'taken';
@@ -153,7 +153,7 @@ export function computeSpent(
   const all = [...open.values()].filter(({ at }) => at.startsWith(period));
   const single = all.filter(({ held }) => held === undefined);
   return {
-    spent: addAmounts(getCounted(spent, period), sumReserved(single.filter((line) => !isInFlight(line)))),
+    spent: sumAmounts([getCounted(spent, period), sumReserved(single.filter((line) => !isInFlight(line)))]),
     held: sumReserved(all.filter(({ held }) => held !== undefined)),
     inFlight: sumReserved(single.filter(isInFlight)),
   };

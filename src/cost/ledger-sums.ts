@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import type { Lock } from '../files/lock.ts';
 import { closeQuietly, ignoreMissing, removeFile, syncFolder, writeTempFile } from '../files/temp-file.ts';
 import { isObject } from '../json.ts';
-import { addAmounts } from './cost.ts';
+import { sumAmounts } from './cost.ts';
 import {
   toUtcDay,
   type LedgerLimit,
@@ -70,9 +70,9 @@ function addLedgerCounts(sum: LedgerCounts, more: LedgerCounts): void {
   sum.requests += more.requests;
   sum.unknown += more.unknown;
   sum.savedRequests += more.savedRequests;
-  sum.amount = addAmounts(sum.amount, more.amount);
-  sum.told = addAmounts(sum.told, more.told);
-  sum.saved = addAmounts(sum.saved, more.saved);
+  sum.amount = sumAmounts([sum.amount, more.amount]);
+  sum.told = sumAmounts([sum.told, more.told]);
+  sum.saved = sumAmounts([sum.saved, more.saved]);
 }
 
 function getSumKey({ day, command, service, model, lane, tags, currency }: SumLine): string {
@@ -139,7 +139,7 @@ export async function summarizeLedger(path: string, now: number): Promise<Ledger
     addToSums(all, { ...line, type: 'spent', unknown: true });
   const { limit, currency } = state;
   const { spent, held, inFlight } = computeSpent(state, limit?.per, now);
-  return { limit, currency, spent, inFlight: addAmounts(held, inFlight), sums: [...all.sums.values()] };
+  return { limit, currency, spent, inFlight: sumAmounts([held, inFlight]), sums: [...all.sums.values()] };
 }
 
 /** What requests are grouped by. */

@@ -7,7 +7,7 @@ import { type Lock, withLock } from '../files/lock.ts';
 import { ownMark } from '../files/process-mark.ts';
 import { openToAppendNow } from '../files/synced-file.ts';
 import { closeQuietly, notWritten, randomNonce, syncFolder } from '../files/temp-file.ts';
-import { addAmounts, areWithin, subtractAmounts, sumHeld } from './cost.ts';
+import { sumAmounts, areWithin, subtractAmounts, sumHeld } from './cost.ts';
 import {
   type BatchEnd,
   type LedgerEntry,
@@ -137,7 +137,7 @@ export function openLedger(options: LedgerOptions): Ledger {
       let left!: { left: string; dearest: string };
       await changeLedger(ledger, (state) => {
         const { spent, held, inFlight } = computeSpent(state, ledger.limit.per, ledger.now());
-        const taken = addAmounts(spent, held, inFlight);
+        const taken = sumAmounts([spent, held, inFlight]);
         const isOver = !areWithin([taken], ledger.limit.amount);
         left = { left: isOver ? '0' : subtractAmounts(ledger.limit.amount, taken), dearest: state.dearest };
         return [];
@@ -195,7 +195,6 @@ async function reserveAmount(
   signal: AbortSignal,
 ): Promise<{ id: string } | { spent: string }> {
   const { id } = request;
-  const bounded = bounds.every(({ isMost }) => isMost);
   let reserved: { id: string } | { spent: string } = { id };
   const makeLines: Change = (state, isInFlight) => {
     if (signal.aborted) return [];
@@ -208,7 +207,7 @@ async function reserveAmount(
     const limits = isNewLimit ? [{ type: 'limit', ...limit } as const] : [];
     if (room !== 'free') reserved = room;
     if (room !== 'free') return limits;
-    return [...limits, { type: 'reserved', ...request, at: getLedgerTime(ledger), amount, bounded, by: ownMark() }];
+    return [...limits, { type: 'reserved', ...request, at: getLedgerTime(ledger), amount, by: ownMark() }];
   };
   const changed = changeLedger(ledger, makeLines, { signal, isReservation: true });
   await orAborted(changed, signal).catch((error: unknown) => {

@@ -27,19 +27,8 @@ export interface Bound {
   isMost: boolean;
 }
 
-/** Adds up the costs of a command's requests. */
-export interface Meter {
-  /** Counts an answered request. Returns its cost, if known. */
-  count(answer: MeteredAnswer): Cost | undefined;
-  /** Counts a request without an answer that may have been billed. */
-  lose(): void;
-  /** The known costs, by currency. */
-  readonly costs: readonly Cost[];
-  /** Requests with an unknown cost. */
-  readonly unknown: number;
-  /** The cost of all requests; undefined if it is unknown or in several currencies. */
-  readonly total: Cost | undefined;
-}
+/** What requests cost: the known costs, by currency, and how many may have been billed at an unknown one. */
+export type Spent = Pick<Spending, 'costs' | 'unknown'>;
 
 /** A part of the budget that is reserved for one request. */
 export interface Reservation {
@@ -80,8 +69,6 @@ export interface MeteredAnswer {
     'model' | 'modelVersion' | 'serviceTier' | 'usage' | 'otherUsage' | 'stopReason' | 'toldCost'
   > & {
     images: readonly unknown[];
-    /** Gets a warning if the cost is unknown although the requested model has a price. */
-    warnings?: string[];
   };
   error: unknown;
   /** The requests of an answer that took several. */

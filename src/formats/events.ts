@@ -59,23 +59,38 @@ export type ReplyEvent =
       sequence?: string | undefined;
       details?: JsonValue | undefined;
     }
-  /** Counts so far; later counts win one by one. */
-  | { type: 'usage'; usage: Usage }
-  /** The usage of another model, billed beside: one that wrote an SVG, or made so many pictures for a tool. */
-  | { type: 'other-usage'; model: string; usage: Usage; images: number }
-  | { type: 'tier'; tier: string }
-  /** What the service says that the reply cost, in USD. */
-  | { type: 'cost'; amount: string }
+  /** Values that the reply gives of itself; each has its row in `client/reply-fields.ts`, which says what a later one does. */
+  | { type: 'facts'; facts: ReplyFacts }
   /** With this token, another request goes on from here: an answer of the content format that is not over, or that is saved on its way. */
   | { type: 'continuation'; token: string }
-  /** What the reply says of the end of its model. */
-  | { type: 'model-end'; end: Omit<ModelEnd, 'model'> }
-  /** Why the prompt was blocked, or what its ratings are. */
-  | { type: 'feedback'; feedback: JsonObject; blockReason: string | undefined }
   /** What follows cannot be read; what came before is kept. */
   | { type: 'broken'; error: GatewayError }
   /** The reply says that it is over. */
   | { type: 'end' };
+
+/** What a reply says of itself as plain values. Absent means the gateway did not say. */
+export interface ReplyFacts {
+  /** As the reply names the model that answered. */
+  modelVersion?: string | undefined;
+  /** The service tier that answered, in the gateway's own word; it decides the price. */
+  serviceTier?: string | undefined;
+  responseId?: string | undefined;
+  role?: string | undefined;
+  /** Why the prompt was blocked, or what its ratings are. */
+  promptFeedback?: JsonObject | undefined;
+  /** Counts so far. */
+  usage?: Usage | undefined;
+  /** Why the reply ended, where no candidate says it: the prompt was blocked. */
+  stopReason?: string | undefined;
+  stopSequence?: string | undefined;
+  stopDetails?: JsonValue | undefined;
+  /** What the service says that it cost: a decimal number without exponent; absent if it does not say. */
+  toldCost?: { amount: string; currency: string };
+  /** The usage of another model, billed beside: one that wrote an SVG, or made so many pictures for a tool. Absent if none did. */
+  otherUsage?: { model: string; usage: Usage; images: number };
+  /** What the reply says of the end of its model. */
+  modelEnds?: Omit<ModelEnd, 'model'> | undefined;
+}
 
 /** A source as a reply names it. */
 export interface FoundSource {

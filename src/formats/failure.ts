@@ -202,8 +202,9 @@ function chooseFailureAdvice(
 const loads = /^loading model/i;
 
 /** Ollama runs on the machine of its user, but where a key opens another host. */
-function isOwnMachine({ sentKey }: FailureFacts): boolean {
-  return sentKey?.service === 'ollama' && !(sentKey.isElsewhere && sentKey.header !== undefined);
+function isOwnMachine(facts: FailureFacts): boolean {
+  const { isElsewhere, header } = facts.sentKey ?? {};
+  return isOllama(facts) && !(isElsewhere && header !== undefined);
 }
 
 function isOllama({ sentKey }: FailureFacts): boolean {

@@ -9,6 +9,7 @@ import { encodedEffortFields } from '../vendors/effort.ts';
 import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
+import { lackedFields } from './request-fields.ts';
 import { isOpenAiFormat } from './named-format.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
 import { maxOf } from '../long-lists.ts';
@@ -47,8 +48,6 @@ export interface FormatFacts {
   title: string;
   /** The paths of its requests. */
   path: RegExp;
-  /** Fields of a plain request that it has no place for. */
-  lacks: readonly (keyof PlainRequest)[];
   /** The field of the service tier; absent if no cheaper one can be asked for. */
   tierField?: 'serviceTier' | 'service_tier';
   /** The field of earlier turns. */
@@ -89,7 +88,6 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     load: async () => (await import('./content/format.ts')).content,
     title: 'the content format',
     path: /\/models\/[^/]+:(?:streamG|g)enerateContent/,
-    lacks: ['metadata', 'mask', 'quality', 'background', 'outputFormat'],
     tierField: 'serviceTier',
     turnsField: 'contents',
     reserved: ['model', 'stream'],
@@ -103,11 +101,6 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     load: async () => (await import('./messages/format.ts')).messages,
     title: 'the messages format',
     path: /^\/v1\/messages(?:\?|$)/,
-    lacks: [
-      ...(['candidates', 'seed', 'responseMime', 'aspect', 'size', 'mask'] as const),
-      ...(['quality', 'background', 'outputFormat'] as const),
-      ...(['safety', 'toolConfig', 'cachedContent', 'tier'] as const),
-    ],
     turnsField: 'messages',
     reserved: ['stream'],
     unkeyed: ['max_tokens', 'stream', 'service_tier', 'metadata'],
@@ -119,7 +112,6 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     load: async () => (await import('./completions/format.ts')).completions,
     title: 'the completions format',
     path: /^(?:\/v1)?\/(?:chat\/completions|images(?:\/(?:generations|edits))?)(?:\?|$)/,
-    lacks: ['topK', 'safety', 'toolConfig', 'cachedContent'],
     tierField: 'service_tier',
     turnsField: 'messages',
     reserved: ['stream'],
@@ -133,11 +125,6 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     load: async () => (await import('./responses/format.ts')).responses,
     title: 'the responses format',
     path: /\/responses(?:\?|$)/,
-    lacks: [
-      ...(['candidates', 'topK', 'stop', 'seed', 'aspect', 'size', 'mask'] as const),
-      ...(['quality', 'background', 'outputFormat'] as const),
-      ...(['safety', 'toolConfig', 'cachedContent'] as const),
-    ],
     tierField: 'service_tier',
     turnsField: 'input',
     reserved: ['stream'],
@@ -308,8 +295,11 @@ export function getAskedModel({ body, path }: Pick<AnyApiRequest, 'body' | 'path
 export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirks): ApiRequest {
   // Services refuse a blank one.
   const request = given.system?.trim() === '' ? { ...given, system: undefined } : given;
-  const { lacks, title } = formatFacts[format.name];
-  const lacking = lacks.find((field) => isGiven(request[field]));
+  const { tierField, title } = formatFacts[format.name];
+  const lacking =
+    tierField === undefined && request.tier !== undefined
+      ? 'tier'
+      : lackedFields[format.name].find((name) => isGiven(request[name as keyof PlainRequest]));
   if (lacking !== undefined) throw usageError(`${title} does not have ${lacking}`, 'leave it out');
   for (const media of request.media ?? []) {
     refuseType(media, format.name);

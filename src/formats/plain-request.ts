@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { ModelEfforts } from '../vendors/effort.ts';
 import type { Use } from '../vendors/services.ts';
 import { type Body, type BodyValue, setFields, type Upload } from '../body.ts';
-import type { PlainFields } from './types.ts';
+import type { JsonFields, PlainFields } from './request-fields.ts';
 
 /** An image or a file that goes into the last turn of the user. */
 export interface Media {
@@ -18,7 +18,7 @@ export interface Media {
 }
 
 /** A request to a model, in the words of no format. An absent field is not sent. */
-export interface PlainRequest extends PlainFields {
+export interface PlainRequest extends PlainFields, JsonFields {
   use: Use;
   model: string;
   /** What the list of the service says of the efforts of the model. */
@@ -36,18 +36,8 @@ export interface PlainRequest extends PlainFields {
   turns?: readonly Turn[] | undefined;
   /** Earlier turns in the format's own form, sent as they are. */
   ownTurns?: readonly JsonValue[] | undefined;
-  /** The JSON Schema that the answer must fit. */
-  schema?: JsonValue | undefined;
-  /** Tools in the plain form or in the format's own. */
-  tools?: readonly JsonValue[] | undefined;
-  /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */
-  toolChoice?: string | JsonObject | undefined;
   /** The service tier that is asked for: half price, slower, refused while the service is busy. */
   tier?: 'flex' | undefined;
-  toolConfig?: JsonObject | undefined;
-  metadata?: JsonObject | undefined;
-  /** A whole body that the fields above are laid over. */
-  body?: Body | undefined;
 }
 
 /** A request as a format encodes it, below a base URL. */

@@ -16,7 +16,7 @@ export function toldCostEvents(usage: JsonObject): ReplyEvent[] {
   const parts = [told, isOwnKey ? numberField(details, 'upstreamInferenceCost') : undefined];
   const known = told === undefined ? [] : parts.filter((part) => part !== undefined);
   const amount = ticks === undefined ? toDecimal(known) : toDecimal([ticks], 10);
-  return amount === undefined ? [] : [{ type: 'cost', amount }];
+  return amount === undefined ? [] : [{ type: 'facts', facts: { toldCost: { amount, currency: 'USD' } } }];
 }
 
 /** What LiteLLM says in a header. It says 0 of a model whose price it does not know, too. */

@@ -19,9 +19,9 @@ import {
   checkVersionHeader,
 } from './http/guard.ts';
 import type {
-  CallerForm,
   GatewayRequest,
   Handler,
+  KeyForm,
   LogEntry,
   OptionNames,
   GatewayReply,
@@ -31,7 +31,7 @@ import { findRoute, chooseErrorFormat, type Route, withVersion } from './routes.
 import { wasReceived, sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
 import { toProblem, problemReply } from './problem.ts';
-import { checkCaller } from './service.ts';
+import { vendorHeaderNames } from '../vendors/services.ts';
 import { type App, listen } from './listen.ts';
 
 /** Options of a gateway. */
@@ -67,7 +67,8 @@ const ownNames: OptionNames = { hosts: 'hosts', origins: 'origins' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): App {
-  const { headerNames = {}, optionNames = ownNames, maxBody = 128 * 2 ** 20, elapsed = monotonic } = options;
+  const { rules, optionNames = ownNames, maxBody = 128 * 2 ** 20, elapsed = monotonic } = options;
+  const headerNames = rules ? vendorHeaderNames : (options.headerNames ?? {});
   const { handler = createOfflineHandler(options) } = options;
   const budget = createByteBudget(maxBody);
   const settings: AppSettings = { ...options, headerNames, optionNames, maxBody, budget, handler, elapsed };
@@ -138,19 +139,17 @@ interface Incoming extends Pick<GatewayRequest, 'path' | 'query' | 'format' | 'l
 async function respond(incoming: Incoming, settings: AppSettings): Promise<GatewayReply> {
   const { request, response, path, query, format, left } = incoming;
   const { headers, method = '' } = request;
-  const { key, maxBody, budget, rules } = settings;
+  const { maxBody, budget } = settings;
   guard(request, settings, settings.optionNames);
   if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
   const destination = findRoute(method, path, format.name, settings);
   if (destination === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };
   const { route, model } = destination;
-  const caller = rules
-    ? checkCaller({ headers, query }, key, rules)
-    : checkOwnCaller({ format, headers, query }, route, settings);
+  const keyForm = checkCaller({ format, headers, query }, route, settings);
   if (route?.handle) checkContentType(request, ...(route.form ? ['multipart/form-data'] : []), 'application/json');
   const length = declaredLength(request);
-  // A file goes to the disk, or to the upstream: the receiver limits its size.
+  // A file may go on to the upstream, which limits its size.
   if (!route?.batch) checkBodyLength(length, maxBody);
   return settings.handler({
     path,
@@ -164,18 +163,18 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
     body: request,
     length,
     readBody: () => readRequestBody({ request, response }, { limit: maxBody, budget, left }),
-    ...caller,
+    keyForm,
   });
 }
 
-function checkOwnCaller(
+function checkCaller(
   shown: Parameters<typeof checkCallerKey>[0],
   route: Route | undefined,
   settings: AppSettings,
-): CallerForm {
+): KeyForm | undefined {
   const keyForm = checkCallerKey(shown, settings);
-  const hasVersion = shown.format.hasVersion && (route?.handle ?? route?.batch);
-  return { keyForm, version: hasVersion ? checkVersionHeader(shown.headers, settings) : undefined };
+  if (shown.format.hasVersion && (route?.handle ?? route?.batch)) checkVersionHeader(shown.headers, settings);
+  return keyForm;
 }
 
 /** Starts the local gateway on an ephemeral loopback port with a key of its own: what `--offline` talks to. */

@@ -19,7 +19,7 @@ import type {
 
 /** How the offline models answer. */
 export interface OfflineOptions {
-  /** Unknown fields and models are refused, as the services do it: for callers that do not see the log. */
+  /** Unknown fields of the content and messages formats and unknown models are refused: for callers that do not see the log. */
   refuseUnknown?: boolean | undefined;
   /** Wait before each delta of a stream, ms. */
   pace?: number | undefined;
@@ -29,7 +29,7 @@ export interface OfflineOptions {
   faultDelay?: number | undefined;
   /** How long a batch takes at least, ms (default 500 ms). */
   batchDelay?: number | undefined;
-  /** The service whose behaviour is imitated. */
+  /** The service that the gateway stands for. */
   rules?: ServiceRules | undefined;
   /** What answers in place of the models. */
   script?: AnswerScript | undefined;
@@ -44,7 +44,7 @@ const countedRequests = 10_000;
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
-  const level = rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient');
+  const { refuseUnknown: isStrict = false } = options;
   const countAttempt = createIdCounter();
   const responses = createResponseStore();
   const answerByModel = async (
@@ -58,8 +58,8 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
     const ignored: Path[] = [];
     const notes: string[] = [];
     const context: RequestContext = {
-      mode: { level, leftOut: (path) => void ignored.push(path) },
-      fallback: level === 'lenient' || rules !== undefined,
+      mode: { isStrict, leftOut: (path) => void ignored.push(path) },
+      fallback: !isStrict,
       rules,
       script,
       responses,
@@ -130,7 +130,7 @@ function plainStep(step: string | number): string {
 
 /** `GET /v1beta/models` and `GET /v1/models`, or one model of them. Throws Problem 404. */
 function answerModels(
-  { format: pathFormat, keyForm, model: requested, query, path }: GatewayRequest,
+  { format: pathFormat, keyForm, model: requested, query }: GatewayRequest,
   rules: ServiceRules | undefined,
 ): GatewayReply {
   // `/v1/models` is a path of all formats: the caller's key says which it speaks.
@@ -143,7 +143,5 @@ function answerModels(
     : undefined;
   const found = offered.find(({ id }) => id === requested) ?? vendors;
   if (found) return jsonReply(format.describeModel(found));
-  const shown = requested.slice(0, 100);
-  if (rules) throw rules.unknownModel(shown, path);
-  throw format.unknownModel(shown, listModelNames(format.offers));
+  throw format.unknownModel(requested.slice(0, 100), listModelNames(format.offers));
 }

@@ -56,8 +56,7 @@ export function answerCount(operation: GatewayOperation, { bodyOf, reply }: Oper
   return async (request, body, context) => {
     const inner = bodyOf(body);
     const found = findModel(operation, request, inner, context);
-    // A count takes what a version refuses in requests to a model.
-    const { task } = readRequest(operation, inner, found, { request: { ...request, version: undefined }, context });
+    const { task } = readRequest(operation, inner, found, { request, context });
     const counted = JSON.stringify(reply(countInput(task)));
     return { status: 200, headers: { 'content-type': operation.contentType }, body: counted, model: task.model };
   };
@@ -84,10 +83,7 @@ function findModel(
   const isOwn = fault !== undefined || script?.anyModel === true || (local !== undefined && operation.serves(local));
   if (isOwn || requested === undefined || (fallback && isVendorModel(requested, rules)))
     return { requested, fault, isOwn };
-  const shown = requested.slice(0, 100);
-  throw (
-    rules?.unknownModel(shown, request.path) ?? request.format.unknownModel(shown, listModelNames(operation.serves))
-  );
+  throw request.format.unknownModel(requested.slice(0, 100), listModelNames(operation.serves));
 }
 
 function readRequest(
@@ -143,7 +139,7 @@ async function makeAnswer(
 }
 
 /** The reply of a stream; its deltas wait for their pauses, and for the pace. */
-function streamReply(
+export function streamReply(
   events: Iterable<StreamEvent>,
   stream: OperationStream,
   { request, pace, pauses }: { request: GatewayRequest; pace: number; pauses: readonly number[] },

@@ -16,8 +16,6 @@ export interface ProblemDetails {
   /** `error.param` of the completions format. */
   param?: string;
   headers?: Record<string, string>;
-  /** HTML in place of the JSON. */
-  page?: string;
 }
 
 /** A request that gets an error reply: HTTP status and a message that names what is wrong. */
@@ -41,10 +39,6 @@ export function toProblem(error: unknown, format: GatewayFormat): Problem {
 
 /** The error reply of a problem, in the shape of the format of the request. */
 export function problemReply(problem: Problem, format: GatewayFormat, requestId: string): GatewayReply {
-  const { page } = problem.extra;
-  if (page !== undefined) {
-    return { status: problem.code, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: page };
-  }
   return {
     status: problem.code,
     headers: { 'content-type': 'application/json; charset=utf-8', ...problem.extra.headers },

@@ -1,7 +1,14 @@
+import { decodeCompletionsRequest } from '../formats/completions/decode.ts';
+import { decodeContentRequest } from '../formats/content/decode.ts';
+import type { DecodedRequest } from '../formats/decoded-request.ts';
+import { decodeMessagesRequest } from '../formats/messages/decode.ts';
+import { decodeResponsesRequest } from '../formats/responses/decode.ts';
+import type { FormatName } from '../formats/types.ts';
+import type { JsonObject } from '../json.ts';
 import { contentCount, contentFormat, contentOperation } from './content/format.ts';
 import { completionsFormat, completionsOperation } from './completions/format.ts';
 import { editsOperation, imagesOperation, referencesOperation } from './completions/images.ts';
-import type { BodyHandler, GatewayFormat, GatewayFormatName } from './types.ts';
+import type { BodyHandler, GatewayFormat, GatewayFormatName, GatewayOperation } from './types.ts';
 import { responsesCount, responsesOperation } from './responses/format.ts';
 import { keptResponsePaths, type ResponseActions } from './responses/store.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
@@ -18,17 +25,24 @@ import type { AppOptions } from './app.ts';
 /** Every format of the gateway. A path belongs to the first that claims it. */
 const formats: readonly GatewayFormat[] = [completionsFormat, messagesFormat, contentFormat];
 
+/** The format that has the errors and the lists of a format of the wire: those of OpenAI's two are the same. */
+export function findGatewayFormat(name: FormatName): GatewayFormat {
+  return formats.find((format) => format.name === name) ?? completionsFormat;
+}
+
 /** A path of the gateway. One that neither answers a body nor acts on anything lists models. */
 interface RouteRow {
   /** A pattern, in which `{model}` and `{id}` match a segment, and `{version}` one of Google's. */
   path: string;
   /** Answers the body. */
   handle?: BodyHandler;
+  /** The texts that it asks for can be asked of a service of another format. */
+  wire?: Wire;
   /** Acts on batches and files. */
   batch?: BatchActions;
   /** Acts on responses that are kept. */
   responses?: ResponseActions;
-  /** The only format that has it: vendors have files and batches at the same paths. */
+  /** The only format that has it: vendors have files, batches and lists of models at the same paths. */
   format?: GatewayFormatName;
   /** Whether the body can be a form in place of JSON. */
   form?: true;
@@ -44,28 +58,61 @@ export interface Route extends RouteRow {
 
 const contentModel = '/{version}/models/{model}';
 
+/** An operation as the wire has it: the pair of what reads its requests and what writes its replies. */
+export interface Wire {
+  format: FormatName;
+  operation: GatewayOperation;
+  decode(body: JsonObject): DecodedRequest;
+}
+
+function wireRow(wire: Wire): Omit<RouteRow, 'path'> {
+  return { wire, handle: answerOperation(wire.operation) };
+}
+
+const contentRow = wireRow({ format: 'content', operation: contentOperation, decode: decodeContentRequest });
+
 /** Every path of the gateway. To add a format, add a folder like content and messages, name its format above, and add its paths here. */
 const rows: readonly RouteRow[] = [
-  { path: `${contentModel}:generateContent`, handle: answerOperation(contentOperation) },
-  { path: `${contentModel}:streamGenerateContent`, handle: answerOperation(contentOperation), streams: true },
-  { path: `${contentModel}:countTokens`, handle: answerCount(contentOperation, contentCount) },
-  { path: '/v1/messages', handle: answerOperation(messagesOperation) },
-  { path: '/v1/messages/count_tokens', handle: answerCount(messagesOperation, messagesCount) },
-  { path: '/v1/chat/completions', handle: answerOperation(completionsOperation) },
-  { path: '/v1/responses', handle: answerOperation(responsesOperation) },
-  { path: '/v1/responses/input_tokens', handle: answerCount(responsesOperation, responsesCount) },
-  ...Object.entries(keptResponsePaths).map(([path, responses]) => ({ path, responses })),
-  { path: '/v1/images/generations', handle: answerOperation(imagesOperation) },
-  { path: '/v1/images/edits', handle: answerOperation(editsOperation), form: true },
-  { path: '/v1/images', handle: answerOperation(referencesOperation) },
+  ...listRows('content', {
+    [`${contentModel}:generateContent`]: contentRow,
+    [`${contentModel}:streamGenerateContent`]: { ...contentRow, streams: true },
+    [`${contentModel}:countTokens`]: { handle: answerCount(contentOperation, contentCount) },
+    ...batchRows({ ...contentBatchPaths, ...contentFilePaths }),
+  }),
+  ...listRows('messages', {
+    '/v1/messages': wireRow({ format: 'messages', operation: messagesOperation, decode: decodeMessagesRequest }),
+    '/v1/messages/count_tokens': { handle: answerCount(messagesOperation, messagesCount) },
+    ...batchRows(messagesBatchPaths),
+  }),
+  ...listRows('completions', {
+    '/v1/chat/completions': wireRow({
+      format: 'completions',
+      operation: completionsOperation,
+      decode: decodeCompletionsRequest,
+    }),
+    '/v1/responses': wireRow({ format: 'responses', operation: responsesOperation, decode: decodeResponsesRequest }),
+    '/v1/responses/input_tokens': { handle: answerCount(responsesOperation, responsesCount) },
+    '/v1/images/generations': { handle: answerOperation(imagesOperation) },
+    '/v1/images/edits': { handle: answerOperation(editsOperation), form: true },
+    '/v1/images': { handle: answerOperation(referencesOperation) },
+    ...mapValues(keptResponsePaths, (responses) => ({ responses })),
+    ...batchRows(completionsBatchPaths),
+  }),
   { path: '/{version}/models(?:/{id})?' },
-  ...listBatchRows('messages', messagesBatchPaths),
-  ...listBatchRows('completions', completionsBatchPaths),
-  ...listBatchRows('content', { ...contentBatchPaths, ...contentFilePaths }),
 ];
 
-function listBatchRows(format: GatewayFormatName, paths: BatchPaths): RouteRow[] {
-  return Object.entries(paths).map(([path, batch]) => ({ path, batch, format }));
+type Rows = Readonly<Record<string, Omit<RouteRow, 'path'>>>;
+
+function listRows(format: GatewayFormatName, paths: Rows): RouteRow[] {
+  return Object.entries(paths).map(([path, row]) => ({ path, format, ...row }));
+}
+
+function batchRows(paths: BatchPaths): Rows {
+  return mapValues(paths, (batch) => ({ batch }));
+}
+
+function mapValues<A, B>(of: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(of).map(([name, value]) => [name, change(value)]));
 }
 
 const routes = rows.map((row): Route => {
@@ -83,11 +130,12 @@ const routes = rows.map((row): Route => {
 /** Where a request leads; without a route: to a path that only an upstream gateway may know. */
 export type Destination = { route: Route | undefined; model: string | undefined } | 'health';
 
-/** What decides which paths are served. */
-type RouteRules = Pick<AppOptions, 'everyPath' | 'rules'>;
-
-/** The format whose error shape a path gets, also where it is not found: that of the service, if one is imitated. */
-export function chooseErrorFormat(path: string, headers: IncomingHttpHeaders, { rules }: RouteRules): GatewayFormat {
+/** The format whose error shape a path gets, also where it is not found: that of the service, if the gateway stands for one. */
+export function chooseErrorFormat(
+  path: string,
+  headers: IncomingHttpHeaders,
+  { rules }: Pick<AppOptions, 'rules'>,
+): GatewayFormat {
   return formats.find(({ name, claims }) => (rules ? name === rules.format : claims(path, headers))) ?? contentFormat;
 }
 
@@ -101,18 +149,18 @@ export function withVersion(path: string): string {
 }
 
 /** Finds the route of a request. Throws Problem 404 or 405. */
-export function findRoute(method: string, path: string, format: GatewayFormatName, routing: RouteRules): Destination {
-  const { everyPath, rules } = routing;
+export function findRoute(
+  method: string,
+  path: string,
+  format: GatewayFormatName,
+  { everyPath }: Pick<AppOptions, 'everyPath'>,
+): Destination {
   if (path === '/healthz') {
     allow(method, ['GET', 'HEAD'], path);
     return 'health';
   }
   const route = routes.find((row) => row.pattern.test(path) && (row.format ?? format) === format);
   const fits = route?.methods.includes(method) === true;
-  const isServed = route !== undefined && rules?.paths.test(path) !== false;
-  if (rules && (!isServed || (rules.methodsArePaths && !fits))) {
-    throw !isServed && rules.vendorPaths.test(path) ? notFound(path) : rules.notFound(path, method);
-  }
   if (everyPath && !fits) return { route: undefined, model: undefined };
   if (!route) throw notFound(path);
   allow(method, route.methods, path);

@@ -14,15 +14,9 @@ import type { Problem } from './problem.ts';
 /** The form in which the caller sent its key. */
 export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
 
-/** What a caller's headers say about the caller. */
-export interface CallerForm {
-  keyForm: KeyForm | undefined;
-  /** The version header of the messages format. */
-  version: string | undefined;
-}
-
 /** One request that passed the checks of host, route, key and content type. Its body is not read yet. */
-export interface GatewayRequest extends CallerForm {
+export interface GatewayRequest {
+  keyForm: KeyForm | undefined;
   /** Undefined for a path that only an upstream gateway may know. */
   route: Route | undefined;
   format: GatewayFormat;
@@ -92,16 +86,11 @@ export interface ServedHeaderNames {
 /** Keys and indexes from a body down to a value. */
 export type Path = readonly (string | number)[];
 
-/**
- * What happens to fields, values and block types that are not known. `lenient` leaves them out, `strict` refuses them as the
- * services do, `vendor` also refuses what only other servers of the format take.
- */
-export type Level = 'lenient' | 'strict' | 'vendor';
-
 /** How a body is checked. */
 export interface ValidationMode {
-  level: Level;
-  /** Called with each path that a lenient check leaves out. */
+  /** Whether fields, values and block types that are not known are refused; else they are left out. */
+  isStrict: boolean;
+  /** Called with each path that is left out. */
   leftOut(path: Path): void;
 }
 
@@ -110,7 +99,7 @@ export interface RequestContext {
   mode: ValidationMode;
   /** Whether a local model answers for a vendor's. */
   fallback: boolean;
-  /** The service whose behaviour is imitated. */
+  /** The service that the gateway stands for. */
   rules: ServiceRules | undefined;
   script: AnswerScript | undefined;
   /** The responses that are kept between requests. */
@@ -166,7 +155,7 @@ export interface GatewayFormat {
   wrongKey: string;
   /** The body of an error reply, which also ends a stream that breaks off. */
   error(problem: Problem, requestId?: string): JsonObject;
-  /** The 400 reply to a field that breaks a rule, worded as the vendor of that format does. */
+  /** The 400 reply to a field that breaks a rule. */
   violation(path: Path, breach: Breach): Problem;
   /** The 404 reply to a model that is not served; `served` names those that are. */
   unknownModel(model: string, served: string): Problem;
@@ -264,7 +253,12 @@ export interface GatewayOperation {
   /** The local model that answers for a vendor's. */
   fallback(requested: string, checked: JsonObject): string;
   /** Reads a checked body for a local model. Throws Problem or Violation. */
-  read(checked: JsonObject, model: string, request: GatewayRequest, context: RequestContext): ModelRequest;
+  read(
+    checked: JsonObject,
+    model: string,
+    request: GatewayRequest,
+    context: Pick<RequestContext, 'responses' | 'inBatch'>,
+  ): ModelRequest;
   /** Whether the answer to a request should be an image; absent if it never is. */
   wantsImage?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */

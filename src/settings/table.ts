@@ -1,5 +1,6 @@
 import { defaultTimeoutMs } from '../clock.ts';
 import { formatNames } from '../formats/format.ts';
+import { requestFields } from '../formats/request-fields.ts';
 import { effortNames } from '../vendors/effort.ts';
 import { authForms, firstServiceNames, serviceNames, type Use } from '../vendors/services.ts';
 import type { FormatName } from '../formats/types.ts';
@@ -26,8 +27,8 @@ export interface SettingDefinition {
   /** What a `choice` can be, and what it is called in messages. */
   values?: readonly string[];
   noun?: string;
-  /** The table of `cli/flags` that its flag is added to. */
-  group?: 'root' | 'connection' | 'costs' | 'body' | 'answer' | 'image';
+  /** The table of `cli/flags` that its flag is added to; absent: it is a field of a request, whose table has more of it. */
+  group?: 'root' | 'connection' | 'costs' | 'answer' | 'image';
   /** As commander takes it: `-m, --model <id>`. */
   flag?: string;
   help?: string;
@@ -193,10 +194,7 @@ export const settings = {
     kind: 'text',
     rule: true,
     only: 'service',
-    group: 'body',
-    flag: '--fallback <model>',
-    help: 'ask this model once if the first one is busy (429, 503, 529) or gone, and nothing was billed',
-    advanced: true,
+    flag: requestFields.fallback.flag,
     key: 'fallback',
     description: 'The model that is asked once where the first one is busy or gone, and nothing was billed.',
     shown: 'if set',
@@ -250,9 +248,7 @@ export const settings = {
   },
   maxTokens: {
     kind: 'count',
-    group: 'body',
-    flag: '--max-tokens <n>',
-    help: 'maximum length of the answer in tokens',
+    flag: requestFields.maxTokens.flag,
     key: 'maxTokens',
     description: 'max_tokens of chat in the messages format, which demands a limit (4096).',
     examples: [4096],
@@ -264,10 +260,7 @@ export const settings = {
     kind: 'choice',
     values: effortNames,
     noun: 'effort',
-    group: 'body',
-    flag: '--effort <word>',
-    help: `how much the model thinks: ${effortNames.join(', ')}`,
-    advanced: true,
+    flag: requestFields.effort.flag,
     key: 'effort',
     description: 'How much the model thinks before it answers a text or a chat; thinking is billed.',
     examples: ['low'],
@@ -276,10 +269,7 @@ export const settings = {
   },
   store: {
     kind: 'switch',
-    group: 'body',
-    flag: '--store',
-    help: 'let the service keep the request and its answer; Google and the responses format are asked not to',
-    advanced: true,
+    flag: requestFields.store.flag,
     key: 'store',
     description: 'Lets a service keep requests and answers that it is asked not to keep otherwise.',
     default: false,
@@ -287,10 +277,7 @@ export const settings = {
   },
   keepThink: {
     kind: 'switch',
-    group: 'body',
-    flag: '--keep-think',
-    help: 'leave thinking in <think> tags at the head of an answer in the text',
-    advanced: true,
+    flag: requestFields.keepThink.flag,
     key: 'keepThink',
     description: 'Leaves thinking in the tags <think> and </think> at the head of an answer in its text.',
     default: false,

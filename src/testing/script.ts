@@ -77,7 +77,7 @@ async function prepareAnswer({ text, image, tool, stream, fault }: Answer, name:
   const details = image && (await prepareImage(image, name));
   const draft: Draft = {
     parts: [...(said ? [{ text: said }] : []), ...(details ? [{ image: details }] : [])],
-    call: tool && { name: tool.name, input: (tool.input ?? {}) as JsonValue },
+    calls: tool && [{ name: tool.name, input: (tool.input ?? {}) as JsonValue }],
     ended: tool ? 'call' : 'end',
     usage: { thinking: 0, answer: estimateTokens(said ?? '') },
   };

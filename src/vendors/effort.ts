@@ -86,9 +86,6 @@ const effortFields = [
   'chat_template_kwargs',
 ];
 
-/** OpenAI's models from 5.4 on, which take no function tools beside thinking in chat completions: its own refusal (2026-11). */
-export const lackToolsWhileThinking = /^gpt-(?:5\.[4-9]|[6-9]|\d\d)/;
-
 /** The field of a body that says how much the model thinks, if one does. */
 export function findEffortField(body: object): string | undefined {
   return effortFields.find((path) => {

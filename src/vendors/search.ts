@@ -1,6 +1,3 @@
-/** How a service is asked for a search in the completions format, which has no word of its own for it. */
-export type SearchWay = 'openrouter';
-
 // content: `GoogleSearch` of npm @google/genai 3.3.0 (November 2026). messages: `WebSearchTool20250305` of npm @anthropic-ai/sdk 1.14.0
 // (2026-11-24), the version that most models take: newer ones run the search by code. responses: `WebSearchTool` of npm openai 7.57.0
 // (2026-11-13), which xAI (npm @ai-sdk/xai 5.0.12) and Perplexity (npm @perplexity-ai/perplexity_ai 0.38.5) have, too. OpenRouter:

@@ -158,7 +158,7 @@ const firstServices = nameServices({
     lacksBatches: true,
     hasPublicList: true,
     listQuery: 'output_modalities=text,image',
-    quirks: { includeUsage: true, effort: 'object', search: 'openrouter', imagesOperation: 'openrouter' },
+    quirks: { includeUsage: true, effort: 'object', search: true, imagesOperation: 'openrouter' },
     headerNames: vendorHeaderNames,
     auth: 'bearer',
     keyVariables: ['OPENROUTER_API_KEY'],

@@ -3,7 +3,7 @@
 import process from 'node:process';
 import { runJobFile } from '../../src/commands/batch/batch.ts';
 import type { AnswerContext } from '../../src/cli/context.ts';
-import { createUi, emptyReport } from '../../src/cli/output/log.ts';
+import { createUi } from '../../src/cli/output/log.ts';
 import { createStdin } from '../../src/cli/input/stdin.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
@@ -22,7 +22,6 @@ const context: AnswerContext = {
   root: {},
   ui: createUi(io, {}),
   stdin: createStdin(io),
-  report: emptyReport('batch run'),
   atEnd: (cleanup) => void cleanups.unshift(cleanup),
 };
 let seen = 0;

@@ -214,7 +214,7 @@ describe('--vary', () => {
     [['model'], "--vary takes <key>=<value>,<value>, not 'model'", 'for example: --vary model=a,b'],
     [['model=a,a'], '--vary model: a value is there twice', 'for example: --vary model=a,b'],
     [['model=a,'], '--vary model: a value is empty', 'for example: --vary model=a,b'],
-    [['maxTokens=1,x'], "--max-tokens takes a whole number from 1, not 'x'", ''],
+    [['maxTokens=1,x'], `"maxTokens" of --vary takes a whole number from 1, not 'x'`, 'for example: "maxTokens": 1'],
     [['count=1,2'], '--vary: "count" makes several jobs already', 'give it in the jobs'],
     [['model=a', 'model=b'], '--vary model is given twice', 'give all its values at once: --vary model=a,b'],
     [['id=a,b'], '--vary: "id" cannot vary', 'vary what is sent, for example: --vary model=a,b'],

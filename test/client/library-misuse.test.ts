@@ -6,6 +6,11 @@ import { test } from './library-client.ts';
 /** A call as JavaScript can make it, without the help of types. */
 type Loose = Record<keyof Client, (...given: unknown[]) => unknown>;
 
+const ask = { model: 'm', prompt: 'hi' };
+const circle: Record<string, unknown> = { role: 'user', content: 'x' };
+circle['self'] = { circle };
+const nest = (levels: number): object => Array.from({ length: levels }).reduce<object>((inner) => ({ inner }), {});
+
 const calls: [string, RegExp, (client: Loose) => unknown][] = [
   ['generate without a request', /takes a request/, (client) => client.generate()],
   ['generate without a model', /names no model/, (client) => client.generate({ prompt: 'hi' })],
@@ -31,6 +36,43 @@ const calls: [string, RegExp, (client: Loose) => unknown][] = [
     /timeoutMs is not a number/,
     (client) => client.generate({ model: 'm', prompt: 'hi' }, { timeoutMs: 'abc' }),
   ],
+  ['a system that is no text', /^system takes a text, not 5$/, (client) => client.generate({ ...ask, system: 5 })],
+  [
+    'tools that are no list',
+    /^tools takes a list of objects, not 5$/,
+    (client) => client.generate({ ...ask, tools: 5 }),
+  ],
+  [
+    'a number in words',
+    /^temperature takes a number, not "hot"$/,
+    (client) => client.generate({ ...ask, temperature: 'hot' }),
+  ],
+  [
+    'one stop that is no list',
+    /^stop takes a list of texts, not "END"$/,
+    (client) => client.generate({ ...ask, stop: 'END' }),
+  ],
+  ['media that are no list', /^media takes a list, not 5$/, (client) => client.generateImages({ ...ask, media: 5 })],
+  [
+    'a medium that is nothing',
+    /^media\[0\] takes bytes, \{ path \} or \{ data, mimeType \}, not null$/,
+    (client) => client.generate({ ...ask, media: [null] }),
+  ],
+  ['a mask that is a text', /^mask takes bytes/, (client) => client.generateImages({ ...ask, media: [], mask: 'x' })],
+  ['a body that holds itself', /^body holds itself/, (client) => client.generate({ ...ask, body: circle })],
+  ['a turn that holds itself', /^turns holds itself/, (client) => client.generate({ ...ask, turns: [circle] })],
+  ['a body without end', /^body is nested deeper/, (client) => client.generate({ ...ask, body: nest(20_000) })],
+  ...['generate', 'generateContent', 'generateImages', 'messages', 'prepare'].map((name): (typeof calls)[number] => [
+    `null as the options of ${name}`,
+    /^the options of a call are an object, not null$/,
+    (client) => client[name as 'generate']({ ...ask, maxTokens: 1 }, null),
+  ]),
+  [
+    'null as the options of stream',
+    /^the options of a call are an object, not null$/,
+    (client) => (client.stream(ask, null) as ReturnType<Client['stream']>).reply(),
+  ],
+  ['a word as the options of listModels', /^the options of a call/, (client) => client.listModels('content', 'all')],
   ['a deadline that is no number', /timeoutMs is not a number/, () => startDeadline('abc' as unknown as number)],
   [
     'a reply in no format',
@@ -44,6 +86,13 @@ const options: [string, RegExp, unknown][] = [
   ['a service that is not there', /there is no service "nope"/, { service: 'nope' }],
   ['a format that is not there', /there is no format "yaml"/, { baseUrl: 'https://h', format: 'yaml' }],
   ['a time that is no number', /timeoutMs is not a number/, { baseUrl: 'https://h', timeoutMs: 'abc' }],
+  ['a base URL that is a number', /^baseUrl takes a URL, not 5$/, { baseUrl: 5 }],
+  ['a base URL that is an object', /^baseUrl takes a URL, not an object$/, { baseUrl: {} }],
+  ['headers that are no object', /^headers takes an object of texts, not 5$/, { baseUrl: 'https://h', headers: 5 }],
+  ['a header that is a number', /^headers takes an object of texts/, { baseUrl: 'https://h', headers: { a: 5 } }],
+  ['a recorded URL that is none', /^recordedAs takes a URL, not "x"$/, { baseUrl: 'https://h', recordedAs: 'x' }],
+  ['wrappers that are no functions', /^use takes a list of functions, not a list$/, { baseUrl: 'https://h', use: [5] }],
+  ['a hook that is none', /^onRetry takes a function, not true$/, { baseUrl: 'https://h', onRetry: true }],
   ['a number of retries that is none', /retries is not a number/, { baseUrl: 'https://h', retries: NaN }],
 ];
 
@@ -88,4 +137,19 @@ test('ask tells how many requests it took, and how long', async ({ server, clien
   while (!next.done) next = await deltas.next();
   expect(next.value).toMatchObject({ attempts: 3, result: { text: 'Hello', attempts: 3 } });
   expect(next.value.result.durationMs).toBeGreaterThan(0);
+});
+
+test('what is null is left out: options of a client and of a call, and fields of a request', async ({
+  server,
+  client,
+}) => {
+  server.reply({ body: textReply('Hello') });
+  const loose = client({ headers: null, auth: null, use: null } as object) as unknown as Loose;
+  const request = { ...ask, system: null, temperature: null, tools: null, schema: null, media: null, mask: null };
+  expect(await loose.generate({ ...request, turns: null, body: null }, { signal: null, fallback: null })).toMatchObject(
+    {
+      text: 'Hello',
+    },
+  );
+  expect(server.requests[0]?.json()).toEqual({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] });
 });

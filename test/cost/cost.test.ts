@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { computeAnswerCost, createMeter, estimateCost } from '../../src/cost/cost.ts';
+import { computeAnswerCost, estimateCost, findAnswerCost, joinSpent, totalCost } from '../../src/cost/cost.ts';
 import { completions } from '../../src/formats/completions/format.ts';
 import { content as contentFormat } from '../../src/formats/content/format.ts';
 import type { Format } from '../../src/formats/format.ts';
@@ -7,6 +7,7 @@ import { messages as messagesFormat } from '../../src/formats/messages/format.ts
 import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { byDefault } from '../../src/settings/sources.ts';
+import type { Spent } from '../../src/cost/types.ts';
 import type { Price } from '../../src/settings/types.ts';
 import { foldWhole } from '../formats/accumulating.ts';
 import { flash, opus, scaled, sum, table } from './prices.ts';
@@ -286,12 +287,10 @@ test('the cost of a stream that was cut before its last usage is unknown', () =>
   expect(computeAnswerCost({ result, error: new Error('cut') }, pricing)).toBeUndefined();
 });
 
-test('an answer without counts has no known cost, and a caller that keeps no warnings gets none', () => {
-  const meter = createMeter({ prices: table({ m: opus }), format: byDefault('messages' as const) });
-  const result = { model: 'm', usage: undefined, images: [], stopReason: 'end_turn', serviceTier: 'flex' };
-  expect(meter.count({ result: { ...result, serviceTier: undefined }, error: undefined })).toBeUndefined();
-  expect(meter.count({ result, error: undefined })).toBeUndefined();
-  expect([meter.total, meter.unknown]).toEqual([undefined, 2]);
+test('an answer without counts has no known cost', () => {
+  const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
+  const result = { model: 'm', usage: undefined, images: [], stopReason: 'end_turn' };
+  expect(findAnswerCost({ result, error: undefined }, pricing)).toEqual({ lack: undefined });
 });
 
 test('what a completion wrote to the cache is a part of its input, and has a price of its own', () => {
@@ -313,38 +312,31 @@ test.each([
   expect(computeAnswerCost({ result, error }, pricing)).toEqual({ amount: '0.00009', currency: 'EUR' });
 });
 
-test('a meter adds what is known, counts what is not, and has a total only if all is known in one currency', () => {
-  const prices = table({ m: opus, d: { input: '1', output: '1' } });
-  const meter = createMeter({ prices, format: byDefault('messages' as const) });
-  const answer = (model: string, outputTokens?: number) => {
-    const usage = { inputTokens: 0, outputTokens };
-    return { result: { model, usage, images: [], stopReason: 'end_turn', warnings: [] }, error: undefined };
-  };
-  meter.count(answer('m', 1));
-  expect([meter.total, meter.unknown]).toEqual([{ amount: '0.000075', currency: 'EUR' }, 0]);
-  meter.count(answer('m', 1));
-  expect(meter.total).toEqual({ amount: '0.00015', currency: 'EUR' });
-  meter.count(answer('d', 1));
-  expect([meter.costs.length, meter.total, meter.unknown]).toEqual([2, undefined, 0]);
-  meter.count(answer('m'));
-  meter.lose();
-  expect([meter.costs.length, meter.unknown]).toEqual([2, 2]);
-  const lost = createMeter({ prices, format: byDefault('messages' as const) });
-  lost.count(answer('m', 1));
-  lost.lose();
-  expect([lost.total, lost.unknown]).toEqual([undefined, 1]);
+test('costs add up by currency, and have a total only if all are known in one', () => {
+  const [euros, dollars] = ['EUR', 'USD'].map((currency) => ({ costs: [{ amount: '0.5', currency }], unknown: 0 }));
+  const [one, other] = [euros as Spent, dollars as Spent];
+  expect(totalCost(joinSpent([one, one]))).toEqual({ amount: '1', currency: 'EUR' });
+  expect(joinSpent([one, other, one])).toEqual({
+    costs: [
+      { amount: '1', currency: 'EUR' },
+      { amount: '0.5', currency: 'USD' },
+    ],
+    unknown: 0,
+  });
+  expect(totalCost(joinSpent([one, other]))).toBeUndefined();
+  const lost = joinSpent([one, { costs: [], unknown: 1 }]);
+  expect([totalCost(lost), lost.unknown]).toEqual([undefined, 1]);
 });
 
-test('a price that lacks the tier of the answer is a warning in it, and a model without any price is none', () => {
-  const meter = createMeter({ prices: table({ m: opus }), format: byDefault('messages' as const) });
-  const answered = (model: string) => {
+test('a price that lacks the tier of the answer is why its cost is unknown, and a model without any price has no reason', () => {
+  const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
+  const find = (model: string) => {
     const usage = { inputTokens: 1, outputTokens: 1 };
-    const result = { model, usage, images: [], stopReason: 'end_turn', serviceTier: 'flex', warnings: [] as string[] };
-    expect(meter.count({ result, error: undefined })).toBeUndefined();
-    return result.warnings;
+    const result = { model, usage, images: [], stopReason: 'end_turn', serviceTier: 'flex' };
+    return findAnswerCost({ result, error: undefined }, pricing);
   };
-  expect(answered('m')).toEqual([expect.stringMatching(/^the cost is unknown: the price has no factor .*flex/)]);
-  expect(answered('other')).toEqual([]);
+  expect(find('m')).toEqual({ lack: expect.stringMatching(/^the price has no factor .*flex/) });
+  expect(find('other')).toEqual({ lack: undefined });
 });
 
 test.each([

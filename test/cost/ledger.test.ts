@@ -231,17 +231,6 @@ test('a request whose call has ended writes nothing', async () => {
   expect(readFileSync(path, 'utf8')).toBe('');
 });
 
-test('a ledger says of each reservation whether it can cost more', async () => {
-  const { open, lines } = place('1');
-  const bounds = [true, false].map((isMost) => ({ amount: '0.1', isMost }));
-  for (const [id, some] of [
-    ['b1', bounds],
-    ['b2', bounds.slice(0, 1)],
-  ] as const)
-    await open().reserveBatch({ ...kind, id, currency: 'USD', bounds: some }, never);
-  expect(lines().filter(({ type }) => type === 'reserved')).toMatchObject([{ bounded: false }, { bounded: true }]);
-});
-
 test('a request ends once: what comes later writes nothing', async () => {
   const { path, open, spent } = place('1');
   const ledger = open();

@@ -6,7 +6,8 @@ import { mergePromptYaml } from '../../src/cli/request/prompt-yaml.ts';
 import { GatewayError } from '../../src/errors.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { encodeRequest, formatNames, loadFormat } from '../../src/formats/format.ts';
-import type { FormatName, PlainFields, Quirks } from '../../src/formats/types.ts';
+import type { PlainFields } from '../../src/formats/request-fields.ts';
+import type { FormatName, Quirks } from '../../src/formats/types.ts';
 import { tableRows, topicTexts } from '../helpers/readme.ts';
 
 /** A value of each plain field; the compiler demands that of a new one. `store` allows something: a format may have no word for it. */

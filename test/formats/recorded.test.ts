@@ -31,7 +31,7 @@ describe.skipIf(!hasRecorded)('a recorded content reply is read as expected.json
     expect(kindsOf(events)).toStrictEqual(expected.part_kinds.map(kindOf));
     expect(first?.finishReason ?? null).toBe(expected.finish_reason);
     expect(first?.finishMessage).toBe(expected.finish_message);
-    expect(eventsOf(events, 'feedback')[0]?.blockReason).toBe(expected.block_reason);
+    expect(eventsOf(events, 'facts').at(-1)?.facts.stopReason).toBe(expected.block_reason);
     expect(result.modelVersion).toBe(expected.model_version);
     const calls = result.toolCalls.map(({ name, input }) => ({ name, args: input }));
     expect(calls).toStrictEqual(expected.function_calls ?? []);

@@ -58,20 +58,6 @@ describe('the key', () => {
       400,
     ],
   ];
-  it.each([
-    ['vendor-b-version', 'anthropic-version'],
-    ['anthropic-version', 'vendor-b-version'],
-  ])('the newest of two versions decides what a request may hold; it is in %s', async (newest, other) => {
-    const headers = { 'x-api-key': key, [newest]: '2026-10-21', [other]: '2023-06-01' };
-    const body = { ...message('hi'), temperature: 0.5 };
-    const told = await fetch(`${gateway.url}/v1/messages`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    });
-    expect([told.status, await told.text()]).toEqual([400, expect.stringContaining('`temperature` is deprecated')]);
-  });
-
   it.each(rows)('%s', async (_, path, headers, status) => {
     expect(await ask(gateway, path, headers)).toBe(status);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ImitatedService, serviceRules } from '../../src/gateway/service.ts';
+import { type ServedService, serviceRules } from '../../src/gateway/service.ts';
 import { anthropicKey, startAnthropic } from '../fake-servers/anthropic.ts';
 import { geminiKey, startGemini } from '../fake-servers/gemini.ts';
 import { openAiKey, startOpenAi } from '../fake-servers/openai.ts';
@@ -8,7 +8,7 @@ import { completion, dig, key, message, sharedGateway, startGateway, turn } from
 
 const names = ['gemini', 'anthropic', 'openai'] as const;
 const localNames = ['local-text', 'local-chat', 'local-image', 'local-edit'];
-const real = new Map<ImitatedService, FakeServer>();
+const real = new Map<ServedService, FakeServer>();
 const played = {
   openai: sharedGateway({ key: openAiKey, rules: serviceRules.openai }),
   gemini: sharedGateway({ key: geminiKey, rules: serviceRules.gemini }),
@@ -30,12 +30,6 @@ interface Asked {
   model?: string;
   /** Further fields of the body. */
   more?: object;
-}
-
-interface Told {
-  status: number;
-  type: string | null;
-  json: unknown;
 }
 
 function bodyOf({ path, model = 'local-chat', more }: Asked): object {
@@ -61,12 +55,6 @@ async function ask(server: { url: string } | undefined, asked: Asked) {
   };
 }
 
-/** An error without the id of the request, the name of Google's procedure, and the ends of the key that OpenAI shows. */
-function comparable(told: Told): unknown {
-  const text = JSON.stringify(told, (key, value: unknown) => (/^(request_id|method)$/.test(key) ? undefined : value));
-  return JSON.parse(text.replace(/(?<=key provided: )[^.]+/, ''));
-}
-
 const text = '/v1beta/models/local-text:generateContent';
 const google = { 'x-goog-api-key': geminiKey };
 /** What the vendor's client sends since its version 1.0. */
@@ -76,68 +64,65 @@ const images = '/v1/images/generations';
 const bearer = { authorization: `Bearer ${openAiKey}` };
 const gptImage = { model: 'gpt-image-1', headers: bearer };
 const version = { 'anthropic-version': '2023-06-01' };
-const rows: [name: ImitatedService, what: string, asked: Asked, status: number][] = [
-  ['gemini', 'no key', { path: text }, 403],
-  ['gemini', "another service's header", { path: text, headers: { 'x-api-key': geminiKey } }, 403],
-  ['gemini', 'a wrong key', { path: text, headers: { 'x-goog-api-key': 'wrong' } }, 400],
-  ['gemini', 'a wrong key in the query', { path: `${text}?key=wrong` }, 400],
-  ['gemini', 'a bearer token', { path: text, headers: { authorization: `Bearer ${geminiKey}` } }, 401],
-  ['gemini', 'a bearer token beside the key', { path: text, headers: { ...google, authorization: 'Bearer x' } }, 401],
-  ['gemini', 'an unknown model', { path: '/v1beta/models/x:generateContent', headers: google }, 404],
-  ['gemini', 'an unknown model to count for', { path: '/v1/models/x:countTokens', headers: google }, 404],
-  ['gemini', "another service's model", { path: text.replace('local-text', 'claude-x'), headers: google }, 404],
-  ['gemini', "another service's path", { path: '/v1/messages', headers: google }, 404],
-  ['gemini', 'a method that is not served', { method: 'GET', path: text, headers: google }, 404],
-  ['anthropic', 'no key', { path: '/v1/messages', headers: version }, 401],
-  ['anthropic', "another service's header", { path: '/v1/messages', headers: { ...version, ...google } }, 401],
-  ['anthropic', 'a bearer token', { path: '/v1/messages', headers: { ...version, authorization: 'Bearer x' } }, 401],
-  ['anthropic', 'no version', { path: '/v1/messages', headers: { 'x-api-key': anthropicKey } }, 400],
+const rows: [name: ServedService, what: string, asked: Asked, status: number, words: string][] = [
+  ['gemini', 'no key', { path: text }, 401, 'no API key: send x-goog-api-key'],
+  ['gemini', "another service's header", { path: text, headers: { 'x-api-key': geminiKey } }, 401, 'no API key'],
+  ['gemini', 'a wrong key', { path: text, headers: { 'x-goog-api-key': 'wrong' } }, 401, 'not valid'],
   [
-    'anthropic',
-    'a version that never was',
-    { path: '/v1/messages', headers: { 'x-api-key': anthropicKey, 'anthropic-version': '2024-10-22' } },
-    400,
-  ],
-  [
-    'anthropic',
-    'a list without a version',
-    { method: 'GET', path: '/v1/models', headers: { 'x-api-key': anthropicKey } },
-    400,
-  ],
-  ['anthropic', 'a wrong key', { path: '/v1/messages', headers: { ...version, 'x-api-key': 'wrong' } }, 401],
-  [
-    'anthropic',
-    'an unknown model',
-    { path: '/v1/messages', model: 'x', headers: { ...version, 'x-api-key': anthropicKey } },
+    'gemini',
+    "another service's model",
+    { path: text.replace('local-text', 'claude-x'), headers: google },
     404,
+    'local-text',
   ],
-  ['openai', 'no key', { path: chat }, 401],
-  ['openai', "another service's header", { path: chat, headers: { 'x-api-key': openAiKey } }, 401],
-  ['openai', 'a wrong key', { path: chat, headers: { authorization: 'Bearer sk-wrong-key-0123456789' } }, 401],
-  ['openai', 'an unknown model', { path: chat, model: 'x', headers: bearer }, 404],
-  ['openai', "another service's model", { path: chat, model: 'claude-x', headers: bearer }, 404],
-  ['openai', 'a model that is not in its list', { method: 'GET', path: '/v1/models/x', headers: bearer }, 404],
-  ['openai', "another service's path", { path: '/v1/messages', headers: bearer }, 404],
-  ['openai', 'a request without a model', { path: chat, more: { model: undefined }, headers: bearer }, 400],
-  ['openai', 'a request without messages', { path: chat, more: { messages: undefined }, headers: bearer }, 400],
-  ['openai', 'an unknown field', { path: chat, model: 'gpt-4o', more: { thinking: 1 }, headers: bearer }, 400],
-  ['openai', 'an unknown field', { path: chat, model: 'gpt-5', more: { reasoning: {} }, headers: bearer }, 400],
-  ['openai', 'an effort', { path: chat, model: 'gpt-4o', more: { reasoning_effort: 'low' }, headers: bearer }, 400],
-  ['openai', 'max_tokens', { path: chat, model: 'gpt-5', more: { max_tokens: 5 }, headers: bearer }, 400],
-  ['openai', 'half a token', { path: chat, model: 'gpt-4o', more: { max_tokens: 1.5 }, headers: bearer }, 400],
-  ['openai', 'a picture without a prompt', { path: images, more: { prompt: undefined }, ...gptImage }, 400],
-  ['openai', 'a form of the picture', { path: images, more: { response_format: 'url' }, ...gptImage }, 400],
-  ['anthropic', "another service's path", { path: text, headers: { ...version, 'x-api-key': anthropicKey } }, 404],
+  ['gemini', "another service's path", { path: '/v1/messages', headers: google }, 404, 'does not have /v1/messages'],
+  ['anthropic', 'no key', { path: '/v1/messages', headers: version }, 401, 'no API key: send x-api-key'],
+  [
+    'anthropic',
+    "another service's header",
+    { path: '/v1/messages', headers: { ...version, ...google } },
+    401,
+    'no API key',
+  ],
+  [
+    'anthropic',
+    'no version',
+    { path: '/v1/messages', headers: { 'x-api-key': anthropicKey } },
+    400,
+    'anthropic-version: header is required',
+  ],
+  [
+    'anthropic',
+    "another service's path",
+    { path: text, headers: { ...version, 'x-api-key': anthropicKey } },
+    404,
+    'does not have',
+  ],
+  ['openai', 'no key', { path: chat }, 401, 'no API key: send Authorization: Bearer'],
+  [
+    'openai',
+    'a wrong key',
+    { path: chat, headers: { authorization: 'Bearer sk-wrong-key-0123456789' } },
+    401,
+    'Incorrect',
+  ],
+  ['openai', "another service's model", { path: chat, model: 'claude-x', headers: bearer }, 404, 'claude-x'],
+  [
+    'openai',
+    'a model that is not in its list',
+    { method: 'GET', path: '/v1/models/x', headers: bearer },
+    404,
+    'local-chat',
+  ],
 ];
 
-test.each(rows)(
-  'a gateway that imitates %s refuses %s in the words of the service',
-  async (name, _what, asked, status) => {
-    const told = await ask(played[name], asked);
-    expect(told.status).toBe(status);
-    expect(comparable(told)).toEqual(comparable(await ask(real.get(name), asked)));
-  },
-);
+const ofFormat = { gemini: ['error', 'status'], anthropic: ['error', 'type'], openai: ['error', 'code'] } as const;
+
+test.each(rows)('a gateway that stands for %s refuses %s in its shape', async (name, _what, asked, status, words) => {
+  const told = await ask(played[name], asked);
+  expect([told.status, dig(told.json, 'error', 'message')]).toEqual([status, expect.stringContaining(words)]);
+  expect(dig(told.json, ...ofFormat[name])).not.toBe(undefined);
+});
 
 describe('as one service', () => {
   test("it answers that service's own requests, and its vendor's models", async () => {
@@ -157,7 +142,7 @@ describe('as one service', () => {
     for (const { status } of statuses) expect(status).toBe(200);
   });
 
-  const lists: [ImitatedService, string, Record<string, string>][] = [
+  const lists: [ServedService, string, Record<string, string>][] = [
     ['gemini', '/v1beta/models', google],
     ['gemini', '/v1/models?pageSize=3', google],
     ['gemini', '/v1beta/models?pageSize=3&pageToken=3', google],
@@ -165,20 +150,23 @@ describe('as one service', () => {
     ['anthropic', '/v1/models?limit=1', { ...version, 'x-api-key': anthropicKey }],
     ['anthropic', '/v1/models?limit=1&after_id=local-text', { ...version, 'x-api-key': anthropicKey }],
   ];
-  test.each(lists)('a gateway that imitates %s lists the local models at %s in pages', async (name, path, headers) => {
-    const asked: Asked = { method: 'GET', path, headers };
-    const [ours, theirs] = [await ask(played[name], asked), await ask(real.get(name), asked)];
-    expect(ours.status).toBe(200);
-    expect(listed(ours.json)).toEqual(listed(theirs.json));
-  });
+  test.each(lists)(
+    'a gateway that stands for %s lists the local models at %s in pages',
+    async (name, path, headers) => {
+      const asked: Asked = { method: 'GET', path, headers };
+      const [ours, theirs] = [await ask(played[name], asked), await ask(real.get(name), asked)];
+      expect(ours.status).toBe(200);
+      expect(listed(ours.json)).toEqual(listed(theirs.json));
+    },
+  );
 
-  test.each(names)('a gateway that imitates %s still shows that it is there', async (name) => {
+  test.each(names)('a gateway that stands for %s still shows that it is there', async (name) => {
     expect((await fetch(`${played[name].url}/healthz`)).status).toBe(200);
   });
 });
 
 const help = 'its paths are in: gateway-cli help serve';
-const missing: [ImitatedService, path: string, instead: string][] = [
+const missing: [ServedService, path: string, instead: string][] = [
   ['gemini', '/v1beta/tunedModels', help],
   ['gemini', '/v1beta/interactions', 'use POST /v1beta/models/<model>:generateContent'],
   ['gemini', '/v1beta/corpora/c1', help],
@@ -192,7 +180,7 @@ const missing: [ImitatedService, path: string, instead: string][] = [
   ['openai', '/v1/images/variations', 'use POST /v1/images/generations or POST /v1/images/edits'],
 ];
 test.each(missing)(
-  'a gateway that imitates %s says in JSON that it does not have %s, and what to use',
+  'a gateway that stands for %s says in JSON that it does not have %s, and what to use',
   async (name, path, instead) => {
     const { status, json } = await ask(played[name], { path });
     const told = dig(json, 'error', 'message');

@@ -1,21 +1,20 @@
 import { expect, test } from 'vitest';
-import type { AnswerContext } from '../../src/cli/context.ts';
-import { emptyReport } from '../../src/cli/output/log.ts';
-import { saveUnwritten } from '../../src/cli/run/recovery.ts';
+import type { Ui } from '../../src/cli/context.ts';
+import { emptyReport } from '../../src/cli/output/outcome.ts';
+import { saveLost } from '../../src/cli/run/recovery.ts';
 import { type ErrorClass, GatewayError } from '../../src/errors.ts';
+import type { Io } from '../../src/terminal/io.ts';
 
 const failure = new GatewayError('not-written', 'cannot write "cat.png": the disk is full');
 
 /** The error and warnings of a run that lost a reply, by the error of its action. The reply is already saved. */
 async function endWith(thrown: { value: unknown } | undefined): Promise<{ error: unknown; warnings: string[] }> {
   const warnings: string[] = [];
-  const context = {
-    io: { stdout: {} },
-    report: { ...emptyReport('text'), kept: '/kept.json' },
-    ui: { warn: async (text: string) => void warnings.push(text) },
-  } as unknown as AnswerContext;
-  const error: unknown = await saveUnwritten(failure, thrown, context).catch((reason: unknown) => reason);
-  return { error, warnings };
+  const io = { stdout: {} } as unknown as Io;
+  const report = { ...emptyReport('text'), kept: '/kept.json' };
+  const ui = { warn: async (text: string) => void warnings.push(text) } as unknown as Ui;
+  const ended = await saveLost(failure, thrown, { report, io, ui });
+  return { error: ended.thrown?.value, warnings };
 }
 
 const recoverHint = expect.stringContaining('gateway-cli recover /kept.json');
@@ -34,12 +33,12 @@ test('a paid result that cannot be written is the error of the run if nothing el
 });
 
 test.each([
-  ['a signal', new GatewayError('interrupted', 'ended by SIGINT')],
-  ['a reader that left', new GatewayError('closed', 'stdout was closed by its reader')],
-  ['a bug', new TypeError('oh')],
+  ['a signal', new GatewayError('interrupted', 'ended by SIGINT'), 'interrupted'],
+  ['a reader that left', new GatewayError('closed', 'stdout was closed by its reader'), 'closed'],
+  ['a bug', new TypeError('oh'), 'internal'],
 ])(
   '%s takes precedence over a paid result that cannot be written, and a warning names the file',
-  async (_name, value) => {
-    expect(await endWith({ value })).toEqual({ error: undefined, warnings: [recoverHint] });
+  async (_name, value, name) => {
+    expect(await endWith({ value })).toMatchObject({ error: { class: name }, warnings: [recoverHint] });
   },
 );

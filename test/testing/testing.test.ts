@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../../src/testing/index.ts';
@@ -145,7 +145,7 @@ test('tokens that are counted, models that are listed and files that are kept ar
   ]);
 });
 
-/** Uploads a file for a batch, too long to be kept in memory. */
+/** Uploads a file for a batch. */
 async function upload({ url, key }: Gateway): Promise<void> {
   const form = new FormData();
   form.set('purpose', 'batch');
@@ -154,30 +154,6 @@ async function upload({ url, key }: Gateway): Promise<void> {
   const reply = await fetch(`${url}/v1/files`, { method: 'POST', headers, body: form });
   expect({ status: reply.status, text: await reply.text() }).toMatchObject({ status: 200 });
 }
-
-/** Temporary files of gateways that this process has open. */
-function openSpools(): number {
-  const links = readdirSync('/proc/self/fd').flatMap((fd) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${fd}`)];
-    } catch {
-      return [];
-    }
-  });
-  return links.filter((link) => link.includes('/spool')).length;
-}
-
-test.skipIf(process.platform !== 'linux')('a reset and the end close the files that were uploaded', async () => {
-  const before = openSpools();
-  const gateway = await startGateway();
-  await upload(gateway);
-  expect(openSpools()).toBe(before + 1);
-  await gateway.reset();
-  expect(openSpools()).toBe(before);
-  await upload(gateway);
-  await gateway.stop();
-  expect(openSpools()).toBe(before);
-});
 
 test('a gateway of recordings is not reset to answers', async () => {
   const folder = scratchFolder();

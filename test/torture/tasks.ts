@@ -206,7 +206,6 @@ const earlierSpending = [
     id: '00000000000000aa',
     at: '2026-01-01T00:00:00.000Z',
     amount: '0.5',
-    bounded: true,
     by: { host: 'elsewhere', pid: 1 },
     model: 'm',
     currency: 'USD',

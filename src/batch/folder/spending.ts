@@ -1,4 +1,4 @@
-import { addAmounts, addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
+import { sumAmounts, addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
 import type { Bound, Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import type { JobError } from '../types.ts';
@@ -106,7 +106,7 @@ export function countCost(
   else if (mayHaveCost(end)) countUnknown(spent, bound);
   for (let left = end.doubtful ?? 0; left > 0; left--) {
     const { held, dearest } = spent.spending;
-    spent.spending = { ...spent.spending, held: addAmounts(held, heldFor(bound, dearest)) };
+    spent.spending = { ...spent.spending, held: sumAmounts([held, heldFor(bound, dearest)]) };
   }
 }
 

@@ -11,7 +11,7 @@ interface Flag {
   /** In the syntax of commander: `-m, --model <id>`. */
   readonly flags: string;
   readonly text: string;
-  /** Reads a word; `name` is the flag, for messages. Throws GatewayError usage. */
+  /** Reads a word; `name` is the flag or the key that it is of, for messages. Throws GatewayError usage. */
   readonly parse?: (word: string, name: string) => unknown;
   /** The flag can be repeated; its values become a list. */
   readonly repeat?: true;
@@ -98,7 +98,7 @@ function toOption(flag: Flag): Option {
 }
 
 /** The reader of a flag's word; undefined if the word is the value. */
-export function createParser({ flags, parse }: Flag): ((word: string) => unknown) | undefined {
+function createParser({ flags, parse }: Flag): ((word: string) => unknown) | undefined {
   return parse && ((word) => parse(word, /--[\w-]+/.exec(flags)?.[0] ?? ''));
 }
 
@@ -111,7 +111,13 @@ export function notAFlag(word: string, name: string, example?: string): string {
 }
 
 function invalidValue(name: string, wanted: string, word: string, example: string | number): GatewayError {
-  return usageError(`${name} takes ${wanted}, not ${quoteWord(word)}`, `for example: ${name} ${example}`);
+  return usageError(`${name} takes ${wanted}, not ${quoteWord(word)}`, `for example: ${writeValue(name, example)}`);
+}
+
+/** A value as one writes it: of a flag `--seed 7`, of a key `"seed": 7`, wherever the key is. */
+export function writeValue(name: string, value: string | number): string {
+  if (/^--?[\w-]+$/.test(name)) return `${name} ${value}`;
+  return `${/"\w+"|\w+$/.exec(name)?.[0] ?? name}: ${JSON.stringify(value)}`;
 }
 
 /** NaN for a blank word. */
@@ -149,7 +155,7 @@ export function amount(word: string, name: string): string {
 /** Any text that is not empty: an empty word comes from a variable that is not set. */
 export function notEmpty(word: string, name: string): string {
   if (word !== '') return word;
-  throw usageError(`${name} is empty`, `for example: ${name} END; without one leave ${name} out`);
+  throw usageError(`${name} is empty`, `for example: ${writeValue(name, 'END')}; without one leave ${name} out`);
 }
 
 /** A proxy URL. The message does not repeat it: argv is public. */
@@ -186,7 +192,7 @@ export function parseImageSize(word: string, name: string): string {
   if (/^\d{1,5}(?:K|x\d{1,5})?$/.test(word)) return word;
   const error = invalidValue(name, '512, 1K, 2K, 4K, another number of pixels or, at OpenAI, WxH', word, '2K');
   throw /^\d{1,5}k$/.test(word)
-    ? error.withDetails({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` })
+    ? error.withDetails({ hint: `the K is a capital: ${writeValue(name, word.toUpperCase())}` })
     : error;
 }
 
@@ -231,7 +237,10 @@ export function variable(word: string, name: string): Var {
   if (!value.startsWith('@')) return { name: key, value };
   if (value.startsWith('@@')) return { name: key, value: value.slice(1) };
   if (value !== '@') return { name: key, value: '', file: value.slice(1) };
-  throw usageError(`${name} ${key}=@ names no file`, `for example: ${name} ${key}=@report.txt; the sign itself is @@`);
+  throw usageError(
+    `${name} ${key}=@ names no file`,
+    `for example: ${writeValue(name, `${key}=@report.txt`)}; the sign itself is @@`,
+  );
 }
 
 /** Reads `key=value`. */

@@ -1,64 +1,7 @@
 import { usageError } from '../../errors.ts';
-import { isObject, type JsonObject } from '../../json.ts';
 import { splitShellLine } from '../../shell-word.ts';
-import {
-  type FlagTable,
-  parseJson,
-  quoteWord,
-  notAFlag,
-  imageFormat,
-  parseImageSize,
-  pairOrJson,
-  ratio,
-  safety,
-  whole,
-} from './flag.ts';
+import { type FlagTable, notAFlag, whole } from './flag.ts';
 import { maxCost, settingFlags } from './shared.ts';
-
-/** Values for completion. Only the form is checked: a service can take other values. */
-const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3', '21:9'];
-const safetySettings = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'].flatMap((category) =>
-  ['BLOCK_NONE', 'BLOCK_ONLY_HIGH', 'BLOCK_MEDIUM_AND_ABOVE', 'BLOCK_LOW_AND_ABOVE'].map((at) => `${category}=${at}`),
-);
-
-/** Fields of the content format: text, image gen, image edit. */
-export const contentFlags = {
-  candidates: {
-    flags: '--candidates <n>',
-    text: 'number of alternative answers in one reply, 1 to 100',
-    parse: whole(1, 100),
-    advanced: true,
-  },
-  seed: {
-    flags: '--seed <n>',
-    text: 'integer that makes answers repeatable, if the model supports it',
-    advanced: true,
-    parse: whole(-(2 ** 31), 2 ** 31 - 1),
-  },
-  safety: {
-    flags: '--safety <CATEGORY=THRESHOLD>',
-    text: 'block content of a category from this probability on, such as HARASSMENT=BLOCK_ONLY_HIGH',
-    parse: safety,
-    repeat: true,
-    advanced: true,
-    values: safetySettings,
-  },
-  toolConfig: {
-    flags: '--tool-config <path|->',
-    text: 'which tools the model may or must call: a JSON object, in a file; - is stdin',
-    advanced: true,
-  },
-  cachedContent: {
-    flags: '--cached-content <name>',
-    text: 'use context that the service keeps under this name',
-    advanced: true,
-  },
-  contents: {
-    flags: '--contents <path|->',
-    text: 'earlier turns of the conversation: a JSON array, in a file; - is stdin',
-    advanced: true,
-  },
-} satisfies FlagTable;
 
 /** The place of images. */
 const fileFlags = {
@@ -82,18 +25,6 @@ export const answerFileFlags = {
   output: { ...fileFlags.output, text: 'file for the answer, or a folder/ for its images' },
 } satisfies FlagTable;
 
-/** Inputs in addition to the prompt. */
-const inputFlags = {
-  image: {
-    flags: '-i, --image <path|url|->',
-    text: 'image file or URL to send; - is stdin',
-    parse: notAFlag,
-    repeat: true,
-  },
-  attach: { flags: '--attach <path|url|->', text: 'file or URL to send, such as a PDF', repeat: true },
-  schema: { flags: '--schema <path|json|->', text: 'get JSON that fits this JSON Schema, a file or {…}' },
-} satisfies FlagTable;
-
 /** Of every command that reads a text. */
 export const maxTurns = {
   flags: '--max-turns <n>',
@@ -111,16 +42,8 @@ const sourcesFlags = {
 const code = { flags: '--code', text: 'print only the code blocks; -o saves them' } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', advanced: true } as const;
 
-/** Only `text`. */
+/** Only `text`, beside its fields. */
 export const textFlags = {
-  attach: inputFlags.attach,
-  responseMime: {
-    flags: '--response-mime <type>',
-    text: 'media type of the answer, such as application/json',
-    values: ['application/json', 'text/plain'],
-    advanced: true,
-  },
-  schema: inputFlags.schema,
   stream: { flags: '--stream', text: 'print the answer while it arrives' },
   maxTurns,
   ...sourcesFlags,
@@ -129,41 +52,8 @@ export const textFlags = {
   ...settingFlags('answer'),
 } satisfies FlagTable;
 
-/** `image gen` and `image edit`. */
+/** `image gen` and `image edit`, beside their fields. */
 export const imageFlags = {
-  aspect: {
-    flags: '--aspect <W:H>',
-    text: 'width to height of the image, such as 16:9; others too, as far as the model draws them',
-    parse: ratio,
-    values: aspects,
-  },
-  size: {
-    flags: '--size <size>',
-    text: 'class of size: 512, 1K, 2K or 4K, as far as the model has it; at OpenAI also WxH, such as 1536x1024',
-    parse: parseImageSize,
-    values: ['1K', '2K', '4K', '512'],
-  },
-  quality: {
-    flags: '--quality <word>',
-    text: 'how finely the image is drawn, such as low, medium or high (OpenAI, OpenRouter)',
-    parse: notAFlag,
-    values: ['auto', 'low', 'medium', 'high', 'xhigh', 'max'],
-    advanced: true,
-  },
-  background: {
-    flags: '--background <word>',
-    text: 'what is behind the subject: transparent, opaque or auto (OpenAI, OpenRouter)',
-    parse: notAFlag,
-    values: ['auto', 'opaque', 'transparent'],
-    advanced: true,
-  },
-  outputFormat: {
-    flags: '--output-format <type>',
-    text: 'type of the image: png, jpeg, webp, gif or svg (OpenAI, OpenRouter); without it, that of the name of -o',
-    parse: imageFormat,
-    values: ['png', 'jpeg', 'webp', 'gif', 'svg'],
-    advanced: true,
-  },
   maxTurns,
   count: { flags: '-n, --count <n>', text: 'number of requests, each billed, 1 to 1000', parse: whole(1, 1000) },
   concurrency: {
@@ -191,39 +81,8 @@ export const imageFlags = {
   },
 } satisfies FlagTable;
 
-/** Only `image edit`. */
-export const editFlags = {
-  image: inputFlags.image,
-  mask: {
-    flags: '--mask <path|url|->',
-    text: 'PNG whose transparent parts say where the first image may change (OpenAI only)',
-    parse: notAFlag,
-    advanced: true,
-  },
-} satisfies FlagTable;
-
-/** Only `chat`. */
+/** Only `chat`, beside its fields and the place of the answer. */
 export const chatFlags = {
-  ...inputFlags,
-  ...answerFileFlags,
-  toolChoice: {
-    flags: '--tool-choice <choice>',
-    text: 'whether the model calls a tool: auto, any (must), none, tool:<name> or JSON',
-    values: ['auto', 'any', 'none', 'tool:'],
-    advanced: true,
-  },
-  metadata: {
-    flags: '--metadata <key=value>',
-    text: 'value for the service, such as user_id=42; or a JSON object',
-    parse: pairOrJson,
-    repeat: true,
-    advanced: true,
-  },
-  messages: {
-    flags: '--messages <path|->',
-    text: 'earlier turns of the conversation: a JSON array, in a file; - is stdin',
-    advanced: true,
-  },
   session: { flags: '--session <name|file>', text: 'continue or begin a saved conversation', parse: notAFlag },
   save: { flags: '--no-save', text: 'keep no session of this conversation', advanced: true },
   allowRemote: {
@@ -272,17 +131,5 @@ export function parseToolCommand(word: string): ToolCommand {
   throw usageError(
     `--tool-exec takes name=command, not ${JSON.stringify(word)}`,
     `for example: --tool-exec 'get_weather=python3 weather.py'`,
-  );
-}
-
-/** `auto`, `any`, `none`, `tool:<name>` or the JSON object itself. Throws GatewayError usage. */
-export function parseToolChoice(word: string): string | JsonObject {
-  if (['auto', 'any', 'none'].includes(word)) return word;
-  if (word.startsWith('tool:') && word.length > 'tool:'.length) return word;
-  const value = word.startsWith('{') ? parseJson('--tool-choice', word) : undefined;
-  if (isObject(value)) return value;
-  throw usageError(
-    `--tool-choice takes auto, any, none, tool:<name> or JSON, not ${quoteWord(word)}`,
-    'for example: --tool-choice tool:get_weather',
   );
 }

@@ -3,8 +3,8 @@ import { type FlagTable, notAFlag, oneOfWords, quoteWord, whole } from './flag.t
 import { connectionFlags, priceFlags } from './shared.ts';
 import { parseDuration } from '../../settings/values.ts';
 
-/** The services whose behaviour the local gateway can imitate; `gateway` is its own. */
-const imitated = ['gateway', 'gemini', 'anthropic', 'openai'] as const;
+/** The services that the local gateway can stand for; `gateway` is itself. */
+const served = ['gateway', 'gemini', 'anthropic', 'openai'] as const;
 
 /** Flags of `serve`. A flag that other commands have too means the same, seen from the server. */
 export const serveFlags = {
@@ -31,9 +31,9 @@ export const serveFlags = {
   headerNames: connectionFlags.headerNames,
   service: {
     flags: '--service <name>',
-    text: 'behave as this service: its headers, paths, model lists and error messages',
-    parse: oneOfWords(imitated),
-    values: imitated,
+    text: 'be this service alone: its paths, key headers, models and the shape of its errors',
+    parse: oneOfWords(served),
+    values: served,
   },
   vendorEnv: {
     flags: '--vendor-env',
@@ -58,10 +58,9 @@ export const serveFlags = {
     advanced: true,
   },
   upstream: {
-    flags: '--upstream <profiles>',
-    text: 'forward all requests to the gateway of this profile or service, with its key; of several, each has a format',
+    flags: '--upstream <profile>',
+    text: 'forward all requests to the gateway of this profile or service, with its key',
     parse: notAFlag,
-    repeat: true,
   },
   budget: { ...priceFlags.budget, text: 'limit of costs that runs share, for what --upstream passes on' },
   prices: priceFlags.prices,

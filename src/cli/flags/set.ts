@@ -1,9 +1,10 @@
 import { usageError } from '../../errors.ts';
 import { formatFacts, formatNames } from '../../formats/format.ts';
+import { type FieldKind, findField } from '../../formats/request-fields.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { isTooDeep, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../body.ts';
-import { quoteWord } from './flag.ts';
+import { quoteWord, writeValue } from './flag.ts';
 import { getQuirks, services, listVendors } from '../../vendors/services.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -18,16 +19,19 @@ const append = '[]';
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Reads `a.b.0=value`: dots separate steps (`\.` is a dot), the value is JSON if it parses, else a string. */
-export function parseFieldChange(word: string): FieldChange {
+export function parseFieldChange(word: string, name = '--set'): FieldChange {
   const at = word.indexOf('=');
   if (at <= 0)
-    throw usageError(`--set takes path=value, not ${quoteWord(word)}`, 'for example: --set generationConfig.seed=7');
+    throw usageError(
+      `${name} takes path=value, not ${quoteWord(word)}`,
+      `for example: ${writeValue(name, 'generationConfig.seed=7')}`,
+    );
   const path = splitPath(word.slice(0, at));
   const bad = path.find((step) => step === '' || forbidden.has(step));
   if (bad !== undefined)
-    throw usageError(`--set: a path cannot hold ${quoteWord(bad)}`, 'a step is a name, a number or []');
+    throw usageError(`${name}: a path cannot hold ${quoteWord(bad)}`, 'a step is a name, a number or []');
   const bracketed = path.find((step) => step !== append && /[[\]]/.test(step));
-  if (bracketed !== undefined) throw bracketError(path, bracketed);
+  if (bracketed !== undefined) throw bracketError(name, path, bracketed);
   const text = word.slice(at + 1);
   try {
     return { path, value: isTooDeep(text) ? text : (JSON.parse(text) as JsonValue) };
@@ -37,14 +41,14 @@ export function parseFieldChange(word: string): FieldChange {
 }
 
 /** The error for `a[0].b`, the syntax of other tools: `--set` takes `a.0.b`. */
-function bracketError(path: readonly string[], step: string): Error {
+function bracketError(name: string, path: readonly string[], step: string): Error {
   const dotted = path
     .join('.')
     .replaceAll(/\[([^[\]]*)\]/g, (_, inner: string) => `.${inner === '' ? append : inner.replaceAll(/["']/g, '')}`)
     .replaceAll('..', '.');
   return usageError(
-    `--set takes no brackets: ${quoteWord(step)}`,
-    `write a dot before every step: --set ${shellWord(dotted)}=…`,
+    `${name} takes no brackets: ${quoteWord(step)}`,
+    `write a dot before every step: ${writeValue(name, `${shellWord(dotted)}=…`)}`,
   );
 }
 
@@ -135,8 +139,8 @@ export function fieldPathText(steps: readonly string[]): string {
     .join('');
 }
 
-/** Fields that only `--set` reaches, by format: the object that has them, and their names. */
-const fieldsWithoutFlag: Readonly<Record<FormatName, readonly (readonly [object: string, names: string])[]>> = {
+/** Fields of a format that `--set` reaches by their names: the object that has them, and these. Most of them have no flag. */
+const settableFields: Readonly<Record<FormatName, readonly (readonly [object: string, names: string])[]>> = {
   content: [
     ['generationConfig.', 'presencePenalty frequencyPenalty responseLogprobs logprobs responseModalities'],
     ['generationConfig.', 'responseSchema mediaResolution speechConfig enableEnhancedCivicAnswers'],
@@ -144,23 +148,49 @@ const fieldsWithoutFlag: Readonly<Record<FormatName, readonly (readonly [object:
     ['generationConfig.thinkingConfig.', 'includeThoughts thinkingBudget'],
     ['generationConfig.imageConfig.', 'personGeneration prominentPeople outputMimeType outputCompressionQuality'],
     ['', 'safetySettings serviceTier store labels'],
+    ['generationConfig.imageConfig.', 'aspectRatio imageSize'],
+    ['generationConfig.', 'temperature topP topK maxOutputTokens candidateCount stopSequences'],
   ],
   messages: [
     ['thinking.', 'budget_tokens display'],
     ['output_config.', 'format'],
     ['', 'service_tier cache_control container context_management inference_geo mcp_servers speed'],
+    ['', 'temperature top_p top_k max_tokens stop_sequences'],
   ],
   completions: [
     ['', 'verbosity presence_penalty frequency_penalty seed logit_bias logprobs top_logprobs'],
     ['', 'parallel_tool_calls service_tier store user prompt_cache_key'],
+    ['', 'temperature top_p max_tokens max_completion_tokens stop'],
   ],
   responses: [
     ['reasoning.', 'summary context mode'],
     ['text.', 'verbosity'],
     ['', 'parallel_tool_calls max_tool_calls service_tier store include top_logprobs background truncation'],
     ['', 'previous_response_id conversation prompt_cache_key'],
+    ['', 'temperature top_p max_output_tokens'],
   ],
 };
+
+/** The paths of the fields of each format. */
+const listPaths = (rows: readonly (readonly [object: string, names: string])[]): string[] =>
+  rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));
+
+/** Kinds of fields that are the same value in every format. */
+const plainKinds: ReadonlySet<FieldKind> = new Set(['number', 'whole', 'texts', 'ratio', 'size'] as const);
+
+/** Changes that begin with the name of a field alone, such as `seed=7` or `topK=40`, where the format has that field; others as they are. */
+export function placeChanges(changes: readonly FieldChange[], format: FormatName): FieldChange[] {
+  const paths = listPaths(settableFields[format]);
+  return changes.map((change) => {
+    const [name = '', ...rest] = change.path;
+    if (paths.includes(name)) return change;
+    const field = findField(name);
+    const names = [name, ...(field && plainKinds.has(field.kind) ? (field.wireNames ?? '').split(' ') : [])];
+    const meant = new Set(names.map(normalizeFlagName));
+    const found = paths.find((path) => meant.has(normalizeFlagName(path.slice(path.lastIndexOf('.') + 1))));
+    return found === undefined ? change : { ...change, path: [...found.split('.'), ...rest] };
+  });
+}
 
 /** Fields of OpenAI's images, which a text does not have. */
 const imageFields = [['', 'style moderation input_fidelity output_compression response_format complexity']] as const;
@@ -208,9 +238,8 @@ export function findSetFlag(flag: string, command: string, asked?: AskedService)
 /** `isOfImages`: with the fields of OpenAI's images operation. */
 function findSetFlagIn(format: FormatName, flag: string, isOfImages: boolean): string | undefined {
   const typed = normalizeFlagName(flag);
-  const own = fieldsWithoutFlag[format];
-  const rows = format === 'completions' && isOfImages ? [...own, ...imageFields] : own;
-  const fields = rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));
+  const own = settableFields[format];
+  const fields = listPaths(format === 'completions' && isOfImages ? [...own, ...imageFields] : own);
   const lastSteps = (path: string, count: number) => normalizeFlagName(path.split('.').slice(-count).join(''));
   // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
   // short word would match too many fields.

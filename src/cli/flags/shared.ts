@@ -2,25 +2,23 @@ import type { Command } from 'commander';
 import {
   addFlags,
   amount,
-  decimal,
   type FlagTable,
   type FlagValues,
   keepJsonOrPath,
   keepPath,
   notAFlag,
-  notEmpty,
   oneOfWords,
   passwordless,
   tag,
-  variable,
   whole,
 } from './flag.ts';
-import { parseFieldPath, parseFieldChange } from './set.ts';
+import { fieldFlags } from './fields.ts';
+import { parseFieldPath } from './set.ts';
 import { moveBudget, parseAge, parseDuration } from '../../settings/values.ts';
 import { isCredential } from '../../settings/redact.ts';
 import { toAttribute, getLongFlag } from '../../settings/sources.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from '../../settings/table.ts';
-import type { Attribute } from '../../settings/types.ts';
+import type { Attribute, Use } from '../../settings/types.ts';
 
 /** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
 const parsers = {
@@ -205,67 +203,6 @@ const templateFlags = {
   },
 } satisfies FlagTable;
 
-/** What a request says, in every format. */
-export const bodyFlags = {
-  prompt: { flags: '-p, --prompt <text>', text: 'the prompt, if it is not given as an argument' },
-  promptFile: {
-    flags: '--prompt-file <path|->',
-    text: 'read the prompt from a file, such as x.prompt.yml; - is stdin',
-    advanced: true,
-  },
-  var: {
-    flags: '--var <name=value>',
-    text: 'fill {{name}}, value or @file; or --vars',
-    parse: variable,
-    repeat: true,
-  },
-  vars: {
-    flags: '--vars <path|json|n>',
-    text: 'values for many {{names}}: a JSON object, or row n of the testData of a .prompt.yml file',
-    advanced: true,
-  },
-  noVars: { flags: '--no-vars', text: 'send {{name}} unchanged', advanced: true },
-  system: { flags: '--system <text>', text: 'instructions for the model, in addition to the prompt' },
-  systemFile: {
-    flags: '--system-file <path|->',
-    text: 'read the --system text from a file; - is stdin',
-    advanced: true,
-  },
-  ...settingFlags('body'),
-  temperature: { flags: '--temperature <x>', text: 'randomness of the answer, from 0 to 1 or 2', parse: decimal },
-  topP: {
-    flags: '--top-p <x>',
-    text: 'sample from the most likely tokens up to this total probability, 0 to 1',
-    parse: decimal,
-    advanced: true,
-  },
-  topK: { flags: '--top-k <n>', text: 'sample from this many most likely tokens', parse: whole(0), advanced: true },
-  stop: {
-    flags: '--stop <text>',
-    text: 'stop the answer where this text would appear',
-    parse: notEmpty,
-    repeat: true,
-    advanced: true,
-  },
-  search: { flags: '--search', text: "let the model search the web: the service's own tool, billed", advanced: true },
-  tools: {
-    flags: '--tools <path|->',
-    text: 'tools that the model may call: a JSON array, in a file; - is stdin',
-    advanced: true,
-  },
-  set: {
-    flags: '--set <path=value>',
-    text: 'set a field: a.b=1, tags[]=x',
-    parse: parseFieldChange,
-    repeat: true,
-  },
-  body: {
-    flags: '--body <path|->',
-    text: 'start from this JSON request body; flags change it; - is stdin',
-    advanced: true,
-  },
-} satisfies FlagTable;
-
 /** What is printed, and whether a request is sent. */
 export const outputFlags = {
   dryRun: { flags: '--dry-run', text: 'print the request and do not send it; input URLs are fetched', kept: 'never' },
@@ -301,9 +238,9 @@ export const outputFlags = {
   },
 } satisfies FlagTable;
 
-/** Adds the flags of every command that asks a model, after its own. */
-export function addAskFlags(command: Command): void {
-  addFlags(command, 'Request', { ...bodyFlags, ...templateFlags });
+/** Adds the flags of every command that asks a model, after its own: fields of its request first. */
+export function addAskFlags(command: Command, use: Use): void {
+  addFlags(command, 'Request', { ...fieldFlags('request', use), ...templateFlags });
   addFlags(command, 'Connection', connectionFlags);
   addFlags(command, 'Costs', priceFlags);
   addFlags(command, 'Output', outputFlags);

@@ -8,6 +8,7 @@ import { openOnce } from '../../files/open-once.ts';
 import { lookAtHint, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
+import type { FileOrJson } from '../flags/fields.ts';
 import { parseJson, quoteWord } from '../flags/flag.ts';
 import type { ImageInputFlags } from './stray-files.ts';
 
@@ -103,9 +104,6 @@ async function readBounded(stream: AsyncIterable<Uint8Array>, label: string): Pr
   }
   return Buffer.concat(chunks);
 }
-
-/** A file's path, or in the jobs of a batch the JSON itself. */
-export type FileOrJson = string | JsonObject | JsonValue[];
 
 /** The JSON of a file flag. */
 export async function readJsonFlag(flag: string, path: FileOrJson, context: InputContext): Promise<JsonValue> {

@@ -115,7 +115,7 @@ function missingValueError(missing: readonly string[], where: string, { values, 
 
 /** The flags that give values to template variables, as they were typed. */
 export interface VarFlags {
-  var?: Var[];
+  var?: readonly Var[];
   /** A file, JSON, or the number of a row of test data; false is `--no-vars`. */
   vars?: string | JsonObject | false;
   places?: Pick<TextPlaces, 'testData'>;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Result } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { writeEscaped } from '../../terminal/escape.ts';
-import type { AnswerContext } from '../context.ts';
+import type { Context, Selection, WrittenFile } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { answerTexts, joinAnswerTexts } from './print.ts';
 import type { ImagePlan } from './save-images.ts';
@@ -20,38 +20,43 @@ export interface AnswerFlags {
   dryRun?: boolean | undefined;
 }
 
+/** Writes the code or the text of a complete answer to its place; returns the file, if it is one. */
+export type WriteAnswer = (result: Result, json?: string) => Promise<WrittenFile | undefined>;
+
 /**
- * Notes that stdout gets the code or nothing instead of the answer, and checks the file of `-o`. Returns what writes the code or the
- * text of a complete answer to the place that `--code` or `-o` says. Throws GatewayError usage.
+ * Checks the file of `-o`. Returns what stdout or that file gets instead of the whole answer, and what writes the code or the text of
+ * a complete answer there. Throws GatewayError usage.
  */
 export async function prepareAnswerFile(
   flags: AnswerFlags,
-  context: AnswerContext,
-): Promise<((result: Result, json?: string) => Promise<void>) | undefined> {
+  context: Context,
+): Promise<{ selected: Selection; writeFile: WriteAnswer } | undefined> {
   const { field, code, force = false, dryRun } = flags;
   const { cwd } = context.io;
   const output = await answerFile(flags, cwd);
   if (!code && output === undefined) return undefined;
-  context.report.selected = { field, code, file: output };
   if (output !== undefined) {
     await checkFile(output, { cwd, force, dryRun }).catch(prefixUsageError('-o: '));
   }
-  return async (result, json) => {
+  const writeFile: WriteAnswer = async (result, json) => {
     const notes = flags.sources && result.sources && json === undefined ? `\n${renderFootnotes(result.sources)}` : '';
     const text = code ? await extractCode(result) : joinAnswerTexts(answerTexts(result, json)) + notes;
-    if (output === undefined) return writeEscaped(context.io.stdout, text);
+    if (output === undefined) {
+      await writeEscaped(context.io.stdout, text);
+      return undefined;
+    }
     await writeNewFile(output, (append) => append(text), { cwd, force });
     const sha256 = createHash('sha256').update(text).digest('hex');
-    const file = { path: output, mimeType: 'text/plain', bytes: Buffer.byteLength(text), sha256, candidate: 0 };
-    (context.report.files ??= []).push(file);
     await context.ui.notice(`${code ? 'code' : 'answer'} saved: ${output}`);
+    return { path: output, mimeType: 'text/plain', bytes: Buffer.byteLength(text), sha256, candidate: 0 };
   };
+  return { selected: { field, code, file: output }, writeFile };
 }
 
 /** The place of the images of a text: `-o` if it is a folder, a template or the file of an image or a sound; else beside the file of the text. */
 export async function planTextImages(
   flags: AnswerFlags,
-  { io }: AnswerContext,
+  { io }: Context,
 ): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
   const { code, output } = flags;
   if (code || output === '-') return {};

@@ -6,9 +6,10 @@ import { closest } from '../../closest.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import type { OwnDocument, Report } from '../context.ts';
+import { totalCost } from '../../cost/cost.ts';
+import type { Outcome, OwnDocument, Report } from '../context.ts';
 import { fieldPathText } from '../flags/set.ts';
-import type { ResultDocument } from './result-definition.ts';
+import { documentEntries, type ErrorDocument } from './result-definition.ts';
 
 /** What the document needs in addition to the report. */
 export interface DocumentEnd {
@@ -18,43 +19,33 @@ export interface DocumentEnd {
 }
 
 /** The JSON document of a run; unknown keys are absent. */
-export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): ResultDocument {
-  const { result } = report;
-  const document = redaction.clean<ResultDocument>({
+export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
+  const { outcome } = report;
+  const { reply, images, files } = outcome;
+  const values: Readonly<Record<string, unknown>> = {
+    ...reply,
     schema: 'gateway-cli/result@1',
     command: report.command,
     ok: error === undefined,
-    complete: result?.complete === true && error?.class !== 'incomplete',
+    complete: reply?.complete === true && error?.class !== 'incomplete',
     exitCode: error?.exitCode ?? outcomes.ok.code,
-    requestedModel: result?.insteadOf?.model ?? result?.model,
-    model: result && (otherModel(result.model, result.modelVersion) ?? result.model),
-    modelVersion: result?.modelVersion,
-    insteadOf: result?.insteadOf,
-    modelEnds: result?.modelEnds,
-    responseId: result?.responseId,
-    role: result?.role,
-    text: result?.text,
-    answer: report.answer,
-    candidates: result?.candidates,
+    requestedModel: reply?.insteadOf?.model ?? reply?.model,
+    model: reply && (otherModel(reply.model, reply.modelVersion) ?? reply.model),
+    answer: outcome.answer,
     images: [],
-    toolCalls: result?.toolCalls ?? [],
-    turns: report.turns,
-    sources: result?.sources,
-    stopReason: result?.stopReason,
-    stopSequence: result?.stopSequence,
-    promptFeedback: result?.promptFeedback,
-    serviceTier: result?.serviceTier,
-    usage: result?.usage,
-    cost: report.meter?.total,
+    toolCalls: reply?.toolCalls ?? [],
+    turns: outcome.turns,
+    cost: totalCost(outcome.spent),
     tags: report.tags,
     warnings: report.warnings.map((warning) => redaction.redact(warning)),
-    requests: result?.requests,
-    attempts: report.attempts,
+    attempts: outcome.attempts,
     durationMs: Math.round(durationMs),
-    error: error && errorDocument(unbilled(error, report), report, redaction),
-  });
+    error: error && errorDocument(unbilled(error, outcome), report, redaction),
+  };
+  const { files: _, ...entries } = documentEntries;
+  const document = redaction.clean(Object.fromEntries(Object.keys(entries).map((name) => [name, values[name]])));
   // Image paths are not redacted: they must work even if a name resembles the key.
-  return Object.assign(document, { images: report.images }, report.files && { files: report.files });
+  return Object.assign(document, { images }, files.length > 0 && { files });
 }
 
 /** The document of a command that has its own, with what every document says about the run. */
@@ -71,24 +62,21 @@ export function ownDocument(
 }
 
 /** If only recordings answered, the error says that nothing was sent or billed. */
-function unbilled(error: GatewayError, { fromCache, attempts }: Report): GatewayError {
+function unbilled(error: GatewayError, { fromCache, attempts }: Outcome): GatewayError {
   return fromCache && attempts === 0 ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
 }
-
-/** What an error document reads of the answer. */
-type AnswerFacts = Partial<Pick<Report, 'kept' | 'result' | 'images'>> & Pick<Report, 'attempts'>;
 
 /** The `error` object of every JSON document. After a request, what the error does not say is unknown. */
 export function errorDocument(
   error: GatewayError,
-  { attempts, kept, result, images = [] }: AnswerFacts,
+  { kept, outcome: { attempts, reply, images } }: Pick<Report, 'kept' | 'outcome'>,
   { redact }: Redaction,
-): ResultDocument['error'] {
+): ErrorDocument {
   // A bug can be anywhere, also behind a request.
   const requested = attempts > 0 || error.class === 'internal';
   const hint = chooseHint(error);
   const { status, requestId, retryable, retryAfterMs, sent } = error.details;
-  const hasAnswer = kept !== undefined || images.length > 0 || (result?.text ?? '') !== '';
+  const hasAnswer = kept !== undefined || images.length > 0 || (reply?.text ?? '') !== '';
   const mayBeSent = requested || sent === 'yes';
   return {
     class: error.class,

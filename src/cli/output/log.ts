@@ -1,4 +1,5 @@
-import type { AnswerContext, Context, Report, RootOptions, Ui } from '../context.ts';
+import type { Spent } from '../../cost/types.ts';
+import type { Context, RootOptions, Ui } from '../context.ts';
 import { type Secret, createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
@@ -121,13 +122,12 @@ function retryReason({ message, details }: GatewayError): string {
   return `${words} (${details.status})${said.replace(/\.$/, '')}`;
 }
 
-/** Logs the costs of the requests, if prices are set. */
-export async function logCost({ report: { meter }, ui }: AnswerContext): Promise<void> {
-  if (meter === undefined) return;
-  const known = describeCosts(meter.costs);
+/** Logs the costs of requests. `hasPrices`: an unknown one is worth a word. */
+export async function logCost({ costs, unknown }: Spent, hasPrices: boolean, ui: Ui): Promise<void> {
+  const known = describeCosts(costs);
   // A recording answered: nothing was billed.
-  if (known === '' && meter.unknown === 0) return;
-  if (meter.unknown === 0) await ui.detail(`cost: ${known}`);
+  if (known === '' && (unknown === 0 || !hasPrices)) return;
+  if (unknown === 0) await ui.detail(`cost: ${known}`);
   else await ui.detail(known === '' ? 'cost: unknown' : `cost: ${known}, and that of other requests is unknown`);
 }
 
@@ -135,9 +135,4 @@ export async function logCost({ report: { meter }, ui }: AnswerContext): Promise
 export async function logUsage(usage: Usage | undefined, { ui }: Context): Promise<void> {
   const counts = Object.entries(usage ?? {}).filter(([, count]) => count !== undefined);
   if (counts.length > 0) await ui.detail(`usage: ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`);
-}
-
-/** The report of an answer of which nothing has come. */
-export function emptyReport(command: string, warnings: readonly string[] = []): Report {
-  return { command, images: [], warnings, attempts: 0, unsaved: { images: [], text: false } };
 }

@@ -1,6 +1,5 @@
 import { tmpdir } from 'node:os';
 import {
-  type Answer,
   type Client,
   type Deadline,
   type PaidEnd,
@@ -17,11 +16,13 @@ import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { createCiByteGuard, isReadByCi, wantsColor } from '../../terminal/output.ts';
-import type { AnswerContext } from '../context.ts';
+import { totalCost } from '../../cost/cost.ts';
+import type { AnswerContext, CommandOutcome, Outcome, UnsavedReply } from '../context.ts';
+import { emptyOutcome, getAttempts } from './outcome.ts';
 
 /** Whether stdout gets nothing while an answer arrives: the document, one value of it or the code is printed at the end. */
-export function isPrintedAtEnd({ root, report }: Pick<AnswerContext, 'root' | 'report'>): boolean {
-  return root.json === true || report.selected !== undefined;
+export function isPrintedAtEnd({ root, selected }: Pick<AnswerContext, 'root' | 'selected'>): boolean {
+  return root.json === true || selected !== undefined;
 }
 
 /** Model text for stdout: escaped on a terminal, byte for byte in a pipe. */
@@ -150,57 +151,61 @@ export async function printRaw(
   request: PreparedRequest,
   deadline: Deadline,
   context: AnswerContext,
-): Promise<void> {
+): Promise<CommandOutcome> {
   const { stdout, env } = context.io;
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const writeRaw = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
   if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: control characters of the reply reach the terminal');
   let failedBody: Uint8Array | undefined;
+  let attempts = 0;
+  let body: UnsavedReply['body'];
   // Nothing reads what a reply cost.
   let end: PaidEnd = {};
   const paid: PaidRequest = { request, payment: undefined };
   try {
-    const onFailedBody = (body: Uint8Array) => void (failedBody = body);
-    const { reply } = await sendPaid(paid, client, { deadline, onFailedBody });
+    const onFailedBody = (bytes: Uint8Array) => void (failedBody = bytes);
+    const answered = await sendPaid(paid, client, { deadline, onFailedBody });
     // That body came from an earlier attempt, which failed.
     failedBody = undefined;
-    if (stdout.isFile) await writeAndKeep(reply.body, new BlockWriter({ folder: tmpdir() }), context);
-    else for await (const chunk of reply.body) await writeRaw(chunk);
+    attempts = answered.attempts;
+    if (stdout.isFile) body = await writeAndKeep(answered.reply.body, new BlockWriter({ folder: tmpdir() }), context);
+    else for await (const chunk of answered.reply.body) await writeRaw(chunk);
   } catch (error) {
     end = { error };
-    throw error;
   } finally {
     await paid.payment?.end(end, deadline.signal);
     if (failedBody !== undefined) await writeRaw(failedBody);
   }
+  if (attempts === 0) attempts = getAttempts(end.error);
+  const unsaved = { ...emptyOutcome.unsaved, body };
+  return { outcome: { ...emptyOutcome, attempts, unsaved }, error: end.error };
 }
 
-/** The disk of a file may be full: a copy is written as well, and removed when everything was written. */
+/** The disk of a file may be full: a copy is written as well, and removed when everything was written. Returns the copy of what was not. */
 async function writeAndKeep(
   body: AsyncIterable<Uint8Array>,
   copy: BlockWriter,
-  { io, report, atEnd }: AnswerContext,
-): Promise<void> {
+  { io, atEnd }: AnswerContext,
+): Promise<UnsavedReply['body']> {
   atEnd(() => copy.discard());
   for await (const chunk of body) {
     await copy.write(chunk);
     await io.stdout.write(chunk);
   }
   await copy.end();
-  if (io.stdout.failure === undefined || copy.path === undefined) return;
-  report.unsaved.body = { content: { file: copy.path } };
+  return io.stdout.failure === undefined || copy.path === undefined ? undefined : { content: { file: copy.path } };
 }
 
 /** The last line of `--jsonl`: how the answer ended, and its error. */
 export function toEndDocument(
-  answer: Answer,
+  { reply, error: cut, spent }: Outcome & { reply: Result },
   wanted: Wanted,
-  { ui: { redact, clean }, report }: Pick<AnswerContext, 'ui' | 'report'>,
+  { ui: { redact, clean } }: Pick<AnswerContext, 'ui'>,
 ): object {
-  const { stopReason, usage, responseId, modelVersion, toolCalls } = answer.result;
-  const complete = answer.result.complete && answer.error === undefined;
-  const cost = report.meter?.total;
-  const message = judgeAnswer(answer, wanted).error?.message;
+  const { stopReason, usage, responseId, modelVersion, toolCalls } = reply;
+  const complete = reply.complete && cut === undefined;
+  const cost = totalCost(spent);
+  const message = judgeAnswer({ result: reply, error: cut }, wanted).error?.message;
   const error = message && redact(message);
   return clean({ type: 'result', complete, stopReason, usage, cost, responseId, modelVersion, toolCalls, error });
 }

@@ -18,7 +18,7 @@ import { createFileStore } from '../../images/store.ts';
 import type { BlobStore, StoredBlob } from '../../images/types.ts';
 import { isCutImage } from '../../images/whole.ts';
 import type { Io } from '../../terminal/io.ts';
-import type { AnswerContext, Report, WrittenImage } from '../context.ts';
+import type { AnswerContext, Outcome, SavedFiles, WrittenFile, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isPrintedAtEnd } from './print.ts';
@@ -59,14 +59,17 @@ export interface ImageOutput {
   openStore(onSpare?: () => void): BlobStore;
   /**
    * Publishes the images of one reply, prints their paths, and warns. Images above `most`, and those after the end that `endOf`
-   * returns or throws, are left for the recovery file.
+   * returns or throws, are left for the recovery file. Never throws.
    */
-  save(images: readonly ResultImage[], reply: ReplyFacts, endOf: CheckEnd): Promise<void>;
+  save(images: readonly ResultImage[], reply: ReplyFacts, endOf: CheckEnd): Promise<Saved>;
   /** Maximum number of images to write of one reply. */
   readonly most: number;
   /** With `--strict`: the images that are cut, or have another aspect ratio or size. */
   readonly mismatch: GatewayError | undefined;
 }
+
+/** What was saved, and what ended that before all was: a signal, or a bug. */
+type Saved = SavedFiles & Pick<Outcome, 'thrown'>;
 
 /** The reply of some images. */
 type ReplyFacts = Partial<Pick<Result, 'responseId' | 'modelVersion' | 'usage'>>;
@@ -75,9 +78,16 @@ type ReplyFacts = Partial<Pick<Result, 'responseId' | 'modelVersion' | 'usage'>>
 export interface SavingContext {
   readonly io: { readonly cwd: string; now(): number };
   readonly ui: { warn(text: string): Promise<void>; clean<T>(value: T): T };
-  /** Gets what is written, and what is not. */
-  readonly report: Pick<Report, 'images' | 'files' | 'unsaved'>;
   atEnd(cleanup: () => Promise<void>): void;
+}
+
+/** What becomes of the images of one reply. */
+interface Sorted {
+  images: WrittenImage[];
+  files: WrittenFile[];
+  unsaved: ResultImage[];
+  failure: GatewayError | undefined;
+  place: string | undefined;
 }
 
 /** The state of one command's output. */
@@ -127,12 +137,10 @@ export async function planImageFiles(
       return store;
     },
     async save(images, reply, endOf) {
-      for (const [index, image] of images.entries()) {
-        const rest = images.slice(index);
-        const end = index < most ? endBefore(rest, endOf, saving) : tooManyImagesError(images.length, most);
-        if (end) return leaveForRecovery(rest, end, saving);
-        await saveOrLeave(image, reply, saving);
-      }
+      const sorted: Sorted = { images: [], files: [], unsaved: [], failure: undefined, place: undefined };
+      const thrown = await saveAll(images, reply, { endOf, most, saving, sorted });
+      const { images: written, files, failure, place } = sorted;
+      return { images: written, files, unsaved: { failure, images: sorted.unsaved, place, text: false }, thrown };
     },
     most,
     get mismatch() {
@@ -180,42 +188,63 @@ function tooManyImagesError(found: number, most: number): GatewayError {
   });
 }
 
+/** Saves images one after the other. Returns what was thrown: the reason of a signal, or a bug. */
+async function saveAll(
+  images: readonly ResultImage[],
+  reply: ReplyFacts,
+  { endOf, most, saving, sorted }: { endOf: CheckEnd; most: number; saving: SaveState; sorted: Sorted },
+): Promise<Outcome['thrown']> {
+  for (const [index, image] of images.entries()) {
+    const rest = images.slice(index);
+    try {
+      const end = index < most ? endOf() : tooManyImagesError(images.length, most);
+      if (end) {
+        leaveForRecovery(rest, end, saving, sorted);
+        return undefined;
+      }
+    } catch (value) {
+      // A signal ends the command; the images that are left were paid for, too.
+      const end = new GatewayError('not-written', 'ended before all images were written', {
+        cause: value,
+        sent: 'yes',
+      });
+      leaveForRecovery(rest, end, saving, sorted);
+      return { value };
+    }
+    try {
+      await saveOrLeave(image, reply, saving, sorted);
+    } catch (value) {
+      return { value };
+    }
+  }
+  return undefined;
+}
+
 /** Leaves images for the recovery file. */
 function leaveForRecovery(
   images: readonly ResultImage[],
   end: GatewayError,
-  { context, plan, written }: SaveState,
+  { plan, written }: SaveState,
+  sorted: Sorted,
 ): void {
-  const { unsaved } = context.report;
-  unsaved.failure ??= end;
-  append(unsaved.images, images);
+  sorted.failure ??= end;
+  append(sorted.unsaved, images);
   // A name that the first image has is taken.
-  if (plan.kind !== 'name' || written === 0) unsaved.place ??= plan.output;
-}
-
-/** The end that `endOf` returns. A signal ends the command; the images that are left were paid for, too. */
-function endBefore(rest: readonly ResultImage[], endOf: CheckEnd, saving: SaveState): GatewayError | undefined {
-  try {
-    return endOf();
-  } catch (reason) {
-    const end = new GatewayError('not-written', 'ended before all images were written', { cause: reason, sent: 'yes' });
-    leaveForRecovery(rest, end, saving);
-    throw reason;
-  }
+  if (plan.kind !== 'name' || written === 0) sorted.place ??= plan.output;
 }
 
 /** An image that cannot be written is left for the recovery file, and the others are still saved. */
-async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
+async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: SaveState, sorted: Sorted): Promise<void> {
   const { written } = saving;
   try {
-    if (isImageBlob(image)) await saveImage(image, reply, saving);
-    else await saveFile(image, saving);
+    if (isImageBlob(image)) await saveImage(image, reply, saving, sorted);
+    else await saveFile(image, saving, sorted);
   } catch (thrown) {
     // Its temporary file cannot be read any more, for example.
     const error = getErrorCode(thrown) === undefined ? thrown : notWritten('the picture', thrown);
     if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
     // One that was published, and whose sidecar was not written, is not lost.
-    leaveForRecovery(saving.written === written ? [image] : [], error, saving);
+    leaveForRecovery(saving.written === written ? [image] : [], error, saving, sorted);
     return;
   }
   // The heads of hundreds of images would fill the memory.
@@ -223,7 +252,7 @@ async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: SaveSt
 }
 
 /** Audio, a document and the like: beside the images, and never on stdout. */
-async function saveFile(file: ResultImage, saving: SaveState): Promise<void> {
+async function saveFile(file: ResultImage, saving: SaveState, sorted: Sorted): Promise<void> {
   const { context, wanted, plan } = saving;
   const { image, warning, blob } = await describeImage(file);
   const { extension, width: _width, height: _height, ...facts } = image;
@@ -233,11 +262,11 @@ async function saveFile(file: ResultImage, saving: SaveState): Promise<void> {
       : namesBesideText(saving, { index: saving.nextIndex++, extension });
   const path = await publishImage(blob, names, { cwd: context.io.cwd, force: wanted.force === true });
   saving.written++;
-  (context.report.files ??= []).push({ path, ...facts, ...(file.reply !== undefined && { reply: file.reply }) });
+  sorted.files.push({ path, ...facts, ...(file.reply !== undefined && { reply: file.reply }) });
   await context.ui.warn(`${warning ?? `a file came: ${facts.mimeType}`}; it is in ${path}`);
 }
 
-async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
+async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveState, sorted: Sorted): Promise<void> {
   const { context, wanted, plan, shownBy } = saving;
   const { image: details, warning } = await describeImage(image);
   const { extension, ...facts } = details;
@@ -252,7 +281,7 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
       ? await writeToStdout(image.blob, shownBy.io)
       : await publishImage(image.blob, namesBesideText(saving, { index, extension, id }), options);
   const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
-  context.report.images.push(written);
+  sorted.images.push(written);
   if (path !== '-') image.saved = { path, mimeType: facts.mimeType };
   saving.written++;
   await warnOfName(path, extension, saving);

@@ -17,12 +17,23 @@ import { type JsonObject, type JsonValue } from '../../json.ts';
 import { getQuirks, type ServiceName, services, type Use, listVendors } from '../../vendors/services.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Body } from '../../body.ts';
+import {
+  type FieldName,
+  findField,
+  getFieldFlag,
+  type JsonFields,
+  jsonNames,
+  lackedFields,
+  type PlainFields,
+  plainNames,
+  requestFields,
+} from '../../formats/request-fields.ts';
 import { type Effort, findEffortField } from '../../vendors/effort.ts';
 import { imagesFields } from '../../vendors/image-types.ts';
 import type { InputContext } from '../context.ts';
+import { type FieldFlags, type FileOrJson } from '../flags/fields.ts';
 import { quoteWord } from '../flags/flag.ts';
-import { parseToolChoice } from '../flags/format.ts';
-import { applyFieldChanges, type FieldChange } from '../flags/set.ts';
+import { applyFieldChanges, placeChanges } from '../flags/set.ts';
 import { type Attached, type FetchedFiles, type Inputs, readInputs } from '../input/attachments.ts';
 import {
   type TemplateValues,
@@ -33,52 +44,18 @@ import {
   type VarFlags,
   warnOfUnused,
 } from '../input/template-variables.ts';
-import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
+import { readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import { type SchemaCheck, compileSchema } from '../input/schema.ts';
 import type { FormatName, Quirks } from '../../formats/types.ts';
 
-/** Flags that shape a request, as they were typed; each command has some of them. */
-export interface RequestFlags extends VarFlags, PromptFlags {
-  system?: string;
-  systemFile?: string;
-  maxTokens?: number;
-  fallback?: string;
-  temperature?: number;
-  topP?: number;
-  topK?: number;
-  effort?: Effort;
-  search?: boolean;
-  store?: boolean;
-  keepThink?: boolean;
-  stop?: string[];
-  seed?: number;
-  candidates?: number;
-  responseMime?: string;
-  schema?: FileOrJson;
-  aspect?: string;
-  size?: string;
-  quality?: string;
-  background?: string;
-  outputFormat?: string;
-  safety?: { category: string; threshold: string }[];
-  tools?: FileOrJson;
-  toolChoice?: string;
-  toolConfig?: FileOrJson;
-  cachedContent?: string;
-  metadata?: JsonObject[];
-  contents?: FileOrJson;
-  messages?: FileOrJson;
+/** What shapes a request, as it was typed; each command has some of it. */
+export interface RequestFlags extends FieldFlags, PromptFlags, VarFlags {
   /** Earlier turns of a prompt file. */
   turns?: readonly Turn[];
-  image?: string[];
-  mask?: string;
-  attach?: string[];
   sidecar?: boolean | undefined;
   /** `--stream`, or false by `--no-stream`. */
   stream?: boolean;
-  set?: FieldChange[];
-  body?: FileOrJson;
   places?: TextPlaces;
 }
 
@@ -125,10 +102,11 @@ export interface BuiltRequest extends Pick<PreparedRequest, 'post' | 'model' | '
  */
 export async function buildRequest(
   words: readonly string[],
-  flags: RequestFlags,
+  typed: RequestFlags,
   building: Building,
 ): Promise<BuiltRequest> {
   const { context, settings, use, earlier } = building;
+  const flags = typed.set ? { ...typed, set: placeChanges(typed.set, settings.format.value) } : typed;
   const format = await loadFormat(settings.format.value);
   refuseLackingFlags(flags, building);
   const templateValues = await readTemplateValues(flags, context, building.adviseVariable);
@@ -217,42 +195,24 @@ type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens'
 
 type EarlierTurns = Pick<PlainRequest, 'turns' | 'ownTurns'>;
 
-/** Field by field: with spreads, a batch takes twice as long to find its jobs that were sent before. */
+/** Without spreads: with them, a batch takes twice as long to find its jobs that were sent before. */
 function toPlainRequest(
   flags: RequestFlags,
   parts: RequestParts,
   { use, settings, earlier, imageType }: Building,
 ): PlainRequest {
   const { files, turns } = parts;
-  return {
-    temperature: flags.temperature,
-    topP: flags.topP,
-    topK: flags.topK,
+  const plain: Record<string, unknown> = {};
+  for (const name of plainNames) plain[name] = flags[name];
+  return Object.assign(plain as PlainFields, files, {
     effort: parts.effort,
     efforts: parts.efforts,
     search: flags.search === true ? true : undefined,
-    stop: flags.stop,
-    seed: flags.seed,
-    candidates: flags.candidates,
-    responseMime: flags.responseMime,
-    aspect: flags.aspect,
-    size: flags.size,
-    quality: flags.quality,
-    background: flags.background,
-    outputFormat: flags.outputFormat,
-    safety: flags.safety,
-    cachedContent: flags.cachedContent,
-    metadata: flags.metadata && Object.fromEntries(flags.metadata.flatMap((one) => Object.entries(one))),
-    toolChoice: flags.toolChoice === undefined ? undefined : parseToolChoice(flags.toolChoice),
     stream: makesImage(use) ? undefined : use === 'chat' ? flags.stream !== false : flags.stream === true,
     maxTokens: flags.maxTokens ?? parts.maxTokens,
     prompt: parts.prompt,
     media: parts.media,
     mask: parts.mask,
-    tools: files.tools,
-    body: files.body,
-    schema: files.schema,
-    toolConfig: files.toolConfig,
     turns: turns?.turns,
     ownTurns: turns?.ownTurns,
     system: files.system ?? (earlier && lastSystem(earlier)),
@@ -262,8 +222,8 @@ function toPlainRequest(
     model: settings.model.value,
     keepThink: (flags.keepThink ?? settings.keepThink?.value) || undefined,
     store: (flags.store ?? settings.store?.value) || undefined,
-    tier: settings.lane?.value === 'flex' ? 'flex' : undefined,
-  };
+    tier: settings.lane?.value === 'flex' ? ('flex' as const) : undefined,
+  });
 }
 
 function makesImage(use: Use): boolean {
@@ -285,15 +245,37 @@ function findWantedEffort({ effort }: Building['settings'], flags: RequestFlags,
   return flags.effort ?? (isOpen ? effort?.value : undefined);
 }
 
+/** The fields that are JSON or a file, read in the order of the table. */
 async function readFiles(flags: RequestFlags, templateValues: TemplateValues | undefined, context: InputContext) {
-  const { tools, body, schema, toolConfig } = flags;
-  return {
-    system: await readSystem(flags, templateValues, context),
-    tools: tools === undefined ? undefined : await readListFlag('--tools', tools, { key: 'tools', context }),
-    body: body === undefined ? undefined : await readObjectFlag('--body', body, context),
-    schema: schema === undefined ? undefined : await readJsonFlag('--schema', schema, context),
-    toolConfig: toolConfig === undefined ? undefined : await readObjectFlag('--tool-config', toolConfig, context),
-  };
+  const system = await readSystem(flags, templateValues, context);
+  const files: [string, JsonValue][] = [];
+  for (const name of jsonNames) {
+    const value = flags[name];
+    if (value !== undefined) files.push([name, await readJsonField(name, value, context)]);
+  }
+  return { system, ...(Object.fromEntries(files) as JsonFields) };
+}
+
+async function readJsonField(
+  name: keyof JsonFields,
+  value: NonNullable<RequestFlags[keyof JsonFields]>,
+  context: InputContext,
+): Promise<JsonValue> {
+  const field = requestFields[name];
+  const flag = getFieldFlag(field);
+  switch (field.kind) {
+    case 'list':
+      return readListFlag(flag, value as FileOrJson, { key: name, context });
+    case 'object':
+    case 'body':
+      return readObjectFlag(flag, value as FileOrJson, context);
+    case 'schema':
+      return readJsonFlag(flag, value as FileOrJson, context);
+    case 'pairs':
+      return Object.fromEntries((value as JsonObject[]).flatMap((one) => Object.entries(one)));
+    default:
+      return value as JsonValue;
+  }
 }
 
 /** The system instruction, with its template variables filled. Throws GatewayError usage. */
@@ -360,44 +342,39 @@ function givenTwice(flag: string): Error {
   return usageError(`${flag} and the session both hold earlier turns`, 'keep one of them');
 }
 
-/** The flags of fields that have another name, or several. */
-const flagsOfFields: { [field in keyof PlainRequest]?: (keyof RequestFlags)[] } = {
-  media: ['image', 'attach'],
-  system: ['system', 'systemFile'],
-};
-
 /** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
 export function refuseLackingFlags(flags: RequestFlags, { settings, use }: Building): void {
   const { format, lane, service } = settings;
-  const { lacks, title, turnsField } = formatFacts[format.value];
+  const { tierField, title, turnsField } = formatFacts[format.value];
   const lacking = (flag: string, hint: string): Error => usageError(`${flag}: ${title} does not have this field`, hint);
-  const others = (field: keyof PlainRequest): string => whoHas(field, format.origin.kind === 'service', use);
+  const others = (field: LackedField): string => whoHas(field, format.origin.kind === 'service', use);
   if (lane?.value === 'flex' && services[service.value].lacksFlex) {
     const { title: name } = services[service.value];
     const hint = `use --lane live; ${whoHas('tier', true, use)}`;
     throw usageError(`--lane flex (${lane.from}): ${name} does not have this lane`, hint);
   }
-  if (lane?.value === 'flex' && lacks.includes('tier'))
+  if (lane?.value === 'flex' && tierField === undefined)
     throw lacking(`--lane flex (${lane.from})`, `use --lane live; ${others('tier')}`);
   if (flags.contents !== undefined && turnsField !== 'contents') throw lacking('--contents', 'use --messages of chat');
-  for (const field of lacks) {
-    const named = flagsOfFields[field] ?? [field as keyof RequestFlags];
-    const attribute = named.find((name) => flags[name] !== undefined);
-    if (attribute === undefined) continue;
-    const flag = `--${attribute.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    throw lacking(flag, `leave it out; ${others(field)}`);
+  for (const field of lackedFields[format.value]) {
+    if (flags[field] !== undefined) throw lacking(getFieldFlag(requestFields[field]), `leave it out; ${others(field)}`);
   }
 }
 
+/** A field, or the tier of the lane. */
+type LackedField = FieldName | 'tier';
+
 /** `--service openai has it`, or of a format that was named `the content format and the completions format have it`. */
-function whoHas(field: keyof PlainRequest, isOfService: boolean, use: Use): string {
-  const formatHas = (name: FormatName): boolean => !formatFacts[name].lacks.includes(field);
+function whoHas(field: LackedField, isOfService: boolean, use: Use): string {
+  const formatHas = (name: FormatName): boolean =>
+    field === 'tier' ? formatFacts[name].tierField !== undefined : !lackedFields[name].includes(field);
   const hasAt = (name: ServiceName): boolean => {
     const { formats, quirks, isKeyless } = services[name];
     const { imagesOperation: operation } = quirks;
     const isOfPictures = use === 'image' || use === 'edit';
-    if (isOfPictures && operation !== undefined) return imagesFields[operation].includes(field) && !isKeyless;
-    if (['mask', 'quality', 'background', 'outputFormat'].includes(field)) return false;
+    if (isOfPictures && operation !== undefined)
+      return (imagesFields[operation] as readonly string[]).includes(field) && !isKeyless;
+    if (field !== 'tier' && findField(field)?.isOfImages) return false;
     return formatHas(formats[use] as FormatName) && !isKeyless;
   };
   const having = isOfService

@@ -3,7 +3,9 @@ import { closest } from '../../closest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
-import { decimal, notEmpty, parseJson, quoteWord, whole } from '../flags/flag.ts';
+import { type FieldName, type RequestField, requestFields } from '../../formats/request-fields.ts';
+import { readValue, toFlag } from '../flags/fields.ts';
+import { parseJson, quoteWord } from '../flags/flag.ts';
 import { findSetFlag } from '../flags/set.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import type { RequestFlags } from './build-request.ts';
@@ -216,36 +218,26 @@ function formatFlags({ format, schema }: PromptYaml, { place, command }: FileUse
   return schema === undefined ? { responseMime: 'application/json' } : { schema };
 }
 
-type ParameterReader = (value: JsonValue, name: string) => PromptYamlFlags;
-
-const numberReader =
-  (
-    read: (word: string, name: string) => number,
-    key: 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'seed',
-  ): ParameterReader =>
-  (value, name) => ({ [key]: read(String(value), name) });
-
-const parameters: Readonly<Record<string, ParameterReader>> = {
-  maxTokens: numberReader(whole(1), 'maxTokens'),
-  maxCompletionTokens: numberReader(whole(1), 'maxTokens'),
-  temperature: numberReader(decimal, 'temperature'),
-  topP: numberReader(decimal, 'topP'),
-  topK: numberReader(whole(0), 'topK'),
-  seed: numberReader(whole(-(2 ** 31), 2 ** 31 - 1), 'seed'),
-  stop: (value, name) => ({
-    stop: (Array.isArray(value) ? value : [value]).map((word) => notEmpty(String(word), name)),
-  }),
+/** The parameters of the format, by the field that each of them is. */
+const parameters: Readonly<Record<string, FieldName>> = {
+  maxTokens: 'maxTokens',
+  maxCompletionTokens: 'maxTokens',
+  temperature: 'temperature',
+  topP: 'topP',
+  topK: 'topK',
+  seed: 'seed',
+  stop: 'stop',
 };
 
 function parameterFlags(given: JsonObject, use: FileUse): PromptYamlFlags {
-  const flags: PromptYamlFlags = {};
-  for (const [key, value] of Object.entries(given)) {
-    const isKnown = Object.hasOwn(parameters, key) && !(key === 'seed' && use.command === 'chat');
-    const read = isKnown ? parameters[key] : undefined;
-    if (read === undefined) throw unsupported(key, use);
-    Object.assign(flags, read(value, `${use.place}: ${key}`));
-  }
-  return flags;
+  const flags = Object.entries(given).map(([key, value]) => {
+    const name = Object.hasOwn(parameters, key) ? parameters[key] : undefined;
+    const field: RequestField | undefined = name && requestFields[name];
+    const isKnown = field && (use.command !== 'chat' || field.uses?.includes('chat') !== false);
+    if (!isKnown) throw unsupported(key, use);
+    return [name, readValue(value, toFlag(field), `${use.place}: ${key}`)];
+  });
+  return Object.fromEntries(flags) as PromptYamlFlags;
 }
 
 function unsupported(key: string, { place, command }: FileUse): Error {

@@ -1,5 +1,9 @@
-import type { Context, AnswerContext, CommandOutcome } from '../context.ts';
-import { emptyReport, logUsage, logCost } from '../output/log.ts';
+import type { Settings, Use } from '../../settings/types.ts';
+import type { AnswerContext, CommandOutcome, Context, Outcome, Report, SavedFiles, Selection } from '../context.ts';
+import { prepareAnswerFile, type WriteAnswer } from '../output/answer-file.ts';
+import { logCost, logUsage } from '../output/log.ts';
+import { goOn } from '../output/outcome.ts';
+import { usageError } from '../../errors.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
 import { type Wanted, type Answer, judgeAnswer, type Result } from '../../client/index.ts';
 import type { ImagePlan, ImageOutputFlags } from '../output/save-images.ts';
@@ -9,17 +13,37 @@ import { shellWord } from '../../shell-word.ts';
 import { chooseHint } from '../../advice.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 
-/** Runs a command that asks a model: what is known of the answer is reported also where the command fails. */
-export async function reportAnswer(
-  context: Context,
-  run: (context: AnswerContext) => Promise<CommandOutcome | void>,
+/** What is chosen of an answer before it is asked for. */
+interface Chosen {
+  selected: Selection | undefined;
+  tags: Report['tags'];
+  /** Writes the code or the text of a complete answer to its place. */
+  writeFile: WriteAnswer | undefined;
+}
+
+/** Runs a command that asks a model. What its flags choose of the answer is known also where it fails. */
+export async function answerCommand(
+  typed: CommonFlags,
+  { use, context }: { use: Use; context: Context },
+  run: (context: AnswerContext, writeFile: WriteAnswer | undefined) => Promise<CommandOutcome | void>,
 ): Promise<CommandOutcome> {
-  const report = emptyReport(context.command, context.ui.warnings);
+  const { selected, tags, writeFile } = await chooseOutput(typed, use, context);
   try {
-    return { ...(await run({ ...context, report })), report };
+    return { selected, tags, ...(await run({ ...context, selected, tags }, writeFile)) };
   } catch (error) {
-    return { report, error };
+    return { selected, tags, error };
   }
+}
+
+/** Throws GatewayError usage for flags that want several things of one answer, and for a place that cannot be written. */
+async function chooseOutput(flags: CommonFlags, use: Use, context: Context): Promise<Chosen> {
+  // An image has one place; of a text, `--code` and `-o` may say where it goes.
+  const isText = use === 'text' || use === 'chat';
+  checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
+  if (flags.raw) checkRaw(flags);
+  const place = isText ? await prepareAnswerFile(flags, context) : undefined;
+  const selected = place?.selected ?? (flags.field && { field: flags.field });
+  return { selected, tags: flags.tag && Object.fromEntries(flags.tag), writeFile: place?.writeFile };
 }
 
 /** What the flags require of an answer. */
@@ -42,42 +66,62 @@ export function toWanted(
   };
 }
 
-/** The last part of a command that asks for a text. Throws GatewayError for what the answer lacks; what came is in the report. */
+/**
+ * The last part of a command that asks for a text: its usage, its warnings, and its place. Never throws: what the answer lacks is the
+ * error.
+ */
 export async function finishText(
-  answer: Answer,
+  outcome: Outcome & { reply: Result },
   { plan, held }: { plan: ImagePlan; held: HeldAnswer | undefined },
-  { flags, context, writeFile }: PreparedCommand,
-): Promise<void> {
+  {
+    flags,
+    context,
+    settings,
+    writeFile,
+  }: Pick<PreparedCommand, 'flags' | 'context' | 'settings'> & {
+    writeFile?: WriteAnswer | undefined;
+  },
+): Promise<CommandOutcome> {
   const wanted = toWanted(flags);
-  if (flags.jsonl) await context.io.stdout.write(jsonLine(toEndDocument(answer, wanted, context)));
-  await checkAnswer(answer, wanted, context);
-  await warnOfNoImage(plan, context);
-  if (held && 'error' in held) throw held.error;
-  context.report.answer = held?.value;
-  await writeFile?.(answer.result, held?.json);
+  const { reply } = outcome;
+  return goOn(outcome, async () => {
+    if (flags.jsonl) await context.io.stdout.write(jsonLine(toEndDocument(outcome, wanted, context)));
+    await checkAnswer(outcome, wanted, { context, settings });
+    await warnOfNoImage(plan, outcome, context);
+    if (held && 'error' in held) throw held.error;
+    const answered = { ...outcome, answer: held?.value };
+    return goOn(answered, async () => {
+      const file = await writeFile?.(reply, held?.json);
+      return { outcome: file ? { ...answered, files: [...answered.files, file] } : answered };
+    });
+  });
 }
 
 /** Warns if `-o` was given and the reply has only text. */
-export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: AnswerContext): Promise<void> {
-  if (output === undefined || report.images.length > 0 || report.files) return;
+export async function warnOfNoImage(
+  { output }: ImageOutputFlags,
+  { images, files }: SavedFiles,
+  { ui }: Context,
+): Promise<void> {
+  if (output === undefined || images.length > 0 || files.length > 0) return;
   await ui.warn(`no image came; text goes to stdout: > ${shellWord(output)}`);
 }
 
-/**
- * The end of an answer: its usage, its warnings, and the error that it means, if any. Throws GatewayError; what came is in
- * the report by then.
- */
-export async function checkAnswer(answer: Answer, wanted: Wanted, context: AnswerContext): Promise<void> {
-  const { result } = answer;
+/** The end of an answer: its usage, its warnings, and the error that it means, if any. Throws GatewayError. */
+export async function checkAnswer(
+  { reply, error: cut, spent, warnings }: Outcome & { reply: Result },
+  wanted: Wanted,
+  { context, settings }: { context: AnswerContext; settings: Pick<Settings, 'prices'> },
+): Promise<void> {
   if (context.ui.isVerbose) {
-    await logUsage(result.usage, context);
-    await logCost(context);
+    await logUsage(reply.usage, context);
+    await logCost(spent, Object.keys(settings.prices).length > 0, context.ui);
   }
-  for (const each of result.warnings) await context.ui.warn(each);
-  const { error, warning } = judgeAnswer(answer, wanted);
+  for (const each of warnings) await context.ui.warn(each);
+  const { error, warning } = judgeAnswer({ result: reply, error: cut }, wanted);
   if (error) throw error;
   if (warning) await context.ui.warn(`${warning.message}; ${chooseHint(warning)}`);
-  await noteToolCalls(result, context);
+  await noteToolCalls(reply, context);
 }
 
 /** The JSON that fits the schema of `--schema`, or why there is none. */
@@ -121,4 +165,30 @@ async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: A
   const names = [first, ...rest].map((call) => call.name).join(', ');
   const run = context.command === 'chat' ? `, --tool-exec ${shellWord(`${first.name}=<command>`)} runs it` : '';
   await context.ui.note(`the model calls ${names}; --json shows the input${run}`);
+}
+
+/** Throws GatewayError usage if two flags print to stdout, other than `--dry-run --json`. */
+function checkStdoutOwner(flags: CommonFlags, json: boolean): void {
+  const owners = [
+    flags.dryRun && '--dry-run',
+    flags.curl && '--curl',
+    flags.raw && '--raw',
+    flags.jsonl && '--jsonl',
+    flags.field && '--field',
+    flags.code && (flags.output ?? '-') === '-' && '--code',
+    flags.output === '-' && !flags.code && '-o -',
+    json && !flags.dryRun && '--json',
+  ].filter((owner) => typeof owner === 'string');
+  if (owners.length > 1)
+    throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
+}
+
+/** Throws GatewayError usage for a flag that `--raw` would ignore. */
+function checkRaw(flags: CommonFlags & Pick<ImagePlan, 'count' | 'sidecar' | 'preview' | 'strict'>): void {
+  if ((flags.count ?? 1) > 1)
+    throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');
+  const idle = (['output', 'sidecar', 'preview', 'strict'] as const).find((name) => flags[name] !== undefined);
+  if (idle === undefined) return;
+  const flag = idle === 'output' ? '-o' : `--${idle}`;
+  throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
 }

@@ -5,6 +5,7 @@ import {
   type Deadline,
   deadlineOnce,
   openConnection,
+  readEndpoint,
   within,
 } from '../../client/index.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
@@ -24,7 +25,7 @@ import { type KeptLessons, openLessons } from '../../settings/memory.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { Connection, FetchWrapper } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
-import type { Context, Report } from '../context.ts';
+import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags } from './settings.ts';
 import { connectionOptions, getGatewayOrigin, readConfiguredKey } from './connection.ts';
@@ -35,16 +36,17 @@ import { append } from '../../long-lists.ts';
 /** Forms of authentication where one client serves several uses. */
 export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
 
-/**
- * A client before its key is read and anything is connected: enough to show a request. Warns if the base URL was corrected.
- * Throws GatewayError usage.
- */
+/** Warns if the base URL was corrected. Throws GatewayError usage for one that cannot be. */
+export async function checkAddress(settings: PartialSettings, context: Context): Promise<void> {
+  for (const warning of readEndpoint(endpointOptions(settings, context)).warnings) await context.ui.warn(warning);
+}
+
+/** A client before its key is read and anything is connected: enough to show a request. Warns and throws as `checkAddress`. */
 export async function createDryClient(settings: PartialSettings, context: Context, forms?: AuthForms): Promise<Client> {
+  await checkAddress(settings, context);
   const apiKey = settings.key.kind === 'none' ? undefined : refuseKey;
   const lessons = await openKnownLessons(settings, {}, context);
-  const client = createClient({ ...endpointOptions(settings, context, forms), apiKey, lessons });
-  for (const warning of client.warnings) await context.ui.warn(warning);
-  return client;
+  return createClient({ ...endpointOptions(settings, context, forms), apiKey, lessons });
 }
 
 /** What the service of the settings taught within a day. What is recorded teaches itself: a replay elsewhere needs the refusal, too. */
@@ -87,18 +89,19 @@ interface AskedGateway {
 /** The flags that say how requests are sent; commands that ask a model have one more. */
 type SendingFlags = ConnectionFlags & { requireAlive?: number | undefined };
 
-/** The command's time, if it may have begun, and what counts the requests. */
+/** The command's time, if it may have begun. */
 interface OpenOptions {
   deadline?: () => Deadline;
-  report?: Pick<Report, 'attempts' | 'fromCache'> | undefined;
   /** Models are looked up in the vendor's own list before they are asked. */
   looksUpModels?: boolean;
   /** In place of connections of its own. */
   connection?: Connection | undefined;
+  /** Counts the requests that are sent. */
+  sent?: { attempts: number } | undefined;
 }
 
 /**
- * Opens a client: reads the key, or starts the local gateway for `--offline`. `createDryClient`, or doctor's own check, has warned of
+ * Opens a client: reads the key, or starts the local gateway for `--offline`. `checkAddress`, or doctor's own check, has warned of
  * the base URL before.
  */
 export async function openClient(
@@ -119,8 +122,7 @@ export async function openClients(
   options: OpenOptions = {},
 ): Promise<{ clients: Client[]; close(): Promise<void> }> {
   const allSettings = gateways.map(({ settings }) => settings);
-  const { deadline = deadlineOnce(allSettings[0]?.timeoutMs.value ?? defaultTimeoutMs, context.signal), report } =
-    options;
+  const { deadline = deadlineOnce(allSettings[0]?.timeoutMs.value ?? defaultTimeoutMs, context.signal) } = options;
   const isPaid = allSettings.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(allSettings, flags.tag, context) : [];
   const { connection, use, own, close } = await openWay(allSettings, flags, context, { ...options, deadline });
@@ -147,7 +149,8 @@ export async function openClients(
       aliveMs: flags.requireAlive,
       looksUpModels: options.looksUpModels && isAtVendor(settings),
       onLaneFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
-      ...reportTo(context, settings, report),
+      ...logTo(context, settings),
+      ...(options.sent && countIn(options.sent, settings, context)),
     }),
   );
   return {
@@ -175,21 +178,23 @@ function retryOptions(
   return { retries, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000, retrySafeOnly };
 }
 
-/** Logs what a client sends and gets, and counts it in the report of a command that asks a model. */
-function reportTo(context: Context, settings: PartialSettings, report: OpenOptions['report']): ClientOptions {
+/** Logs what a client sends and gets. */
+function logTo(context: Context, settings: PartialSettings): ClientOptions {
   const { isVerbose } = context.ui;
   return {
     onRequest: isVerbose ? (request) => logRequest(request, hiddenHeaderNames(settings), context) : undefined,
     onRetry: (notice) => logRetry(notice, context),
-    onReply(reply) {
-      if (report && reply.recordedAt !== undefined) report.fromCache = true;
-      if (isVerbose) logReply(reply, context);
-    },
-    onAnswered({ attempts }) {
-      if (report) report.attempts += attempts;
-    },
+    onReply: isVerbose ? (reply) => logReply(reply, context) : undefined,
+    onFailure: (error, request) => withSettingsHint(error, request, settings, context),
+  };
+}
+
+/** Counts what a client sends. */
+function countIn(sent: { attempts: number }, settings: PartialSettings, context: Context): ClientOptions {
+  return {
+    onAnswered: ({ attempts }) => void (sent.attempts += attempts),
     onFailure(error, request) {
-      if (report) report.attempts += error.details.attempts ?? 0;
+      sent.attempts += error.details.attempts ?? 0;
       return withSettingsHint(error, request, settings, context);
     },
   };

@@ -1,31 +1,17 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { getCurrency, isWholePrice, type Pricing, findPrice } from '../../cost/price.ts';
-import type { Cost, Meter, MeteredAnswer, Reservation } from '../../cost/types.ts';
+import type { MeteredAnswer, Reservation } from '../../cost/types.ts';
 import type { Price, Settings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Format } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
-import type { Report, Ui } from '../context.ts';
-import { byDefault } from '../../settings/sources.ts';
-import { createMeter, addAmounts, addUpCosts, computeGreatestBound, createBudget } from '../../cost/cost.ts';
+import type { Ui } from '../context.ts';
+import { sumAmounts, addUpCosts, computeGreatestBound, createBudget } from '../../cost/cost.ts';
 
-/** Opens a meter for the requests of a command; undefined without prices. */
-export async function openMeter(
-  settings: Pick<Settings, 'prices' | 'format' | 'model'>,
-  ui: Pick<Ui, 'warn'>,
-): Promise<Meter | undefined> {
-  if (Object.keys(settings.prices).length === 0) return undefined;
+/** Warns if the model has a price that cannot be the cost of an answer. */
+export async function warnOfPrice(settings: Pick<Settings, 'prices' | 'model'>, ui: Pick<Ui, 'warn'>): Promise<void> {
   const warning = priceWarning(settings);
   if (warning !== undefined) await ui.warn(warning);
-  return createMeter(settings);
-}
-
-/** Counts what answers cost, by the prices or as the service told it, and returns the cost of each. */
-export function countCosts(answers: readonly MeteredAnswer[], report: Pick<Report, 'meter'>): (Cost | undefined)[] {
-  const results = answers.flatMap(({ result, hops = [] }) => [result, ...hops.map((hop) => hop.result)]);
-  if (results.some(({ toldCost }) => toldCost !== undefined))
-    report.meter ??= createMeter({ prices: {}, format: byDefault('content') });
-  return answers.map((answer) => report.meter?.count(answer));
 }
 
 /** A warning if no answer of a model will have a cost although the model has a price. */
@@ -56,7 +42,7 @@ export function openCostLimit(most: string, pricing: Pricing): CostLimit {
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
   const overCost = (more = '0'): GatewayError => {
-    const spent = `${addAmounts(budget.spent, more)} ${currency} are spent`;
+    const spent = `${sumAmounts([budget.spent, more])} ${currency} are spent`;
     return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent}`, {
       hint: 'allow more with --max-cost <amount>',
       sent: 'no',

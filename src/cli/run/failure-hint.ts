@@ -5,7 +5,7 @@ import { type AnyApiRequest, getAskedModel } from '../../formats/format.ts';
 import type { Reason } from '../../reasons.ts';
 import { readKeptEfforts, readKeptModels } from '../../settings/memory.ts';
 import type { PartialSettings } from '../../settings/types.ts';
-import type { AnswerContext, Context } from '../context.ts';
+import type { Context, Report, RootOptions } from '../context.ts';
 
 /**
  * What a request threw, with what its settings add to the hint: the key that was refused, the flags that lead to the same gateway,
@@ -42,15 +42,15 @@ export async function withSettingsHint(
 /** What an action threw; after a request, a failure that has no hint gets that of its class. */
 export function withReplyHint(
   thrown: unknown,
-  context: Pick<AnswerContext, 'report' | 'root'>,
+  { report, root }: { report: Report; root: RootOptions },
   isRaw: boolean,
 ): unknown {
-  if (!(thrown instanceof GatewayError) || context.report.attempts === 0) return thrown;
+  if (!(thrown instanceof GatewayError) || report.outcome.attempts === 0) return thrown;
   const known = chooseHint(thrown);
   if (known !== undefined) return withCost(thrown, known);
-  const isKept = thrown.class === 'incomplete' && (isRaw || isAnythingKept(context));
+  const isKept = thrown.class === 'incomplete' && (isRaw || isAnythingKept(report, root));
   if (!isKept) return thrown.withDefaults({ reason: reasons[thrown.class] });
-  const isText = context.root.json === true && (context.report.result?.text ?? '') !== '';
+  const isText = root.json === true && (report.outcome.reply?.text ?? '') !== '';
   return thrown.withDefaults({ reason: 'incomplete-kept', value: isText ? ' in `text`' : undefined });
 }
 
@@ -65,10 +65,10 @@ function withCost(error: GatewayError, hint: string): GatewayError {
 }
 
 /** Whether a part of the reply was written or printed. The text of an image reply is only in the JSON document. */
-function isAnythingKept({ report, root }: Pick<AnswerContext, 'report' | 'root'>): boolean {
-  if (report.kept !== undefined || report.images.length > 0 || report.turns !== undefined) return true;
-  const { candidates = [], text = '', toolCalls = [] } = report.result ?? {};
+function isAnythingKept({ kept, selected, command, outcome }: Report, root: RootOptions): boolean {
+  if (kept !== undefined || outcome.images.length > 0 || outcome.turns !== undefined) return true;
+  const { candidates = [], text = '', toolCalls = [] } = outcome.reply ?? {};
   if (root.json && toolCalls.length > 0) return true;
   const isText = text !== '' || candidates.some((candidate) => candidate.text !== '');
-  return isText && (root.json === true || (!report.selected && !report.command.startsWith('image')));
+  return isText && (root.json === true || (!selected && !command.startsWith('image')));
 }

@@ -1,7 +1,7 @@
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
-import { type AnswerFlags, prepareAnswerFile } from '../output/answer-file.ts';
+import type { AnswerFlags, WriteAnswer } from '../output/answer-file.ts';
 import type { KeptModel, Use, Settings } from '../../settings/types.ts';
 import type { AnswerContext } from '../context.ts';
 import { withPromptYaml } from '../request/prompt-flags.ts';
@@ -18,7 +18,6 @@ import { byDefault } from '../../settings/sources.ts';
 import { services } from '../../vendors/services.ts';
 import { usageError } from '../../errors.ts';
 import { formatFacts } from '../../formats/format.ts';
-import type { ImagePlan } from '../output/save-images.ts';
 import { openUrlFetcher } from './fetch-urls.ts';
 
 /** Flags that every command has that asks a model, as they were typed. */
@@ -34,18 +33,13 @@ export async function prepareCommand<Flags extends CommonFlags>(
   words: readonly string[],
   typed: Flags,
   use: Use,
-  context: AnswerContext,
-  kept?: KeptModel,
+  {
+    context,
+    writeFile,
+    kept,
+  }: { context: AnswerContext; writeFile?: WriteAnswer | undefined; kept?: KeptModel | undefined },
 ) {
   const flags = await withPromptYaml(words, typed, context);
-  // An image has one place; of a text, `--code` and `-o` may say where it goes.
-  const isText = use === 'text' || use === 'chat';
-  checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
-  if (flags.raw) checkRaw(flags);
-  if (flags.field !== undefined) context.report.selected = { field: flags.field };
-  const hasOwnPlace = isText && (flags.code || flags.output !== undefined);
-  const writeFile = hasOwnPlace ? await prepareAnswerFile(flags, context) : undefined;
-  if (flags.tag) context.report.tags = Object.fromEntries(flags.tag);
   const found = await readSettings(flags, context, use, kept);
   const settings = found.lane.value === 'batch' ? withoutBatchLane(found, context.command) : found;
   // The time of the command begins when the deadline is first used.
@@ -81,30 +75,4 @@ function withoutBatchLane(settings: Settings, command: string): Settings {
     `--lane batch is for many requests, not for ${command}`,
     `${flex}for many: gateway-cli batch jobs.jsonl -o out --lane batch`,
   );
-}
-
-/** Throws GatewayError usage if two flags print to stdout, other than `--dry-run --json`. */
-function checkStdoutOwner(flags: CommonFlags, json: boolean): void {
-  const owners = [
-    flags.dryRun && '--dry-run',
-    flags.curl && '--curl',
-    flags.raw && '--raw',
-    flags.jsonl && '--jsonl',
-    flags.field && '--field',
-    flags.code && (flags.output ?? '-') === '-' && '--code',
-    flags.output === '-' && !flags.code && '-o -',
-    json && !flags.dryRun && '--json',
-  ].filter((owner) => typeof owner === 'string');
-  if (owners.length > 1)
-    throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
-}
-
-/** Throws GatewayError usage for a flag that `--raw` would ignore. */
-function checkRaw(flags: CommonFlags & Pick<ImagePlan, 'count' | 'sidecar' | 'preview' | 'strict'>): void {
-  if ((flags.count ?? 1) > 1)
-    throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');
-  const idle = (['output', 'sidecar', 'preview', 'strict'] as const).find((name) => flags[name] !== undefined);
-  if (idle === undefined) return;
-  const flag = idle === 'output' ? '-o' : `--${idle}`;
-  throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
 }

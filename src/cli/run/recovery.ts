@@ -3,7 +3,7 @@ import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { listBlobs } from '../../client/index.ts';
-import { endSignals, toGatewayError, GatewayError } from '../../errors.ts';
+import { endSignals, GatewayError, isBug, toGatewayError } from '../../errors.ts';
 import { describeWriteError } from '../../files/file-reason.ts';
 import {
   keepTempFiles,
@@ -17,10 +17,9 @@ import type { Redaction } from '../../settings/redact.ts';
 import { stateFolder } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
-import type { AnswerContext, Report } from '../context.ts';
+import type { Report, Ui, UnsavedReply } from '../context.ts';
 import { chooseHint } from '../../advice.ts';
 import { resultDocument } from '../output/document.ts';
-import { append } from '../../long-lists.ts';
 
 /** The run whose reply is saved. */
 export interface RecoveryInput {
@@ -32,66 +31,101 @@ export interface RecoveryInput {
   document?: object | undefined;
 }
 
+/** The error that is reported for what could not be written, and the recovery file that keeps it, if there is one. */
+export interface Lost {
+  error: GatewayError;
+  kept: string | undefined;
+}
+
 /**
- * Saves a paid reply that could not be written in a recovery file. The hint of the returned error says how to write it out, or,
+ * Saves a paid reply that could not be written in a recovery file. The hint of the error says how to write it out, or,
  * if no recovery file can be written either, which files are left. It is not retryable: that would be paid for a second time.
  */
-export async function saveForRecovery(failure: GatewayError, input: RecoveryInput): Promise<GatewayError> {
-  const { kept, result, attempts, unsaved } = input.report;
+export async function saveForRecovery(failure: GatewayError, input: RecoveryInput): Promise<Lost> {
+  const { kept, outcome } = input.report;
   const { unread } = failure.details;
-  if (unread !== undefined) unsaved.body ??= { content: { data: unread } };
-  const isAnswered = result !== undefined && attempts > 0;
-  if (kept === undefined && unsaved.body === undefined && unsaved.images.length === 0 && !isAnswered) return failure;
-  const hint = await saveToRecovery(input, failure).catch(
-    (error: unknown) => `the reply could not be kept: ${describeWriteError(error)}`,
-  );
-  const hints = [hint, chooseHint(failure)].filter((line) => line !== undefined);
-  return failure.withDetails({ hint: hints.join('\n'), sent: 'yes', retryable: false, unread: undefined });
+  const body = outcome.unsaved.body ?? (unread === undefined ? undefined : { content: { data: unread } });
+  const report = withUnsaved(input.report, { body });
+  const isAnswered = outcome.reply !== undefined && outcome.attempts > 0;
+  if (kept === undefined && body === undefined && outcome.unsaved.images.length === 0 && !isAnswered)
+    return { error: failure, kept };
+  const saved = await saveToRecovery({ ...input, report }, failure).catch((error: unknown) => ({
+    hint: `the reply could not be kept: ${describeWriteError(error)}`,
+    kept: undefined,
+  }));
+  const hints = [saved.hint, chooseHint(failure)].filter((line) => line !== undefined);
+  const error = failure.withDetails({ hint: hints.join('\n'), sent: 'yes', retryable: false, unread: undefined });
+  return { error, kept: saved.kept };
+}
+
+function withUnsaved({ outcome, ...report }: Report, unsaved: Partial<UnsavedReply>): Report {
+  return { ...report, outcome: { ...outcome, unsaved: { ...outcome.unsaved, ...unsaved } } };
 }
 
 /**
- * Saves the output that an action could not write, and throws its error (exit 12). Returns if the error of the action takes
- * precedence: a signal, a closed stdout or a bug.
+ * Saves what an action left unsaved: what a full disk did not take, and the answer of one that failed before it was printed. Returns
+ * what the run ends with. A signal, a closed stdout and a bug take precedence over what could not be written (exit 12).
  */
-export async function saveUnwritten(
-  failure: GatewayError,
+export async function saveLost(
+  failure: GatewayError | undefined,
   thrown: { value: unknown } | undefined,
-  { io, report, ui }: AnswerContext,
-): Promise<void> {
-  report.unsaved.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
-  const error = await saveForRecovery(failure, { report, io, redaction: ui });
-  if (thrown === undefined || !takesPrecedence(thrown.value)) throw error;
-  if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
+  { report, io, ui }: { report: Report; io: Io; ui: Ui },
+): Promise<{ thrown: { value: unknown } | undefined; kept: string | undefined }> {
+  const input = (kept?: string, unsaved: Partial<UnsavedReply> = {}): RecoveryInput => ({
+    report: withUnsaved({ ...report, kept: kept ?? report.kept }, unsaved),
+    io,
+    redaction: ui,
+  });
+  if (failure === undefined && isUnread(thrown?.value)) {
+    const { error, kept } = await saveUnread(thrown?.value, input());
+    return { thrown: { value: error }, kept };
+  }
+  const end = async ({ error, kept }: Lost) => {
+    if (thrown === undefined || !takesPrecedence(thrown.value)) return { thrown: { value: error }, kept };
+    if (kept !== undefined) await ui.warn(recoverToHint(kept, report));
+    return { thrown, kept };
+  };
+  let known = report.kept;
+  if (failure !== undefined) {
+    const isUnprinted = io.stdout.failure !== undefined && !report.command.startsWith('image');
+    const text = report.outcome.unsaved.text || isUnprinted;
+    const ended = await end(await saveForRecovery(failure, input(known, { text })));
+    if (ended.thrown !== thrown) return ended;
+    known = ended.kept;
+  }
+  if (thrown && isBug(thrown.value)) {
+    const { error, kept } = await saveAfterBug(thrown.value, input(known));
+    return { thrown: { value: error }, kept };
+  }
+  const { selected, outcome } = report;
+  const isOfPlace = selected?.code || selected?.file !== undefined;
+  const isOpen = thrown?.value instanceof GatewayError && thrown.value.class !== 'closed';
+  if (!isOfPlace || !isOpen || (outcome.reply?.text ?? '') === '') return { thrown, kept: known };
+  // A paid answer whose code was not printed, because it was cut or has none.
+  return end(await saveForRecovery(thrown.value as GatewayError, input(known, { text: true })));
 }
 
-/**
- * Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error; that of a signal is left to
- * the caller.
- */
-export async function saveUnprinted(thrown: unknown, { io, report, ui }: AnswerContext): Promise<void> {
-  if (!(thrown instanceof GatewayError) || thrown.class === 'closed' || (report.result?.text ?? '') === '') return;
-  report.unsaved.text = true;
-  const error = await saveForRecovery(thrown, { report, io, redaction: ui });
-  if (!takesPrecedence(thrown)) throw error;
-  if (report.kept !== undefined) await ui.warn(recoverToHint(report.kept, report));
+/** Whether an error has a paid reply that could not be decoded. */
+function isUnread(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.details.unread !== undefined;
 }
 
-/** Saves a paid reply that could not be decoded, if the error has one. Returns the error. */
-export async function saveUnread<E>(thrown: E, { io, report, ui }: AnswerContext): Promise<E | GatewayError> {
-  if (!(thrown instanceof GatewayError) || thrown.details.unread === undefined || thrown.billed === 'no') return thrown;
-  // A conversation, and several requests for images, can have more than one.
-  report.kept = undefined;
-  report.unsaved.body = undefined;
-  return saveForRecovery(thrown, { report, io, redaction: ui });
+/** Saves a paid reply that could not be decoded, if the error has one: a command can have several. */
+export async function saveUnread<E>(
+  error: E,
+  { report, ...input }: RecoveryInput,
+): Promise<{ error: E | GatewayError; kept: string | undefined }> {
+  if (!isUnread(error) || error.billed === 'no') return { error, kept: report.kept };
+  return saveForRecovery(error, { ...input, report: withUnsaved({ ...report, kept: undefined }, { body: undefined }) });
 }
 
-/** Saves what is known about a paid reply after a bug. Returns the error. */
-export async function saveAfterBug(thrown: unknown, input: RecoveryInput): Promise<GatewayError> {
-  const { unsaved, result, images, files = [] } = input.report;
-  unsaved.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
-  if (result && unsaved.images.length === 0)
-    append(unsaved.images, listBlobs(result).slice(images.length + files.length));
-  return saveForRecovery(toGatewayError(thrown), input);
+/** Saves what is known about a paid reply after a bug. */
+export async function saveAfterBug(thrown: unknown, { report, ...input }: RecoveryInput): Promise<Lost> {
+  const { reply, images, files, unsaved } = report.outcome;
+  const text = (reply?.text ?? '') !== '' || (reply?.toolCalls.length ?? 0) > 0;
+  const lost = reply && unsaved.images.length === 0 ? listBlobs(reply).slice(images.length + files.length) : [];
+  const left = { text, images: [...unsaved.images, ...lost] };
+  return saveForRecovery(toGatewayError(thrown), { ...input, report: withUnsaved(report, left) });
 }
 
 function takesPrecedence(thrown: unknown): boolean {
@@ -100,29 +134,43 @@ function takesPrecedence(thrown: unknown): boolean {
 
 const endings = new Set([...endSignals, 'internal']);
 
-async function saveToRecovery(input: RecoveryInput, failure: GatewayError): Promise<string> {
+/** Writes the recovery file, or says where the reply is. */
+async function saveToRecovery(
+  input: RecoveryInput,
+  failure: GatewayError,
+): Promise<{ hint: string; kept: string | undefined }> {
   const { report } = input;
-  const { unsaved, images } = report;
-  if (report.kept !== undefined) return recoverToHint(report.kept, report, failure);
+  const { unsaved, images } = report.outcome;
+  const { kept } = report;
+  if (kept !== undefined) return { hint: recoverToHint(kept, report, failure), kept };
   const isOnlyDocumentLost = !unsaved.text && unsaved.images.length === 0 && unsaved.body === undefined;
   if (input.document === undefined && isOnlyDocumentLost && images.some(({ path }) => path !== '-'))
-    return `the pictures are written: ${images.map(({ path }) => shellWord(path)).join(' ')}`;
+    return { hint: `the pictures are written: ${images.map(({ path }) => shellWord(path)).join(' ')}`, kept };
   const reply = savedReply(input);
   const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
   try {
-    report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
-    const { batch } = reply;
-    // Where the folder was removed, no run knows of the job.
-    if (batch?.isResult && (await stat(join(batch.folder, 'journal.jsonl')).catch(() => undefined)))
-      return `the reply is kept (${report.kept}): the next run of the batch adds it to its results`;
-    if (failure.details.unread !== undefined)
-      return `the reply is kept as it came; write it out: gateway-cli recover ${shellWord(report.kept)} > reply`;
-    return recoverToHint(report.kept, report, failure);
+    const path = await writeRecovery(reply, { folders: await recoveryFolders(), id });
+    return { hint: await describeKept(path, reply, report, failure), kept: path };
   } catch (error) {
     const files = await keepTempFiles(reply, id);
     if (files.length === 0) throw error;
-    return `no recovery file could be written (${describeWriteError(error)}); the bytes are in: ${files.join(' ')}`;
+    const hint = `no recovery file could be written (${describeWriteError(error)}); the bytes are in: ${files.join(' ')}`;
+    return { hint, kept };
   }
+}
+
+async function describeKept(
+  path: string,
+  { batch }: SavedReply,
+  report: Report,
+  failure: GatewayError,
+): Promise<string> {
+  // Where the folder was removed, no run knows of the job.
+  if (batch?.isResult && (await stat(join(batch.folder, 'journal.jsonl')).catch(() => undefined)))
+    return `the reply is kept (${path}): the next run of the batch adds it to its results`;
+  if (failure.details.unread !== undefined)
+    return `the reply is kept as it came; write it out: gateway-cli recover ${shellWord(path)} > reply`;
+  return recoverToHint(path, report, failure);
 }
 
 /** How to write out a reply that is kept, and when. */
@@ -134,7 +182,7 @@ export function recoverHint(path: string, when = ''): string {
  * `recoverHint` with the place that the reply was to go to. The file of `--code` is not named, since it would get the whole answer;
  * the folder of a job is not either, since the user did not name it.
  */
-function recoverToHint(path: string, { selected, unsaved, job }: Report, failure?: GatewayError): string {
+function recoverToHint(path: string, { selected, outcome: { unsaved }, job }: Report, failure?: GatewayError): string {
   const place = selected?.file ?? (job === undefined ? unsaved.place : undefined);
   if (place === undefined || selected?.code) return recoverHint(path);
   const when = failure?.class === 'not-written' ? ' when that place can be written, or to another' : '';
@@ -142,7 +190,7 @@ function recoverToHint(path: string, { selected, unsaved, job }: Report, failure
 }
 
 function savedReply({ report, io, redaction, batch, document }: RecoveryInput): SavedReply {
-  const { unsaved } = report;
+  const { unsaved } = report.outcome;
   return {
     savedAt: new Date(io.now()).toISOString(),
     command: report.command,

@@ -1,51 +1,26 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pLimit from 'p-limit';
-import type { Context, UnsavedReply } from '../context.ts';
-import {
-  adviceForRest,
-  type Answer,
-  listBlobs,
-  type Client,
-  type Deadline,
-  checkEnd,
-  drainDeltas,
-  type PreparedRequest,
-  mergeSources,
-  type Result,
-  sumUsage,
-  withoutSpans,
-} from '../../client/index.ts';
+import type { Context, Outcome } from '../context.ts';
+import { adviceForRest, checkEnd, type PreparedRequest, type Result } from '../../client/index.ts';
 import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessage } from '../../errors.ts';
-import type { ImageOutput } from '../output/save-images.ts';
-import type { Gate } from '../../transport/gate.ts';
+import { emptyOutcome, joinOutcomes } from '../output/outcome.ts';
+import { askOnce, type Asking, saveFiles } from './ask.ts';
 
 /** What is requested, how often, and where the images go. */
-export interface SendAllOptions extends PreparedRequest {
-  client: Client;
-  deadline: Deadline;
-  images: ImageOutput;
+export interface SendAllOptions extends Asking {
+  request: PreparedRequest;
   count: number;
   concurrency?: number | undefined;
-  /** Makes all requests wait after a 429. */
-  gate?: Gate | undefined;
-  /** How many requests each answer may take. */
-  maxTurns?: number | undefined;
-  unsaved: UnsavedReply;
   /** Fetches the pictures that an answer only links to. */
   fetchLinked?: ((result: Result) => Promise<void>) | undefined;
   /** Called after each answer with the number of answers. */
   onAnswer?: (answered: number) => void;
 }
 
-/** The outcome of one of several requests. */
-export type RequestOutcome =
-  | { answer: Answer; isSent: boolean; failure?: undefined }
-  | { answer?: undefined; isSent?: undefined; failure: GatewayError };
-
 /** How all requests ended; `thrown` is what ended more than its own request. */
 export interface SendAllOutcome {
-  outcomes: RequestOutcome[];
-  thrown: { value: unknown } | undefined;
+  outcomes: Outcome[];
+  thrown: Outcome['thrown'];
 }
 
 /** A signal, a closed stdout, a full disk and a bug end the command. */
@@ -60,7 +35,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
 export async function sendAll(options: SendAllOptions): Promise<SendAllOutcome> {
   const limit = pLimit(options.concurrency ?? options.count);
   const state: SendState = { ...options, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
-  const saved: Promise<RequestOutcome>[] = [];
+  const saved: Promise<Outcome>[] = [];
   for (let index = 0; index < options.count; index++) {
     const before = saved[index - 1];
     const outcome = limit(() => sendOne(index, before, state));
@@ -73,97 +48,89 @@ export async function sendAll(options: SendAllOptions): Promise<SendAllOutcome> 
 interface SendState extends SendAllOptions {
   /** Why no more requests are made. */
   over: GatewayError | undefined;
-  thrown: { value: unknown } | undefined;
+  thrown: Outcome['thrown'];
   /** An image went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
   isDiskInDoubt: boolean;
   answered: number;
 }
 
-async function sendOne(index: number, before: Promise<unknown> | undefined, state: SendState): Promise<RequestOutcome> {
-  const { client, deadline, images, gate, maxTurns } = state;
+async function sendOne(index: number, before: Promise<unknown> | undefined, state: SendState): Promise<Outcome> {
+  const { request, client, pricing, deadline, images, gate, maxTurns, count } = state;
   if (state.isDiskInDoubt) await before;
-  const over = state.over ?? state.unsaved.failure;
-  if (over !== undefined) return { failure: over };
-  try {
-    const store = images.openStore(() => (state.isDiskInDoubt = true));
-    const options = { deadline, sample: index, gate, store, mostImages: images.most, maxTurns };
-    const answer = await drainDeltas(client.ask(state, options));
-    await state.fetchLinked?.(answer.result);
-    state.onAnswer?.(++state.answered);
-    if (state.count > 1)
-      for (const part of [...answer.result.candidates, ...listBlobs(answer.result)]) part.reply = index;
-    return { answer, isSent: !answer.isRecorded };
-  } catch (error) {
-    return { failure: noteEnd(error, state) };
-  }
+  if (state.over !== undefined) return { ...emptyOutcome, thrown: { value: state.over } };
+  const onSpare = () => void (state.isDiskInDoubt = true);
+  const asking = { client, pricing, deadline, images, gate, maxTurns, sample: index, onSpare };
+  const outcome = await askOnce(request, asking);
+  const { reply, thrown } = outcome;
+  if (thrown) noteEnd(thrown.value, state);
+  if (reply === undefined) return outcome;
+  await state.fetchLinked?.(reply);
+  state.onAnswer?.(++state.answered);
+  return count > 1 ? { ...outcome, reply: withNumber(reply, index) } : outcome;
+}
+
+/** A reply whose parts say which one they came in. */
+function withNumber(result: Result, reply: number): Result {
+  const number = <Part extends object>(parts: readonly Part[]) => parts.map((part) => ({ ...part, reply }));
+  const { candidates, images, files } = result;
+  return { ...result, candidates: number(candidates), images: number(images), ...(files && { files: number(files) }) };
 }
 
 async function saveInOrder(
   before: Promise<unknown> | undefined,
-  sent: Promise<RequestOutcome>,
+  sent: Promise<Outcome>,
   state: SendState,
-): Promise<RequestOutcome> {
+): Promise<Outcome> {
   await before;
-  const outcome = await sent;
-  const result = outcome.answer?.result;
-  const endOne = () => checkEnd(state.deadline);
-  if (result) await state.images.save(listBlobs(result), result, endOne).catch((error) => noteEnd(error, state));
-  return outcome;
+  const saved = await saveFiles(await sent, state.images, () => checkEnd(state.deadline));
+  if (saved.thrown && saved.reply) noteEnd(saved.thrown.value, state);
+  state.over ??= saved.unsaved.failure;
+  return saved;
 }
 
-function noteEnd(error: unknown, state: SendState): GatewayError {
-  const failure =
-    error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error), { cause: error });
+function toFailure(error: unknown): GatewayError {
+  return error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error), { cause: error });
+}
+
+function noteEnd(error: unknown, state: SendState): void {
+  const failure = toFailure(error);
   if (endings.has(failure.class)) state.thrown ??= { value: error };
   if (endings.has(failure.class) || hopeless.has(failure.class) || isQuotaSpent(failure)) state.over ??= failure;
-  return failure;
 }
 
 /**
- * One answer from the outcomes of several requests: everything that came, usage added up. Without a result all failed, and the
+ * One outcome of several requests: everything that came, usage and costs added up. Without a reply all failed, and the
  * error is the first failure. If some failed, or gave no image, the answer is incomplete (exit 11) and says how many are missing.
  */
-export function mergeAnswers(outcomes: readonly RequestOutcome[]): Partial<Answer> {
+export function joinAnswers(outcomes: readonly Outcome[]): Outcome {
   const [only] = outcomes;
-  if (outcomes.length === 1 && only?.answer) return only.answer;
-  const results = outcomes.flatMap(({ answer }) => answer?.result ?? []);
-  const failures = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
+  if (outcomes.length === 1 && only?.reply) return only;
+  const joined = { ...joinOutcomes(outcomes, 'answers'), thrown: undefined };
+  const failures = listFailures(outcomes);
   const [first] = failures;
-  if (results.length === 0) {
-    if (first === undefined) return { error: new GatewayError('internal', 'no request was made') };
+  if (joined.reply === undefined) {
+    if (first === undefined) return { ...joined, error: new GatewayError('internal', 'no request was made') };
     // The first may not have been sent or billed where another one was.
-    return { error: failures.reduce((error, other) => error.after(other), first) };
+    return { ...joined, error: failures.reduce((error, other) => error.after(other), first) };
   }
-  const result = mergeResults(results);
-  const missing = outcomes.length - results.filter(({ images }) => images.length > 0).length;
-  if (missing === 0 || result.images.length === 0) return { result, error: first };
+  const replies = outcomes.flatMap(({ reply }) => reply ?? []);
+  const reply = { ...joined.reply, complete: replies.every(({ complete }) => complete) };
+  const missing = outcomes.length - replies.filter(({ images }) => images.length > 0).length;
+  if (missing === 0 || reply.images.length === 0) return { ...joined, reply, error: first };
   const why = first === undefined ? '' : `: ${first.message}`;
-  return {
-    result,
-    error: new GatewayError('incomplete', `${missing} of ${outcomes.length} images are missing${why}`, {
-      ...first?.details,
-      sent: 'yes',
-      billed: 'yes',
-      ...adviceForRest(missing),
-      cause: first,
-    }),
-  };
+  const error = new GatewayError('incomplete', `${missing} of ${outcomes.length} images are missing${why}`, {
+    ...first?.details,
+    sent: 'yes',
+    billed: 'yes',
+    ...adviceForRest(missing),
+    cause: first,
+  });
+  return { ...joined, reply, error };
 }
 
-function mergeResults(results: readonly Result[]): Result {
-  const files = results.flatMap((result) => result.files ?? []);
-  const sources = mergeSources(results.flatMap((result) => result.sources ?? []));
-  return {
-    ...(results[0] as Result),
-    ...(sources && { sources: sources.map(withoutSpans) }),
-    ...(files.length > 0 && { files }),
-    candidates: results.flatMap((result) => result.candidates),
-    images: results.flatMap((result) => result.images),
-    toolCalls: results.flatMap((result) => result.toolCalls),
-    warnings: [...new Set(results.flatMap((result) => result.warnings))],
-    usage: sumUsage(results.flatMap((result) => result.usage ?? [])),
-    complete: results.every((result) => result.complete),
-  };
+/** Why requests got no answer, or one that is not whole. */
+export function listFailures(outcomes: readonly Outcome[]): GatewayError[] {
+  return outcomes.flatMap(({ reply, error, thrown }) => (reply || !thrown ? (error ?? []) : toFailure(thrown.value)));
 }
 
 /** Fewer requests at once if there are too few descriptors: a request without one may be paid for and lost. */

@@ -3,11 +3,11 @@ import { type ImagePlan, type ImageOutput, planSaving } from '../output/save-ima
 import type { BuiltRequest } from '../request/build-request.ts';
 import type { AnswerContext, CommandOutcome } from '../context.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
-import { createDryClient, openClient } from './client.ts';
+import { checkAddress, createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
 import type { Client } from '../../client/index.ts';
 import { printRequest } from '../output/show-request.ts';
-import { openMeter } from './costs.ts';
+import { warnOfPrice } from './costs.ts';
 
 /** Where images go that come with a text. */
 export async function planBesideText(
@@ -45,14 +45,13 @@ export async function prepareSending(
   plan: ImagePlan,
   { flags, context, settings, deadline, isKept = false }: PreparedCommand & { isKept?: boolean },
 ): Promise<{ images: ImageOutput; client: Client }> {
-  // For its check of the base URL and its warnings, before the output is planned.
-  await createDryClient(settings, context);
-  const isInFile = plan.imagesAreExtra ? context.report.selected?.file !== undefined : plan.output !== '-';
+  await checkAddress(settings, context);
+  const isInFile = plan.imagesAreExtra ? context.selected?.file !== undefined : plan.output !== '-';
   if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))
     await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');
   const images = await planSaving(plan, context);
-  context.report.meter = await openMeter(settings, context.ui);
-  const client = await openClient(settings, flags, context, { deadline, report: context.report });
+  await warnOfPrice(settings, context.ui);
+  const client = await openClient(settings, flags, context, { deadline });
   context.atEnd(() => client.close());
   return { images, client };
 }

@@ -124,12 +124,12 @@ function findKeptEfforts(settings: Settings, { io }: Context): NonNullable<Setti
 }
 
 /** The use of each command that asks a model once. */
-export const usesByCommand: Readonly<Record<string, Use>> = {
+export const usesByCommand = {
   text: 'text',
   chat: 'chat',
   'image gen': 'image',
   'image edit': 'edit',
-};
+} as const satisfies Record<string, Use>;
 
 /** The service that a command sends to, for hints: undefined where its settings do not say it, or are wrong. */
 export async function findAsked(

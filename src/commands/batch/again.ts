@@ -3,7 +3,7 @@ import { retryWords } from '../../batch/index.ts';
 import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
-import { reportAnswer } from '../../cli/run/answer.ts';
+import { countRequests } from './clients.ts';
 import { runJobFile } from './batch.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags, parseRetry } from './flags.ts';
 import { recallCommand } from './kept-command.ts';
@@ -68,7 +68,7 @@ function runAgain(
   typed: { words: readonly string[]; flags: Record<string, unknown> },
   context: Parameters<Action>[0],
 ): ReturnType<Action> {
-  return reportAnswer(context, (own) => runRecalled(outdir, { ...typed, flags: typed.flags as BatchFlags }, own));
+  return countRequests(context, (own) => runRecalled(outdir, { ...typed, flags: typed.flags as BatchFlags }, own));
 }
 
 async function runRecalled(

@@ -26,11 +26,10 @@ import {
 } from '../../batch/index.ts';
 import type { Action, AnswerContext, CommandOutcome, Context } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
-import { emptyReport } from '../../cli/output/log.ts';
+import { emptyReport } from '../../cli/output/outcome.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
-import { reportAnswer } from '../../cli/run/answer.ts';
-import { openBatchClients } from './clients.ts';
+import { countRequests, openBatchClients } from './clients.ts';
 import { noteEmptyShard, showPlan } from './dry-run.ts';
 import { failBatch, finishBatch } from './finish.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
@@ -74,11 +73,11 @@ export function batchRunCommand(command: Command): Action {
   addFlags(command, 'Costs', priceFlags);
   return (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
-    if (flags.stream) return reportAnswer(context, (own) => runStreamCommand(words, flags, own));
+    if (flags.stream) return countRequests(context, (own) => runStreamCommand(words, flags, own));
     // Nothing was said: the help, as of every group of commands; and after it what is missing.
     if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output && !flags.estimate)
       command.parent?.outputHelp({ error: true });
-    return reportAnswer(context, (own) => runJobFile(words, flags, own));
+    return countRequests(context, (own) => runJobFile(words, flags, own));
   };
 }
 

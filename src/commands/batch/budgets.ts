@@ -1,5 +1,5 @@
 import { type Batch, type BatchBudgets, gatewayKey } from '../../batch/index.ts';
-import { addAmounts, createBudget, subtractAmounts } from '../../cost/cost.ts';
+import { sumAmounts, createBudget, subtractAmounts } from '../../cost/cost.ts';
 import type { Bound, Budget } from '../../cost/types.ts';
 import type { Context } from '../../cli/context.ts';
 import {
@@ -45,7 +45,7 @@ export async function openBatchBudgets(
       rooms.set(budget.path, room);
       const reservation = await room.budget.reserve(bound);
       if (reservation === undefined)
-        return overBudget(budget, request.model, addAmounts(room.taken, room.budget.spent));
+        return overBudget(budget, request.model, sumAmounts([room.taken, room.budget.spent]));
       reservation.spend(undefined);
       return undefined;
     },

@@ -11,7 +11,6 @@ import {
 } from '../../batch/index.ts';
 import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
-import { reportAnswer } from '../../cli/run/answer.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { minOf } from '../../long-lists.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -33,7 +32,7 @@ export function batchChooseCommand(command: Command): Action {
     'gateway-cli batch choose out 3=1       # the first answer of row 3 counts again; nothing is paid',
     'gateway-cli batch choose out 3=1 9=2',
   ]);
-  return (context, [outdir = '', ...words]) => reportAnswer(context, (own) => runChoose(outdir, words, own));
+  return (context, [outdir = '', ...words]) => runChoose(outdir, words, context);
 }
 
 /** A row as it was typed, and the number of the answer that is to count. */

@@ -15,6 +15,7 @@ import {
 } from '../../batch/index.ts';
 import { seeSpentHint } from '../../advice-words.ts';
 import type { CommandOutcome, OwnDocument } from '../../cli/context.ts';
+import { emptyOutcome } from '../../cli/output/outcome.ts';
 import { errorDocument } from '../../cli/output/document.ts';
 import { GatewayError, outcomes, toGatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -162,7 +163,9 @@ async function summarize(
     outdir: shownPath(outdir, context.io.cwd),
     failures,
     exitCode: error?.exitCode ?? outcomes.ok.code,
-    error: error && errorDocument(error, context.report, context.ui),
+    error:
+      error &&
+      errorDocument(error, { outcome: { ...emptyOutcome, attempts: context.sent?.attempts ?? 0 } }, context.ui),
   });
 }
 

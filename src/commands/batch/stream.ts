@@ -44,7 +44,7 @@ import { openJobStream, type StreamedJob } from './jobs/source.ts';
 import { type BatchFlags, requireStream } from './flags.ts';
 import { untilAborted } from '../../clock.ts';
 import { resultDocument } from '../../cli/output/document.ts';
-import { emptyReport } from '../../cli/output/log.ts';
+import { emptyReport } from '../../cli/output/outcome.ts';
 import type { Settings } from '../../settings/types.ts';
 
 /** A batch whose jobs are not known before they are sent. */
@@ -142,7 +142,7 @@ function createClients({ flags, context }: StreamBatch): (prepared: PreparedJob)
     requireOwnKeys([...used, settings]);
     used.push(settings);
     const gateway = { settings, forms: { [use]: settings.auth.value } };
-    const connection = openClients([gateway], flags, context, { report: context.report, looksUpModels: true }).then(
+    const connection = openClients([gateway], flags, context, { sent: context.sent, looksUpModels: true }).then(
       ({ clients, close }) => {
         context.atEnd(close);
         return clients[0] as Client;

@@ -4,14 +4,17 @@ import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
-import { finishText, holdToSchema, reportAnswer } from '../../cli/run/answer.ts';
-import { printRaw, printText } from '../../cli/output/print.ts';
+import { answerCommand, finishText } from '../../cli/run/answer.ts';
+import type { WriteAnswer } from '../../cli/output/answer-file.ts';
+import { goOn } from '../../cli/output/outcome.ts';
+import { printRaw } from '../../cli/output/print.ts';
 import { type ChatFlags, confirmLeaving, describeContinued, resumeSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
 import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
-import { chatFlags } from '../../cli/flags/format.ts';
+import { fieldFlags } from '../../cli/flags/fields.ts';
+import { answerFileFlags, chatFlags } from '../../cli/flags/format.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 
 /** `chat [prompt…]`: an answer, streamed; without a prompt on a terminal a conversation. */
@@ -24,25 +27,34 @@ export function chatCommand(command: Command): Action {
     'gateway-cli chat --session trip "three days in Rome"',
     'gateway-cli chat --tools tools.json --tool-exec \'get_weather=./weather.sh\' "weather in Rome?"',
   ]);
-  addFlags(command, 'Flags', chatFlags);
-  addAskFlags(command);
-  return (context, words, flags) => reportAnswer(context, (own) => runChat(words, flags as ChatFlags, own));
+  addFlags(command, 'Flags', {
+    ...fieldFlags('input', 'chat'),
+    ...answerFileFlags,
+    ...fieldFlags('chat', 'chat'),
+    ...chatFlags,
+  });
+  addAskFlags(command, 'chat');
+  return async (context, words, flags) => {
+    const typed = flags as ChatFlags;
+    return answerCommand(typed, { use: 'chat', context }, (own, writeFile) => runChat(words, typed, own, writeFile));
+  };
 }
 
 async function runChat(
   words: readonly string[],
   typed: ChatFlags,
   context: AnswerContext,
+  writeFile: WriteAnswer | undefined,
 ): Promise<CommandOutcome | void> {
   const isSession = typed.session !== undefined || typed.continue;
   const resumed = isSession ? await resumeSession(typed, context) : undefined;
   const kept = resumed && { ...lastModel(resumed.earlier), from: `session ${resumed.label}` };
-  const begun = await prepareCommand(words, typed, 'chat', context, kept);
+  const begun = await prepareCommand(words, typed, 'chat', { context, writeFile, kept });
   const { flags, settings, deadline } = begun;
   if (resumed?.newest) await context.ui.notice(await describeContinued(resumed.newest, resumed.earlier, settings));
   if (resumed) await confirmLeaving(resumed.earlier, flags, settings, context);
   if (isInteractive(words, flags, context)) {
-    if (context.report.selected?.file)
+    if (context.selected?.file)
       throw usageError('-o writes one answer, and a conversation has many', 'keep it all: --session <name>');
     const { runInteractive } = await import('./interactive.ts');
     return runInteractive(flags, { context, settings, resumed });
@@ -60,22 +72,29 @@ async function runChat(
   const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
   const asking = {
     context,
+    settings,
     ...connected,
     flags,
     isMarkdown,
-    isHeld: check !== undefined,
+    check,
     tools,
     limit,
     deadline: deadline(),
   };
   const turned = await askTurn(request, asking);
-  const held = check && (await holdToSchema(check, turned.answer, begun));
-  if (held && !flags.jsonl) await printText(turned.answer.result, { isMarkdown, json: held.json, context });
-  await finishText(turned.answer, { plan, held }, begun);
-  if (!resumed?.file) return undefined;
-  const turn = await storableTurns(turned, request, context);
-  if (turn) return resumed.file.append(turn);
-  return context.ui.warn('the answer holds nothing that a session can keep');
+  return goOn(turned.outcome, async () => {
+    const { reply, error } = turned.outcome;
+    if (reply === undefined) return { outcome: turned.outcome, error };
+    const finished = await finishText({ ...turned.outcome, reply }, { plan, held: turned.held }, begun);
+    const file = resumed?.file;
+    if (finished.error !== undefined || finished.outcome === undefined || file === undefined) return finished;
+    return goOn(finished.outcome, async () => {
+      const turn = await storableTurns(turned, request, context);
+      if (turn) await file.append(turn);
+      else await context.ui.warn('the answer holds nothing that a session can keep');
+      return finished;
+    });
+  });
 }
 
 /** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */

@@ -5,12 +5,13 @@ import { historyFile, makeSessionsFolder } from '../../chat/session-path.ts';
 import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { AnswerContext } from '../../cli/context.ts';
+import type { AnswerContext, CommandOutcome } from '../../cli/context.ts';
+import { emptyOutcome } from '../../cli/output/outcome.ts';
 import { readTemplateValues, warnOfUnused } from '../../cli/input/template-variables.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
 import { formatConversation } from '../sessions/conversation.ts';
-import { openClient, createDryClient } from '../../cli/run/client.ts';
-import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
+import { checkAddress, openClient } from '../../cli/run/client.ts';
+import { openCostLimit, warnOfPrice } from '../../cli/run/costs.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { ChatFlags, Resumed } from './session.ts';
 import { completeSlash, takeEntry } from './slash.ts';
@@ -20,14 +21,14 @@ import { logFailure, type Talk } from './talk.ts';
 export async function runInteractive(
   typed: ChatFlags,
   { context, settings, resumed }: { context: AnswerContext; settings: Settings; resumed: Resumed | undefined },
-): Promise<void> {
-  const { io, ui, signal } = context;
+): Promise<CommandOutcome> {
+  const { io, ui } = context;
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);
-  await createDryClient(settings, context);
-  const client = await openClient(settings, flags, context, { report: context.report });
+  await checkAddress(settings, context);
+  const client = await openClient(settings, flags, context);
   context.atEnd(() => client.close());
-  context.report.meter = await openMeter(settings, ui);
+  await warnOfPrice(settings, ui);
   const history = await openHistory(flags.save !== false);
   const editor = await io.openEditor({ history: history.entries, complete: (line) => completeSlash(line, io.cwd) });
   context.atEnd(async () => editor.close());
@@ -39,12 +40,13 @@ export async function runInteractive(
     editor,
     limit: flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings),
     system,
-    images: flags.image ?? [],
-    attach: flags.attach ?? [],
+    images: [...(flags.image ?? [])],
+    attach: [...(flags.attach ?? [])],
     copies: new Map(),
     messages: resumed?.earlier ?? [],
     session: resumed,
     last: undefined,
+    outcome: emptyOutcome,
   };
   const turns = talk.messages.filter(({ role }) => role === 'assistant').length;
   const before = turns > 0 ? ` · ${turns} answer${turns === 1 ? '' : 's'} before` : '';
@@ -52,6 +54,19 @@ export async function runInteractive(
   await ui.note(`${settings.model.value}${before} · ${kept} · /help · /exit or Ctrl-D leaves`);
   const last = talk.messages.slice(lastTurnStart(talk.messages));
   if (last.length > 0) await io.stdout.write(Buffer.from(`${await formatConversation(last, context)}\n`));
+  try {
+    await takeEntries(talk, history);
+    await noteSession(talk);
+    return { outcome: talk.outcome };
+  } catch (error) {
+    return { outcome: talk.outcome, error };
+  }
+}
+
+/** Takes what is typed, until the person leaves. */
+async function takeEntries(talk: Talk, history: History): Promise<void> {
+  const { context, editor } = talk;
+  const { io, ui, signal } = context;
   for (;;) {
     const read = await untilAborted(editor.read('> '), signal);
     if (read.kind === 'end') await io.stdout.write('\n');
@@ -66,7 +81,6 @@ export async function runInteractive(
       }
     }
   }
-  await noteSession(talk);
 }
 
 /** The flags and the system instruction with its template variables filled: what is typed from here on is sent as it is. */
@@ -90,15 +104,19 @@ async function noteSession({ session, context, flags, settings }: Talk): Promise
 const maxEntries = 1000;
 const longestEntry = 4000;
 
-const noHistory = { entries: [], add: async () => undefined };
+/** What was typed, the oldest first. */
+interface History {
+  entries: readonly string[];
+  add(entry: string): Promise<void>;
+}
+
+const noHistory: History = { entries: [], add: async () => undefined };
 
 /**
  * The inputs of the interactive mode, the oldest first, and what saves a further one for the next start: a JSON string on each
  * line (mode 0600). A convenience: what cannot be read or written is ignored.
  */
-async function openHistory(
-  isKept: boolean,
-): Promise<{ entries: readonly string[]; add(entry: string): Promise<void> }> {
+async function openHistory(isKept: boolean): Promise<History> {
   if (!isKept) return noHistory;
   const folder = await makeSessionsFolder().catch(() => undefined);
   if (folder === undefined) return noHistory;

@@ -12,7 +12,7 @@ import { localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Context } from '../../cli/context.ts';
-import type { chatFlags } from '../../cli/flags/format.ts';
+import type { answerFileFlags, chatFlags } from '../../cli/flags/format.ts';
 import { showsRequest } from '../../cli/run/sending.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { TurnOutcome } from './turn.ts';
@@ -25,7 +25,7 @@ import type { BodyValue } from '../../body.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 
 /** The flags of `chat`, as they were typed. */
-export type ChatFlags = Omit<AskFlags<typeof chatFlags>, 'save'> & {
+export type ChatFlags = Omit<AskFlags<typeof chatFlags & typeof answerFileFlags>, 'save'> & {
   /** false by `--no-save` */
   save?: boolean;
 };
@@ -128,14 +128,14 @@ export async function confirmLeaving(
 
 /** The turns of a conversation as a session keeps them, without the key; undefined if there is no answer to keep. */
 export async function storableTurns(
-  { turns, answer }: TurnOutcome,
+  { turns, outcome }: TurnOutcome,
   { request, post, fallback }: BuiltRequest,
   { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {
   const stored = (await toStorable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
   const last = stored.at(-1);
   if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
-  const { model, modelVersion = model } = answer.result;
+  const { model = request.model, modelVersion = model } = outcome.reply ?? {};
   // A model that stood in for once was not asked.
   const asked = model === fallback ? request.model : model;
   const sent = post.body['system'];

@@ -13,9 +13,9 @@ import type { LineEditor } from '../../terminal/line-editor.ts';
 import { type ChatFlags, type SavedSession, lockedSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn, getQuestion } from './turn.ts';
-import type { AnswerContext } from '../../cli/context.ts';
-import { printText } from '../../cli/output/print.ts';
-import { checkAnswer, holdToSchema, toWanted } from '../../cli/run/answer.ts';
+import type { AnswerContext, Outcome } from '../../cli/context.ts';
+import { joinOutcomes, toReport } from '../../cli/output/outcome.ts';
+import { finishText } from '../../cli/run/answer.ts';
 import { planSaving } from '../../cli/output/save-images.ts';
 import { planBesideText } from '../../cli/run/sending.ts';
 import { prepareRequest } from '../../cli/run/prepare.ts';
@@ -42,6 +42,8 @@ export interface Talk {
   session: SavedSession | undefined;
   /** The last prompt, for `/retry`. */
   last: ChatPrompt | undefined;
+  /** What came of the last prompt; what is unsaved, and what was spent, of all of them. */
+  outcome: Outcome;
 }
 
 interface ChatPrompt {
@@ -82,7 +84,9 @@ async function askModel(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
   } catch (error) {
     const isEnding = context.signal.aborted;
     if (!stop.signal.aborted && !isEnding) {
-      await logFailure(await saveUnread(error, context), context);
+      const report = toReport(talk.outcome, context);
+      const unread = await saveUnread(error, { report, io: context.io, redaction: context.ui });
+      await logFailure(unread.error, context);
     } else await savePartialAnswer(prompt, talk, partial);
     if (isEnding) throw error;
   } finally {
@@ -122,18 +126,32 @@ async function askAndSave(
     return read.kind === 'entry' ? read.text : '';
   };
   const tools = await openTools(flags, request, { context, ask });
-  const images = await planSaving(await planBesideText(flags, request, context), context);
-  context.report.images = [];
+  const beside = await planBesideText(flags, request, context);
+  const images = await planSaving(beside, context);
   const isMarkdown = settings.markdown.value && check === undefined;
   const onText = (part: string): void => void (partial.text += part);
-  const isHeld = check !== undefined;
-  const setup = { context, client, flags, images, isMarkdown, isHeld, tools, limit, deadline: deadline(), onText };
+  const setup = {
+    context,
+    settings,
+    client,
+    flags,
+    images,
+    isMarkdown,
+    check,
+    tools,
+    limit,
+    deadline: deadline(),
+    onText,
+  };
   const turned = await askTurn(request, setup);
-  const textFlags = { ...flags, code: undefined };
-  const held = check && (await holdToSchema(check, turned.answer, { flags: textFlags, deadline }));
-  if (held) await printText(turned.answer.result, { isMarkdown, json: held.json, context });
-  await checkAnswer(turned.answer, toWanted(textFlags), context);
-  if (held && 'error' in held) throw held.error;
+  const { spent, attempts, unsaved } = joinOutcomes([talk.outcome, turned.outcome], 'rounds');
+  talk.outcome = { ...turned.outcome, spent, attempts, unsaved };
+  const { reply } = talk.outcome;
+  if (reply === undefined) throw turned.outcome.thrown?.value ?? turned.outcome.error;
+  // A conversation has its words on the terminal, whatever its pictures are.
+  const plan = { ...beside, output: undefined };
+  const ended = await finishText({ ...talk.outcome, reply }, { plan, held: turned.held }, { flags, context, settings });
+  if (ended.error !== undefined) throw ended.error;
   const turn = await storableTurns(turned, request, context);
   if (turn) await saveTurn(turn, prompt, talk);
 }

@@ -1,17 +1,12 @@
 import {
-  type Answer,
   type AskOptions,
-  listBlobs,
   type Client,
   type Deadline,
   checkEnd,
   defaultMaxTurns,
-  mergeSources,
   type Performed,
   type PreparedRequest,
   type Result,
-  sumUsage,
-  withoutSpans,
 } from '../../client/index.ts';
 import { openPictures, pictureBlock } from '../../cli/input/session-pictures.ts';
 import type { Reservation } from '../../cost/types.ts';
@@ -21,16 +16,22 @@ import { lastTurn, type Turn } from '../../formats/plain-request.ts';
 import type { FormatName } from '../../formats/types.ts';
 import type { ChatFlags } from './session.ts';
 import { listCalls, resultsTurn, type ToolCommands } from './tools.ts';
-import type { AnswerContext, Report } from '../../cli/context.ts';
+import type { AnswerContext, Outcome, ToolRound } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { type BuiltRequest, choosePictures } from '../../cli/request/build-request.ts';
-import { type CostLimit, countCosts } from '../../cli/run/costs.ts';
+import { askOnce, saveFiles } from '../../cli/run/ask.ts';
+import { holdToSchema, type HeldAnswer } from '../../cli/run/answer.ts';
+import type { SchemaCheck } from '../../cli/input/schema.ts';
+import type { CostLimit } from '../../cli/run/costs.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
+import { joinOutcomes } from '../../cli/output/outcome.ts';
+import type { Settings } from '../../settings/types.ts';
 
 /** What the requests of a turn have in common. */
 interface TurnSetup {
   context: AnswerContext;
+  settings: Settings;
   client: Client;
   flags: ChatFlags;
   images: ImageOutput;
@@ -38,34 +39,62 @@ interface TurnSetup {
   isMarkdown: boolean;
   tools: ToolCommands | undefined;
   limit: CostLimit | undefined;
-  /** The text of the last answer is printed by the caller, when it has been held against `--schema`. */
-  isHeld: boolean;
+  /** The last answer is printed when it has been held against `--schema`. */
+  check: SchemaCheck | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
   /** Receives the text of the answers as it arrives. */
   onText?: ((text: string) => void) | undefined;
 }
 
-/** How a turn ended: the last answer, with the usage and warnings of all, and the turns of the conversation that it added. */
+/** How a turn ended: what came of its requests together, and the turns of the conversation that it added. */
 export interface TurnOutcome {
-  answer: Answer;
+  outcome: Outcome;
   turns: readonly Turn[];
+  /** The last answer as it was held against `--schema`. */
+  held: HeldAnswer | undefined;
 }
 
-/** Sends a request and prints the answer; while the model calls tools, runs them and sends again. The report is kept up to date. */
+/**
+ * Sends a request and prints the answer; while the model calls tools, runs them and sends again. The last answer is held against
+ * the schema, if there is one, and printed then. Never throws.
+ */
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
+  const rounds: Outcome[] = [];
+  const turns: Turn[] = [getQuestion(request)];
+  const end = await askRounds(request, setup, { rounds, turns }).catch(toThrown);
+  const outcome = { ...joinOutcomes(rounds, 'rounds'), ...end };
+  const shown = await showHeld(outcome, setup).catch(toThrown);
+  if (shown && 'thrown' in shown) return { outcome: { ...outcome, ...shown }, turns, held: undefined };
+  return { outcome, turns, held: shown };
+}
+
+function toThrown(value: unknown): Required<Pick<Outcome, 'thrown'>> {
+  return { thrown: { value } };
+}
+
+/** Prints the answer that was held back until it is checked. */
+async function showHeld(
+  { reply, error, thrown }: Outcome,
+  { check, context, flags, isMarkdown, deadline }: TurnSetup,
+): Promise<HeldAnswer | undefined> {
+  if (check === undefined || reply === undefined || thrown) return undefined;
+  const held = await holdToSchema(check, { result: reply, error }, { flags, deadline: () => deadline });
+  if (!flags.jsonl) await printText(reply, { isMarkdown, json: held.json, context });
+  return held;
+}
+
+/** Adds the rounds of a turn, and its turns of the conversation, while they come. Returns how it ended. */
+async function askRounds(
+  request: BuiltRequest,
+  setup: TurnSetup,
+  { rounds, turns }: { rounds: Outcome[]; turns: Turn[] },
+): Promise<Pick<Outcome, 'error' | 'thrown'>> {
   const { context, tools, limit, flags } = setup;
-  const { report } = context;
   const { model, fallback } = request;
   // A limit holds for models whose price is known: no other one takes the place of a default.
   const defaultFor = limit === undefined ? request.defaultFor : undefined;
   const models = fallback === undefined ? [model] : [model, fallback];
-  const answers: Answer[] = [];
-  const turns: Turn[] = [getQuestion(request)];
-  const endWith = (error: GatewayError | undefined): TurnOutcome => ({
-    answer: { result: report.result as Result, error },
-    turns,
-  });
   const { maxTurns = defaultMaxTurns } = flags;
   let asked = request;
   let { post } = request;
@@ -74,36 +103,35 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
     const { format } = asked;
     const reservation = await limit?.reserve(post.body, models, format);
     if (reservation instanceof GatewayError) {
-      if (answers.length === 0) throw reservation;
-      return endWith(reservation);
+      if (rounds.length === 0) throw reservation;
+      return { error: reservation };
     }
     const bounds = {
       maxTurns: maxTurns - sent,
       beforeHop: ({ post: { body } }: PreparedRequest, came: readonly Performed[]) =>
         reservation && limit?.grow(reservation, { body, models, format, came }),
     };
-    const wasPaid = answers.length > 0 && report.attempts > 0;
-    const answer = await withCostCounted(
-      () => askOnce({ post, model, defaultFor, fallback }, bounds, setup),
-      reservation,
-      report,
-    ).catch((error: unknown) => {
-      // The same command would pay again for the requests before.
-      const isPaid = wasPaid && error instanceof GatewayError;
-      throw isPaid ? error.withDetails({ sent: 'yes', billed: 'yes', retryable: false }) : error;
-    });
-    answers.push(answer);
-    sent += answer.result.requests ?? 1;
-    report.result = addUp(answers);
-    asked = await toAnsweredFormat({ ...asked, post }, answer.result.format);
-    const said = answerTurn(answer.result, asked, context);
+    // The same command would pay again for the requests before.
+    const wasPaid = rounds.some(({ attempts }) => attempts > 0);
+    const round = await askRound({ post, model, defaultFor, fallback }, bounds, setup);
+    if (reservation) settle(reservation, round);
+    rounds.push(round);
+    const { reply, thrown, error } = round;
+    if (thrown && wasPaid && thrown.value instanceof GatewayError)
+      throw thrown.value.withDetails({ sent: 'yes', billed: 'yes', retryable: false });
+    if (thrown || reply === undefined) return { thrown };
+    sent += reply.requests ?? 1;
+    asked = await toAnsweredFormat({ ...asked, post }, reply.format);
+    const said = answerTurn(reply, asked, context);
     turns.push(said);
     const calls = listCalls(said);
     // Where an answer could not be written, such as on a full disk, no other one is paid for.
-    const hasOutputFailed = context.io.stdout.failure !== undefined || report.unsaved.failure !== undefined;
-    if (answer.error || hasOutputFailed || !tools?.canRun(answer.result, calls)) return endWith(answer.error);
-    if (sent >= maxTurns) return endWith(tooManyTurns(sent));
-    const results = await runCalls(calls, answer.result, { ...setup, tools });
+    const hasOutputFailed = context.io.stdout.failure !== undefined || round.unsaved.failure !== undefined;
+    if (error || hasOutputFailed || !tools?.canRun(reply, calls)) return { error };
+    if (sent >= maxTurns) return { error: tooManyTurns(sent) };
+    const ran = await runCalls(calls, reply, { ...setup, tools });
+    rounds.splice(-1, 1, { ...round, turns: [ran] });
+    const results = resultsTurn(ran.toolCalls);
     const shown = await openPictures([said], choosePictures(asked, context));
     const body = asked.format.append(asked.post.body, [...shown, results], asked.quirks);
     post = { ...asked.post, body, inFormat: undefined };
@@ -111,19 +139,18 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
   }
 }
 
-/** Runs the tools that an answer calls. Returns the turn of their results. */
+/** Runs the tools that an answer calls. */
 async function runCalls(
   calls: ReturnType<typeof listCalls>,
   { text, stopReason }: Result,
-  { context: { ui, report }, tools, isHeld, deadline }: TurnSetup & { tools: ToolCommands },
-): Promise<Turn> {
+  { context: { ui }, tools, check, deadline }: TurnSetup & { tools: ToolCommands },
+): Promise<ToolRound> {
   // stdout gets the JSON of the last answer alone.
-  if (isHeld) await ui.think(text === '' ? '' : `${text}\n`);
-  const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
+  if (check) await ui.think(text === '' ? '' : `${text}\n`);
+  const toolCalls = await tools.run(calls, deadline.signal).catch((error: unknown) => {
     throw deadline.explain(error, 'reading');
   });
-  (report.turns ??= []).push({ text, stopReason, toolCalls: run });
-  return resultsTurn(run);
+  return { text, stopReason, toolCalls };
 }
 
 /** The request in the format in which the service wanted it, which is the one for those that follow. */
@@ -139,76 +166,38 @@ export function getQuestion({ request }: Pick<BuiltRequest, 'request'>): Turn {
   return { role: 'user', content: lastTurn(request) ?? [] };
 }
 
-/** Sends a request and counts its cost, also if it fails. An answer from the cache costs nothing. */
-async function withCostCounted(
-  ask: () => Promise<Answer>,
-  reservation: Reservation | undefined,
-  report: Report,
-): Promise<Answer> {
-  const { attempts } = report;
-  try {
-    const answer = await ask();
-    if (report.attempts === attempts) {
-      reservation?.free();
-      return answer;
-    }
-    const [cost] = countCosts([answer], report);
-    reservation?.spend(cost);
-    return answer;
-  } catch (error) {
-    if (error instanceof GatewayError && error.billed === 'no') reservation?.free();
-    else {
-      reservation?.spend(undefined);
-      report.meter?.lose();
-    }
-    throw error;
-  }
+/** Gives back what was reserved for a request, or what it did not cost of it. An answer from the cache costs nothing. */
+function settle(reservation: Reservation, { reply, attempts, spent, thrown }: Outcome): void {
+  const isUnbilled = thrown?.value instanceof GatewayError && thrown.value.billed === 'no';
+  if (reply ? attempts === 0 : isUnbilled) reservation.free();
+  else reservation.spend(spent.costs[0]);
 }
 
-async function askOnce(
+/** Asks once, prints the answer while it comes, and saves its pictures. */
+async function askRound(
   request: PreparedRequest,
   bounds: Pick<AskOptions, 'maxTurns' | 'beforeHop'>,
-  { context, client, images, isMarkdown, isHeld, flags, deadline, onText }: TurnSetup,
-): Promise<Answer> {
-  const store = images.openStore();
+  { context, settings, client, images, isMarkdown, check, flags, deadline, onText }: TurnSetup,
+): Promise<Outcome> {
   const progress = context.ui.progress('waiting for the gateway');
-  const deltas = client.ask(request, {
-    ...bounds,
-    deadline,
-    store,
-    joined: flags.jsonl ? undefined : true,
-    mostImages: images.most,
-    beforeRead: () => stopPlain(progress, context),
-  });
+  const isHeld = check !== undefined;
   const shown = { ...flags, isMarkdown, isHeld, progress, onText };
-  const answer = await printStream(deltas, shown, context).finally(() => progress.stop());
-  if (answer.result.sources && !flags.jsonl && !isHeld) {
-    await printFootnotes(answer.result, flags, context);
-  }
-  context.report.result ??= answer.result;
-  await images
-    .save(listBlobs(answer.result), answer.result, () => checkEnd(deadline))
-    .catch(async (error: unknown) => {
-      if (isHeld) await printText(answer.result, { isMarkdown, context });
-      throw error;
-    });
-  return answer;
-}
-
-/** The last result, with the usage and the warnings of all. */
-function addUp(answers: readonly Answer[]): Result {
-  const results = answers.map(({ result }) => result);
-  const last = results.at(-1) as Result;
-  if (results.length === 1) return last;
-  // A place is one in the last text.
-  const earlier = results.slice(0, -1).flatMap(({ sources = [] }) => sources.map(withoutSpans));
-  const sources = mergeSources([...(last.sources ?? []), ...earlier]);
-  return {
-    ...last,
-    ...(sources && { sources }),
-    usage: sumUsage(results.flatMap(({ usage }) => usage ?? [])),
-    warnings: [...new Set(results.flatMap(({ warnings }) => warnings))],
-  };
+  const came = await askOnce(request, {
+    ...bounds,
+    client,
+    pricing: settings,
+    deadline,
+    images,
+    joined: flags.jsonl ? undefined : true,
+    onHead: () => stopPlain(progress, context),
+    read: (deltas) => printStream(deltas, shown, context).finally(() => progress.stop()),
+  });
+  const { reply } = came;
+  if (reply === undefined) return came;
+  if (reply.sources && !flags.jsonl && !isHeld) await printFootnotes(reply, flags, context);
+  const saved = await saveFiles(came, images, () => checkEnd(deadline));
+  if (saved.thrown && isHeld) await printText(reply, { isMarkdown, context });
+  return saved;
 }
 
 /** The answer as a turn, with the pictures of its first candidate that were saved. */

@@ -1,7 +1,7 @@
 import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { createLineWriter } from '../../csv.ts';
-import { addAmounts, areWithin, subtractAmounts } from '../../cost/cost.ts';
+import { sumAmounts, areWithin, subtractAmounts } from '../../cost/cost.ts';
 import {
   type CostRow,
   type Grouping,
@@ -100,7 +100,7 @@ async function budgetNames(folder: string): Promise<string[]> {
 /** What is left of the limit; 0 if requests without a bound passed it. */
 function describeLeft({ limit, spent, inFlight }: LedgerSummary): string | undefined {
   if (limit === undefined) return undefined;
-  const taken = addAmounts(spent, inFlight);
+  const taken = sumAmounts([spent, inFlight]);
   return areWithin([taken], limit.amount) ? subtractAmounts(limit.amount, taken) : '0';
 }
 

@@ -1,29 +1,30 @@
-import { countCosts } from '../../cli/run/costs.ts';
 import { describeBody } from '../../body.ts';
 import type { JsonObject } from '../../json.ts';
 import { type Gate, createGate, sleepByTimer } from '../../transport/gate.ts';
 import { version } from '../../version.ts';
-import { limitToFiles, type RequestOutcome, sendAll, mergeAnswers } from '../../cli/run/send-all.ts';
-import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
+import { limitToFiles, listFailures, sendAll, joinAnswers } from '../../cli/run/send-all.ts';
+import type { Action, CommandOutcome, AnswerContext, Outcome } from '../../cli/context.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { findTypeByName } from '../../images/image-type.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
-import { checkAnswer, reportAnswer, toWanted } from '../../cli/run/answer.ts';
+import { answerCommand, checkAnswer, toWanted } from '../../cli/run/answer.ts';
 import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
 import { type FetchLinked, openLinkedFetcher } from '../../cli/run/linked-pictures.ts';
 import { listLinkedImages, type Result } from '../../client/index.ts';
+import { goOn, toReport } from '../../cli/output/outcome.ts';
 import { isPrintedAtEnd, printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
 import { addFlags, quoteWord, setExamples } from '../../cli/flags/flag.ts';
-import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
-import { type GatewayError, usageError } from '../../errors.ts';
+import { fieldFlags } from '../../cli/flags/fields.ts';
+import { imageFlags } from '../../cli/flags/format.ts';
+import { usageError } from '../../errors.ts';
 import { chooseHint } from '../../advice.ts';
 import { saveUnread } from '../../cli/run/recovery.ts';
 import { refuseStrayFiles } from '../../cli/input/stray-files.ts';
 
-type ImageFlags = AskFlags<typeof imageFlags & typeof editFlags>;
+type ImageFlags = AskFlags<typeof imageFlags>;
 
 /** Both image commands: the request is built, shown or checked against the disk, sent, and its images published. */
 async function runImage(
@@ -32,7 +33,7 @@ async function runImage(
   use: 'image' | 'edit',
   context: AnswerContext,
 ): Promise<CommandOutcome | void> {
-  const begun = await prepareCommand(words, typed, use, context);
+  const begun = await prepareCommand(words, typed, use, { context });
   const { flags, settings, deadline } = begun;
   const { count = 1, candidates } = flags;
   const imageType = flags.output === undefined ? undefined : findTypeByName(flags.output);
@@ -64,46 +65,55 @@ async function runImage(
   };
   const shared = count > 1 ? await openShared(count, flags, context) : {};
   const { outcomes, thrown } = await sendAll({
-    ...request,
     ...shared,
+    request: { ...request, candidates },
     client,
+    pricing: settings,
     images,
     deadline: deadline(),
     count,
-    candidates,
-    unsaved: context.report.unsaved,
     maxTurns: flags.maxTurns,
     fetchLinked,
     onAnswer,
   }).finally(progress.stop);
-
-  const { result, error } = mergeAnswers(outcomes);
-  context.report.result = result;
-  countOutcomes(outcomes, context);
-  if (thrown) throw thrown.value;
-  if (count > 1) await keepUnread(outcomes, error, context);
-  if (!result) throw error;
-
-  const wanted = toWanted(flags, count * (flags.candidates ?? 1));
-  const links = wanted.takesLinks && result.images.length === 0 ? listLinkedImages(result.text) : [];
-  if (!isPrintedAtEnd(context)) for (const link of links) await context.io.stdout.write(`${link}\n`);
-  await checkAnswer({ result, error }, wanted, context);
-  if (images.mismatch) throw images.mismatch;
-  return undefined;
+  const outcome = joinAnswers(outcomes);
+  return goOn({ ...outcome, thrown }, async () => {
+    const kept = count > 1 ? await keepUnread(outcomes, outcome, context) : undefined;
+    const { reply, error } = outcome;
+    if (reply === undefined) return { outcome, error, kept };
+    const wanted = toWanted(flags, count * (flags.candidates ?? 1));
+    const links = wanted.takesLinks && reply.images.length === 0 ? listLinkedImages(reply.text) : [];
+    if (!isPrintedAtEnd(context)) for (const link of links) await context.io.stdout.write(`${link}\n`);
+    const lack = await findLack({ ...outcome, reply }, wanted, begun);
+    return { outcome, error: lack ?? images.mismatch, kept };
+  });
 }
 
-/** Of several replies that could not be decoded, all but the one of the error are kept here. */
+/** Tells the end of an answer. Returns the error that it means, if any. */
+async function findLack(...answer: Parameters<typeof checkAnswer>): Promise<unknown> {
+  return checkAnswer(...answer).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+/** Of several replies that could not be decoded, all but the one of the error are kept here. Returns the newest recovery file. */
 async function keepUnread(
-  outcomes: readonly RequestOutcome[],
-  error: GatewayError | undefined,
+  outcomes: readonly Outcome[],
+  outcome: Outcome,
   context: AnswerContext,
-): Promise<void> {
-  const failures = outcomes.flatMap(({ answer, failure }) => failure ?? answer?.error ?? []);
-  const unread = failures.filter(({ details }) => details.unread !== undefined);
-  for (const each of unread.filter(({ details }) => details.unread !== error?.details.unread)) {
-    const saved = await saveUnread(each, context);
-    await context.ui.warn(chooseHint(saved)?.split('\n')[0] ?? '');
+): Promise<string | undefined> {
+  const own = outcome.error?.details.unread;
+  let newest: string | undefined;
+  for (const each of listFailures(outcomes)) {
+    const { unread } = each.details;
+    if (unread === undefined || unread === own) continue;
+    const report = toReport(outcome, context);
+    const { error, kept } = await saveUnread(each, { report, io: context.io, redaction: context.ui });
+    newest = kept;
+    await context.ui.warn(chooseHint(error)?.split('\n')[0] ?? '');
   }
+  return newest;
 }
 
 /** Types that a service may draw without being asked for one. */
@@ -138,18 +148,15 @@ async function openShared(
   return { gate: { enter, close }, concurrency: await limitToFiles(Math.min(wanted, jobs), context) };
 }
 
-/** A failure that ended others before they went out is counted once. */
-function countOutcomes(outcomes: readonly RequestOutcome[], { report }: AnswerContext): void {
-  const answers = outcomes.flatMap(({ answer, isSent }) => (answer && isSent ? [answer] : []));
-  countCosts(answers, report);
-  for (const failure of new Set(outcomes.map((outcome) => outcome.failure)))
-    if (failure !== undefined && failure.billed !== 'no') report.meter?.lose();
-}
-
 /** What a sidecar says about the request: its body with Base64 shortened, and the hashes of its input images. */
 function describeProvenance({ post, inputs }: BuiltRequest): JsonObject {
   const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
   return { tool: `gateway-cli ${version}`, request: describeBody(post.body), inputs: hashes };
+}
+
+function addImageFlags(command: Command, use: 'image' | 'edit'): void {
+  addFlags(command, 'Flags', { ...fieldFlags('input', use), ...imageFlags, ...fieldFlags('content', use) });
+  addAskFlags(command, use);
 }
 
 /** `image gen [prompt…]`: prompt in, image files out. */
@@ -161,9 +168,11 @@ export function imageGenCommand(command: Command): Action {
     "gateway-cli image gen --prompt-file prompt.txt -o '{slug}-{n}.{ext}' --sidecar",
     'gateway-cli image gen "a cat" -o - | gateway-cli image edit -i - "make it gray" -o cat.png',
   ]);
-  addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });
-  addAskFlags(command);
-  return (context, words, flags) => reportAnswer(context, (own) => runImage(words, flags as ImageFlags, 'image', own));
+  addImageFlags(command, 'image');
+  return async (context, words, flags) => {
+    const typed = flags as ImageFlags;
+    return answerCommand(typed, { use: 'image', context }, (own) => runImage(words, typed, 'image', own));
+  };
 }
 
 /** `image edit [prompt…] -i <image>`: images and an instruction in, image files out. */
@@ -174,8 +183,7 @@ export function imageEditCommand(command: Command): Action {
     'gateway-cli image edit -i room.png -i sofa.png "put the sofa into the room"',
     'gateway-cli image edit -i https://example.org/cat.png "make it gray" -o - > gray.png',
   ]);
-  addFlags(command, 'Flags', { ...editFlags, ...imageFlags, ...contentFlags });
-  addAskFlags(command);
+  addImageFlags(command, 'edit');
   return async (context, words, flags) => {
     const typed = flags as ImageFlags;
     if (!typed.image?.length) {
@@ -185,6 +193,6 @@ export function imageEditCommand(command: Command): Action {
         'for example: gateway-cli image edit -i photo.jpg "make it gray"; -i - takes it from stdin',
       );
     }
-    return reportAnswer(context, (own) => runImage(words, typed, 'edit', own));
+    return answerCommand(typed, { use: 'edit', context }, (own) => runImage(words, typed, 'edit', own));
   };
 }

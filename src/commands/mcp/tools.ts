@@ -2,7 +2,8 @@ import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { quoteWord } from '../../cli/flags/flag.ts';
 import { getErrorCode, usageError } from '../../errors.ts';
-import { effortNames } from '../../vendors/effort.ts';
+import { fieldEntries, type FieldName, getFieldFlag, type RequestField } from '../../formats/request-fields.ts';
+import type { Use } from '../../settings/types.ts';
 import { describeReadError, describeWriteError } from '../../files/file-reason.ts';
 
 /** A tool of the server, and how its arguments become words of a command. */
@@ -22,30 +23,63 @@ export interface McpTool {
 /** Characters of an argument that becomes a word of a command: Linux takes 128 KiB, and a character is up to four bytes. */
 export const longestWord = 30_000;
 
-const long = (description: string): object => ({ type: 'string', minLength: 1, description });
-const textSchema = (description: string): object => ({ ...long(description), maxLength: longestWord });
+const textSchema = (description: string): object => ({
+  type: 'string',
+  minLength: 1,
+  description,
+  maxLength: longestWord,
+});
 const path = 'a path below the root folder';
-
-const prompt = long('what to ask for');
 const model = textSchema('name of the model, as list_models gives it; the default model without it');
+const output = textSchema(
+  `file or folder/ for the image: ${path}; without it, image-1.png and so on in the root folder`,
+);
 
-const fallback = textSchema('model that is asked once if the first is busy or gone and billed nothing');
+/** Fields of which a tool takes several at once. */
+const listNames: { [name in FieldName]?: string } = { image: 'images', attach: 'files' };
 
-const picture = {
-  prompt,
-  aspect: { type: 'string', pattern: '^[\\d.]+:[\\d.]+$', description: 'width to height, such as 16:9' },
-  size: {
-    type: 'string',
-    pattern: '^\\d{1,5}(?:K|x\\d{1,5})?$',
-    description: 'pixels of the longer side, or of both: 512, 1K, 2K, 4K or 1536x1024',
-  },
-  quality: textSchema('how finely it is drawn: low, medium or high (OpenAI, OpenRouter)'),
-  background: textSchema('transparent, opaque or auto (OpenAI, OpenRouter)'),
-  output_format: textSchema('png, jpeg, webp, gif or svg (OpenAI, OpenRouter); without it, that of the name of output'),
-  output: textSchema(`file or folder/ for the image: ${path}; without it, image-1.png and so on in the root folder`),
-  model,
-  fallback,
-};
+/** The fields of a request that tools have, by the names of their arguments. */
+const toolFields: ReadonlyMap<string, RequestField> = new Map(
+  fieldEntries.flatMap(([name, field]) => {
+    const argument = listNames[name] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return field.tool === undefined ? [] : [[argument, field]];
+  }),
+);
+
+/** The schemas of the fields that a use has. */
+function fieldSchemas(use: Use): Record<string, object> {
+  const fields = [...toolFields].filter(([, { tool, uses = tool?.uses }]) => uses === undefined || uses.includes(use));
+  const schemas = fields.map(([argument, field]) => [argument, toSchema(argument, field)] as const);
+  return Object.fromEntries(schemas);
+}
+
+function toSchema(argument: string, { kind, values, minimum, maximum, tool }: RequestField): object {
+  const description = tool?.text ?? '';
+  switch (kind) {
+    case 'whole':
+      return { type: 'integer', minimum, ...(maximum !== undefined && { maximum }), description };
+    case 'number':
+      return { type: 'number', description };
+    case 'switch':
+      return { type: 'boolean', description };
+    case 'effort':
+      return { type: 'string', enum: values, description };
+    case 'ratio':
+      return { type: 'string', pattern: '^[\\d.]+:[\\d.]+$', description };
+    case 'size':
+      return { type: 'string', pattern: '^\\d{1,5}(?:K|x\\d{1,5})?$', description };
+    case 'schema':
+      return { type: 'object', description };
+    case 'inputs':
+    case 'paths':
+      return { type: 'array', items: textSchema(path), maxItems: 16, description: `${description}: ${path}` };
+    default:
+      // The prompt is no word of the command.
+      return argument === 'prompt' ? { type: 'string', minLength: 1, description } : textSchema(description);
+  }
+}
+
+const { prompt: instruction, images, ...editFields } = fieldSchemas('edit');
 
 /** The tools, in the order of the list. */
 export const tools: readonly McpTool[] = [
@@ -56,7 +90,9 @@ export const tools: readonly McpTool[] = [
     inputSchema: {
       type: 'object',
       properties: {
-        ...picture,
+        ...fieldSchemas('image'),
+        output,
+        model,
         count: { type: 'integer', minimum: 1, maximum: 16, description: 'number of images, each billed (default: 1)' },
       },
       required: ['prompt'],
@@ -73,15 +109,11 @@ export const tools: readonly McpTool[] = [
     inputSchema: {
       type: 'object',
       properties: {
-        ...picture,
-        prompt: long('the instruction'),
-        images: {
-          type: 'array',
-          items: textSchema(path),
-          minItems: 1,
-          maxItems: 16,
-          description: `image files: ${path}`,
-        },
+        prompt: { ...instruction, description: 'the instruction' },
+        images: { ...images, minItems: 1 },
+        ...editFields,
+        output,
+        model,
       },
       required: ['prompt', 'images'],
       additionalProperties: false,
@@ -97,18 +129,8 @@ export const tools: readonly McpTool[] = [
     inputSchema: {
       type: 'object',
       properties: {
-        prompt,
-        system: textSchema('instructions for the model, in addition to the prompt'),
-        files: { type: 'array', items: textSchema(path), maxItems: 16, description: `files to send: ${path}` },
-        schema: { type: 'object', description: 'JSON Schema that the answer must fit; the answer is then JSON' },
-        max_tokens: { type: 'integer', minimum: 1, description: 'maximum length of the answer in tokens' },
-        effort: { type: 'string', enum: effortNames, description: 'how much the model thinks; thinking is billed' },
-        search: {
-          type: 'boolean',
-          description: "whether the model searches the web by the service's own tool; searches are billed",
-        },
+        ...fieldSchemas('text'),
         model,
-        fallback,
       },
       required: ['prompt'],
       additionalProperties: false,
@@ -132,32 +154,23 @@ export const tools: readonly McpTool[] = [
   },
 ];
 
-/** The arguments of a call, after the check against the tool's schema. */
+/** The arguments of a call, after the check against the tool's schema: those that need more than a flag, and fields of the request. */
 export interface ToolArguments {
   prompt?: string;
-  aspect?: string;
-  size?: string;
-  quality?: string;
-  background?: string;
-  output_format?: string;
-  effort?: string;
-  search?: boolean;
-  fallback?: string;
   output?: string;
   model?: string;
   count?: number;
   images?: string[];
-  system?: string;
   files?: string[];
   schema?: object;
-  max_tokens?: number;
   filter?: string;
+  [field: string]: unknown;
 }
 
+type FlagWord = string | number | true | readonly string[];
+
 /** Flags as words: `true` needs no value, and each item of a list has a word of its own. */
-export function flagWords(
-  flags: Readonly<Record<string, string | number | true | readonly string[] | undefined>>,
-): string[] {
+export function flagWords(flags: Readonly<Record<string, FlagWord | undefined>>): string[] {
   return Object.entries(flags).flatMap(([name, value = []]) =>
     [value].flat().map((each) => (each === true ? `--${name}` : `--${name}=${each}`)),
   );
@@ -165,22 +178,23 @@ export function flagWords(
 
 /** The words of the command, with these flags. The prompt goes to stdin: it can be longer than a word may be, and has no template variables to fill. */
 export function toCommandWords({ command }: McpTool, given: ToolArguments, flags: readonly string[]): string[] {
-  const { prompt, images, files, schema, max_tokens, output_format, search, filter, ...others } = given;
+  const { prompt, model, output, count, filter, ...fields } = given;
+  const words = Object.entries(fields).flatMap(([argument, value]) => fieldWords(toolFields.get(argument), value));
   return [
     ...command,
     ...(prompt === undefined ? [] : ['--prompt-file=-', '--no-vars']),
-    ...flagWords({
-      ...others,
-      image: images,
-      attach: files,
-      search: search || undefined,
-      'output-format': output_format,
-      schema: schema && JSON.stringify(schema),
-      'max-tokens': max_tokens,
-    }),
+    ...flagWords({ model, output, count }),
+    ...words,
     ...flags,
     ...(filter === undefined ? [] : ['--', filter]),
   ];
+}
+
+function fieldWords(field: RequestField | undefined, value: unknown): string[] {
+  if (field === undefined || value === undefined || value === false) return [];
+  const name = getFieldFlag(field).slice(2);
+  if (field.kind === 'schema') return flagWords({ [name]: JSON.stringify(value) });
+  return flagWords({ [name]: value as FlagWord });
 }
 
 /** The folder that the tools may read and write. */

@@ -1,10 +1,10 @@
-import { PassThrough, Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { type PaidEnd, type Payment, readReply } from '../../client/index.ts';
 import type { Body } from '../../body.ts';
 import { GatewayError, getErrorMessage } from '../../errors.ts';
 import { readFailedReply } from '../../formats/failure.ts';
 import { findFormatByPath, loadFormat } from '../../formats/format.ts';
-import { spoolForm } from '../../gateway/batches/spool.ts';
+import { isForm, readForm } from '../../gateway/http/body.ts';
 import { Problem } from '../../gateway/problem.ts';
 import type { GatewayRequest } from '../../gateway/types.ts';
 import type { UpstreamOptions } from '../../gateway/upstream.ts';
@@ -26,32 +26,28 @@ interface PassedRequest {
 
 /** Pays for the requests that are passed on. */
 export interface Pays {
-  /** For a gateway, by its settings. */
-  of(settings: PartialSettings): UpstreamOptions['pay'];
+  pay: UpstreamOptions['pay'];
   /** Waits for what is still being written down. */
   written(): Promise<void>;
 }
 
-/** Opens the budgets of gateways. */
+/** Opens the budget of a gateway; undefined if it has none. */
 export async function payForPassed(
-  gateways: readonly PartialSettings[],
+  settings: PartialSettings,
   tags: readonly Tag[] | undefined,
   context: Context,
-): Promise<Pays> {
+): Promise<Pays | undefined> {
+  // The reply names the lane.
+  const lane = { ...settings.lane, value: 'live' as const };
+  const budget = await openSharedBudget({ ...settings, lane }, tags, context);
+  if (budget === undefined) return undefined;
   const pending = new Set<Promise<void>>();
   const end = async (payment: Payment, ended: Promise<PaidEnd>): Promise<void> => {
     const written = ended.then((known) => payment.end(known)).finally(() => pending.delete(written));
     pending.add(written);
     return written;
   };
-  const pays = new Map<PartialSettings, UpstreamOptions['pay']>();
-  for (const settings of gateways) {
-    // The reply names the lane.
-    const lane = { ...settings.lane, value: 'live' as const };
-    const budget = await openSharedBudget({ ...settings, lane }, tags, context);
-    if (budget !== undefined) pays.set(settings, payFor(budget, end));
-  }
-  return { of: (settings) => pays.get(settings), written: async () => void (await Promise.all(pending)) };
+  return { pay: payFor(budget, end), written: async () => void (await Promise.all(pending)) };
 }
 
 type End = (payment: Payment, ended: Promise<PaidEnd>) => Promise<void>;
@@ -108,10 +104,10 @@ async function paidRequest(
 /** The fields of a request. Of a form, those that decide its cost. */
 async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body> {
   const type = headers['content-type'] ?? '';
-  if (!/^multipart\/form-data/i.test(type)) return parseObject(bytes.toString()) as Body;
-  const { fields, spool } = await spoolForm({ body: Readable.from([bytes]), length: bytes.length }, type, bytes.length);
-  spool.close();
-  return { ...fields, n: Number(fields['n'] ?? 1) };
+  if (!isForm(headers)) return parseObject(bytes.toString()) as Body;
+  const form = await readForm(bytes, type);
+  const fields = [...form].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value] as const] : []));
+  return { ...Object.fromEntries(fields), n: Number(form.get('n') ?? 1) };
 }
 
 /** Passes a reply on, and reads meanwhile what it cost. The end of the reply waits until that is written down. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { untilAborted } from '../../clock.ts';
 import { createApp, createKey } from '../../gateway/app.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
-import { type ImitatedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
+import { type ServedService, serviceRules, unpaid, vendorEnvironment } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
 import { serviceNames, services, useNames, listUses, vendorHeaderNames } from '../../vendors/services.ts';
 import { keyNames } from '../../settings/vendor-variables.ts';
@@ -29,7 +29,7 @@ export function serveCommand(command: Command): Action {
     'gateway-cli serve --vendor-env -- node sdk-script.mjs              # with an official SDK in it',
     'gateway-cli serve --port 0                  # prints an export line to paste into another shell',
     'gateway-cli serve --upstream work --record recordings -- npm test   # the real gateway, kept',
-    'gateway-cli serve --upstream gemini,claude         # a service for each format',
+    'gateway-cli serve --upstream gemini --vendor-env -- node openai-script.mjs    # asks Gemini in its own format',
     'gateway-cli serve --replay recordings -- npm test                    # the same again, without a key',
     'gateway-cli text -m fault-503-twice "hi"           # against it: how does my script take two 503?',
   ]);
@@ -43,7 +43,7 @@ export function serveCommand(command: Command): Action {
 async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<CommandOutcome> {
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
-  const service = imitatedService(flags);
+  const service = findServedService(flags);
   const served = parseServedNames(flags.headerNames);
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());
@@ -130,8 +130,8 @@ function checkOfflineFlags({ upstream, replay, pace, faultDelay, batchDelay, ser
   throw usageError(`${flag} is for the offline models, and with ${other} they do not answer`, `leave ${flag} out`);
 }
 
-/** The service to imitate, whose headers are its own. Throws GatewayError usage. */
-function imitatedService({ service, headerNames }: ServeFlags): ImitatedService | undefined {
+/** The service to stand for, whose headers are its own. Throws GatewayError usage. */
+function findServedService({ service, headerNames }: ServeFlags): ServedService | undefined {
   if (service === undefined || service === 'gateway') return undefined;
   if (headerNames === undefined) return service;
   throw usageError(

@@ -1,6 +1,9 @@
 import { usageError } from '../../errors.ts';
 import type { Handler, ServedHeaderNames } from '../../gateway/types.ts';
+import { formatNames } from '../../formats/format.ts';
+import { createTranslator, type Spoken } from '../../gateway/translate.ts';
 import { createReplayHandler } from '../../gateway/upstream.ts';
+import { serviceNames, services } from '../../vendors/services.ts';
 import { replayedFolder } from '../../cli/flags/shared.ts';
 import type { FlagValues } from '../../cli/flags/flag.ts';
 import type { serveFlags } from '../../cli/flags/serve.ts';
@@ -9,7 +12,8 @@ import { openReplaying } from '../../cli/run/recordings.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { replayedVariables } from './served-command.ts';
-import { openUpstreams } from './upstreams.ts';
+import { chooseSpoken } from './spoken.ts';
+import { openUpstream } from './upstream.ts';
 
 /** Flags of `serve`, as they were typed. */
 export type ServeFlags = FlagValues<typeof serveFlags>;
@@ -62,18 +66,28 @@ export async function openSource(flags: ServeFlags, place: SourcePlace): Promise
   }
   if (replayed !== undefined) return openReplaySource(replayed, place);
   if (flags.upstream === undefined) return undefined;
-  return openUpstreams(
-    flags.upstream.flatMap((names) => names.split(',')),
-    flags,
-    place,
-  );
+  return openUpstream(flags.upstream, flags, place);
+}
+
+/** The service whose replies were recorded, by the variables that are kept with them. */
+async function findRecordedService({
+  GATEWAY_SERVICE: named,
+  GATEWAY_FORMAT: format,
+}: AnswerSource['variables']): Promise<Spoken | undefined> {
+  const service = serviceNames.find((name) => name === named) ?? 'gateway';
+  const ownFormat = formatNames.find((name) => name === format);
+  const usual = services[service].formats.text ?? 'content';
+  return chooseSpoken({ service, ownFormat, format: ownFormat ?? usual, baseUrl: undefined });
 }
 
 async function openReplaySource(replay: string, { context }: SourcePlace): Promise<AnswerSource> {
+  const pass = createReplayHandler(await openReplaying(replay, context));
+  const variables = await replayedVariables(replay, context);
+  const spoken = await findRecordedService(variables);
   return {
-    handler: createReplayHandler(await openReplaying(replay, context)),
+    handler: spoken === undefined ? pass : createTranslator(pass, spoken),
     headerNames: {},
-    variables: await replayedVariables(replay, context),
+    variables,
     name: `replays ${replay}`,
     isPaid: true,
     close: async () => undefined,

@@ -11,13 +11,13 @@ export async function formatConversation(
 ): Promise<string> {
   const isFormatted = stdout.isTTY && env['TERM'] !== 'dumb' && !isReadByCi(env, stdout);
   const colored = isFormatted && wantsColor({ env, isTTY: true, color: root.color });
-  const { renderMarkdown } = await import('../../terminal/markdown.ts');
+  const render = isFormatted ? (await import('../../terminal/markdown.ts')).renderMarkdown : undefined;
   const place = { width: stdout.columns, colored, breaks: true };
   const escape = stdout.isTTY ? escapeForTerminal : (text: string): string => text;
   const shown = messages.map((message) => {
     const author = bold(`${escape(message.role === 'user' ? 'you' : (message.model ?? 'model'))}:`, colored);
     const text = getMessageBlocks(message).map(formatBlock).join('\n');
-    return `${author}\n${isFormatted && message.role === 'assistant' ? renderMarkdown(text, place) : `${escape(text)}\n`}`;
+    return `${author}\n${render && message.role === 'assistant' ? render(text, place) : `${escape(text)}\n`}`;
   });
   return shown.join('\n');
 }

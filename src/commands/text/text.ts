@@ -1,19 +1,22 @@
-import { countCosts } from '../../cli/run/costs.ts';
+import { askOnce, saveFiles } from '../../cli/run/ask.ts';
 import type { Command } from 'commander';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
-import { finishText, holdToSchema, reportAnswer } from '../../cli/run/answer.ts';
+import { answerCommand, finishText, holdToSchema } from '../../cli/run/answer.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
-import { listBlobs, checkEnd, drainDeltas, type Performed } from '../../client/index.ts';
+import { checkEnd, type Performed } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
-import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
+import { fieldFlags } from '../../cli/flags/fields.ts';
+import { answerFileFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
+import type { WriteAnswer } from '../../cli/output/answer-file.ts';
+import { goOn } from '../../cli/output/outcome.ts';
 
 type TextFlags = AskFlags<typeof textFlags & typeof answerFileFlags>;
 
@@ -27,18 +30,27 @@ export function textCommand(command: Command): Action {
     'gateway-cli text --schema person.schema.json "Ada Lovelace" --field answer',
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
-  addFlags(command, 'Flags', { ...textFlags, ...answerFileFlags, ...contentFlags });
-  addAskFlags(command);
-  return (context, words, flags) => reportAnswer(context, (own) => runText(words, flags as TextFlags, own));
+  addFlags(command, 'Flags', {
+    ...fieldFlags('input', 'text'),
+    ...textFlags,
+    ...answerFileFlags,
+    ...fieldFlags('content', 'text'),
+  });
+  addAskFlags(command, 'text');
+  return async (context, words, flags) => {
+    const typed = flags as TextFlags;
+    if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
+    return answerCommand(typed, { use: 'text', context }, (own, writeFile) => runText(words, typed, own, writeFile));
+  };
 }
 
 async function runText(
   words: readonly string[],
   typed: TextFlags,
   context: AnswerContext,
+  writeFile: WriteAnswer | undefined,
 ): Promise<CommandOutcome | void> {
-  if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
-  const begun = await prepareCommand(words, typed, 'text', context);
+  const begun = await prepareCommand(words, typed, 'text', { context, writeFile });
   const { flags, settings, deadline } = begun;
   const request = await prepareRequest(words, flags, begun);
   const plan = await planBesideText(flags, request, context);
@@ -49,31 +61,34 @@ async function runText(
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
   const { candidates, stream, maxTurns } = flags;
-  const deltas = client.ask(
-    { ...request, candidates },
-    {
-      deadline: deadline(),
-      store: await images.openStore(),
-      mostImages: images.most,
-      maxTurns,
-      beforeRead: stream && (() => stopPlain(progress, context)),
-    },
-  );
   const { check } = request;
   const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, isHeld: check !== undefined, progress, context };
-  const answer = await (stream ? printFirstCandidate(deltas, printing) : drainDeltas(deltas));
-  context.report.result = answer.result;
-  if (!answer.isRecorded) countCosts([answer], context.report);
-  const held = check && (await holdToSchema(check, answer, begun));
-  progress.stop();
-  if (!stream || (held && !flags.jsonl)) await printText(answer.result, { isMarkdown, json: held?.json, context });
-  if (answer.result.sources && !flags.jsonl && !check && !isData(flags.responseMime)) {
-    await printFootnotes(answer.result, flags, context);
-  }
-  await images.save(listBlobs(answer.result), answer.result, () => checkEnd(deadline()));
-
-  return finishText(answer, { plan, held }, begun);
+  const came = await askOnce(
+    { ...request, candidates },
+    {
+      client,
+      pricing: settings,
+      deadline: deadline(),
+      images,
+      maxTurns,
+      ...(stream && {
+        onHead: () => stopPlain(progress, context),
+        read: (deltas) => printFirstCandidate(deltas, printing),
+      }),
+    },
+  );
+  return goOn(came, async () => {
+    const { reply } = came;
+    if (reply === undefined) return { outcome: came };
+    const held = check && (await holdToSchema(check, { result: reply, error: came.error }, begun));
+    progress.stop();
+    if (!stream || (held && !flags.jsonl)) await printText(reply, { isMarkdown, json: held?.json, context });
+    if (reply.sources && !flags.jsonl && !check && !isData(flags.responseMime))
+      await printFootnotes(reply, flags, context);
+    const saved = await saveFiles(came, images, () => checkEnd(deadline()));
+    return finishText({ ...saved, reply }, { plan, held }, begun);
+  });
 }
 
 /** JSON and the like is printed as it is. */

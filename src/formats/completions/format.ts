@@ -5,6 +5,7 @@ import { readLimits } from '../limits.ts';
 import { encodeImages } from './images.ts';
 import { createCompletionsDecoder } from './reply.ts';
 import { settingError, usageError } from '../../errors.ts';
+import { findField, plainNames } from '../request-fields.ts';
 import { type PlainRequest, type EncodedRequest, type Turn, isPlainTool, plainTool } from '../plain-request.ts';
 import { completeThinking, mediaPart, turnMessages } from './turns.ts';
 import { withSearch } from '../search-tool.ts';
@@ -70,10 +71,10 @@ function effortField(
 }
 
 /** The tools, and what asks for a search. Throws GatewayError usage where nobody says how the service is asked. */
-function encodeSearch(request: PlainRequest, { search: way }: Quirks): Record<string, BodyValue | undefined> {
+function encodeSearch(request: PlainRequest, { search: hasSearch }: Quirks): Record<string, BodyValue | undefined> {
   const tools = request.tools?.map(encodeChatTool);
   if (!request.search) return { tools };
-  if (way === 'openrouter') return { tools: withSearch(tools, request, searchTools.openrouter) };
+  if (hasSearch) return { tools: withSearch(tools, request, searchTools.openrouter) };
   throw settingError('the completions format has no search tool', { reason: 'no-search' });
 }
 
@@ -135,7 +136,7 @@ function encodeResponseFormat({ schema, responseMime }: PlainRequest): BodyValue
 }
 
 /** What only operations for images have. */
-const fieldsOfPictures = ['quality', 'background', 'outputFormat'] as const;
+const fieldsOfPictures = plainNames.filter((name) => findField(name)?.isOfImages);
 
 /** Models that answer in words too draw only where they are asked to. */
 function imageRequestFields(request: PlainRequest, body: Body): Record<string, BodyValue | undefined> {

@@ -142,7 +142,7 @@ function startEvents(state: CompletionState, json: JsonObject): ReplyEvent[] {
   const tier = textField(json, 'serviceTier') || state.tier;
   const isNew = id !== state.id || model !== state.model;
   const events: ReplyEvent[] = isNew ? [{ type: 'start', id, model }] : [];
-  if (tier !== undefined && tier !== state.tier) events.push({ type: 'tier', tier });
+  if (tier !== undefined && tier !== state.tier) events.push({ type: 'facts', facts: { serviceTier: tier } });
   if (events.length > 0) Object.assign(state, { id, model, tier });
   return events;
 }
@@ -152,14 +152,15 @@ function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEve
   const holders = [...choices, json, objectField(json, 'xGroq')];
   const usages = holders.map((holder) => holder?.['usage']).filter(isObject);
   const told = usages.flatMap((usage): ReplyEvent[] => [
-    { type: 'usage', usage: isImagesReply(json) ? readImagesUsage(usage) : readUsage(usage) },
+    { type: 'facts', facts: { usage: isImagesReply(json) ? readImagesUsage(usage) : readUsage(usage) } },
     ...toldCostEvents(usage),
   ]);
   // OpenAI has another model write an SVG (npm openai 7.57.0). What cannot be read makes the cost unknown.
   const found = field(json, 'svgUsage');
   if (found === undefined) return told;
   const svg = isObject(found) ? found : {};
-  return [...told, { type: 'other-usage', model: textField(svg, 'model') ?? '', usage: readUsage(svg), images: 0 }];
+  const otherUsage = { model: textField(svg, 'model') ?? '', usage: readUsage(svg), images: 0 };
+  return [...told, { type: 'facts', facts: { otherUsage } }];
 }
 
 /** The counts of a completion, or of an image operation, which names them differently. `outputTokens` includes thinking. */

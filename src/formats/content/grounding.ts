@@ -22,7 +22,7 @@ export function createGroundingReader(): (candidate: JsonObject) => ReplyEvent[]
       ...supports.filter(isObject).flatMap((support) => supportEvents(support, chunks)),
       ...own.flatMap((chunk): ReplyEvent[] => foundEvents(readGroundingChunk(chunk))),
       ...((pages && listField(pages, 'urlMetadata')) ?? []).filter(isObject).flatMap(pageEvents),
-      ...(queries.size > 0 ? [{ type: 'usage', usage: { searches: queries.size } } as const] : []),
+      ...(queries.size > 0 ? [{ type: 'facts', facts: { usage: { searches: queries.size } } } as const] : []),
     ];
   };
 }

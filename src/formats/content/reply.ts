@@ -40,13 +40,13 @@ export function createContentDecoder(head: ReplyHead): Decoder {
   function read(values: readonly unknown[]): ReplyEvent[] {
     const pieces = values.map(unwrap).filter((piece) => piece !== undefined);
     const tier = head.headers[tierHeader];
-    const said: ReplyEvent[] = !isRead && tier !== undefined ? [{ type: 'tier', tier }] : [];
+    const said: ReplyEvent[] = !isRead && tier !== undefined ? [{ type: 'facts', facts: { serviceTier: tier } }] : [];
     isRead ||= pieces.length > 0;
     const events = [...said, ...pieces.flatMap((piece) => replyEvents(piece, readers))];
     for (const event of events) {
       if (event.type === 'candidate')
         reasons.set(event.candidate ?? 0, reasons.get(event.candidate ?? 0) || !!event.reason);
-      if (event.type === 'feedback') isBlocked ||= event.blockReason !== undefined;
+      if (event.type === 'facts') isBlocked ||= event.facts.stopReason !== undefined;
     }
     return events;
   }
@@ -120,10 +120,16 @@ function replyEvents(json: JsonObject, readers: Readers): ReplyEvent[] {
   return [
     { type: 'start', id: textField(json, 'responseId'), model: textField(json, 'modelVersion') },
     ...candidates.flatMap((raw, position) => candidateEvents(raw, position, readers)),
-    ...(feedback ? [{ type: 'feedback', feedback, blockReason: textField(feedback, 'blockReason') } as const] : []),
-    ...(metadata ? [{ type: 'usage', usage: readUsage(metadata) } as const] : []),
-    ...(tier ? [{ type: 'tier', tier } as const] : []),
-    ...(status ? [{ type: 'model-end', end: readModelStatus(status) } as const] : []),
+    {
+      type: 'facts',
+      facts: {
+        promptFeedback: feedback,
+        stopReason: feedback && textField(feedback, 'blockReason'),
+        usage: metadata && readUsage(metadata),
+        serviceTier: tier || undefined,
+        modelEnds: status && readModelStatus(status),
+      },
+    },
   ];
 }
 

@@ -194,7 +194,7 @@ function updateRates(before: Rates, message: JsonObject): Rates {
 function tierEvents({ serviceTier, speed = '', inferenceGeo = '' }: Rates): ReplyEvent[] {
   const besides = [speed, inferenceGeo].filter((word) => !usualTiers.has(word));
   const tier = [serviceTier, ...besides].filter(Boolean).join(' ');
-  return tier ? [{ type: 'tier', tier }] : [];
+  return tier ? [{ type: 'facts', facts: { serviceTier: tier } }] : [];
 }
 
 function unwrap(json: unknown): JsonObject | undefined {
@@ -267,5 +267,5 @@ function usageEvents(counts: MessageCounts): ReplyEvent[] {
     ...(cacheWriteLong && { cacheWriteLongInputTokens: cacheWriteLong }),
     totalTokens: isKnown ? input + output + (cacheRead ?? 0) + (cacheWrite ?? 0) : undefined,
   };
-  return [{ type: 'usage', usage }];
+  return [{ type: 'facts', facts: { usage } }];
 }

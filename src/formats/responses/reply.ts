@@ -149,7 +149,7 @@ function isResponse(json: JsonObject): boolean {
 
 function tierEvents(response: JsonObject): ReplyEvent[] {
   const tier = textField(response, 'serviceTier');
-  return tier ? [{ type: 'tier', tier }] : [];
+  return tier ? [{ type: 'facts', facts: { serviceTier: tier } }] : [];
 }
 
 function usageEvents(response: JsonObject, { searches: found, pictures }: ArrivingOutput): ReplyEvent[] {
@@ -159,8 +159,8 @@ function usageEvents(response: JsonObject, { searches: found, pictures }: Arrivi
   // A service that counts none has the searches in the output alone.
   const searches = (search && numberField(search, 'numRequests')) ?? (inUsage ? undefined : found);
   return [
-    ...(usage ? [{ type: 'usage', usage: readUsage(usage) } as const, ...toldCostEvents(usage)] : []),
-    ...(searches ? [{ type: 'usage', usage: { searches } } as const] : []),
+    ...(usage ? [{ type: 'facts', facts: { usage: readUsage(usage) } } as const, ...toldCostEvents(usage)] : []),
+    ...(searches ? [{ type: 'facts', facts: { usage: { searches } } } as const] : []),
     ...pictureEvents(response, pictures),
   ];
 }
@@ -174,7 +174,7 @@ function pictureEvents(response: JsonObject, images: number): ReplyEvent[] {
   const usage = numberField(counts, 'inputTokens') ? readImageUsage(counts) : {};
   if (images === 0 && usage.inputTokens === undefined) return [];
   const tool = (listField(response, 'tools') ?? []).filter(isObject).find((one) => one['type'] === 'image_generation');
-  return [{ type: 'other-usage', model: textField(tool ?? {}, 'model') ?? '', usage, images }];
+  return [{ type: 'facts', facts: { otherUsage: { model: textField(tool ?? {}, 'model') ?? '', usage, images } } }];
 }
 
 /** The counts of the picture tool (npm openai 7.57.0). Where it does not tell its output apart, that is pictures. */

@@ -1,24 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as yieldToEventLoop, setTimeout as sleep } from 'node:timers/promises';
 import { longestTimerMs } from '../../clock.ts';
-import { isObject, type JsonObject } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseObject } from '../../json.ts';
 import { type BatchFault, findFault } from '../faults/table.ts';
-import { Problem, type ProblemDetails, toProblem } from '../problem.ts';
+import { Problem, toProblem } from '../problem.ts';
 import type { BodyHandler, GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
-import { createSpool, type Spool } from './spool.ts';
 
 /** How one request of a batch ended. */
-type LineEnd = 'succeeded' | 'errored' | 'canceled' | 'expired';
+export type LineEnd = 'succeeded' | 'errored' | 'canceled' | 'expired';
 
 /** The result of one request: the body of its reply, or of the error. */
-export interface LineResult {
+interface LineResult {
   end: LineEnd;
   status: number;
   body: JsonObject;
 }
 
-/** One request of a batch, read from its line. */
-export interface OpenedLine {
+/** One request of a batch. */
+export interface BatchLine {
   /** What joins it to its result, as the result repeats it. */
   label: JsonObject;
   body: JsonObject;
@@ -34,39 +33,38 @@ export interface BatchJob {
   about: JsonObject;
   /** The model of its first request; the fault of a fault model is that of the whole batch. */
   model: string;
-  /** The number of requests; 0 where `validate` counts them. */
-  total: number;
   /** The path that answers such a request outside of a batch, and what answers there. */
   path: string;
   handle: BodyHandler;
-  lines(): AsyncIterable<string>;
-  /** Checks the lines before any is answered, and returns their number. Throws Problem, and the batch has failed. */
-  validate?: () => Promise<number>;
-  open(line: string): OpenedLine;
-  write(label: JsonObject, result: LineResult): JsonObject;
-  /** Whether failed requests have a file of their own. */
-  splitsErrors?: true;
+  lines: readonly BatchLine[];
+  /** Why none of its lines is taken: the batch is created, and fails. */
+  fault?: Problem | undefined;
 }
 
 /** A batch. Times are ms since 1970. */
-export interface StoredBatch extends Pick<BatchJob, 'about' | 'model' | 'total'> {
+export interface StoredBatch extends Pick<BatchJob, 'about' | 'model'> {
   id: string;
   format: GatewayFormatName;
   fault: BatchFault;
   state: 'waiting' | 'running' | 'ended' | 'failed';
-  counts: Record<LineEnd, number>;
+  total: number;
+  results: { label: JsonObject; result: LineResult }[];
   created: number;
   canceled?: number;
   ended?: number;
   failure?: Problem;
-  results: Spool;
-  /** The results of failed requests, if they are apart. */
-  errors: Spool;
   /** How often it is not found after its creation. */
   hidden: number;
   stop: AbortController;
   /** Whether it is deleted, or the gateway has closed. */
   isDropped: boolean;
+}
+
+/** How many requests of a batch ended in each way. */
+export function countEnds({ results }: StoredBatch): Record<LineEnd, number> {
+  const counts = { succeeded: 0, errored: 0, canceled: 0, expired: 0 };
+  for (const { result } of results) counts[result.end]++;
+  return counts;
 }
 
 /** Answers one request of a batch as it would be answered outside of one. Throws Problem. */
@@ -81,20 +79,18 @@ export interface BatchOptions {
 
 /** Creates a batch, which runs in the background from now on. */
 export function startBatch(id: string, job: BatchJob, options: BatchOptions): StoredBatch {
-  const { request, about, model, total } = job;
+  const { request, about, model, lines } = job;
   const fault = findFault(model)?.batch ?? {};
   const batch: StoredBatch = {
     id,
     format: request.format.name,
     about,
     model,
-    total,
     fault,
     state: 'waiting',
-    counts: { succeeded: 0, errored: 0, canceled: 0, expired: 0 },
+    total: lines.length,
+    results: [],
     created: Date.now(),
-    results: createSpool(),
-    errors: createSpool(),
     hidden: fault.hiddenReads ?? 0,
     stop: new AbortController(),
     isDropped: false,
@@ -118,25 +114,19 @@ export function cancelBatch(batch: StoredBatch): void {
 export function dropBatch(batch: StoredBatch): void {
   batch.isDropped = true;
   batch.stop.abort();
-  batch.results.close();
-  batch.errors.close();
 }
 
-async function run(batch: StoredBatch, job: BatchJob, options: BatchOptions): Promise<void> {
+async function run(batch: StoredBatch, job: BatchJob, { delay, answer }: BatchOptions): Promise<void> {
   const { fault, stop } = batch;
-  await pause(options.delay / 2, stop.signal);
-  if (job.validate) batch.total = await job.validate();
+  await pause(delay / 2, stop.signal);
+  if (job.fault) throw job.fault;
   batch.state = 'running';
-  await pause(fault.isStuck ? longestTimerMs : options.delay / 2, stop.signal);
-  let index = 0;
-  for await (const line of fault.swapsLines ? swapped(job.lines()) : job.lines()) {
-    const opened = job.open(line);
-    const result = await runLine(opened, { batch, job, index: index++, answer: options.answer });
+  await pause(fault.isStuck ? longestTimerMs : delay / 2, stop.signal);
+  for (const [index, line] of (fault.swapsLines ? swapped(job.lines) : job.lines).entries()) {
+    const result = await runLine(line, { batch, job, index, answer });
     if (batch.isDropped) return;
-    batch.counts[result.end]++;
-    const bytes = Buffer.from(`${JSON.stringify(job.write(opened.label, result))}\n`);
-    const spool = job.splitsErrors && result.end !== 'succeeded' ? batch.errors : batch.results;
-    for (let times = fault.doublesResults ? 2 : 1; times > 0; times--) spool.append(bytes);
+    for (let times = fault.doublesResults ? 2 : 1; times > 0; times--)
+      batch.results.push({ label: line.label, result });
     // Other callers are answered between two requests of a batch.
     await yieldToEventLoop();
   }
@@ -152,17 +142,12 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Every second line comes before the one that it follows. */
-async function* swapped(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  let held: string | undefined;
-  for await (const line of lines) {
-    if (held !== undefined) yield* [line, held];
-    held = held === undefined ? line : undefined;
-  }
-  if (held !== undefined) yield held;
+function swapped(lines: readonly BatchLine[]): BatchLine[] {
+  return lines.flatMap((_, index) => (index % 2 === 0 ? lines.slice(index, index + 2).toReversed() : []));
 }
 
 async function runLine(
-  { problem, body }: OpenedLine,
+  { problem, body }: BatchLine,
   { batch, job, index, answer }: { batch: StoredBatch; job: BatchJob; index: number; answer: AnswerLine },
 ): Promise<LineResult> {
   const { fault, stop } = batch;
@@ -186,25 +171,30 @@ async function runLine(
 /** The JSON of a reply. What only a connection can do, such as ending early, is an error of the service in a batch. */
 function wholeBody({ status, body, head = true, ending }: GatewayReply): JsonObject {
   if (status === 200 && head && ending === undefined && typeof body === 'string') {
-    const json = parseIfJson(body);
-    if (isObject(json) && (json['error'] ?? null) === null) return json;
+    const json = parseObject(body);
+    if (Object.keys(json).length > 0 && (json['error'] ?? null) === null) return json;
   }
   throw new Problem(500, 'An internal error has occurred.');
 }
 
-function parseIfJson(text: string): unknown {
+/** The values of a file of JSON lines; undefined in place of a line that is no object. */
+export function readLines(bytes: Buffer): (JsonObject | undefined)[] {
+  const lines = bytes.toString().split('\n');
+  return lines.filter((line) => line.trim() !== '').map(parseLine);
+}
+
+function parseLine(line: string): JsonObject | undefined {
   try {
-    return JSON.parse(text);
+    const json = JSON.parse(line) as JsonValue;
+    return isObject(json) ? json : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The line as a JSON object. Throws Problem 400. */
-export function parseBatchLine(line: string, details?: ProblemDetails): JsonObject {
-  const json = parseIfJson(line);
-  if (isObject(json)) return json;
-  throw new Problem(400, 'This line is not parseable as valid JSON.', details);
+/** Values as a file of JSON lines. */
+export function toLines(values: readonly JsonObject[]): Buffer {
+  return Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(''));
 }
 
 /** A name for a batch or a file that cannot be guessed. */

@@ -7,10 +7,8 @@ import { jsonReply, selectPage } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, GatewayReply } from '../types.ts';
 import { randomId } from './batch.ts';
-import { createSpool, spoolBody } from './spool.ts';
-import type { Batches, BatchPaths, StoredFile } from './store.ts';
+import { type Batches, type BatchPaths, listOf, type StoredFile } from './store.ts';
 
-const largestFile = 2 * 2 ** 30;
 const keptMs = 48 * 60 * 60 * 1000;
 
 /** The purpose of a file whose upload has not ended. */
@@ -32,8 +30,8 @@ export const contentFilePaths: BatchPaths = {
   },
   '(?:/download)?/{version}/files/{id}:download': {
     GET({ model = '' }, batches) {
-      const { spool, mimeType, start, end } = findContentFile(model, batches);
-      return { status: 200, headers: { 'content-type': mimeType }, body: spool.read(start, end) };
+      const { bytes, mimeType } = findContentFile(model, batches);
+      return { status: 200, headers: { 'content-type': mimeType }, body: [bytes] };
     },
   },
 };
@@ -41,8 +39,8 @@ export const contentFilePaths: BatchPaths = {
 /** A file by its name, `files/…`, or its id. Throws Problem 403, as the service does where there is none. */
 export function findContentFile(name: string, { files }: Batches): StoredFile {
   const id = name.replace(/^files\//, '');
-  const file = files.find(id, 'content');
-  if (file && file.purpose !== uploading) return file;
+  const file = files.find(id);
+  if (file?.format === 'content' && file.purpose !== uploading) return file;
   const message = `You do not have permission to access the File ${id.slice(0, 100)} or it may not exist.`;
   throw new Problem(403, message);
 }
@@ -64,11 +62,9 @@ async function startUpload(request: GatewayRequest, { files }: Batches): Promise
     purpose: uploading,
     mimeType: headerText(headers, 'x-goog-upload-header-content-type') ?? 'application/octet-stream',
     created: Date.now(),
-    spool: createSpool(),
-    start: 0,
-    end: 0,
+    bytes: Buffer.alloc(0),
   };
-  if (files.find(file.id, 'content')) throw new Problem(409, `The file files/${file.id} exists already.`);
+  if (files.find(file.id)) throw new Problem(409, `The file files/${file.id} exists already.`);
   files.add(file);
   const query = new URLSearchParams({ upload_id: file.id, upload_protocol: 'resumable' });
   // Clients send the key only with the first request.
@@ -89,30 +85,28 @@ function readUploadCommands({ headers }: GatewayRequest): string[] {
 }
 
 async function takeBytes(request: GatewayRequest, { files }: Batches): Promise<GatewayReply> {
-  const file = files.find(request.query.get('upload_id') ?? '', 'content');
+  const file = files.find(request.query.get('upload_id') ?? '');
   if (file?.purpose !== uploading) throw new Problem(404, 'The upload was not found, or has ended.');
   const commands = readUploadCommands(request);
-  if (commands.includes('upload')) {
-    const offset = Number(headerText(request.headers, 'x-goog-upload-offset') ?? 0);
-    if (offset !== file.spool.size) throw new Problem(400, `The offset must be ${file.spool.size}, not ${offset}.`);
-    await spoolBody(request, largestFile, { spool: file.spool });
-  }
-  file.end = file.spool.size;
+  const size = file.bytes.length;
+  const offset = Number(headerText(request.headers, 'x-goog-upload-offset') ?? 0);
+  const isUpload = commands.includes('upload');
+  if (isUpload && offset !== size) throw new Problem(400, `The offset must be ${size}, not ${offset}.`);
   const isFinal = commands.includes('finalize');
-  if (!isFinal) {
-    const received = { 'x-goog-upload-size-received': String(file.end) };
-    return jsonReply({}, { 'x-goog-upload-status': 'active', ...received });
-  }
-  file.purpose = 'user_data';
-  return jsonReply({ file: describeContentFile(file) }, { 'x-goog-upload-status': 'final' });
+  const more = isUpload ? await request.readBody() : Buffer.alloc(0);
+  const longer = { ...file, bytes: Buffer.concat([file.bytes, more]), ...(isFinal && { purpose: 'user_data' }) };
+  files.add(longer);
+  if (isFinal) return jsonReply({ file: describeContentFile(longer) }, { 'x-goog-upload-status': 'final' });
+  const received = { 'x-goog-upload-size-received': String(longer.bytes.length) };
+  return jsonReply({}, { 'x-goog-upload-status': 'active', ...received });
 }
 
-function describeContentFile({ id, name, purpose, mimeType, created, start, end }: StoredFile): JsonObject {
+function describeContentFile({ id, name, purpose, mimeType, created, bytes }: StoredFile): JsonObject {
   return {
     name: `files/${id}`,
     ...(name !== '' && { displayName: name }),
     mimeType,
-    sizeBytes: String(end - start),
+    sizeBytes: String(bytes.length),
     createTime: isoTime(created) ?? '',
     updateTime: isoTime(created) ?? '',
     expirationTime: isoTime(created + keptMs) ?? '',
@@ -123,7 +117,7 @@ function describeContentFile({ id, name, purpose, mimeType, created, start, end 
 }
 
 function listContentFiles({ query }: GatewayRequest, { files }: Batches): GatewayReply {
-  const ended = files.list('content').filter(({ purpose }) => purpose !== uploading);
+  const ended = listOf(files, 'content').filter(({ purpose }) => purpose !== uploading);
   const { page, last, hasMore } = selectPage(ended, query, { after: 'pageToken', limit: ['pageSize', 10] });
   return jsonReply({ files: page.map(describeContentFile), ...(hasMore && { nextPageToken: last }) });
 }

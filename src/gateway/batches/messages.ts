@@ -1,39 +1,30 @@
 import { isoTime } from '../../clock.ts';
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
-import { badValue, freeObject, list, object, text } from '../fields/rule.ts';
+import { badValue, filledList, freeObject, object, text } from '../fields/rule.ts';
 import { jsonReply, selectPage } from '../http/reply.ts';
 import { messagesOperation } from '../messages/format.ts';
 import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, GatewayReply } from '../types.ts';
-import { type StoredBatch, cancelBatch, type LineResult, type OpenedLine, randomId } from './batch.ts';
-import { linesOnce } from './spool.ts';
-import { batchActions, type Batches, type BatchPaths } from './store.ts';
+import { type BatchLine, cancelBatch, countEnds, randomId, type StoredBatch, toLines } from './batch.ts';
+import { batchActions, type Batches, type BatchPaths, listOf } from './store.ts';
 
-const maxRequests = 100_000;
 const dayMs = 24 * 60 * 60 * 1000;
-
-const batchBody = object({
-  'requests!': list(object({ 'custom_id!': text, 'params!': freeObject }), { min: 1, max: maxRequests }),
-});
 
 const { find, create, show } = batchActions({
   format: 'messages',
   newId: () => randomId('msgbatch_'),
-  body: batchBody,
+  body: object({ 'requests!': filledList(object({ 'custom_id!': text, 'params!': freeObject })) }),
   read(body) {
     const requests = listAt(body, 'requests');
     checkIds(requests.map((each) => textAt(each, 'custom_id') ?? ''));
     return {
       about: {},
       model: textAt(objectAt(requests[0], 'params'), 'model') ?? '',
-      total: requests.length,
       path: '/v1/messages',
       handle: answerOperation(messagesOperation),
-      lines: linesOnce(requests),
-      open,
-      write,
+      lines: requests.map(toLine),
     };
   },
   describe,
@@ -54,39 +45,37 @@ export const messagesBatchPaths: BatchPaths = {
   '/v1/messages/batches/{id}/results': { GET: results },
 };
 
-/** Each id is one word, and there once. Throws Violation. */
+/** Each id is there once: a result is found by it. Throws Violation. */
 function checkIds(ids: readonly string[]): void {
   const seen = new Set<string>();
   for (const [index, id] of ids.entries()) {
-    const path = ['requests', index, 'custom_id'];
-    if (!/^[\w-]{1,64}$/.test(id)) throw badValue(path, "String should match pattern '^[a-zA-Z0-9_-]{1,64}$'");
-    if (seen.has(id)) throw badValue(path, `custom_id must be unique within the batch, and '${id}' is there twice`);
+    if (seen.has(id)) throw badValue(['requests', index, 'custom_id'], `'${id}' is there twice`);
     seen.add(id);
   }
 }
 
-function open(line: string): OpenedLine {
-  const { custom_id = '', params } = JSON.parse(line) as { custom_id?: string; params: JsonObject };
+function toLine(request: JsonValue): BatchLine {
+  const body = objectAt(request, 'params') ?? {};
   const problem =
-    params['stream'] === true ? new Problem(400, 'stream: Streaming is not supported in batches') : undefined;
-  return { label: { custom_id }, body: params, problem };
+    body['stream'] === true ? new Problem(400, 'stream: Streaming is not supported in batches') : undefined;
+  return { label: { custom_id: textAt(request, 'custom_id') ?? '' }, body, problem };
 }
 
-function write(label: JsonObject, { end, body }: LineResult): JsonObject {
+function write({ label, result: { end, body } }: StoredBatch['results'][number]): JsonObject {
   if (end === 'succeeded') return { ...label, result: { type: end, message: body } };
   return { ...label, result: end === 'errored' ? { type: end, error: body } : { type: end } };
 }
 
 /** Until a batch has ended, its requests count as being processed. */
 function describe(batch: StoredBatch, { headers }: GatewayRequest): JsonObject {
-  const { id, total, counts, created, canceled, ended } = batch;
+  const { id, total, created, canceled, ended } = batch;
   const isOver = ended !== undefined;
   const none = { succeeded: 0, errored: 0, canceled: 0, expired: 0 };
   return {
     id,
     type: 'message_batch',
     processing_status: isOver ? 'ended' : canceled === undefined ? 'in_progress' : 'canceling',
-    request_counts: { processing: isOver ? 0 : total, ...(isOver ? counts : none) },
+    request_counts: { processing: isOver ? 0 : total, ...(isOver ? countEnds(batch) : none) },
     ended_at: isoOrNull(ended),
     created_at: isoOrNull(created),
     expires_at: isoOrNull(created + dayMs),
@@ -102,7 +91,7 @@ function isoOrNull(time: number | undefined): string | null {
 
 function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
   const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
-  const { page, first, last, hasMore } = selectPage(batches.all.list('messages'), request.query, fields);
+  const { page, first, last, hasMore } = selectPage(listOf(batches.all, 'messages'), request.query, fields);
   const data = page.map((batch) => describe(batch, request));
   return jsonReply({ data, has_more: hasMore, first_id: first, last_id: last });
 }
@@ -117,7 +106,7 @@ function removeBatch(request: GatewayRequest, batches: Batches): GatewayReply {
 }
 
 function results(request: GatewayRequest, batches: Batches): GatewayReply {
-  const { id, ended, results: spool } = find(request, batches);
+  const { id, ended, results } = find(request, batches);
   if (ended === undefined) throw new Problem(400, `Message Batch ${id} has no available results: it has not ended.`);
-  return { status: 200, headers: { 'content-type': 'application/x-jsonl' }, body: spool.read() };
+  return { status: 200, headers: { 'content-type': 'application/x-jsonl' }, body: [toLines(results.map(write))] };
 }

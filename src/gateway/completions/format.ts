@@ -16,7 +16,6 @@ import {
 import type { GatewayFormat, GatewayOperation, Path } from '../types.ts';
 import { drawsByName, type LocalModel } from '../models/local.ts';
 import {
-  badParameter,
   completionsError,
   completionsReply,
   completionsStream,
@@ -24,7 +23,7 @@ import {
   created,
   unknownModel,
 } from './reply.ts';
-import { checkForOpenAi, completionsBody, inOpenAiWords } from './fields.ts';
+import { completionsBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
 import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
 
@@ -59,31 +58,24 @@ function describeModel({ id }: LocalModel): JsonObject {
 export const completionsOperation: GatewayOperation = {
   serves: () => true,
   modelOf: (_request, body) => textAt(body, 'model'),
-  check(body, mode) {
-    if (mode.level !== 'vendor') return completionsBody(body, [], mode);
-    const checked = inOpenAiWords(body, () => completionsBody(body, [], mode));
-    checkForOpenAi(checked);
-    return checked;
-  },
+  check: (body, mode) => completionsBody(body, [], mode),
   fallback(requested, checked) {
     if (!drawsByName(requested) && !asksForImage(checked)) return 'local-chat';
     return holdsImage(checked) ? 'local-edit' : 'local-image';
   },
-  read(checked, model, _request, { mode }) {
+  read(checked, model) {
     const messages = listAt(checked, 'messages');
     const last = messages.findLastIndex(isUser);
     const modalities = textsAt(checked, 'modalities');
     const image = objectAt(checked, 'image_config');
     const place = ['messages', Math.max(0, last), 'content'];
-    checkCalls(messages);
     return {
       task: readTask(checked, messages, last, model),
       candidates: numberAt(checked, 'n') ?? 1,
       stream: flagAt(checked, 'stream'),
       functionCalls: checked['functions'] !== undefined,
       streamUsage: flagAt(objectAt(checked, 'stream_options'), 'include_usage'),
-      // OpenAI counts the thoughts of its models, and does not show them.
-      showThinking: mode.level !== 'vendor',
+      showThinking: true,
       tier: textAt(checked, 'service_tier')?.replace('auto', 'default'),
       image: {
         isAsked: asksForImage(checked),
@@ -114,29 +106,6 @@ function holdsImage(checked: JsonObject): boolean {
 
 function isUser(message: JsonValue): boolean {
   return textAt(message, 'role') === 'user';
-}
-
-/** Every call is answered by the tool messages right after it, and these answer nothing else. Throws Problem. */
-function checkCalls(messages: readonly JsonValue[]): void {
-  let open: string[] | undefined;
-  for (const [index, message] of [...messages, null].entries()) {
-    if (textAt(message, 'role') === 'tool') {
-      const id = textAt(message, 'tool_call_id') ?? '';
-      if (open === undefined) {
-        const rule = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
-        throw badParameter(`messages.[${index}].role`, null, `Invalid parameter: ${rule}`);
-      }
-      open = open.filter((each) => each !== id);
-      continue;
-    }
-    if (open !== undefined && open.length > 0) {
-      const rule = "An assistant message with 'tool_calls' must be followed by tool messages responding to each";
-      const missing = `The following tool_call_ids did not have response messages: ${open.join(', ')}`;
-      throw badParameter(`messages.[${index}].role`, null, `${rule} 'tool_call_id'. ${missing}`);
-    }
-    const calls = listAt(message, 'tool_calls');
-    open = calls.length > 0 ? calls.map((call) => textAt(call, 'id') ?? '') : undefined;
-  }
 }
 
 function readTask(body: JsonObject, messages: readonly JsonValue[], last: number, model: string): TextTask {

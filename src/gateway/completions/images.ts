@@ -6,7 +6,7 @@ import type { ModelRequest, GatewayOperation } from '../types.ts';
 import { tokensPerImage, type ModelAnswer, type TextTask } from '../models/task.ts';
 import { Problem } from '../problem.ts';
 import { created, badParameter } from './reply.ts';
-import { imagesBody, checkImagesForOpenAi } from './fields.ts';
+import { imagesBody } from './fields.ts';
 import { readDataUrl } from './format.ts';
 
 /** Images by one local model. An edit comes as a form, which is read as an object with data URLs. */
@@ -15,11 +15,7 @@ function imagesBy(usual: 'local-image' | 'local-edit'): GatewayOperation {
     serves: ({ draws }) => draws,
     modelOf: (_request, body) => textAt(body, 'model') ?? usual,
     prepare: (body) => ({ ...body, ...typedFields(body) }),
-    check(body, mode) {
-      const checked = imagesBody(body, [], mode);
-      if (mode.level === 'vendor') checkImagesForOpenAi(checked);
-      return checked;
-    },
+    check: (body, mode) => imagesBody(body, [], mode),
     fallback: () => usual,
     read: readImagesRequest,
     wantsImage: () => true,

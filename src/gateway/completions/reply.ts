@@ -1,6 +1,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
-import { type ModelAnswer, type Draft, draftText, encodePieces, splitJson, splitForStream } from '../models/task.ts';
+import {
+  type ModelAnswer,
+  type Draft,
+  draftText,
+  encodePieces,
+  listCalls,
+  splitJson,
+  splitForStream,
+  type ToolCall,
+} from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, pathText } from '../fields/rule.ts';
@@ -30,65 +39,19 @@ export function unknownModel(model: string, more = ''): Problem {
   return new Problem(404, message, { errorCode: 'model_not_found' });
 }
 
-/** The 400 reply that names the field, worded as OpenAI does. */
+/** The 400 reply that names the field. */
 export function completionsViolation(path: Path, breach: Breach): Problem {
   const at = pathText(path);
   switch (breach.kind) {
-    case 'unknown': {
-      const name = pathText([...path, breach.name]);
-      return badParameter(name, 'unknown_parameter', `Unknown parameter: '${name}'.`);
-    }
+    case 'unknown':
+      return badParameter(at, 'unknown_parameter', `Unknown parameter: '${pathText([...path, breach.name])}'.`);
     case 'missing':
-      if (at === 'model') return new Problem(400, 'you must provide a model parameter');
       return badParameter(at, 'missing_required_parameter', `Missing required parameter: '${at}'.`);
-    case 'type': {
-      const found = `expected ${wanted[breach.expected] ?? breach.expected}, but got ${typeName(breach.value)} instead.`;
-      return badParameter(at, 'invalid_type', `Invalid type for '${at}': ${found}`);
-    }
-    case 'choice':
-      return badParameter(at, 'invalid_value', `Invalid value: '${breach.value}'. ${supported(breach.allowed)}`);
-    case 'range': {
-      const { side, limit, value, isWhole } = breach;
-      const kind = isWhole ? 'integer' : 'decimal';
-      const [bound, sign] = side === 'below' ? ['minimum', '>='] : ['maximum', '<='];
-      const rule = `${kind} ${side} ${bound} value. Expected a value ${sign} ${limit}, but got ${value} instead.`;
-      return badParameter(at, `${kind}_${side}_${bound.slice(0, 3)}_value`, `Invalid '${at}': ${rule}`);
-    }
-    case 'length': {
-      const { side, limit, length } = breach;
-      const [code, fault, bound, found] =
-        side === 'below'
-          ? ['empty_array', 'empty array', 'minimum', 'an empty array']
-          : ['array_above_max_length', 'array too long', 'maximum', `an array with length ${length}`];
-      const rule = `${fault}. Expected an array with ${bound} length ${limit}, but got ${found} instead.`;
-      return badParameter(at, code, `Invalid '${at}': ${rule}`);
-    }
-    case 'value':
+    case 'type':
+      return badParameter(at, 'invalid_type', `Invalid type for '${at}': expected ${breach.expected}.`);
+    default:
       return badParameter(at, 'invalid_value', `Invalid '${at}': ${breach.text}`);
   }
-}
-
-/** `Supported values are: 'a', 'b', and 'c'.` */
-export function supported(values: readonly string[]): string {
-  const quoted = values.map((value) => `'${value}'`);
-  const list = quoted.length < 3 ? quoted.join(' and ') : `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`;
-  return `Supported values are: ${list}.`;
-}
-
-const wanted: Readonly<Record<string, string>> = {
-  string: 'a string',
-  boolean: 'a boolean',
-  object: 'an object',
-  number: 'a decimal',
-  integer: 'an integer',
-  list: 'an array of objects',
-};
-
-function typeName(value: JsonValue): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal number';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 /** The offline models do not age: a fixed date keeps replies equal. */
@@ -149,7 +112,8 @@ function encodeUsage({ tokens: { input, thinking, answer } }: ModelAnswer): Json
 }
 
 function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelRequest, id: string): JsonObject {
-  const { thinking, call } = draft;
+  const { thinking } = draft;
+  const calls = listCalls(draft, 'call_', id);
   const text = draftText(draft);
   // The format does not know drafts of images, and an image with a text is in that.
   const pictures = draft.parts.flatMap(({ text, image }) =>
@@ -160,20 +124,28 @@ function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelReque
     image_url: { url: `data:${mimeType};base64,${data}` },
     index,
   }));
-  const called = call && !call.isCustom && { name: call.name, arguments: JSON.stringify(call.input) };
-  const custom = call?.isCustom && { name: call.name, input: call.input };
-  const isEmpty = text === '' && (call !== undefined || draft.parts.length === 0);
+  const [first] = calls;
+  const isEmpty = text === '' && (first !== undefined || draft.parts.length === 0);
   return {
     role: 'assistant',
     content: isEmpty ? null : text,
     refusal: null,
     annotations: [],
     ...(showThinking && thinking && { reasoning_content: thinking }),
-    ...(called && functionCalls && { function_call: called }),
-    ...(called && !functionCalls && { tool_calls: [{ id: `call_${id}`, type: 'function', function: called }] }),
-    ...(custom && { tool_calls: [{ id: `call_${id}`, type: 'custom', custom }] }),
+    ...(first && functionCalls && { function_call: toFunction(first) }),
+    ...(first && !functionCalls && { tool_calls: calls.map(encodeCall) }),
     ...(images.length > 0 && { images }),
   };
+}
+
+function encodeCall(call: ToolCall & { id: string }): JsonObject {
+  const { id, name, input, isCustom } = call;
+  if (isCustom) return { id, type: 'custom', custom: { name, input } };
+  return { id, type: 'function', function: toFunction(call) };
+}
+
+function toFunction({ name, input }: ToolCall): JsonObject {
+  return { name, arguments: JSON.stringify(input) };
 }
 
 /** Events without names, and `[DONE]` after the last. */

@@ -10,6 +10,7 @@ import {
   object,
   oneOf,
   oneOfList,
+  filledList,
   text,
   type Rule,
   aspectRatio,
@@ -52,7 +53,7 @@ const partFields = object({
 const checkPart: Rule = (value, path, mode) => {
   const read = partFields(value, path, mode);
   // A part of a kind that is not known is empty once that was left out.
-  if (mode.level === 'lenient' && isEmptyObject(read) && !isEmptyObject(value)) return read;
+  if (!mode.isStrict && isEmptyObject(read) && !isEmptyObject(value)) return read;
   const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
   // A signature can come back by itself, as it came at the end of a stream.
   const isSignature = kinds.length === 0 && textAt(read, 'thoughtSignature') !== undefined;
@@ -68,7 +69,7 @@ function isEmptyObject(value: JsonValue): boolean {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
-const content = object({ role: oneOf('user', 'model', 'function'), 'parts!': list(checkPart, { min: 1 }) });
+const content = object({ role: oneOf('user', 'model', 'function'), 'parts!': filledList(checkPart) });
 
 const declaration = object({
   'name!': text,
@@ -82,7 +83,7 @@ const declaration = object({
 
 const toolList = list(
   object({
-    functionDeclarations: list(declaration, { max: 512 }),
+    functionDeclarations: list(declaration),
     googleSearch: freeObject,
     googleSearchRetrieval: freeObject,
     codeExecution: freeObject,
@@ -112,20 +113,20 @@ const toolConfig = object({
 });
 
 const generationConfig = object({
-  temperature: number({ min: 0, max: 2 }),
-  topP: number({ min: 0, max: 1 }),
-  topK: integer({ min: 0 }),
+  temperature: number(),
+  topP: number(),
+  topK: number(),
   candidateCount: integer({ min: 1, max: 8 }),
   maxOutputTokens: integer({ min: 1 }),
-  stopSequences: list(text, { max: 5 }),
-  seed: integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+  stopSequences: list(text),
+  seed: integer(),
   responseMimeType: oneOf('text/plain', 'application/json', 'text/x.enum'),
   responseSchema: freeObject,
   responseJsonSchema: anything,
   presencePenalty: number(),
   frequencyPenalty: number(),
   responseLogprobs: flag,
-  logprobs: integer({ min: 0, max: 20 }),
+  logprobs: integer(),
   responseModalities: list(enumName('TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED')),
   mediaResolution: text,
   speechConfig: freeObject,
@@ -133,7 +134,7 @@ const generationConfig = object({
   audioTranscriptionConfig: freeObject,
   translationConfig: freeObject,
   enableEnhancedCivicAnswers: flag,
-  thinkingConfig: object({ includeThoughts: flag, thinkingBudget: integer({ min: -1 }), thinkingLevel: text }),
+  thinkingConfig: object({ includeThoughts: flag, thinkingBudget: integer(), thinkingLevel: text }),
   imageConfig: object({
     aspectRatio,
     imageSize,
@@ -147,7 +148,7 @@ const generationConfig = object({
 
 /** The rule for a whole request body of the content format. */
 export const contentBody = object({
-  'contents!': list(content, { min: 1 }),
+  'contents!': filledList(content),
   systemInstruction: content,
   generationConfig,
   safetySettings: list(object({ 'category!': text, 'threshold!': text, method: text })),

@@ -3,7 +3,7 @@ import { type ModelAnswer, type AnswerPart, type Draft, encodePieces, splitForSt
 import { listAt, textAt } from '../fields/read.ts';
 import type { StreamEvent, OperationStream, GatewayRequest, ModelRequest, Path } from '../types.ts';
 import { Problem } from '../problem.ts';
-import { type Breach, pathText, describeBadValue } from '../fields/rule.ts';
+import { type Breach, pathText } from '../fields/rule.ts';
 
 /** RPC name of an HTTP status. */
 const statuses: Readonly<Record<number, string>> = {
@@ -28,7 +28,7 @@ export function contentError({ code, message, extra }: Problem): JsonObject {
   return { error: { code, message, status, ...(extra.details && { details: extra.details }) } };
 }
 
-/** The 400 reply that names the field, worded as the public service does. */
+/** The 400 reply that names the field. */
 export function contentViolation(path: Path, breach: Breach): Problem {
   const description = describeBreach(path, breach);
   const field = spellPath(path);
@@ -52,7 +52,7 @@ function describeBreach(path: Path, breach: Breach): string {
       return `Invalid value at '${at}' (${breach.expected}), ${shown}`;
     }
     default:
-      return `* GenerateContentRequest.${at}: ${describeBadValue(path, breach)}`;
+      return `* GenerateContentRequest.${at}: ${breach.text}`;
   }
 }
 
@@ -103,19 +103,15 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
 
 /** A token limit that leaves nothing to say gives a candidate without parts, as the public service does. */
 function candidate(draft: Draft, index: number, signature: string | undefined): JsonObject {
-  const { thinking, call, parts: said, ended } = draft;
+  const { thinking, calls = [], parts: said, ended } = draft;
   const finishReason = finishReasons[ended];
   if (ended === 'refused') return { index, finishReason, safetyRatings: [danger] };
   const parts: JsonObject[] = [
     ...(thinking ? [{ text: thinking, thought: true }] : []),
-    ...(call
-      ? [
-          {
-            functionCall: { name: call.name, args: call.input },
-            ...(signature !== undefined && { thoughtSignature: signature }),
-          },
-        ]
-      : []),
+    ...calls.map(({ name, input }) => ({
+      functionCall: { name, args: input },
+      ...(signature !== undefined && { thoughtSignature: signature }),
+    })),
     ...said.map(encodePart),
   ];
   const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };

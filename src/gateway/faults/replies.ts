@@ -22,7 +22,7 @@ export const replyFaults: FaultTable = {
   'fault-no-answer': {
     description: 'a reply without content, though it ends well',
     exitCode: 10,
-    answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, thinking: undefined, call: undefined, parts: [] })),
+    answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, thinking: undefined, calls: undefined, parts: [] })),
   },
   'fault-max-tokens': {
     description:

@@ -6,12 +6,8 @@ export type Breach =
   | { kind: 'unknown'; name: string }
   | { kind: 'missing' }
   | { kind: 'type'; expected: string; value: JsonValue }
-  /** A number outside of its bounds. */
-  | { kind: 'range'; side: 'below' | 'above'; limit: number; value: number; isWhole: boolean }
-  /** A list with too few or too many values. */
-  | { kind: 'length'; side: 'below' | 'above'; limit: number; length: number }
-  /** A string that is not among the known ones, though a newer list of the field's values could have it. */
-  | { kind: 'choice'; allowed: readonly string[]; value: string }
+  /** A word that is not among the known ones, though a newer list of the field's words could have it. */
+  | { kind: 'choice'; text: string }
   | { kind: 'value'; text: string };
 
 /** A field that breaks a rule; its format makes an error reply from it. */
@@ -36,24 +32,6 @@ export function badValue(path: Path, text: string): Violation {
 export function pathText(path: Path): string {
   const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
   return steps.join('').replace(/^\./, '');
-}
-
-/** The words of the content and the messages format for a value of the right type that is not allowed. */
-export function describeBadValue(
-  path: Path,
-  breach: Exclude<Breach, { kind: 'unknown' | 'missing' | 'type' }>,
-): string {
-  switch (breach.kind) {
-    case 'range':
-      return `Input should be ${breach.side === 'below' ? 'greater' : 'less'} than or equal to ${breach.limit}`;
-    case 'length':
-      if (breach.side === 'below') return `${String(path.at(-1))} must not be empty`;
-      return `at most ${breach.limit} values are allowed, not ${breach.length}`;
-    case 'choice':
-      return `Input should be ${breach.allowed.map((each) => `'${each}'`).join(' or ')}`;
-    case 'value':
-      return breach.text;
-  }
 }
 
 /** Checks a value and returns it with known spellings of its fields. Throws Violation. */
@@ -101,33 +79,32 @@ export function integer(bounds: Bounds = {}): Rule {
 function inBounds(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule {
   return (value, path, mode) => {
     const checked = Number(rule(value, path, mode));
-    const side = checked < min ? 'below' : checked > max ? 'above' : undefined;
-    if (side === undefined) return checked;
-    const limit = side === 'below' ? min : max;
-    throw new Violation(path, { kind: 'range', side, limit, value: checked, isWhole: rule === anyInteger });
+    if (checked < min) throw badValue(path, `Input should be greater than or equal to ${min}`);
+    if (checked > max) throw badValue(path, `Input should be less than or equal to ${max}`);
+    return checked;
   };
 }
 
-/** One of some strings. A lenient check leaves out the field that has another. */
+/** One of some words. A check that is not strict leaves out the field that has another. */
 export function oneOf(...allowed: readonly string[]): Rule {
   return oneOfList(allowed);
 }
 
 export function oneOfList(allowed: readonly string[]): Rule {
   return (value, path, mode) => {
-    const found = String(text(value, path, mode));
-    if (allowed.includes(found)) return value;
-    throw new Violation(path, { kind: 'choice', allowed, value: found });
+    if (allowed.includes(String(text(value, path, mode)))) return value;
+    throw new Violation(path, { kind: 'choice', text: wordsOf(allowed) });
   };
 }
 
+function wordsOf(allowed: readonly string[]): string {
+  return `Input should be ${allowed.map((each) => `'${each}'`).join(' or ')}`;
+}
+
 /** A list of values that all follow one rule. */
-export function list(rule: Rule, { min = 0, max = Infinity }: Bounds = {}): Rule {
+export function list(rule: Rule): Rule {
   return (value, path, mode) => {
     const items = anyList(value, path, mode) as JsonValue[];
-    const { length } = items;
-    if (length < min) throw new Violation(path, { kind: 'length', side: 'below', limit: min, length });
-    if (length > max) throw new Violation(path, { kind: 'length', side: 'above', limit: max, length });
     const result: JsonValue[] = [];
     for (const [index, item] of items.entries()) {
       const at = [...path, index];
@@ -138,6 +115,15 @@ export function list(rule: Rule, { min = 0, max = Infinity }: Bounds = {}): Rule
   };
 }
 
+/** A list that has something in it. */
+export function filledList(rule: Rule): Rule {
+  return (value, path, mode) => {
+    const items = list(rule)(value, path, mode);
+    if (Array.isArray(value) && value.length === 0) throw badValue(path, `${String(path.at(-1))} must not be empty`);
+    return items;
+  };
+}
+
 /** The rule that a value itself chooses. */
 export function choose(pick: (value: JsonValue) => Rule): Rule {
   return (value, path, mode) => pick(value)(value, path, mode);
@@ -145,27 +131,38 @@ export function choose(pick: (value: JsonValue) => Rule): Rule {
 
 /**
  * An object of known fields, in camelCase also by their snake_case names; others are refused or left out, as the mode says. A
- * null counts as absent. The level `vendor` does not know the fields of `beyond`.
+ * null counts as absent.
  */
-export function object(spec: Fields, beyond: Fields = {}): ObjectRule {
-  const strict = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
+export function object(spec: Fields): ObjectRule {
+  return objectRule(spec, (name, path, mode) => {
+    if (mode.isStrict) throw new Violation(path, { kind: 'unknown', name });
+    mode.leftOut([...path, name]);
+    return false;
+  });
+}
+
+/** An object of which these fields are read, whatever else it has. */
+export function openObject(spec: Fields): ObjectRule {
+  return objectRule(spec, () => true);
+}
+
+/** `keeps`: whether a field that `spec` does not have stays. */
+function objectRule(spec: Fields, keeps: (name: string, path: Path, mode: ValidationMode) => boolean): ObjectRule {
+  const fields = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
   const required = Object.keys(spec)
     .filter((name) => name.endsWith('!'))
     .map(plainName);
-  const all = { ...strict, ...beyond };
   return (value, path, mode) => {
     freeObject(value, path, mode);
-    const fields = mode.level === 'vendor' ? strict : all;
     const result: JsonObject = {};
     for (const [name, inner] of Object.entries(value ?? {})) {
       const field = Object.hasOwn(fields, name) ? name : camelCase(name);
-      if (!Object.hasOwn(fields, field)) {
-        if (mode.level !== 'lenient') throw new Violation(path, { kind: 'unknown', name });
-        mode.leftOut([...path, name]);
+      const rule = Object.hasOwn(fields, field) ? fields[field] : undefined;
+      if (rule === undefined) {
+        if (keeps(name, path, mode)) result[name] = inner;
         continue;
       }
       if (inner === null) continue;
-      const rule = fields[field] ?? anything;
       const at = [...path, field];
       const kept = required.includes(field) ? rule(inner, at, mode) : unlessUnknown(rule, inner, at, mode);
       if (kept !== undefined) result[field] = kept;
@@ -180,13 +177,13 @@ function plainName(name: string): string {
   return name.replace('!', '');
 }
 
-/** The checked value; none if it, or a field that it requires, has a value that a lenient check leaves out. */
+/** The checked value; none if it, or a field that it requires, has a word that is left out. */
 function unlessUnknown(rule: Rule, value: JsonValue, path: Path, mode: ValidationMode): JsonValue | undefined {
   try {
     return rule(value, path, mode);
   } catch (error) {
     const isUnknown = error instanceof Violation && error.breach.kind === 'choice';
-    if (!isUnknown || mode.level !== 'lenient') throw error;
+    if (!isUnknown || mode.isStrict) throw error;
     mode.leftOut(error.path);
     return undefined;
   }
@@ -212,6 +209,6 @@ export const aspectRatio: Rule = (value, path, mode) => {
 export const imageSize: Rule = (value, path, mode) => {
   const size = String(text(value, path, mode));
   if (drawnSizes.includes(size)) return size;
-  throw badValue(path, `Input should be ${drawnSizes.map((each) => `'${each}'`).join(' or ')}`);
+  throw badValue(path, wordsOf(drawnSizes));
 };
 const drawnSizes = ['512', '1K', '2K', '4K'];

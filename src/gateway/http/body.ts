@@ -85,16 +85,21 @@ export function parseBody(bytes: Buffer): JsonObject {
 
 /** A form as an object: files as data URLs, and a name that ends with `[]` as a list. Throws Problem 400. */
 export async function parseForm(bytes: Buffer, contentType: string): Promise<JsonObject> {
-  const form = await new Response(bytes, { headers: { 'content-type': contentType } })
-    .formData()
-    .catch(() => undefined);
-  if (!form) throw new Problem(400, 'the body is not a valid form');
+  const form = await readForm(bytes, contentType);
   const body: JsonObject = {};
   for (const name of new Set(form.keys())) {
     const values = await Promise.all(form.getAll(name).map(formValue));
     body[name.replace('[]', '')] = name.endsWith('[]') || values.length > 1 ? values : (values[0] ?? '');
   }
   return body;
+}
+
+/** Throws Problem 400. */
+export async function readForm(bytes: Buffer, contentType: string): Promise<FormData> {
+  const reply = new Response(bytes, { headers: { 'content-type': contentType } });
+  const form = await reply.formData().catch(() => undefined);
+  if (form) return form;
+  throw new Problem(400, 'the body is not a valid form');
 }
 
 async function formValue(value: string | File): Promise<string> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import { services, vendorHeaderNames } from '../../vendors/services.ts';
 import { Problem } from '../problem.ts';
+import type { ServiceRules } from '../service.ts';
 import type { GatewayFormat, OptionNames, GatewayReply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { timingSafeEqual } from 'node:crypto';
 
@@ -92,6 +93,8 @@ export interface KeyRules {
   /** Undefined: every caller is allowed, with or without a key. */
   key?: string | undefined;
   headerNames: ServedHeaderNames;
+  /** The only service that callers may mean. */
+  rules?: ServiceRules | undefined;
 }
 
 const { apiKey: vendorKeyHeader, version: vendorVersionHeader } = services.gateway.headerNames;
@@ -99,26 +102,26 @@ const { apiKey: vendorKeyHeader, version: vendorVersionHeader } = services.gatew
 const { apiKey: publicKeyHeader, version: publicVersionHeader } = vendorHeaderNames;
 const firstVersion = '2023-06-01';
 
-/** Checks the key in every form that a client may send. Returns the form that held the key. Throws Problem 401. */
+/** Checks the key in every form that a client, or the client of a service, may send. Returns the form that held the key. Throws Problem 401. */
 export function checkCallerKey(
   { format, headers, query }: { format: GatewayFormat; headers: IncomingHttpHeaders; query: URLSearchParams },
-  { key, headerNames }: KeyRules,
+  { key, headerNames, rules }: KeyRules,
 ): KeyForm | undefined {
-  const shown = shownKeys(headers, query, headerNames);
+  const shown = shownKeys(headers, query, headerNames).filter(({ form }) => rules?.keyForms.includes(form) ?? true);
   if (key === undefined) return shown[0]?.form;
   const right = shown.find((candidate) => sameSecret(candidate.key, key));
   if (right) return right.form;
   if (shown.length > 0) throw new Problem(401, format.wrongKey);
-  throw new Problem(401, `no API key: send ${formsFor(format, headerNames)}`);
+  throw new Problem(401, `no API key: send ${formsFor(rules ?? format, headerNames)}`);
 }
 
-/** The messages format requires its version header. Returns the newest version that it names. Throws Problem 400. */
-export function checkVersionHeader(headers: IncomingHttpHeaders, { headerNames }: KeyRules): string | undefined {
+/** The messages format requires its version header. Throws Problem 400. */
+export function checkVersionHeader(headers: IncomingHttpHeaders, { headerNames }: KeyRules): void {
   const names = [headerNames.version, vendorVersionHeader, publicVersionHeader];
   const values = [...new Set(names)].flatMap((name) => headerText(headers, name) ?? []);
   const wanted = headerNames.version ?? vendorVersionHeader;
   if (values.length === 0) throw new Problem(400, `${wanted}: header is required`);
-  if (values.every((value) => /^\d{4}-\d{2}-\d{2}$/.test(value))) return values.toSorted().at(-1);
+  if (values.every((value) => /^\d{4}-\d{2}-\d{2}$/.test(value))) return;
   throw new Problem(400, `${wanted}: "${firstVersion}" is the version of this format`);
 }
 
@@ -139,7 +142,7 @@ function shownKeys(
 }
 
 /** The headers of the key that the specification names for a format. */
-function formsFor({ keyForms }: GatewayFormat, { apiKey }: ServedHeaderNames): string {
+function formsFor({ keyForms }: Pick<GatewayFormat, 'keyForms'>, { apiKey }: ServedHeaderNames): string {
   const names: Partial<Record<KeyForm, string>> = {
     'vendor-key': apiKey ?? vendorKeyHeader,
     bearer: 'Authorization: Bearer',
@@ -159,7 +162,7 @@ export function bearerToken(value: string | undefined): string | undefined {
 }
 
 /** Compares in a time that tells no more than the length. */
-export function sameSecret(one: string, other: string): boolean {
+function sameSecret(one: string, other: string): boolean {
   const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
   return bytes.length === others.length && timingSafeEqual(bytes, others);
 }

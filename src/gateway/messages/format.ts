@@ -60,17 +60,12 @@ export const messagesOperation: GatewayOperation = {
   modelOf: (_request, body) => textAt(body, 'model'),
   check: (body, mode) => messagesBody(body, [], mode),
   fallback: () => 'local-chat',
-  read(checked, model, { version }, { inBatch }) {
+  read(checked, model, _request, { inBatch }) {
     const messages = listAt(checked, 'messages');
     const media = messages.map((message, index) =>
       readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
     );
-    checkThread(checked);
-    checkContents(messages);
     const turns = joinTurns(messages);
-    checkCalls(turns);
-    checkSettings(checked);
-    checkVersionRules(checked, version);
     return {
       task: readTask(checked, turns, media, model),
       candidates: 1,
@@ -90,13 +85,6 @@ export const messagesCount: OperationCount = {
   bodyOf: (body) => ({ ...body, max_tokens: Number.MAX_SAFE_INTEGER }),
   reply: (tokens) => ({ input_tokens: tokens }),
 };
-
-/** No thread is kept: this error makes a client send the whole conversation. Throws Problem 404. */
-function checkThread(body: JsonValue): void {
-  if (textAt(objectAt(body, 'thread'), 'type') !== 'continue') return;
-  const message = 'The local gateway keeps no threads: send all messages, without thread.';
-  throw new Problem(404, message, { errorCode: 'thread_not_found' });
-}
 
 /** What the user or the assistant says until the other begins. */
 interface JoinedTurn {
@@ -122,80 +110,6 @@ function joinTurns(messages: readonly JsonValue[]): JoinedTurn[] {
 function listBlocks(content: JsonValue | undefined): JsonValue[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return Array.isArray(content) ? content : [];
-}
-
-/** Every message says something, except an answer that is begun at the end. Throws Violation. */
-function checkContents(messages: readonly JsonValue[]): void {
-  for (const [index, message] of messages.entries()) {
-    if (listBlocks(valueAt(message, 'content')).length > 0) continue;
-    if (index === messages.length - 1 && textAt(message, 'role') === 'assistant') continue;
-    const rule = 'all messages must have non-empty content except for the optional final assistant message';
-    throw badValue(['messages', index], rule);
-  }
-}
-
-/** Every call is answered in the next turn, which answers nothing else. Throws Violation. */
-function checkCalls(turns: readonly JoinedTurn[]): void {
-  for (const [index, turn] of turns.entries()) {
-    const [before, next] = [turns[index - 1], turns[index + 1]];
-    const answered = listIds(next, 'tool_result', 'tool_use_id');
-    const unanswered = listIds(turn, 'tool_use', 'id').filter((id) => !answered.includes(id));
-    if (unanswered.length > 0) {
-      const found = '`tool_use` ids were found without `tool_result` blocks immediately after';
-      throw badValue(['messages', turn.places.at(-1) ?? 0], `${found}: ${unanswered.join(', ')}`);
-    }
-    const called = listIds(before, 'tool_use', 'id');
-    const lone = listIds(turn, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
-    if (lone === undefined) continue;
-    const found = `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${lone}`;
-    throw badValue(['messages', turn.places[0] ?? 0, 'content'], found);
-  }
-}
-
-function listIds(turn: JoinedTurn | undefined, type: string, field: string): string[] {
-  const blocks = turn?.content ?? [];
-  return blocks.flatMap((block) => (textAt(block, 'type') === type ? (textAt(block, field) ?? []) : []));
-}
-
-function checkSettings(body: JsonValue): void {
-  const thinking = objectAt(body, 'thinking');
-  const budget = numberAt(thinking, 'budget_tokens');
-  if (textAt(thinking, 'type') === 'enabled') {
-    if (budget === undefined) throw badValue(['thinking', 'budget_tokens'], 'Field required');
-    if (budget >= (numberAt(body, 'max_tokens') ?? 0)) {
-      throw badValue(['thinking', 'budget_tokens'], '`max_tokens` must be greater than `thinking.budget_tokens`');
-    }
-  }
-  const choice = objectAt(body, 'tool_choice');
-  const names = listAt(body, 'tools').map((tool) => textAt(tool, 'name'));
-  const type = textAt(choice, 'type');
-  if (type === 'tool' && !names.includes(textAt(choice, 'name'))) {
-    throw badValue(['tool_choice', 'name'], `tool '${textAt(choice, 'name') ?? ''}' not found in provided tools`);
-  }
-  if (type !== undefined && type !== 'none' && names.length === 0) {
-    throw badValue(['tool_choice'], 'tool_choice may only be specified while providing tools');
-  }
-}
-
-/** The first version that refuses fields which newer models do not support. */
-const firstStrictVersion = '2026-10-21';
-
-/** Fields that take only their default value; undefined means that the field must be absent. */
-const samplingDefaults = { temperature: 1, top_p: 1, top_k: undefined };
-
-const prefill = 'This model does not support assistant message prefill. The conversation must end with a user message.';
-
-/** Refuses what only older versions allow. Versions are dates. Throws Problem 400. */
-function checkVersionRules(body: JsonObject, version = ''): void {
-  if (version < firstStrictVersion) return;
-  for (const [name, usual] of Object.entries(samplingDefaults)) {
-    if ((body[name] ?? usual) !== usual) throw new Problem(400, `\`${name}\` is deprecated for this model.`);
-  }
-  const choice = textAt(objectAt(body, 'tool_choice'), 'type');
-  if (choice === 'any' || choice === 'tool') {
-    throw new Problem(400, `tool_choice.type: '${choice}' forces tool use, which this model does not support`);
-  }
-  if (textAt(listAt(body, 'messages').at(-1), 'role') === 'assistant') throw new Problem(400, prefill);
 }
 
 function readTask(

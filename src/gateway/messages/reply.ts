@@ -1,9 +1,17 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.ts';
-import { type ModelAnswer, type Draft, draftText, encodePieces, splitJson, splitForStream } from '../models/task.ts';
+import {
+  type ModelAnswer,
+  type Draft,
+  draftText,
+  encodePieces,
+  listCalls,
+  splitJson,
+  splitForStream,
+} from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
-import { type Breach, describeBadValue } from '../fields/rule.ts';
+import type { Breach } from '../fields/rule.ts';
 
 /** `error.type` of an HTTP status. */
 const types: Readonly<Record<number, string>> = {
@@ -26,7 +34,7 @@ export function messagesError({ code, message, extra }: Problem, requestId?: str
   return { type: 'error', error, ...(requestId !== undefined && { request_id: requestId }) };
 }
 
-/** The 400 reply that names the field, worded as the public service does. */
+/** The 400 reply that names the field. */
 export function messagesViolation(path: Path, breach: Breach): Problem {
   const at = path.join('.');
   switch (breach.kind) {
@@ -37,7 +45,7 @@ export function messagesViolation(path: Path, breach: Breach): Problem {
     case 'type':
       return new Problem(400, `${at}: Input should be a valid ${breach.expected}`);
     default:
-      return new Problem(400, `${at}: ${describeBadValue(path, breach)}`);
+      return new Problem(400, `${at}: ${breach.text}`);
   }
 }
 
@@ -95,7 +103,8 @@ function contentBlocks(draft: Draft, { showThinking }: ModelRequest, id: string)
   }
   const text = draftText(draft);
   if (text !== '') blocks.push({ type: 'text', text });
-  if (draft.call) blocks.push({ type: 'tool_use', id: `toolu_${id}`, name: draft.call.name, input: draft.call.input });
+  for (const call of listCalls(draft, 'toolu_', id))
+    blocks.push({ type: 'tool_use', id: call.id, name: call.name, input: call.input });
   return blocks;
 }
 

@@ -71,12 +71,21 @@ export interface MadeImage {
 /** One piece of what a model said; with both, the text holds the image. */
 export type AnswerPart = { text: string; image?: MadeImage } | { text?: undefined; image: MadeImage };
 
+/** A call of a tool. */
+export interface ToolCall {
+  /** As the service that made the call names it. */
+  id?: string | undefined;
+  name: string;
+  input: JsonValue;
+  isCustom?: true;
+}
+
 /** One answer of a model. */
 export interface Draft {
   /** Undefined if no thoughts were asked for. */
   thinking?: string | undefined;
   parts: readonly AnswerPart[];
-  call?: { name: string; input: JsonValue; isCustom?: true } | undefined;
+  calls?: readonly ToolCall[] | undefined;
   /** `refused` and `no-image` are faults. */
   ended: 'end' | 'max-tokens' | 'stop-sequence' | 'call' | 'refused' | 'no-image';
   stopSequence?: string | undefined;
@@ -99,6 +108,11 @@ export interface ModelAnswer {
   bare?: boolean;
   /** An error in place of the answer. */
   failure?: Problem;
+}
+
+/** The calls of a draft, each with an id: those of one reply differ by their number. */
+export function listCalls({ calls = [] }: Draft, prefix: string, id: string): (ToolCall & { id: string })[] {
+  return calls.map((call, index) => ({ ...call, id: call.id ?? `${prefix}${id}${index === 0 ? '' : `_${index}`}` }));
 }
 
 /** The text of a draft. */

@@ -1,5 +1,13 @@
 import { createInstance } from './schema-instance.ts';
-import { type Draft, type TextTask, type ToolOffer, estimateTokens, cutToTokens, tokensPerImage } from './task.ts';
+import {
+  type Draft,
+  type TextTask,
+  type ToolCall,
+  type ToolOffer,
+  estimateTokens,
+  cutToTokens,
+  tokensPerImage,
+} from './task.ts';
 import { createRandom } from './random.ts';
 import { append } from '../../long-lists.ts';
 
@@ -14,10 +22,11 @@ export function draftAnswer(task: TextTask, variant = 0): Draft {
   const tool = left > 0 ? chooseTool(task) : undefined;
   const { text, tokens, call, ended, stopSequence } = tool ? callTool(tool, left, seed) : writeText(task, left, seed);
   const parts = text === '' ? [] : [{ text }];
-  return { call, ended, stopSequence, thinking, parts, usage: { thinking: spent, answer: tokens } };
+  return { calls: call && [call], ended, stopSequence, thinking, parts, usage: { thinking: spent, answer: tokens } };
 }
 
-interface Written extends Pick<Draft, 'call' | 'ended' | 'stopSequence'> {
+interface Written extends Pick<Draft, 'ended' | 'stopSequence'> {
+  call?: ToolCall;
   text: string;
   tokens: number;
 }

@@ -1,23 +1,20 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { readDataUrl } from '../completions/format.ts';
-import { badParameter } from '../completions/reply.ts';
 import { flagAt, joinedTextAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
 import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
 import type { GatewayOperation, OperationCount, Path } from '../types.ts';
-import { checkResponseBody } from './fields.ts';
-import { gatherItems, itemNotFound, keepResponse, type ResponseStore } from './store.ts';
-import { isSealedThinking, repeatRequest, responsesReply, responsesStream } from './reply.ts';
+import { responsesBody } from './fields.ts';
+import { gatherItems, keepResponse } from './store.ts';
+import { repeatRequest, responsesReply, responsesStream } from './reply.ts';
 
 /** `/v1/responses`, OpenAI's other format for texts. Its errors and its list of models are those of completions. */
 export const responsesOperation: GatewayOperation = {
   serves: ({ draws }) => !draws,
   modelOf: (_request, body) => textAt(body, 'model'),
-  check: checkResponseBody,
+  check: (body, mode) => responsesBody(body, [], mode),
   fallback: () => 'local-chat',
-  read(checked, model, _request, { mode, responses }) {
+  read(checked, model, _request, { responses }) {
     const items = gatherItems(checked, listItems(checked), responses);
-    checkCalls(items);
-    if (mode.level === 'vendor') checkThinking(checked, items, responses);
     return {
       task: readTask(checked, items, model),
       candidates: 1,
@@ -45,58 +42,14 @@ export const responsesCount: OperationCount = {
   reply: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
 };
 
-/** The items of the input: a text is a message of the user. Throws Problem if there are none. */
-function listItems(checked: JsonObject): JsonValue[] {
-  const input = checked['input'] ?? '';
-  const items = Array.isArray(input) ? input : input === '' ? [] : [{ role: 'user', content: input }];
-  if (items.length > 0) return items;
-  const message = `One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.`;
-  throw badParameter(undefined, 'missing_required_parameter', message);
+/** The items of the input: a text is a message of the user. */
+function listItems({ input = '' }: JsonObject): JsonValue[] {
+  return Array.isArray(input) ? input : [{ role: 'user', content: input }];
 }
 
-/** The results of calls by the kind of call. */
-const resultTypes = { function_call: 'function_call_output', custom_tool_call: 'custom_tool_call_output' } as const;
-
-/** Every call is answered later, and nothing else is. Throws Problem. */
-function checkCalls(items: readonly JsonValue[]): void {
-  for (const [callType, resultType] of Object.entries(resultTypes)) {
-    const kind = callType.replaceAll('_', ' ');
-    const called = listCallIds(items, callType);
-    const answered = listCallIds(items, resultType);
-    const open = called.find((id) => !answered.includes(id));
-    if (open !== undefined) throw badParameter('input', null, `No tool output found for ${kind} ${open}.`);
-    const lone = answered.find((id) => !called.includes(id));
-    if (lone !== undefined)
-      throw badParameter('input', null, `No tool call found for ${kind} output with call_id ${lone}.`);
-  }
-}
-
-/** Thinking comes back sealed as it was, or is kept here, and with what it led to. Throws Problem. */
-function checkThinking(checked: JsonObject, items: readonly JsonValue[], store: ResponseStore): void {
-  for (const [index, item] of items.entries()) {
-    if (textAt(item, 'type') !== 'reasoning') continue;
-    const id = textAt(item, 'id') ?? '';
-    const sealed = textAt(item, 'encrypted_content');
-    if (sealed === undefined && store.findItem(id) === undefined) throw itemNotFound(id, checked);
-    if (sealed !== undefined && !isSealedThinking(sealed)) {
-      const reason = 'Reason: Encrypted content could not be decrypted or parsed.';
-      const message = `The encrypted content for item ${id} could not be verified. ${reason}`;
-      throw badParameter(undefined, 'invalid_encrypted_content', message);
-    }
-    const next = items[index + 1];
-    if (next === undefined || isResult(next) || (textAt(next, 'role') ?? 'assistant') !== 'assistant') {
-      const message = `Item '${id}' of type 'reasoning' was provided without its required following item.`;
-      throw badParameter('input', null, message);
-    }
-  }
-}
-
-function listCallIds(items: readonly JsonValue[], type: string): string[] {
-  return items.flatMap((item) => (textAt(item, 'type') === type ? (textAt(item, 'call_id') ?? []) : []));
-}
-
+/** Whether an item is the result of a call. */
 function isResult(item: JsonValue | undefined): boolean {
-  return Object.values(resultTypes).some((type) => type === textAt(item, 'type'));
+  return ['function_call_output', 'custom_tool_call_output'].includes(textAt(item, 'type') ?? '');
 }
 
 function isUser(item: JsonValue): boolean {

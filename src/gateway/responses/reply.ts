@@ -6,6 +6,7 @@ import {
   type Draft,
   draftText,
   encodePieces,
+  listCalls,
   type MadeImage,
   splitForStream,
   splitJson,
@@ -101,7 +102,7 @@ function messageItem(id: string, part: JsonObject, status: string): JsonObject {
 
 /** The items of an answer: thinking, text, images, a call. */
 function listOutput(draft: Draft, request: ModelRequest, id: string): JsonObject[] {
-  const { thinking, call, parts, ended } = draft;
+  const { thinking, parts, ended } = draft;
   const items: JsonObject[] = [];
   if (thinking !== undefined) items.push(reasoningItem(thinking, request, id));
   const text = draftText(draft);
@@ -109,21 +110,17 @@ function listOutput(draft: Draft, request: ModelRequest, id: string): JsonObject
   if (text !== '') items.push(messageItem(id, part, incompleteReasons[ended] ? 'incomplete' : 'completed'));
   for (const { text: around, image } of parts)
     if (around === undefined && image && !image.draft) items.push(imageItem(image, `${id}${items.length}`));
-  if (call) {
-    const called = { status: 'completed', call_id: `call_${id}`, name: call.name };
-    if (call.isCustom) items.push({ id: `ctc_${id}`, type: 'custom_tool_call', ...called, input: call.input });
-    else items.push({ id: `fc_${id}`, type: 'function_call', ...called, arguments: JSON.stringify(call.input) });
+  for (const [index, { id: call_id, name, input, isCustom }] of listCalls(draft, 'call_', id).entries()) {
+    const called = { status: 'completed', call_id, name };
+    const own = index === 0 ? id : `${id}_${index}`;
+    if (isCustom) items.push({ id: `ctc_${own}`, type: 'custom_tool_call', ...called, input });
+    else items.push({ id: `fc_${own}`, type: 'function_call', ...called, arguments: JSON.stringify(input) });
   }
   return items;
 }
 
 function sealThinking(id: string): string {
   return Buffer.from(`offline ${id}`).toString('base64');
-}
-
-/** Whether encrypted thinking is of this gateway. */
-export function isSealedThinking(sealed: string): boolean {
-  return /^offline [0-9a-f]+$/.test(Buffer.from(sealed, 'base64').toString());
 }
 
 /** Thinking is shown in a summary, and goes back as what nobody can read. */

@@ -1,17 +1,19 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { badParameter } from '../completions/reply.ts';
-import { valueAt, textAt } from '../fields/read.ts';
+import { listAt, valueAt, textAt } from '../fields/read.ts';
 import { jsonReply } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
+import { createShelf } from '../shelf.ts';
 import type { GatewayReply, GatewayRequest, ModelRequest } from '../types.ts';
 
-/** The characters of the responses that are kept; the oldest are dropped. */
+/** The characters of the responses that are kept. */
 const mostCharacters = 64 * 2 ** 20;
 
 /** A response that is kept. */
 interface KeptResponse {
+  id: string;
   response: JsonObject;
-  /** What it answers, with all that was said before. */
+  /** The items that it answers, with all that was said before. */
   items: readonly JsonValue[];
   size: number;
 }
@@ -20,38 +22,22 @@ interface KeptResponse {
 export type ResponseStore = ReturnType<typeof createResponseStore>;
 
 export function createResponseStore() {
-  const kept = new Map<string, KeptResponse>();
-  let size = 0;
-  const remove = (id: string): void => {
-    size -= kept.get(id)?.size ?? 0;
-    kept.delete(id);
-  };
-  return {
-    find: (id: string): KeptResponse | undefined => kept.get(id),
-    /** An item that a response had; its id has that of the response in it. */
-    findItem(id: string): JsonObject | undefined {
-      const [, of = ''] = /^[a-z]+_([0-9a-f]{24})/.exec(id) ?? [];
-      const { output = [] } = kept.get(`resp_${of}`)?.response ?? {};
-      return Array.isArray(output) ? output.filter(isObject).find((item) => item['id'] === id) : undefined;
-    },
-    add(response: JsonObject, items: readonly JsonValue[]): void {
-      const id = textAt(response, 'id') ?? '';
-      remove(id);
-      const added = { response, items, size: JSON.stringify([response, items]).length };
-      kept.set(id, added);
-      size += added.size;
-      for (const oldest of kept.keys()) {
-        if (size <= mostCharacters) break;
-        remove(oldest);
-      }
-    },
-    remove,
-  };
+  return createShelf<KeptResponse>({ most: mostCharacters, sizeOf: ({ size }) => size });
+}
+
+/** An item that a response had; its id has that of the response in it. */
+function findItem(id: string, store: ResponseStore): JsonObject | undefined {
+  const [, of = ''] = /^[a-z]+_([0-9a-f]{24})/.exec(id) ?? [];
+  return listAt(store.find(`resp_${of}`)?.response, 'output')
+    .filter(isObject)
+    .find((item) => item['id'] === id);
 }
 
 /** Keeps a response, unless the request says otherwise. One in the background is ready at once, too. */
 export function keepResponse(response: JsonObject, { items = [] }: ModelRequest, store: ResponseStore): void {
-  if (response['store'] === true && response['id'] !== undefined) store.add(response, items);
+  const { id } = response;
+  if (response['store'] !== true || typeof id !== 'string') return;
+  store.add({ id, response, items, size: JSON.stringify([response, items]).length });
 }
 
 /** An action on a response that is kept. Its request's `model` is the id in the path. Throws Problem. */
@@ -64,8 +50,7 @@ export const keptResponsePaths: Readonly<Record<string, ResponseActions>> = {
   '/v1/responses/{id}': {
     GET: (request, store) => jsonReply(findKept(request, store).response),
     DELETE(request, store) {
-      const { response } = findKept(request, store);
-      const id = textAt(response, 'id') ?? '';
+      const { id } = findKept(request, store);
       store.remove(id);
       return jsonReply({ id, object: 'response', deleted: true });
     },
@@ -95,19 +80,18 @@ export function gatherItems(
     const message = `Previous response with id '${before.slice(0, 100)}' not found.`;
     throw badParameter('previous_response_id', 'previous_response_not_found', message);
   }
-  const { output = [] } = previous?.response ?? {};
   const named = own.map((item) => {
     if (textAt(item, 'type') !== 'item_reference') return item;
     const id = textAt(item, 'id') ?? '';
-    const found = store.findItem(id);
+    const found = findItem(id, store);
     if (found) return found;
     throw itemNotFound(id, checked);
   });
-  return [...(previous?.items ?? []), ...(Array.isArray(output) ? output : []), ...named];
+  return [...(previous?.items ?? []), ...listAt(previous?.response, 'output'), ...named];
 }
 
 /** The 404 reply to an item that is not there. */
-export function itemNotFound(id: string, { store }: JsonObject): Problem {
+function itemNotFound(id: string, { store }: JsonObject): Problem {
   const rule =
     'Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.';
   return new Problem(404, `Item with id '${id.slice(0, 100)}' not found.${store === false ? ` ${rule}` : ''}`, {

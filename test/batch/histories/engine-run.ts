@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { afterOnClock } from '../../../src/clock.ts';
 import type { AnswerContext } from '../../../src/cli/context.ts';
-import { createUi, emptyReport } from '../../../src/cli/output/log.ts';
+import { createUi } from '../../../src/cli/output/log.ts';
 import { createStdin } from '../../../src/cli/input/stdin.ts';
 import { chooseAnswers, type Counts, noLock, readFolder, type RetryWord } from '../../../src/batch/index.ts';
 import { runJobFile } from '../../../src/commands/batch/batch.ts';
@@ -76,7 +76,7 @@ function openContext(cwd: string, env: Record<string, string>, signal: AbortSign
     root,
     ui: createUi(io, root),
     stdin: createStdin(io),
-    report: emptyReport('batch run'),
+
     atEnd: (cleanup) => void cleanups.unshift(cleanup),
   };
   return {

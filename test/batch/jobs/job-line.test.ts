@@ -86,8 +86,12 @@ describe('a mistake names file and line', () => {
       '{"command":"video","prompt":"x"}',
       '"command" must be one of text, image gen, image edit, chat, not "video"',
     ],
-    ['a value that the flag refuses', '{"prompt":"x","maxTokens":1.5}', '--max-tokens takes a whole number'],
-    ['a shape that is none', '{"command":"image gen","prompt":"x","aspect":"wide"}', '--aspect takes width:height'],
+    [
+      'a value that the flag refuses',
+      '{"prompt":"x","maxTokens":1.5}',
+      'jobs.jsonl:3: "maxTokens" takes a whole number',
+    ],
+    ['a shape that is none', '{"command":"image gen","prompt":"x","aspect":"wide"}', '"aspect" takes width:height'],
     ['null as a value', '{"prompt":null}', '"prompt" is null'],
     ['a list where one is wanted', '{"prompt":["a","b"]}', '"prompt" is text or a number'],
     ['a word where a switch is', '{"command":"chat","prompt":"x","stream":"no"}', '"stream" is true or false'],
@@ -121,6 +125,10 @@ test('a key nearly right is answered with the right one', () => {
     'a key is a request flag',
   );
   expect(said(() => readDefaults({ $schema: {} }))).toBe('that of an answer is "schema"');
+  expect(said(() => readDefaults({ temperature: 'hot' }))).toBe('for example: "temperature": 0.7');
+  expect(said(() => readJobLine('{"prompt":"x","set":["a[0]=1"]}', 3, rules))).toBe(
+    'write a dot before every step: "set": "a.0=…"',
+  );
   expect(said(() => readJobLine('{"prompt":"x","baseUrl":"http://x"}', 3, rules))).toContain(
     'flags of the whole batch',
   );
@@ -147,6 +155,6 @@ describe('--defaults', () => {
   test('refuse keys that no job may have', () => {
     expect(() => readDefaults({ baseUrl: 'x' })).toThrow('--defaults: unknown job key "baseUrl"');
     expect(() => readDefaults(JSON.parse('{"__proto__":{"a":1}}') as never)).toThrow('unknown job key');
-    expect(() => readDefaults({ temperature: 'hot' })).toThrow('--temperature takes a number');
+    expect(() => readDefaults({ temperature: 'hot' })).toThrow('"temperature" of --defaults takes a number');
   });
 });

@@ -85,7 +85,7 @@ test('reports all rows that are wrong at once, sends nothing and makes no folder
   expect(ran.stderr).toContain('3 lines of rows.csv are not valid jobs; nothing was sent');
   expect(ran.stderr).toContain('rows.csv:3: row 2 has 1 cell, and there are 2 headings');
   expect(ran.stderr).toContain('rows.csv:4: the id "a" is already used in line 2');
-  expect(ran.stderr).toContain("rows.csv:5: --max-tokens takes a whole number from 1, not 'many'");
+  expect(ran.stderr).toContain(`rows.csv:5: "maxTokens" of --defaults takes a whole number from 1, not 'many'`);
   expect(server.bodies).toEqual([]);
   expect(existsSync(join(folder.cwd, 'out'))).toBe(false);
 });

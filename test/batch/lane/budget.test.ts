@@ -55,7 +55,7 @@ test('a batch keeps its reservation until its results are collected, also by ano
   folder.jobs(...jobs(3));
   expect((await batch([...flag('0.002'), '--no-wait'])).code).toBe(0);
   await endProcess();
-  expect(lines()[2]).toMatchObject({ type: 'reserved', held: 3, bounded: true, lane: 'batch' });
+  expect(lines()[2]).toMatchObject({ type: 'reserved', held: 3, lane: 'batch' });
   expect(await costs()).toMatchObject({ spent: '0', inFlight: lines()[2]?.['amount'] });
   // Nobody waits for a batch: it can take a day.
   const live = await run(

@@ -26,6 +26,29 @@ test.for([
 });
 
 test.for([
+  ['text --set seed=7', { generationConfig: { seed: 7 } }],
+  ['text --set topK=40 --set stop[]=END', { generationConfig: { topK: 40, stopSequences: ['END'] } }],
+  ['text --set presence_penalty=1 --set maxTokens=9', { generationConfig: { presencePenalty: 1, maxOutputTokens: 9 } }],
+  ['image gen --set aspect=16:9', { generationConfig: { imageConfig: { aspectRatio: '16:9' } } }],
+  ['chat --set topK=40 --set stop=["END"]', { top_k: 40, stop_sequences: ['END'] }],
+  ['text --format completions --set seed=7 --set presencePenalty=1', { seed: 7, presence_penalty: 1 }],
+  [
+    'text --format responses --set verbosity=low --set maxTokens=9',
+    { text: { verbosity: 'low' }, max_output_tokens: 9 },
+  ],
+  // Nobody knows these: they go where they are said.
+  ['text --set own.seed=7', { own: { seed: 7 } }],
+  ['text --format completions --set topK=7 --set my_field=1', { topK: 7, my_field: 1 }],
+  ['text --format responses --set seed=7', { seed: 7 }],
+] as const)('%s needs no path', async ([words, sends], { cli }) => {
+  const ran = await cli([...words.split(' '), 'hi', '--dry-run']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(bodyOf(ran.stdout)).toMatchObject(sends);
+  const { contents: _, generationConfig, ...rest } = bodyOf(ran.stdout) as Record<string, unknown>;
+  if (generationConfig !== undefined) expect(rest).toEqual({});
+});
+
+test.for([
   ['text', '--safety', 'harassment=OFF'],
   ['text', '--safety', '=OFF'],
   ['text', '--safety', 'HARASSMENT'],

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { emptyReport } from '../../../src/cli/output/log.ts';
 import { printStream, stopPlain } from '../../../src/cli/output/print.ts';
 import type { AnswerContext } from '../../../src/cli/context.ts';
 import type { Answer } from '../../../src/client/result.ts';
@@ -14,7 +13,6 @@ test.each([
   const context = {
     io: { stdout, stderr: { isTTY } },
     root: {},
-    report: emptyReport('chat'),
   } as unknown as AnswerContext;
   const running = new Set(['progress']);
   const progress = {

@@ -126,6 +126,8 @@ test.for([
   ['text', 'modelParameters: {presencePenalty: 1}', '--set generationConfig.presencePenalty='],
   ['text', 'modelParameters: {temprature: 1}', 'did you mean: temperature'],
   ['text', 'modelParameters: {maxTokens: many}', "maxTokens takes a whole number from 1, not 'many'"],
+  ['text', 'modelParameters: {maxTokens: many}', 'for example: maxTokens: 1\n'],
+  ['text', 'modelParameters: {temperature: [1]}', 'temperature is text or a number'],
   ['chat', 'modelParameters: {seed: 1}', "chat has no model parameter 'seed'"],
   ['chat', 'responseFormat: json_object', 'chat has no responseFormat json_object'],
   ['image gen', 'responseFormat: json_object', 'take it out of the file'],

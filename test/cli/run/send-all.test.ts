@@ -6,12 +6,17 @@ import { createClient } from '../../../src/client/client.ts';
 import type { Client } from '../../../src/client/client-types.ts';
 import type { Fetch } from '../../../src/transport/types.ts';
 import { GatewayError } from '../../../src/errors.ts';
+import { byDefault } from '../../../src/settings/sources.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { png } from '../../replies/deviation.ts';
 import { replyOf } from '../../replies/reading.ts';
 
 const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'image/png', data: png })))]);
+
+const pricing = { prices: {}, format: byDefault('content' as const) };
+/** What becomes of the pictures of a reply here. */
+const nothing = { images: [], files: [], unsaved: { images: [], text: false } };
 
 /** A client whose connection is this one. */
 function clientOf(fetch: Fetch): Client {
@@ -25,21 +30,23 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
   const client = clientOf(async () => (endings[sent++] as () => ReturnType<typeof good>)());
   const images: ImageOutput = {
     openStore: () => createMemoryStore(),
-    save: async (found) => void (saved += found.length),
+    async save(found) {
+      saved += found.length;
+      return nothing;
+    },
     mismatch: undefined,
     most: 256,
   };
   const post = { path: '/', use: 'image', format: 'content', body: {} } as const;
+  const request = { post, model: 'm', candidates: 1 };
   const asked = await sendAll({
+    request,
     client,
+    pricing,
     deadline: startDeadline(60_000),
-    post,
-    model: 'm',
     images,
     count,
     concurrency: 4,
-    candidates: 1,
-    unsaved: { images: [], text: false },
   });
   return { ...asked, sent, saved };
 }
@@ -62,7 +69,7 @@ test('a bug is thrown as it was, after the other requests have ended', async () 
   const bug = new TypeError('x is not a function');
   const asked = await ask(2, failing(bug), good);
   expect(asked.thrown?.value).toBe(bug);
-  expect(asked).toMatchObject({ saved: 1, outcomes: [{ failure: { class: 'internal' } }, {}] });
+  expect(asked).toMatchObject({ saved: 1, outcomes: [{ thrown: { value: bug } }, { reply: { model: 'm' } }] });
 });
 
 test('asks no more with a key that was refused', async () => {
@@ -80,22 +87,17 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
   const client = clientOf(async () => (order.push('sent'), good()));
   const images: ImageOutput = {
     openStore: (onSpare) => (onSpare?.(), createMemoryStore()),
-    save: async () => void order.push('saved'),
+    async save() {
+      order.push('saved');
+      return nothing;
+    },
     mismatch: undefined,
     most: 256,
   };
   const post = { path: '/', use: 'image', format: 'content', body: {} } as const;
-  await sendAll({
-    client,
-    deadline: startDeadline(60_000),
-    post,
-    model: 'm',
-    images,
-    count: 6,
-    concurrency: 4,
-    candidates: 1,
-    unsaved: { images: [], text: false },
-  });
+  const request = { post, model: 'm', candidates: 1 };
+  const deadline = startDeadline(60_000);
+  await sendAll({ request, client, pricing, deadline, images, count: 6, concurrency: 4 });
   const pair = ['sent', 'saved'];
   expect(order).toEqual([...pair, ...pair, ...pair, ...pair, ...pair, ...pair]);
 });

@@ -111,7 +111,7 @@ test.each(replies)(
     expect(await ask(served, path, body)).toMatchObject({ status: 200 });
     await served.stop();
     expect(kinds()).toEqual(['budget', 'limit', 'reserved', cost]);
-    expect(lines()[2]).toMatchObject({ command: 'serve', model: 'm', tags: { team: 'docs' }, bounded: true });
+    expect(lines()[2]).toMatchObject({ command: 'serve', model: 'm', tags: { team: 'docs' } });
   },
 );
 

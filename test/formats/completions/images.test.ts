@@ -211,15 +211,17 @@ describe('reads pictures of the images operations', () => {
       output_tokens_details: { image_tokens: 1050, text_tokens: 6 },
     };
     expect(createCompletionsDecoder().whole({ data: [png], usage })[1]).toStrictEqual({
-      type: 'usage',
-      usage: {
-        inputTokens: 50,
-        outputTokens: 1056,
-        thinkingTokens: undefined,
-        cachedInputTokens: undefined,
-        imageInputTokens: 40,
-        imageOutputTokens: 1050,
-        totalTokens: 1106,
+      type: 'facts',
+      facts: {
+        usage: {
+          inputTokens: 50,
+          outputTokens: 1056,
+          thinkingTokens: undefined,
+          cachedInputTokens: undefined,
+          imageInputTokens: 40,
+          imageOutputTokens: 1050,
+          totalTokens: 1106,
+        },
       },
     });
   });

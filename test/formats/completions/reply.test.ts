@@ -43,13 +43,13 @@ test('a reply is read as the documents of OpenAI show it', () => {
   });
   expect(events).toStrictEqual([
     { type: 'start', id: 'chatcmpl-B9', model: 'gpt-5-mini-2025-08-07' },
-    { type: 'tier', tier: 'default' },
+    { type: 'facts', facts: { serviceTier: 'default' } },
     { type: 'candidate', role: 'assistant', candidate: 0 },
     text('Hello!'),
     stop,
     {
-      type: 'usage',
-      usage: { inputTokens: 19, outputTokens: 10, thinkingTokens: 4, cachedInputTokens: 3, totalTokens: 29 },
+      type: 'facts',
+      facts: { usage: { inputTokens: 19, outputTokens: 10, thinkingTokens: 4, cachedInputTokens: 3, totalTokens: 29 } },
     },
   ]);
   expect(decoder.progress).toBe('stopped');
@@ -261,13 +261,15 @@ const replies: [string, object, ReplyEvent[]][] = [
       text('b'),
       stop,
       {
-        type: 'usage',
-        usage: {
-          inputTokens: 1,
-          outputTokens: undefined,
-          thinkingTokens: undefined,
-          cachedInputTokens: undefined,
-          totalTokens: undefined,
+        type: 'facts',
+        facts: {
+          usage: {
+            inputTokens: 1,
+            outputTokens: undefined,
+            thinkingTokens: undefined,
+            cachedInputTokens: undefined,
+            totalTokens: undefined,
+          },
         },
       },
     ],

@@ -24,7 +24,7 @@ test('reports what each chunk means', () => {
     text('Hel'),
     text('lo'),
     { type: 'candidate', reason: 'stop', message: undefined, candidate: 0 },
-    { type: 'usage', usage: counts },
+    { type: 'facts', facts: { usage: counts } },
     { type: 'end' },
   ]);
   expect([error, progress]).toStrictEqual([undefined, 'ended']);
@@ -105,7 +105,7 @@ describe('reads', () => {
     ],
   ])('a stream counts %s', (_, data) => {
     const { events, error } = feedAll(data);
-    expect(only(events, 'usage').at(-1)).toStrictEqual({ type: 'usage', usage: counts });
+    expect(only(events, 'facts').at(-1)).toStrictEqual({ type: 'facts', facts: { usage: counts } });
     expect(error).toBeUndefined();
   });
 
@@ -217,6 +217,6 @@ describe('reads', () => {
 
   test('a stream reports the tier that served it', () => {
     const flex = '{"choices":[],"service_tier":"flex"}';
-    expect(feedAll([flex, flex]).events).toStrictEqual([{ type: 'tier', tier: 'flex' }]);
+    expect(feedAll([flex, flex]).events).toStrictEqual([{ type: 'facts', facts: { serviceTier: 'flex' } }]);
   });
 });

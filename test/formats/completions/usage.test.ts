@@ -62,7 +62,7 @@ test.each<[string, object, object]>([
   ['of nulls', { prompt_tokens: null, completion_tokens: 2, completion_tokens_details: null }, { outputTokens: 2 }],
 ])('token counts are read: %s', (_, usage, expected) => {
   expect(createCompletionsDecoder().whole({ choices: [], usage })).toContainEqual({
-    type: 'usage',
-    usage: expect.objectContaining(expected),
+    type: 'facts',
+    facts: { usage: expect.objectContaining(expected) },
   });
 });

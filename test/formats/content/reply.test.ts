@@ -7,7 +7,7 @@ const read = (json: string) => foldWhole(content, JSON.parse(json));
 
 /** What the parts of a reply say, in short. */
 function partsOf(json: string): ReplyEvent[] {
-  const aside = new Set(['start', 'candidate', 'feedback', 'usage']);
+  const aside = new Set(['start', 'candidate', 'facts']);
   return read(json).events.filter(({ type }) => !aside.has(type));
 }
 
@@ -52,7 +52,7 @@ describe('a reply of the content format', () => {
       serviceTier: 'flex',
       complete: true,
     });
-    expect(eventsOf(events, 'feedback')).toMatchObject([{ blockReason: undefined }]);
+    expect(eventsOf(events, 'facts')).toMatchObject([{ facts: { stopReason: undefined } }]);
     expect([error, progress]).toStrictEqual([undefined, 'stopped']);
   });
 
@@ -69,7 +69,7 @@ describe('a reply of the content format', () => {
       { type: 'code', text: '\n\n```\n1\n```\n\n', candidate },
     ]);
     const { events, result } = read(json);
-    expect(eventsOf(events, 'feedback')).toMatchObject([{ blockReason: 'OTHER' }]);
+    expect(eventsOf(events, 'facts')).toMatchObject([{ facts: { stopReason: 'OTHER' } }]);
     expect(result).toMatchObject({
       candidates: [{ finishReason: 'STOP', finishMessage: 'm', safetyRatings: [] }],
       modelVersion: 'v',

@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { dig, key, startGateway, sharedGateway } from '../gateway-under-test.ts';
 import { anthropicApi, type BatchApi, geminiApi, linesOf, openAiApi, speaker, type Spoken } from './apis.ts';
@@ -118,10 +116,16 @@ describe('requests that are refused', () => {
       'requests must not be empty',
     ],
     [
-      'an id with a blank',
-      () => anthropic('POST', '/v1/messages/batches', { requests: [{ custom_id: 'a b', params }] }),
+      'an id that is there twice',
+      () =>
+        anthropic('POST', '/v1/messages/batches', {
+          requests: [
+            { custom_id: 'a', params },
+            { custom_id: 'a', params },
+          ],
+        }),
       400,
-      'requests.0.custom_id: String should match pattern',
+      "requests.1.custom_id: 'a' is there twice",
     ],
     [
       'a wrong window',
@@ -132,7 +136,7 @@ describe('requests that are refused', () => {
           completion_window: '1h',
         }),
       400,
-      "Invalid value: '1h'. Supported values are: '24h'.",
+      "Invalid 'completion_window': Input should be '24h'",
     ],
     ['a form without a file', () => openAi('POST', '/v1/files', new FormData()), 400, "'file' is a required property"],
     [
@@ -153,15 +157,12 @@ describe('requests that are refused', () => {
 });
 
 describe('large batches', () => {
-  const spools = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('gateway-cli-spool-'));
-
-  it('go through files that are removed, whatever is in a line', async () => {
+  it('have their results, whatever is in a line', async () => {
     const [, api] = apis[1] ?? [];
     const ids = Array.from({ length: 600 }, (_, index) => `job-${index}-ü\u2028`);
     const created = await api?.create('local-text', ids);
     const json = await ended(api as BatchApi, String(dig(created?.json, 'id')));
     expect(await api?.results(json)).toEqual(ids.map((id) => `${id} 200`));
-    expect(spools()).toEqual([]);
   });
 
   it('are uploaded in pieces', async () => {

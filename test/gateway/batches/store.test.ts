@@ -4,20 +4,16 @@ import { createBatches } from '../../../src/gateway/batches/store.ts';
 import { messagesFormat } from '../../../src/gateway/messages/format.ts';
 import type { GatewayRequest } from '../../../src/gateway/types.ts';
 
-async function* twoLines(): AsyncGenerator<string> {
-  yield* ['1', '2'];
-}
-
 const job: BatchJob = {
   request: { format: messagesFormat } as GatewayRequest,
   about: {},
   model: 'local-chat',
-  total: 2,
-  lines: twoLines,
+  lines: [
+    { label: {}, body: {} },
+    { label: {}, body: {} },
+  ],
   path: '/',
   handle: () => Promise.reject(new Error('not called')),
-  open: (line) => ({ label: { line }, body: {} }),
-  write: (label) => label,
 };
 
 test.each(['close', 'remove'] as const)(
@@ -41,6 +37,6 @@ test.each(['close', 'remove'] as const)(
     else batches.all.remove('b1');
     await new Promise((resolve) => setImmediate(resolve));
     expect(steps).toEqual(['asked', 'stopped']);
-    expect([batch.ended, batch.results.size, batches.all.list('messages')]).toEqual([undefined, 0, []]);
+    expect([batch.ended, batch.results.length, batches.all.list()]).toEqual([undefined, 0, []]);
   },
 );

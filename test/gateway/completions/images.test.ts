@@ -57,7 +57,7 @@ describe('generated pictures', () => {
     ['an empty prompt', { prompt: ' ' }, 'prompt', 'a prompt or an instruction is required'],
     ['a size in words', { size: 'large' }, 'size', "Expected 'auto'"],
     ['a size without end', { size: '9999x9999' }, 'size', 'at most 16777216 pixels'],
-    ['eleven pictures', { n: 11 }, 'n', 'Expected a value <= 10, but got 11 instead.'],
+    ['eleven pictures', { n: 11 }, 'n', 'less than or equal to 10'],
     ['a type that is not made here', { output_format: 'webp' }, 'output_format', "does not make 'output_format': webp"],
     ['a stream', { stream: true }, 'stream', "does not make 'stream': true"],
   ];

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { serviceRules } from '../../../src/gateway/service.ts';
-import { type Answered, dig, dotPng, key, readEvents, responseTo, sharedGateway } from '../gateway-under-test.ts';
+import { dig, dotPng, key, readEvents, responseTo, sharedGateway } from '../gateway-under-test.ts';
 
 const gateway = sharedGateway();
-const openai = sharedGateway({ rules: serviceRules.openai });
 const path = '/v1/responses';
 
 async function create(input: unknown, more: object = {}): Promise<{ id: string; json: unknown }> {
@@ -110,30 +108,4 @@ it('the oldest responses are dropped when they are too large together', async ()
   expect((await call('GET', first.id)).status).toBe(200);
   const last = await create([{ role: 'user', content: [...parts, { type: 'input_text', text: 'e' }] }]);
   expect([(await call('GET', first.id)).status, (await call('GET', last.id)).status]).toEqual([404, 200]);
-});
-
-describe('as OpenAI, the local gateway takes thoughts back', () => {
-  const ask = (...input: unknown[]): Promise<Answered> =>
-    openai.post(path, responseTo(input, { model: 'gpt-6-luna', store: false }));
-  const user = { role: 'user', content: 'go on' };
-
-  it('as it sealed them, with what they led to', async () => {
-    const include = ['reasoning.encrypted_content'];
-    const asked = { model: 'gpt-6-luna', store: false, reasoning: { effort: 'low' }, include };
-    const { json } = await openai.post(path, responseTo('hi', asked));
-    const [thoughts, said] = (json as { output: [object, object] }).output;
-    expect(await ask(thoughts, said, user)).toMatchObject({ status: 200 });
-    expect(await ask(thoughts, user)).toMatchObject({
-      status: 400,
-      json: { error: { message: expect.stringContaining('was provided without its required following item.') } },
-    });
-    expect(await ask({ ...thoughts, encrypted_content: 'Zm9yZWlnbg==' }, said, user)).toMatchObject({
-      status: 400,
-      json: { error: { code: 'invalid_encrypted_content', message: expect.stringContaining('could not be verified') } },
-    });
-    expect(await ask({ ...thoughts, encrypted_content: null }, said, user)).toMatchObject({
-      status: 404,
-      json: { error: { message: expect.stringContaining('not found. Items are not persisted') } },
-    });
-  });
 });

@@ -3,43 +3,37 @@ import { GatewayError, usageError } from '../../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../../json.ts';
 import { closest } from '../../../closest.ts';
 import { findJsonFault } from '../../../json-position.ts';
-import { type FlagTable, createParser } from '../../../cli/flags/flag.ts';
-import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../../cli/flags/format.ts';
+import { listFields, readValue, takesJson, toFlag } from '../../../cli/flags/fields.ts';
+import type { FlagTable } from '../../../cli/flags/flag.ts';
+import { chatFlags, imageFlags } from '../../../cli/flags/format.ts';
 import { hasTemplateVariable } from '../../../cli/input/template-variables.ts';
-import { bodyFlags, connectionFlags, rootFlags } from '../../../cli/flags/shared.ts';
+import { connectionFlags, rootFlags } from '../../../cli/flags/shared.ts';
+import { fieldEntries } from '../../../formats/request-fields.ts';
+import { usesByCommand } from '../../../cli/run/settings.ts';
 
 type JobFlag = FlagTable[string];
 
-/** Flags of a file whose JSON a job can hold itself. */
-export const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body', 'vars']);
+/** Keys of a file whose JSON a job can hold itself. */
+export const jsonKeys: ReadonlySet<string> = new Set(
+  fieldEntries.flatMap(([name, field]) => (takesJson(field) ? [name] : [])),
+);
 
 const { profile } = rootFlags;
 const { model } = connectionFlags;
-// A job says "vars": false in place of --no-vars.
-const { noVars: _, ...bodyKeys } = bodyFlags;
-const { attach, responseMime, schema } = textFlags;
-const { aspect, background, count, outputFormat, quality, size } = imageFlags;
-const imageShape = { aspect, size, quality, background, outputFormat };
-const imageKeys = { ...imageShape, count, ...contentFlags, ...bodyKeys, model, profile };
+const { count } = imageFlags;
 
-/** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
+/** The keys that jobs of each command may have: the fields of its request, the profile, and no other. */
 export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
-  text: { attach, responseMime, schema, ...contentFlags, ...bodyKeys, model, profile },
-  'image gen': imageKeys,
-  'image edit': { ...editFlags, ...imageKeys },
-  chat: {
-    image: chatFlags.image,
-    attach: chatFlags.attach,
-    schema: chatFlags.schema,
-    toolChoice: chatFlags.toolChoice,
-    metadata: chatFlags.metadata,
-    messages: chatFlags.messages,
-    stream: chatFlags.stream,
-    ...bodyKeys,
-    model,
-    profile,
-  },
+  text: listKeys('text'),
+  'image gen': { ...listKeys('image gen'), count },
+  'image edit': { ...listKeys('image edit'), count },
+  chat: { ...listKeys('chat'), stream: chatFlags.stream },
 };
+
+function listKeys(command: JobCommand): FlagTable {
+  const fields = listFields(usesByCommand[command]).map(([name, field]) => [name, toFlag(field)]);
+  return { ...Object.fromEntries(fields), model, profile };
+}
 
 /** What every line of a job file is read with. */
 export interface JobRules {
@@ -111,7 +105,7 @@ export function readDefaults(object: JsonObject, hasBlanks = false): Defaults {
     const rule = jobCommands.map((name) => getOwn(jobKeys[name], key)).find((found) => found !== undefined);
     if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, Object.values(jobKeys)));
     if (!hasBlanks || !hasTemplateVariable(JSON.stringify(values[key])))
-      parseJobValue(key, values[key] as JsonValue, rule);
+      parseJobValue(key, values[key] as JsonValue, rule, ofDefaults);
   }
   return { command: command === undefined ? 'text' : readCommand(command), values };
 }
@@ -143,7 +137,7 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
   for (const key of Object.keys(defaults.values)) {
     const rule = getOwn(table, key);
     const value = defaults.values[key] as JsonValue;
-    if (rule && !overrides(key, values)) values[key] = parseJobValue(key, value, rule);
+    if (rule && !overrides(key, values)) values[key] = parseJobValue(key, value, rule, ofDefaults);
     else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
   }
   return {
@@ -232,29 +226,17 @@ export function keysHint(key: string, tables: readonly FlagTable[]): string {
   return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
 }
 
-/** From the value in a job to what the command gets from the flag of that name. Throws GatewayError usage. */
-export function parseJobValue(name: string, value: JsonValue, flag: JobFlag): unknown {
-  if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
-  if (name === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
-  const isSwitch = !flag.flags.includes('<');
-  if (isSwitch) {
-    if (typeof value === 'boolean') return value;
-    throw usageError(`"${name}" is true or false`);
-  }
-  if (!flag.repeat || jsonKeys.has(name)) return readOne(name, value, flag);
-  return (Array.isArray(value) ? value : [value]).map((item) => readOne(name, item, flag));
-}
+const ofDefaults = ' of --defaults';
 
-function readOne(name: string, value: JsonValue, flag: JobFlag): unknown {
-  const parse = createParser(flag) ?? ((word: string) => word);
-  const isObjectOrList = typeof value === 'object' && value !== null;
-  if (jsonKeys.has(name)) {
-    if (typeof value === 'string' || isObjectOrList) return value;
-    throw usageError(`"${name}" is a file's path, or JSON`);
-  }
-  if (typeof value === 'string') return parse(value);
-  if (typeof value === 'number') return parse(String(value));
-  // What a flag takes as JSON text can be JSON here: "metadata": {"user_id": "ci"}.
-  if (isObjectOrList && !Array.isArray(value)) return parse(JSON.stringify(value));
-  throw usageError(`"${name}" is text or a number`);
+/**
+ * From the value of a key to what the command gets from the flag of that name. `of` says where the key is, if it is not in a job.
+ * Throws GatewayError usage.
+ */
+export function parseJobValue(key: string, value: JsonValue, flag: JobFlag, of = ''): unknown {
+  const name = `"${key}"${of}`;
+  if (value === null) throw usageError(`${name} is null`, 'leave the key out');
+  if (key === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
+  if (!jsonKeys.has(key)) return readValue(value, flag, name);
+  if (typeof value === 'string' || typeof value === 'object') return value;
+  throw usageError(`${name} is a file's path, or JSON`);
 }

@@ -1,15 +1,15 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { batchFiles, digestText, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
-import type { Context, Report } from '../../../cli/context.ts';
+import type { Context, Outcome, Report } from '../../../cli/context.ts';
 import type { BuiltRequest } from '../../../cli/request/build-request.ts';
-import { emptyReport } from '../../../cli/output/log.ts';
+import { emptyOutcome } from '../../../cli/output/outcome.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
 import { type ImageOutput, type SavingContext, planImageFiles } from '../../../cli/output/save-images.ts';
 import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
 import { type RecoveryInput, saveAfterBug, saveForRecovery } from '../../../cli/run/recovery.ts';
 import { type Answer, listBlobs, mostImages, judgeAnswer, type Result, startDeadline } from '../../../client/index.ts';
-import { createMeter } from '../../../cost/cost.ts';
+import { findAnswerCost } from '../../../cost/cost.ts';
 import type { Cost, MeteredAnswer } from '../../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
 import { chooseHint } from '../../../advice.ts';
@@ -36,31 +36,22 @@ interface OutputOptions {
   context: Context;
 }
 
-/** Counts an answer that has a price, or whose cost the service told. */
-function countAnswerCost(answer: MeteredAnswer, report: Report, settings: Settings): Cost | undefined {
-  const results = [answer, ...(answer.hops ?? [])].map(({ result }) => result);
-  if (results.some(({ toldCost }) => toldCost !== undefined) || Object.keys(settings.prices).length > 0)
-    report.meter ??= createMeter(settings);
-  return report.meter?.count(answer);
-}
-
 /** What is made of a job so far. */
 interface Making {
   job: Job;
   options: OutputOptions;
   asked: { model: string; prompt?: string | undefined; vars?: JsonObject | undefined };
-  report: Report;
+  /** What came of it, as far as it is known. */
+  outcome: Outcome;
   images: ImageOutput | undefined;
 }
 
 /** What is made of the reply of a job: images in the folder, a line of the results, a recovery file where neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
-  const { built, settings, warnings, folder, flags, context } = options;
+  const { built, folder, flags, context } = options;
   const { vars } = job.values;
   const asked = { model: built.model, prompt: built.prompt, vars: isObject(vars) ? vars : undefined };
-  const report = emptyReport(job.command, warnings);
-  report.job = job.id;
-  const making: Making = { job, options, asked, report, images: undefined };
+  const making: Making = { job, options, asked, outcome: emptyOutcome, images: undefined };
   const store = createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
   options.atEnd(() => store.discard());
   return {
@@ -69,15 +60,14 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
     async prepare() {
       if (makesImages(job)) making.images = await planImages(making);
     },
-    count: (answer) => countAnswerCost(answer, report, settings),
+    count: (answer) => countAnswer(answer, making),
     accept: (answer, bounds) => acceptAnswer(answer, bounds, making),
-    hasLost: () => report.unsaved.images.length > 0,
+    hasLost: () => making.outcome.unsaved.images.length > 0,
     keep: (failure, reply) => keepReply(failure, reply, making),
     document(reply, error) {
-      reportReply(reply, making);
       const { durationMs, answer } = reply;
       const { model, prompt, vars: asGiven } = making.asked;
-      const document = resultDocument(report, { error, durationMs, redaction: context.ui });
+      const document = resultDocument(toReport(reply, making), { error, durationMs, redaction: context.ui });
       if (answer === undefined) Object.assign(document, { requestedModel: model, model });
       return Object.assign(document, { name: job.name }, context.ui.clean({ vars: asGiven, prompt }));
     },
@@ -99,40 +89,55 @@ async function acceptAnswer(
   { endOf, signal }: Parameters<JobOutput['accept']>[1],
   making: Making,
 ): Promise<void> {
-  const { job, options, report } = making;
+  const { job, options } = making;
   const { built, flags } = options;
   const { result } = answer;
   if (makesImages(job) && result.images.length === 0) await fetchLinks(result, options, signal);
   const blobs = listBlobs(result);
   if (blobs.length > 0) making.images ??= await planImages(making);
-  await making.images?.save(blobs, result, endOf);
+  const saved = await making.images?.save(blobs, result, endOf);
+  making.outcome = { ...making.outcome, ...saved };
+  if (saved?.thrown) throw saved.thrown.value;
   // An image that could not be written is saved for recovery, and ends the batch.
-  if (report.unsaved.failure !== undefined) throw report.unsaved.failure;
-  for (const warning of result.warnings) await addWarning(warning, options);
+  if (saved?.unsaved.failure !== undefined) throw saved.unsaved.failure;
+  for (const warning of [...result.warnings, ...making.outcome.warnings]) await addWarning(warning, options);
   const { candidates = 1 } = job.values as { candidates?: number };
   const { error, warning } = judgeAnswer(answer, toWanted(flags, makesImages(job) ? candidates : 0));
   if (error) throw error;
   if (warning) await addWarning(`${warning.message}; ${chooseHint(warning)}`, options);
-  if (built.check) report.answer = (await findSchemaAnswer(built.check, answer, signal)).value;
+  if (built.check) {
+    const { value } = await findSchemaAnswer(built.check, answer, signal);
+    making.outcome = { ...making.outcome, answer: value };
+  }
   if (making.images?.mismatch) throw making.images.mismatch;
 }
 
-function reportReply({ answer, attempts, isRecorded }: JobReply, { report }: Making): void {
-  report.result = answer?.result;
-  report.attempts = attempts;
-  if (isRecorded) report.fromCache = true;
+/** Counts what an answer cost. Returns that, if it is known. */
+function countAnswer(answer: MeteredAnswer, making: Making): Cost | undefined {
+  const found = findAnswerCost(answer, making.options.settings);
+  const lack = 'lack' in found && found.lack !== undefined ? [`the cost is unknown: ${found.lack}`] : [];
+  const cost = 'cost' in found ? found.cost : undefined;
+  const spent = { costs: cost ? [cost] : [], unknown: cost ? 0 : 1 };
+  making.outcome = { ...making.outcome, spent, warnings: lack };
+  return cost;
+}
+
+/** What the document and the recovery file of a job are made of. */
+function toReport({ answer, attempts, isRecorded }: JobReply, { job, options, outcome }: Making): Report {
+  const known = { ...outcome, reply: answer?.result, attempts, fromCache: isRecorded };
+  return { command: job.command, job: job.id, warnings: options.warnings, outcome: known };
 }
 
 function createRecovery(reply: JobReply, making: Making, document?: object): RecoveryInput {
-  reportReply(reply, making);
   const { folder, isFolderless, context } = making.options;
   const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.asked };
-  return { report: making.report, io: context.io, redaction: context.ui, batch, document };
+  return { report: toReport(reply, making), io: context.io, redaction: context.ui, batch, document };
 }
 
 async function keepReply(failure: unknown, reply: JobReply, making: Making): Promise<GatewayError> {
   const input = createRecovery(reply, making);
-  return isBug(failure) ? saveAfterBug(failure, input) : saveForRecovery(failure as GatewayError, input);
+  return (isBug(failure) ? await saveAfterBug(failure, input) : await saveForRecovery(failure as GatewayError, input))
+    .error;
 }
 
 async function keepResult(
@@ -141,16 +146,20 @@ async function keepResult(
   document: object,
   making: Making,
 ): ReturnType<JobOutput['keepResult']> {
-  const { report } = making;
-  const input = createRecovery(reply, making, document);
-  report.unsaved.text = (reply.answer?.result.text ?? '') !== '';
   const isUnwritten = failure instanceof GatewayError && unwritten.has(failure.class);
-  const kept = isUnwritten ? await saveForRecovery(failure, input) : failure;
-  return { failure: kept, path: report.kept };
+  if (!isUnwritten) return { failure, path: undefined };
+  const { report, ...input } = createRecovery(reply, making, document);
+  const text = (reply.answer?.result.text ?? '') !== '';
+  const unsaved = { ...report.outcome.unsaved, text };
+  const { error, kept } = await saveForRecovery(failure, {
+    ...input,
+    report: { ...report, outcome: { ...report.outcome, unsaved } },
+  });
+  return { failure: error, path: kept };
 }
 
 /** Plans where images go: to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
-async function planImages({ job, options, asked: { model, prompt }, report }: Making): Promise<ImageOutput> {
+async function planImages({ job, options, asked: { model, prompt } }: Making): Promise<ImageOutput> {
   const { atEnd, built, context, flags, folder } = options;
   const { strict = false, maxImages = mostImages } = flags;
   const { aspect } = job.values as { aspect?: string };
@@ -158,7 +167,6 @@ async function planImages({ job, options, asked: { model, prompt }, report }: Ma
   const saving: SavingContext = {
     io: { cwd: folder, now: () => context.io.now() },
     ui: { warn: (text) => addWarning(text, options), clean: (value) => context.ui.clean(value) },
-    report,
     atEnd,
   };
   try {

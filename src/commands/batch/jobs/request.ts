@@ -1,11 +1,4 @@
-import {
-  digestText,
-  type Job,
-  type JobCommand,
-  getRequestOrigin,
-  keyRequest,
-  type PreparedJob,
-} from '../../../batch/index.ts';
+import { digestText, type Job, getRequestOrigin, keyRequest, type PreparedJob } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames, usesText } from './references.ts';
@@ -21,7 +14,7 @@ import { getErrorCode, usageError } from '../../../errors.ts';
 import { createKnownFiles, type KnownFiles } from '../../../files/known-files.ts';
 import { describeReadError } from '../../../files/file-reason.ts';
 import type { JsonValue } from '../../../json.ts';
-import type { Settings, Use } from '../../../settings/types.ts';
+import type { Settings } from '../../../settings/types.ts';
 import { byDefault } from '../../../settings/sources.ts';
 import { buildRequest, type BuiltRequest } from '../../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../../cli/input/prompt.ts';
@@ -31,7 +24,7 @@ import { type SchemaCheck, compileSchema } from '../../../cli/input/schema.ts';
 import { openUrlFetcher, requireNetwork, type UrlFetcher } from '../../../cli/run/fetch-urls.ts';
 import { type InputUrl, inputUrls } from '../../../cli/input/input-files.ts';
 import type { FetchedFiles } from '../../../cli/input/attachments.ts';
-import { type ConnectionFlags, readSettings } from '../../../cli/run/settings.ts';
+import { type ConnectionFlags, readSettings, usesByCommand } from '../../../cli/run/settings.ts';
 
 /** The flags of the batch with what a job says in their place. */
 function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings): Parameters<typeof readSettings>[0] {
@@ -66,13 +59,6 @@ interface BuilderOptions {
   /** Called with the bytes of input files that were hashed since its last call. */
   onHashed?: (bytes: number) => void;
 }
-
-const uses: Readonly<Record<JobCommand, Use>> = {
-  text: 'text',
-  'image gen': 'image',
-  'image edit': 'edit',
-  chat: 'chat',
-};
 
 /** Distinct schemas that are kept compiled. */
 const maxSchemas = 100;
@@ -124,7 +110,7 @@ function readJobSettings({ command, values, line }: Job, building: JobBuilding):
   if (read === undefined) {
     // Warnings of the settings are printed once, not once a model.
     const ui = settings.size === 0 ? context.ui : { ...context.ui, warn: ignoreWrite, detail: ignoreWrite };
-    read = readSettings(withJob(flags, values), { ...context, ui }, uses[command]).then((found) => {
+    read = readSettings(withJob(flags, values), { ...context, ui }, usesByCommand[command]).then((found) => {
       const known = withoutStdin(found);
       settings.set(key, known);
       return known;
@@ -258,7 +244,7 @@ async function buildJob(
   return buildRequest([], values, {
     context: inputs.context,
     settings,
-    use: uses[command],
+    use: usesByCommand[command],
     compile: (schema) => compileOnce(schema, building),
     adviseVariable: building.source.adviseVariable ?? adviseVars,
     fetched,

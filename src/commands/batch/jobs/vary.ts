@@ -43,7 +43,7 @@ function varyJob(job: Job, { suffix, values: by }: Variation, at: number, file: 
     const twin = getOwn(twins, key);
     if (twin !== undefined) delete values[twin];
     const vars = key === 'vars' && isObject(value) && isObject(values[key]) && { ...values[key], ...value };
-    values[key] = vars || parseJobValue(key, value, rule);
+    values[key] = vars || parseJobValue(key, value, rule, ' of --vary');
   }
   const lineId = job.lineId ?? job.id;
   return { ...job, id: `${job.id}${suffix}`, lineId, name: job.name && `${job.name}-${at + 1}`, values };
@@ -63,7 +63,8 @@ export function parseVary(word: string, name: string): readonly [key: string, va
   const values = (Array.isArray(words) ? words : []).map((value) =>
     isSwitch && (value === 'true' || value === 'false') ? value === 'true' : value,
   );
-  for (const value of values) if (!hasTemplateVariable(JSON.stringify(value))) parseJobValue(key, value, rule);
+  for (const value of values)
+    if (!hasTemplateVariable(JSON.stringify(value))) parseJobValue(key, value, rule, ' of --vary');
   const texts = new Set(values.map((value) => JSON.stringify(value)));
   if (texts.size === values.length && !values.includes('')) return [key, values];
   throw usageError(`${name} ${key}: a value is ${values.includes('') ? 'empty' : 'there twice'}`, example);

@@ -1,10 +1,11 @@
 import { type Client, type ClientOptions, createClient } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { byAuthUse, formatNames, getAuthUseFormat } from '../../formats/format.ts';
+import { byAuthUse, getAuthUseFormat } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
+import { createTranslator } from '../../gateway/translate.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
-import { hasOwnHost, serviceNames, services, useNames, vendorHeaderNames } from '../../vendors/services.ts';
+import { hasOwnHost, serviceNames, services, vendorHeaderNames } from '../../vendors/services.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { unknownProfile } from '../../settings/profile-name.ts';
 import { fromFlag } from '../../settings/sources.ts';
@@ -19,70 +20,53 @@ import { getGatewayOrigin, readConfiguredKey } from '../../cli/run/connection.ts
 import { keepVariables, modelVariables } from './served-command.ts';
 import { type Pays, payForPassed } from './payments.ts';
 import type { AnswerSource, ServeFlags, SourcePlace } from './source.ts';
-import type { AuthUse, FormatName } from '../../formats/types.ts';
+import { chooseSpoken } from './spoken.ts';
+import type { AuthUse } from '../../formats/types.ts';
 
 /** The names of the specification, for headers without a configured name. */
 const placeholders = services.gateway.headerNames;
 
-interface ResolvedProfile {
-  profile: string;
-  settings: UpstreamSettings;
-}
-
 /** A profile that calls are passed on to. */
-interface Upstream extends ResolvedProfile {
+interface Upstream {
+  settings: UpstreamSettings;
   options: ClientOptions;
   credentials: Credential[];
 }
 
-/** Passes calls on to the gateways of profiles. Throws GatewayError usage or auth. */
-export async function openUpstreams(
-  names: readonly string[],
-  flags: ServeFlags,
-  place: SourcePlace,
-): Promise<AnswerSource> {
+/** Passes calls on to the gateway of a profile. Throws GatewayError usage or auth. */
+export async function openUpstream(profile: string, flags: ServeFlags, place: SourcePlace): Promise<AnswerSource> {
   const { context, localKey, served } = place;
-  const profiles: ResolvedProfile[] = [];
-  for (const profile of names) profiles.push({ profile, settings: await resolveProfile(profile, flags, context) });
-  // Profiles that do not fit together are refused before a key is read.
-  byFormat(profiles);
-  const upstreams: Upstream[] = [];
-  for (const profile of profiles) upstreams.push(await prepareUpstream(profile, context));
-  const chosen = byFormat(upstreams);
-  const credentials = upstreams.flatMap((upstream) => upstream.credentials);
+  const upstream = await prepareUpstream(profile, await resolveProfile(profile, flags, context), context);
+  const { settings, credentials } = upstream;
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const connection = await openOwnConnections(
-    upstreams.map(({ settings }) => settings.text),
-    flags,
-    context,
-  );
+  const connection = await openOwnConnections([settings.text], flags, context);
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const recordings = await openRecordings(flags, { context, credentials: [...credentials, local] });
-  const speaker = chooseSpeaker(upstreams);
-  const settings = speaker?.settings ?? { ...chosen.content.settings, chat: chosen.messages.settings.chat };
-  const variables = { ...modelVariables(getModelsByUse(settings)), ...serviceVariables(speaker) };
+  const variables = { ...modelVariables(getModelsByUse(settings)), ...serviceVariables(settings) };
   if (flags.record !== undefined) await keepVariables(flags.record, variables, context);
   const headerNames = {
-    apiKey: chosen.content.settings.text.headerNames.apiKey?.value,
-    version: chosen.messages.settings.chat.headerNames.version?.value,
+    apiKey: settings.text.headerNames.apiKey?.value,
+    version: settings.chat.headerNames.version?.value,
   };
-  const pays = await openPays(upstreams, flags, context);
+  const pays = await payForPassed(settings.text, flags.tag, context);
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
   const handlers = byAuthUse((use) => {
-    const upstream = chosen[getAuthUseFormat(use)];
     const client = createClient({ ...upstream.options, connection, use: recordings.use });
     return upstreamHandler(use, upstream, { ...parts, client });
   });
+  const { service, format, baseUrl } = settings.text;
+  const spoken = await chooseSpoken({
+    service: service.value,
+    ownFormat: format.origin.kind === 'profile' ? format.value : undefined,
+    format: format.value,
+    baseUrl: baseUrl?.value,
+  });
+  const pass: Handler = (request) => handlers[chooseKeyUse(request)](request);
   return {
-    handler: (request) => handlers[chooseKeyUse(request)](request),
+    handler: spoken === undefined ? pass : createTranslator(pass, spoken),
     headerNames,
     variables,
-    name: upstreams
-      .map(
-        ({ profile, settings }) =>
-          `${settings.text.profile ? 'profile' : 'service'} ${profile}, ${getGatewayOrigin(settings.text)}`,
-      )
-      .join('; '),
+    name: `${settings.text.profile ? 'profile' : 'service'} ${profile}, ${getGatewayOrigin(settings.text)}`,
     isPaid: pays !== undefined,
     async close() {
       await recordings.close();
@@ -92,69 +76,17 @@ export async function openUpstreams(
   };
 }
 
-/**
- * The profile as whose service a command speaks; undefined where several are one gateway, which has the formats of text and chat.
- * Where they lack one of these, a command could not use it: the first profile then answers all.
- */
-function chooseSpeaker(upstreams: readonly Upstream[]): Upstream | undefined {
-  const isSpoken = (format: FormatName): boolean => upstreams.some(({ settings }) => speaks(settings, format));
-  const isOneGateway = upstreams.length > 1 && isSpoken('content') && isSpoken('messages');
-  return isOneGateway ? undefined : upstreams[0];
-}
-
-function speaks(settings: UpstreamSettings, format: FormatName): boolean {
-  return useNames.some((use) => settings[use].format.value === format);
-}
-
-function serviceVariables(speaker: Upstream | undefined): Record<string, string> {
-  if (speaker === undefined) return {};
-  const { service, format } = speaker.settings.text;
+function serviceVariables({ text: { service, format } }: UpstreamSettings): Record<string, string> {
   return {
     ...(service.value !== 'gateway' && { GATEWAY_SERVICE: service.value }),
     ...(format.origin.kind === 'profile' && { GATEWAY_FORMAT: format.value }),
   };
 }
 
-/** What pays for the requests; undefined if no profile has a budget. */
-async function openPays(
-  upstreams: readonly Upstream[],
-  { tag }: ServeFlags,
-  context: Context,
-): Promise<Pays | undefined> {
-  const paid = upstreams.map(({ settings }) => settings.text).filter(({ budget }) => budget !== undefined);
-  return paid.length === 0 ? undefined : payForPassed(paid, tag, context);
-}
-
-async function prepareUpstream({ profile, settings }: ResolvedProfile, context: Context): Promise<Upstream> {
+async function prepareUpstream(profile: string, settings: UpstreamSettings, context: Context): Promise<Upstream> {
   const key = settings.text.key.kind === 'none' ? undefined : await readProfileKey(profile, settings.text, context);
   const options = await toClientSettings(settings, key?.reveal(), context);
-  return { profile, settings, options, credentials: listCredentials(settings.text, key) };
-}
-
-/**
- * Gives each format to the profile whose service speaks it, to a gateway only where no other service does. A format that none
- * speaks goes to a gateway, else to the first. Throws GatewayError usage if a profile is left without a format.
- */
-function byFormat<T extends ResolvedProfile>(profiles: readonly T[]): Record<FormatName, T> {
-  const [first] = profiles;
-  if (first === undefined || profiles.length > formatNames.length)
-    throw usageError('--upstream takes one profile, or one for each format', 'for example: --upstream gemini,claude');
-  const isGateway = ({ settings }: T): boolean => settings.text.service.value === 'gateway';
-  const speaking = (format: FormatName): T[] =>
-    profiles
-      .filter(({ settings }) => speaks(settings, format))
-      .toSorted((one, other) => Number(isGateway(one)) - Number(isGateway(other)));
-  const idle = profiles.find((profile) => formatNames.every((format) => speaking(format)[0] !== profile));
-  if (idle !== undefined) {
-    const format = formatNames.find((name) => speaking(name).includes(idle)) ?? 'content';
-    throw usageError(
-      `profiles ${speaking(format)[0]?.profile} and ${idle.profile} both serve the ${format} format`,
-      'name one for each format, such as one of service gemini and one of service anthropic',
-    );
-  }
-  const rest = profiles.find(isGateway) ?? first;
-  const chosen = formatNames.map((format) => [format, speaking(format)[0] ?? rest]);
-  return Object.fromEntries(chosen) as Record<FormatName, T>;
+  return { settings, options, credentials: listCredentials(settings.text, key) };
 }
 
 /** The key of the profile, or of the variable that belongs to its service, and no other. Throws GatewayError auth. */
@@ -276,7 +208,7 @@ function upstreamHandler(
     localHeaders: names.filter((name) => name !== undefined),
     timeoutMs: settings.text.timeoutMs.value,
     wholeBodies,
-    pay: pays?.of(settings.text),
+    pay: pays?.pay,
     address(request) {
       const asked = client.address({ path: request.path, format: getAuthUseFormat(use), use, body: {} });
       const { url, base, ownHeaders = {}, keyHeader } = asked;

@@ -1,0 +1,71 @@
+import { joinReplies } from '../../client/index.ts';
+import { joinSpent } from '../../cost/cost.ts';
+import { GatewayError } from '../../errors.ts';
+import type { AnswerContext, CommandOutcome, Outcome, Report, UnsavedReply } from '../context.ts';
+
+/** Nothing was asked, or nothing is known of it. */
+export const emptyOutcome: Outcome = {
+  spent: { costs: [], unknown: 0 },
+  warnings: [],
+  attempts: 0,
+  fromCache: false,
+  images: [],
+  files: [],
+  unsaved: { images: [], text: false },
+};
+
+/** The report of an answer of which nothing has come. */
+export function emptyReport(command: string, warnings: readonly string[] = []): Report {
+  return { command, warnings, outcome: emptyOutcome };
+}
+
+/** The report of an outcome while its command runs. */
+export function toReport(outcome: Outcome, { command, ui, selected, tags }: AnswerContext): Report {
+  return { command, warnings: ui.warnings, outcome, selected, tags };
+}
+
+/** How many requests were sent before an error. */
+export function getAttempts(error: unknown): number {
+  return (error instanceof GatewayError && error.details.attempts) || 0;
+}
+
+/** One outcome of several: their reply by the table of its fields, what was written, and what they cost. */
+export function joinOutcomes(outcomes: readonly Outcome[], on: Parameters<typeof joinReplies>[1]): Outcome {
+  const replies = outcomes.flatMap(({ reply }) => reply ?? []);
+  const turns = outcomes.flatMap((outcome) => outcome.turns ?? []);
+  return {
+    reply: replies.length === 0 ? undefined : joinReplies(replies, on),
+    spent: joinSpent(outcomes.map(({ spent }) => spent)),
+    warnings: [...new Set(outcomes.flatMap(({ warnings }) => warnings))],
+    attempts: outcomes.reduce((sum, { attempts }) => sum + attempts, 0),
+    fromCache: outcomes.some(({ fromCache }) => fromCache),
+    images: outcomes.flatMap(({ images }) => images),
+    files: outcomes.flatMap(({ files }) => files),
+    turns: turns.length === 0 ? undefined : turns,
+    answer: outcomes.at(-1)?.answer,
+    unsaved: joinUnsaved(outcomes.map(({ unsaved }) => unsaved)),
+    error: outcomes.at(-1)?.error,
+    thrown: outcomes.find(({ thrown }) => thrown)?.thrown,
+  };
+}
+
+function joinUnsaved(all: readonly UnsavedReply[]): UnsavedReply {
+  const first = <Name extends keyof UnsavedReply>(name: Name) => all.find((one) => one[name] !== undefined)?.[name];
+  return {
+    failure: first('failure'),
+    images: all.flatMap(({ images }) => images),
+    place: first('place'),
+    text: all.some(({ text }) => text),
+    body: first('body'),
+  };
+}
+
+/** Goes on with an outcome: what is thrown from here on ends the command, and what came is reported all the same. */
+export async function goOn(outcome: Outcome, steps: () => Promise<CommandOutcome>): Promise<CommandOutcome> {
+  if (outcome.thrown) return { outcome, error: outcome.thrown.value };
+  try {
+    return await steps();
+  } catch (error) {
+    return { outcome, error };
+  }
+}

@@ -1,0 +1,161 @@
+import { quoteForeign, usageError } from '../errors.ts';
+import { jsonNames, type JsonValues, plainNames, type PlainValues, requestFields } from '../formats/request-fields.ts';
+import { isAspect } from '../images/aspect.ts';
+import { isObject } from '../json.ts';
+import type { ClientOptions } from './client-types.ts';
+
+/** What an option takes, for callers who have no help of types. */
+interface Wanted {
+  what: string;
+  fits(value: unknown): boolean;
+  example: string;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isThing = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isBytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array;
+
+const text: Wanted = { what: 'a text', fits: isText, example: "'hi'" };
+const number: Wanted = { what: 'a number', fits: (value) => typeof value === 'number', example: '7' };
+const object: Wanted = { what: 'an object', fits: isObject, example: "{ user_id: 'ci' }" };
+const list: Wanted = { what: 'a list', fits: Array.isArray, example: '[]' };
+const hook: Wanted = { what: 'a function', fits: (value) => typeof value === 'function', example: '() => {}' };
+
+const fieldKinds: Readonly<Record<keyof PlainValues | keyof JsonValues, Wanted>> = {
+  text,
+  word: text,
+  size: text,
+  imageType: text,
+  effort: text,
+  ratio: { what: 'width:height', fits: (value) => isText(value) && isAspect(value), example: '16:9' },
+  number,
+  whole: number,
+  switch: { what: 'true or false', fits: (value) => typeof value === 'boolean', example: 'true' },
+  texts: { what: 'a list of texts', fits: (value) => isListOf(value, isText), example: "['END']" },
+  safety: {
+    what: 'a list of { category, threshold }',
+    fits: (value) => isListOf(value, isObject),
+    example: "[{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_ONLY_HIGH' }]",
+  },
+  list: { what: 'a list of objects', fits: (value) => isListOf(value, isThing), example: "[{ name: 'f' }]" },
+  object,
+  pairs: object,
+  body: object,
+  schema: {
+    what: 'a JSON Schema',
+    fits: (value) => isObject(value) || typeof value === 'boolean',
+    example: "{ type: 'object' }",
+  },
+  toolChoice: {
+    what: 'a text or an object',
+    fits: (value) => isText(value) || isObject(value),
+    example: "'tool:get_weather'",
+  },
+};
+
+const medium: Wanted = {
+  what: 'bytes, { path } or { data, mimeType }',
+  fits: (value) => isBytes(value) || (isThing(value) && (isPath(value) || isData(value))),
+  example: "{ path: 'photo.png' }",
+};
+const isPath = (value: object): boolean => 'path' in value && isText(value.path);
+const isData = (value: object): boolean =>
+  'data' in value && isBytes(value.data) && 'mimeType' in value && isText(value.mimeType);
+
+const baseUrl: Wanted = {
+  what: 'a URL',
+  fits: (value) => isText(value) || (isThing(value) && 'href' in value && isText(value.href)),
+  example: "'https://gateway.example.com'",
+};
+
+/** Options of a client that are used as what they should be. The others say themselves what is wrong with them. */
+const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
+  baseUrl,
+  recordedAs: { ...baseUrl, fits: (value) => isText(value) && URL.canParse(value) },
+  auth: {
+    what: 'a form, or one for each operation',
+    fits: (value) => isText(value) || isObject(value),
+    example: "'bearer'",
+  },
+  headerNames: { ...object, example: "{ apiKey: 'x-api-key' }" },
+  headers: {
+    what: 'an object of texts',
+    fits: (value) => isObject(value) && Object.values(value).every(isText),
+    example: "{ 'x-team': 'docs' }",
+  },
+  env: { ...object, fits: isThing, example: "{ HTTPS_PROXY: 'http://127.0.0.1:3128' }" },
+  proxy: { ...text, example: "'http://127.0.0.1:3128'" },
+  fallback: { ...text, example: "'some-model'" },
+  use: { ...list, what: 'a list of functions', fits: (value) => isListOf(value, hook.fits) },
+  onRetry: hook,
+  onCorrection: hook,
+  onRequest: hook,
+  onReply: hook,
+  onAnswered: hook,
+  onFailure: hook,
+  onModel: hook,
+  onLaneFallback: hook,
+};
+
+/** The options of a client, without those that are null. Throws GatewayError usage for one that is not what it should be. */
+export function checkClientOptions(given: ClientOptions | undefined): ClientOptions {
+  const options = withoutNull(given ?? {}) as ClientOptions;
+  for (const [name, wanted] of Object.entries(clientOptions))
+    checkOption(name, options[name as keyof ClientOptions], wanted);
+  return options;
+}
+
+/** The options of a call, without those that are null. Throws GatewayError usage for what are none. */
+export function checkCallOptions<Options extends object>(given: Options | undefined): Options {
+  if (given !== undefined && !isObject(given))
+    throw usageError(
+      `the options of a call are an object, not ${showValue(given)}`,
+      'for example: generate(request, { timeoutMs: 60000 })',
+    );
+  return withoutNull(given ?? {}) as Options;
+}
+
+/** The fields of a request, without those that are null. Throws GatewayError usage for one that is not of its kind. */
+export function checkFields(given: object): Record<string, unknown> {
+  const request = withoutNull(given);
+  for (const name of [...plainNames, ...jsonNames])
+    checkOption(name, request[name], fieldKinds[requestFields[name].kind]);
+  for (const name of [...jsonNames, 'turns', 'contents', 'messages']) requireTree(name, request[name]);
+  const { media, mask } = request;
+  checkOption('media', media, { ...list, example: "[{ path: 'photo.png' }]" });
+  for (const [at, one] of ((media ?? []) as unknown[]).entries()) checkOption(`media[${at}]`, one ?? null, medium);
+  checkOption('mask', mask, medium);
+  return request;
+}
+
+function checkOption(name: string, value: unknown, { what, fits, example }: Wanted): void {
+  if (value !== undefined && !fits(value))
+    throw usageError(`${name} takes ${what}, not ${showValue(value)}`, `for example: ${example}`);
+}
+
+const mostLevels = 1000;
+
+/** Throws GatewayError usage for a value that holds itself, or is nested too deep to be walked. `above` are those that hold it. */
+function requireTree(name: string, value: unknown, above: Set<unknown> = new Set()): void {
+  if (!isThing(value) || isBytes(value)) return;
+  if (above.has(value)) throw usageError(`${name} holds itself: JSON cannot say that`, 'give it without the circle');
+  if (above.size === mostLevels) throw usageError(`${name} is nested deeper than ${mostLevels} levels`);
+  above.add(value);
+  for (const item of Object.values(value)) requireTree(name, item, above);
+  above.delete(value);
+}
+
+function isListOf(value: unknown, fits: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(fits);
+}
+
+/** In JavaScript an option that is left out may be null. */
+function withoutNull(given: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+}
+
+function showValue(value: unknown): string {
+  if (isText(value)) return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (isThing(value)) return Array.isArray(value) ? 'a list' : 'an object';
+  return quoteForeign(String(value), 60);
+}

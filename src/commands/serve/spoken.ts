@@ -1,0 +1,22 @@
+import { formatNames, loadFormat } from '../../formats/format.ts';
+import { isOpenAiFormat } from '../../formats/named-format.ts';
+import type { FormatName } from '../../formats/types.ts';
+import type { Spoken } from '../../gateway/translate.ts';
+import { getQuirks, services, type ServiceName } from '../../vendors/services.ts';
+
+/** The service that answers, the format that a profile sets for it, and the one in which it is asked for texts. */
+interface Speaker {
+  service: ServiceName;
+  ownFormat: FormatName | undefined;
+  format: FormatName;
+  baseUrl: string | undefined;
+}
+
+/** The formats of a service; undefined for a gateway of all formats, to which everything goes as it is. */
+export async function chooseSpoken({ service, ownFormat, format, baseUrl }: Speaker): Promise<Spoken | undefined> {
+  if (service === 'gateway' && ownFormat === undefined) return undefined;
+  const own = service === 'gateway' ? [format] : [format, ...Object.values(services[service].formats)];
+  // A service of OpenAI's format has the other one too, or says that it does not.
+  const formats = own.some(isOpenAiFormat) ? [...own, ...formatNames.filter(isOpenAiFormat)] : own;
+  return { formats, format: await loadFormat(format), quirks: getQuirks(service, format, baseUrl) };
+}

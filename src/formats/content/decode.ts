@@ -1,0 +1,97 @@
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  numberField,
+  objectField,
+  textField,
+} from '../../json.ts';
+import type { Turn } from '../plain-request.ts';
+import { type DecodedRequest, decodeEffort, decodeStops } from '../decoded-request.ts';
+
+/** Reads a request of the format: what `encode` of it writes. */
+export function decodeContentRequest(body: JsonObject): DecodedRequest {
+  const config = objectField(body, 'generationConfig') ?? {};
+  const calling = objectField(objectField(body, 'toolConfig') ?? {}, 'functionCallingConfig') ?? {};
+  const [only] = listField(calling, 'allowedFunctionNames') ?? [];
+  const mode = textField(calling, 'mode')?.toLowerCase();
+  const system = objectField(body, 'systemInstruction');
+  return {
+    system: system && listTexts(system).join('\n'),
+    turns: decodeTurns(listField(body, 'contents') ?? []),
+    tools: (listField(body, 'tools') ?? []).flatMap(decodeTools),
+    toolChoice: typeof only === 'string' ? `tool:${only}` : mode === 'any' || mode === 'none' ? mode : undefined,
+    schema: config['responseJsonSchema'] ?? config['responseSchema'],
+    responseMime: textField(config, 'responseMimeType'),
+    maxTokens: numberField(config, 'maxOutputTokens'),
+    temperature: numberField(config, 'temperature'),
+    topP: numberField(config, 'topP'),
+    topK: numberField(config, 'topK'),
+    candidates: numberField(config, 'candidateCount'),
+    seed: numberField(config, 'seed'),
+    stop: decodeStops(config['stopSequences']),
+    effort: decodeEffort(textField(objectField(config, 'thinkingConfig') ?? {}, 'thinkingLevel')),
+  };
+}
+
+function listTexts(content: JsonObject): string[] {
+  return partsOf(content).flatMap((part) => textField(part, 'text') ?? []);
+}
+
+function partsOf(content: JsonValue): JsonObject[] {
+  return isObject(content) ? (listField(content, 'parts') ?? []).filter(isObject) : [];
+}
+
+/** A result names the function, and not the call: that is the oldest one of this name without a result. */
+function decodeTurns(contents: readonly JsonValue[]): Turn[] {
+  const open: { id: string; name: string }[] = [];
+  let calls = 0;
+  const decodePart = (part: JsonObject): JsonObject[] => {
+    const [text, inline, file] = [
+      textField(part, 'text'),
+      objectField(part, 'inlineData'),
+      objectField(part, 'fileData'),
+    ];
+    const [call, result] = [objectField(part, 'functionCall'), objectField(part, 'functionResponse')];
+    if (text !== undefined) return part['thought'] === true ? [] : [{ type: 'text', text }];
+    if (inline) return [mediaBlock(textField(inline, 'mimeType') ?? '', inline['data'] ?? '')];
+    if (file) return [{ type: 'image', source: { type: 'url', url: textField(file, 'fileUri') ?? '' } }];
+    if (call) {
+      const named = { id: textField(call, 'id') ?? `call_${calls++}`, name: textField(call, 'name') ?? '' };
+      open.push(named);
+      return [{ type: 'tool_use', ...named, input: call['args'] ?? {} }];
+    }
+    if (!result) return [];
+    const name = textField(result, 'name') ?? '';
+    const at = open.findIndex((each) => each.id === textField(result, 'id') || each.name === name);
+    const [answered] = at === -1 ? [] : open.splice(at, 1);
+    const content = [{ type: 'text', text: resultText(result['response'] ?? {}) }];
+    return [{ type: 'tool_result', tool_use_id: answered?.id ?? name, content }];
+  };
+  return contents.map((content) => ({
+    role: isObject(content) && content['role'] === 'model' ? 'assistant' : 'user',
+    content: partsOf(content).flatMap(decodePart),
+  }));
+}
+
+/** A text is in `result`; everything else is JSON. */
+function resultText(response: JsonValue): string {
+  const result = isObject(response) && Object.keys(response).length === 1 ? response['result'] : undefined;
+  return typeof result === 'string' ? result : JSON.stringify(response);
+}
+
+/** A file as a block of a turn. */
+export function mediaBlock(mimeType: string, data: JsonValue): JsonObject {
+  const type = mimeType.startsWith('image/') ? 'image' : 'document';
+  return { type, source: { type: 'base64', media_type: mimeType, data } };
+}
+
+function decodeTools(tool: JsonValue): JsonObject[] {
+  const declared = isObject(tool) ? (listField(tool, 'functionDeclarations') ?? []) : [];
+  return declared.filter(isObject).map(({ name = '', description, parametersJsonSchema, parameters }) => ({
+    name,
+    ...(description !== undefined && { description }),
+    schema: parametersJsonSchema ?? parameters ?? { type: 'object' },
+  }));
+}

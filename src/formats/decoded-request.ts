@@ -1,0 +1,36 @@
+import type { JsonValue } from '../json.ts';
+import { type Effort, effortNames } from '../vendors/effort.ts';
+import { getTurnBlocks, type PlainRequest, type Turn } from './plain-request.ts';
+
+/** The plain fields of a request that was read from the wire. All turns are in `turns`, the last one too. */
+export type DecodedRequest = Omit<PlainRequest, 'use' | 'model' | 'stream'>;
+
+/** Turns in which the user and the assistant take turns: what one of them says in a row is one. */
+export function joinTurns(turns: readonly Turn[] = []): Turn[] {
+  const joined: Turn[] = [];
+  for (const turn of turns) {
+    const last = joined.at(-1);
+    if (last?.role !== turn.role) joined.push(turn);
+    else joined[joined.length - 1] = { ...last, content: [...getTurnBlocks(last), ...getTurnBlocks(turn)] };
+  }
+  return joined;
+}
+
+/** One word to stop at, or a list of them. */
+export function decodeStops(value: JsonValue | undefined): string[] | undefined {
+  return value === undefined ? undefined : [value].flat().filter((word) => typeof word === 'string');
+}
+
+/** An effort in a word that all formats have. */
+export function decodeEffort(word: string | undefined): Effort | undefined {
+  return effortNames.find((name) => name === word?.toLowerCase());
+}
+
+/** The JSON of a text, or else the text. */
+export function decodeInput(json: string): JsonValue {
+  try {
+    return JSON.parse(json) as JsonValue;
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,151 @@
+import type { ReplyEvent, ReplyFacts, Usage } from '../../formats/events.ts';
+import { formatFacts } from '../../formats/format.ts';
+import type { FormatName } from '../../formats/types.ts';
+import { imageFacts } from '../../images/image-type.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { classifyReason } from '../../vendors/finish-reasons.ts';
+import { textAt, valueAt } from '../fields/read.ts';
+import type { AnswerPart, Draft, ModelAnswer, ToolCall } from './task.ts';
+
+/** A call as far as it came: `json` is the text of its input. */
+interface ArrivingCall extends ToolCall {
+  index: number | undefined;
+  json: string;
+}
+
+/** A candidate as far as it came. */
+interface ArrivingDraft {
+  thinking: string;
+  parts: AnswerPart[];
+  calls: ArrivingCall[];
+  reason: string | undefined;
+  sequence: string | undefined;
+}
+
+/**
+ * The answer that a reply of a format holds, by the events that the decoder of the format makes of it. `reply` of an operation writes
+ * an answer down: the two are a pair.
+ */
+export function readAnswer(
+  events: readonly ReplyEvent[],
+  format: FormatName,
+): ModelAnswer & { tier?: string | undefined } {
+  const drafts = new Map<number, ArrivingDraft>();
+  const facts: ReplyFacts = {};
+  const start: Partial<Extract<ReplyEvent, { type: 'start' }>> = {};
+  for (const event of events) {
+    if (event.type === 'start') Object.assign(start, withoutUndefined(event));
+    else if (event.type === 'facts') Object.assign(facts, withoutUndefined(event.facts));
+    else addEvent(event, drafts);
+  }
+  const tokens = readTokens(facts.usage ?? {}, format);
+  const read = [...drafts.entries()].toSorted(([one], [other]) => one - other).map(([, draft]) => endDraft(draft));
+  return {
+    model: start.model ?? facts.modelVersion ?? '',
+    id: start.id ?? facts.responseId ?? '',
+    drafts: read,
+    drawn: read.some(({ parts }) => parts.some(({ image }) => image)),
+    tokens,
+    ...(facts.promptFeedback !== undefined && read.length === 0 && { blocked: true }),
+    tier: facts.serviceTier,
+  };
+}
+
+function readTokens({ inputTokens = 0, outputTokens = 0, thinkingTokens = 0 }: Usage, format: FormatName) {
+  const { outputHasThinking } = formatFacts[format].billing;
+  return {
+    input: inputTokens,
+    thinking: thinkingTokens,
+    answer: outputTokens - (outputHasThinking ? thinkingTokens : 0),
+  };
+}
+
+function withoutUndefined<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
+}
+
+function addEvent(event: ReplyEvent, drafts: Map<number, ArrivingDraft>): void {
+  const number = 'candidate' in event ? (event.candidate ?? 0) : 0;
+  const draft = drafts.get(number) ?? { thinking: '', parts: [], calls: [], reason: undefined, sequence: undefined };
+  if (!('candidate' in event) && !inFirst.has(event.type)) return;
+  drafts.set(number, draft);
+  switch (event.type) {
+    case 'text':
+    case 'code':
+      return addText(event.text, draft);
+    case 'thinking':
+      draft.thinking += event.text;
+      return;
+    case 'block-start':
+      return beginBlock(event.raw, event.index, draft);
+    case 'tool-input':
+      return addInput(event, draft);
+    case 'call':
+      draft.calls.push({ id: event.id, name: event.name, input: event.input, index: undefined, json: '' });
+      return;
+    case 'blob':
+      return addImage(event, draft);
+    case 'candidate':
+      draft.reason = event.reason ?? draft.reason;
+      draft.sequence = event.sequence ?? draft.sequence;
+  }
+}
+
+/** Events that belong to the first candidate where they name none. */
+const inFirst = new Set(['text', 'code', 'thinking', 'block-start', 'tool-input', 'call', 'blob', 'candidate']);
+
+function addText(text: string, { parts }: ArrivingDraft): void {
+  const last = parts.at(-1);
+  if (text === '') return;
+  if (last?.text === undefined) parts.push({ text });
+  else parts[parts.length - 1] = { ...last, text: last.text + text };
+}
+
+function beginBlock(raw: JsonObject, index: number | undefined, draft: ArrivingDraft): void {
+  if (raw['type'] === 'text') addText(textAt(raw, 'text') ?? '', draft);
+  if (raw['type'] === 'thinking') draft.thinking += textAt(raw, 'thinking') ?? '';
+  if (raw['type'] !== 'tool_use') return;
+  const input = valueAt(raw, 'input') ?? {};
+  draft.calls.push({ id: textAt(raw, 'id'), name: textAt(raw, 'name') ?? '', input, index, json: '' });
+}
+
+function addInput({ json, index, isAll }: Extract<ReplyEvent, { type: 'tool-input' }>, { calls }: ArrivingDraft): void {
+  const call = calls.findLast((each) => index === undefined || each.index === index);
+  if (call) call.json = isAll ? json : call.json + json;
+}
+
+function addImage(
+  { mimeType, data, draft: isDraft }: Extract<ReplyEvent, { type: 'blob' }>,
+  draft: ArrivingDraft,
+): void {
+  const { width = 0, height = 0, mimeType: found } = imageFacts(Buffer.from(data, 'base64'));
+  const image = { mimeType: mimeType ?? found ?? 'application/octet-stream', data, size: { width, height } };
+  draft.parts.push({ image: isDraft ? { ...image, draft: true } : image });
+}
+
+function endDraft({ thinking, parts, calls, reason = '', sequence }: ArrivingDraft): Draft {
+  const meaning = classifyReason(reason);
+  const stopped = meaning === 'stopped' ? 'refused' : sequence !== undefined ? 'stop-sequence' : undefined;
+  return {
+    thinking: thinking === '' ? undefined : thinking,
+    parts,
+    calls: calls.length === 0 ? undefined : calls.map(endCall),
+    ended: meaning === 'cut' ? 'max-tokens' : (stopped ?? (calls.length > 0 ? 'call' : 'end')),
+    stopSequence: sequence,
+    usage: { thinking: 0, answer: 0 },
+  };
+}
+
+function endCall({ id, name, input, json }: ArrivingCall): ToolCall {
+  return { id, name, input: json === '' ? input : parseInput(json) };
+}
+
+/** The input of a call; a text that is no JSON stays what it is. */
+function parseInput(json: string): JsonValue {
+  try {
+    const value = JSON.parse(json) as JsonValue;
+    return isObject(value) ? value : json;
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,107 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { GatewayError, getErrorMessage } from '../errors.ts';
+import { joinTurns } from '../formats/decoded-request.ts';
+import { readFailedReply } from '../formats/failure.ts';
+import { encodeRequest, type Format } from '../formats/format.ts';
+import type { FormatName, Quirks } from '../formats/types.ts';
+import { checkContentType, parseBody } from './http/body.ts';
+import { jsonReply } from './http/reply.ts';
+import { readAnswer } from './models/read-answer.ts';
+import { streamReply } from './operation.ts';
+import { Problem } from './problem.ts';
+import { createResponseStore } from './responses/store.ts';
+import { findGatewayFormat, type Wire } from './routes.ts';
+import type { GatewayReply, GatewayRequest, Handler } from './types.ts';
+
+/** The service that requests are passed on to. */
+export interface Spoken {
+  /** The formats that it speaks. */
+  formats: readonly FormatName[];
+  /** The one of them in which it is asked for texts of all other formats. */
+  format: Format;
+  quirks: Quirks;
+}
+
+/**
+ * Passes texts on to a service that does not speak the format of their request: it is read, asked for in the format of the service,
+ * and the answer written in that of the request, once it is whole. All other requests are passed on as they are. Throws Problem.
+ */
+export function createTranslator(pass: Handler, spoken: Spoken): Handler {
+  return async (request) => {
+    const wire = request.route?.wire;
+    if (wire === undefined || spoken.formats.includes(wire.format)) return pass(request);
+    return translate(request, wire, { ...spoken, pass });
+  };
+}
+
+async function translate(
+  request: GatewayRequest,
+  { operation, decode }: Wire,
+  { pass, format, quirks }: Spoken & { pass: Handler },
+): Promise<GatewayReply> {
+  checkContentType(request, 'application/json');
+  const body = parseBody(await request.readBody());
+  const checked = operation.check(body, { isStrict: false, leftOut() {} });
+  const model = operation.modelOf(request, body) ?? '';
+  const context = { inBatch: false, responses: createResponseStore() };
+  const read = operation.read(checked, model, request, context);
+  const decoded = decode(checked);
+  const plain = { ...decoded, turns: joinTurns(decoded.turns), use: 'text', model, stream: false } as const;
+  const { path, query, body: asked } = inProblems(() => encodeRequest(plain, format, quirks));
+  const bytes = Buffer.from(JSON.stringify(asked));
+  const reply = await pass({
+    ...request,
+    route: undefined,
+    format: findGatewayFormat(format.name),
+    keyForm: undefined,
+    model,
+    path,
+    query: new URLSearchParams(query),
+    headers: { 'content-type': 'application/json' },
+    body: Readable.from([bytes]),
+    length: bytes.length,
+    readBody: async () => bytes,
+  });
+  const text = String(await buffer(Readable.from(reply.body)));
+  const { status, headers } = reply;
+  if (status !== 200 || reply.ending !== undefined) throw toFailure({ status, headers, body: text }, format.name);
+  const events = inProblems(() => format.createDecoder({ status, headers, asked }).whole(parseReply(text)), 502);
+  const answer = readAnswer(events, format.name);
+  read.tier = answer.tier;
+  const { stream } = operation;
+  const written = operation.reply({ ...answer, model: answer.model || model }, read);
+  const translated =
+    read.stream && stream
+      ? streamReply(stream.events(written, read), stream, { request, pace: 0, pauses: [] })
+      : jsonReply(written);
+  return { ...translated, model, note: `asked in the ${format.name} format` };
+}
+
+/** The result, or in place of a GatewayError the Problem that tells it: by default one of the request. */
+function inProblems<T>(make: () => T, status = 400): T {
+  try {
+    return make();
+  } catch (error) {
+    throw error instanceof GatewayError ? new Problem(status, getErrorMessage(error)) : error;
+  }
+}
+
+function parseReply(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem(502, 'the upstream gateway answered with no JSON');
+  }
+}
+
+/** An error reply of the upstream, in the format of the request; one with status 200 that ended early is a failure of the gateway. */
+function toFailure(
+  { status, headers, body }: { status: number; headers: Record<string, string>; body: string },
+  format: FormatName,
+): Problem {
+  if (status === 200) return new Problem(502, 'the reply of the upstream gateway ended early');
+  const wait = headers['retry-after'];
+  const message = getErrorMessage(readFailedReply({ status, headers, body, format }));
+  return new Problem(status, message, wait === undefined ? {} : { headers: { 'retry-after': wait } });
+}

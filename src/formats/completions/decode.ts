@@ -48,8 +48,8 @@ export function joinTexts(content: JsonValue): string {
 }
 
 function decodeMessage(message: JsonObject): Turn {
-  const { role, content = '', tool_call_id: id = '' } = message;
-  if (role === 'tool')
+  const { role, content = '', name = '', tool_call_id: id = name } = message;
+  if (role === 'tool' || role === 'function')
     return { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: joinTexts(content) }] };
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : [content].flat().filter(isObject);
   const calls = (listField(message, 'tool_calls') ?? []).filter(isObject).map(decodeCall);
@@ -72,8 +72,11 @@ export function urlBlock(url: JsonValue): JsonObject {
 }
 
 function decodeCall(call: JsonObject): JsonObject {
+  const custom = objectField(call, 'custom');
+  const id = call['id'] ?? '';
+  if (custom) return { type: 'tool_use', id, name: custom['name'] ?? '', input: { input: custom['input'] ?? '' } };
   const { name = '', arguments: json = '{}' } = objectField(call, 'function') ?? {};
-  return { type: 'tool_use', id: call['id'] ?? '', name, input: decodeInput(String(json)) };
+  return { type: 'tool_use', id, name, input: decodeInput(String(json)) };
 }
 
 /** An offered function in the plain form. */

@@ -43,7 +43,11 @@ function decodeItem(item: JsonObject): Turn[] {
     const input = decodeInput(textField(item, 'arguments') ?? '{}');
     return [{ role: 'assistant', content: [{ type: 'tool_use', id, name, input }] }];
   }
-  if (type === 'function_call_output') {
+  if (type === 'custom_tool_call') {
+    const input = { input: item['input'] ?? '' };
+    return [{ role: 'assistant', content: [{ type: 'tool_use', id, name, input }] }];
+  }
+  if (type === 'function_call_output' || type === 'custom_tool_call_output') {
     const result = { type: 'tool_result', tool_use_id: id, content: joinTexts(item['output'] ?? '') };
     return [{ role: 'user', content: [result] }];
   }

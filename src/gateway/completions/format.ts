@@ -3,7 +3,6 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import {
   decodeBase64,
   flagAt,
-  joinedTextAt,
   listAt,
   numberAt,
   objectAt,
@@ -13,6 +12,8 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
+import { decodeCompletionsRequest } from '../../formats/completions/decode.ts';
+import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, Path } from '../types.ts';
 import { drawsByName, type LocalModel } from '../models/local.ts';
 import {
@@ -70,7 +71,7 @@ export const completionsOperation: GatewayOperation = {
     const image = objectAt(checked, 'image_config');
     const place = ['messages', Math.max(0, last), 'content'];
     return {
-      task: readTask(checked, messages, last, model),
+      task: toTask(checked, messages, last, model),
       candidates: numberAt(checked, 'n') ?? 1,
       stream: flagAt(checked, 'stream'),
       functionCalls: checked['functions'] !== undefined,
@@ -108,46 +109,15 @@ function isUser(message: JsonValue): boolean {
   return textAt(message, 'role') === 'user';
 }
 
-function readTask(body: JsonObject, messages: readonly JsonValue[], last: number, model: string): TextTask {
-  const texts = messages.map((message) => joinedTextAt(message, 'content'));
-  const answered = isToolMessage(messages.at(-1));
-  const textsBy = (roles: readonly string[], end = messages.length): string[] =>
-    texts.filter((text, index) => text !== '' && index < end && roles.includes(textAt(messages[index], 'role') ?? ''));
-  const format = objectAt(body, 'response_format');
-  const kind = textAt(format, 'type');
-  const effort = textAt(body, 'reasoning_effort');
-  return {
+function toTask(body: JsonObject, messages: readonly JsonValue[], last: number, model: string): TextTask {
+  const kind = textAt(objectAt(body, 'response_format'), 'type');
+  return readTask(decodeCompletionsRequest(body), {
     model,
-    // If the last messages are results of tools, the user message before them was already answered.
-    prompt: answered ? '' : (texts[last] ?? ''),
-    system: textsBy(['system', 'developer']).join('\n') || undefined,
-    earlier: textsBy(['user'], answered ? last + 1 : last),
     media: readMedia(valueAt(messages[last], 'content'), ['messages', last, 'content']),
-    toolResults: answered ? toolResults(messages) : [],
     tools: [...listAt(body, 'tools').flatMap(readTool), ...listAt(body, 'functions').flatMap(toolOffer)],
     choice: readToolChoice(valueAt(body, 'tool_choice') ?? toToolChoice(valueAt(body, 'function_call'))),
-    schema: kind === 'json_schema' ? valueAt(objectAt(format, 'json_schema'), 'schema') : undefined,
     json: kind === 'json_schema' || kind === 'json_object',
-    thinking: (effort ?? 'none') !== 'none' || objectAt(body, 'reasoning') !== undefined,
-    maxTokens: numberAt(body, 'max_completion_tokens') ?? numberAt(body, 'max_tokens'),
-    stop: [textAt(body, 'stop') ?? textsAt(body, 'stop')].flat(),
-    seed: numberAt(body, 'seed'),
-  };
-}
-
-/** Whether a message says what a tool returned; that of a function is the older form. */
-function isToolMessage(message: JsonValue | undefined): boolean {
-  return ['tool', 'function'].includes(textAt(message, 'role') ?? '');
-}
-
-/** The results at the end. */
-function toolResults(messages: readonly JsonValue[]): { name: string; text: string }[] {
-  const begin = messages.findLastIndex((message) => !isToolMessage(message)) + 1;
-  const calls = listAt(messages[begin - 1], 'tool_calls');
-  return messages.slice(begin).map((message) => {
-    const call = calls.find((each) => textAt(each, 'id') === textAt(message, 'tool_call_id'));
-    const name = calledName(call) ?? textAt(message, 'name') ?? '';
-    return { name, text: joinedTextAt(message, 'content') };
+    thinking: (textAt(body, 'reasoning_effort') ?? 'none') !== 'none' || objectAt(body, 'reasoning') !== undefined,
   });
 }
 

@@ -11,6 +11,8 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
+import { decodeContentRequest } from '../../formats/content/decode.ts';
+import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
 import { numberIn } from '../http/reply.ts';
 import { drawsByName, findLocalModel, type LocalModel } from '../models/local.ts';
@@ -72,7 +74,7 @@ export const contentOperation: GatewayOperation = {
     const modalities = textsAt(config, 'responseModalities');
     checkGenerationConfig(config, model);
     return {
-      task: readTask(checked, config, model),
+      task: toTask(checked, config, model),
       candidates: numberAt(config, 'candidateCount') ?? 1,
       stream: route?.streams === true,
       showThinking: true,
@@ -142,42 +144,21 @@ function checkGenerationConfig(config: JsonObject, model: string): void {
   }
 }
 
-function readTask(body: JsonValue, config: JsonObject, model: string): TextTask {
+function toTask(body: JsonObject, config: JsonObject, model: string): TextTask {
   const contents = listAt(body, 'contents');
   const media = contents.map((content, index) => readMedia(content, ['contents', index, 'parts']));
-  const texts = contents.map(joinTexts);
-  const last = contents.findLastIndex(isUser);
-  const mime = textAt(config, 'responseMimeType');
-  return {
+  return readTask(decodeContentRequest(body), {
     model,
-    prompt: texts[last] ?? '',
-    system: joinTexts(objectAt(body, 'systemInstruction') ?? {}) || undefined,
-    earlier: contents.flatMap((content, index) =>
-      index < last && isUser(content) && texts[index] ? [texts[index]] : [],
-    ),
-    media: media[last] ?? [],
-    toolResults: listAt(contents[last], 'parts').flatMap(toolResult),
+    media: media[contents.findLastIndex(isUser)] ?? [],
     tools: listAt(body, 'tools').flatMap(toolOffers),
     choice: readToolChoice(objectAt(objectAt(body, 'toolConfig'), 'functionCallingConfig') ?? {}),
-    schema: valueAt(config, 'responseJsonSchema') ?? valueAt(config, 'responseSchema'),
-    json: mime === 'application/json',
+    json: textAt(config, 'responseMimeType') === 'application/json',
     thinking: flagAt(objectAt(config, 'thinkingConfig'), 'includeThoughts'),
-    maxTokens: numberAt(config, 'maxOutputTokens'),
-    stop: textsAt(config, 'stopSequences'),
-    seed: numberAt(config, 'seed'),
-  };
+  });
 }
 
 function isUser(content: JsonValue): boolean {
   return textAt(content, 'role') !== 'model';
-}
-
-function joinTexts(content: JsonValue): string {
-  return listAt(content, 'parts')
-    .filter((part) => !flagAt(part, 'thought'))
-    .map((part) => textAt(part, 'text') ?? '')
-    .filter((text) => text !== '')
-    .join('\n');
 }
 
 function readMedia(content: JsonValue, path: Path): DecodedMedia[] {
@@ -198,11 +179,6 @@ function decodeMedia(inline: JsonObject, path: Path): DecodedMedia {
     throw badValue([...path, 'mimeType'], `the bytes are ${real}, not ${declared}`);
   }
   return { mimeType, bytes, path: [...path, 'data'] };
-}
-
-function toolResult(part: JsonValue): { name: string; text: string }[] {
-  const response = objectAt(part, 'functionResponse');
-  return response ? [{ name: textAt(response, 'name') ?? '', text: JSON.stringify(response['response']) }] : [];
 }
 
 function toolOffers(tool: JsonValue): ToolOffer[] {

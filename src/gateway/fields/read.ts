@@ -34,12 +34,6 @@ export function textsAt(from: JsonValue | undefined, name: string): string[] {
   return listAt(from, name).filter((item) => typeof item === 'string');
 }
 
-/** A text at a field: a string, or a list of parts whose texts are joined. */
-export function joinedTextAt(from: JsonValue | undefined, name: string): string {
-  const texts = listAt(from, name).flatMap((part) => textAt(part, 'text') ?? []);
-  return textAt(from, name) ?? texts.join('\n');
-}
-
 export function valueAt(from: JsonValue | undefined, name: string): JsonValue | undefined {
   return isObject(from) && Object.hasOwn(from, name) ? from[name] : undefined;
 }

@@ -1,15 +1,7 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import {
-  decodeBase64,
-  flagAt,
-  listAt,
-  numberAt,
-  objectAt,
-  sniffMediaType,
-  textAt,
-  textsAt,
-  valueAt,
-} from '../fields/read.ts';
+import { decodeBase64, flagAt, listAt, objectAt, sniffMediaType, textAt, valueAt } from '../fields/read.ts';
+import { decodeMessagesRequest } from '../../formats/messages/decode.ts';
+import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
 import { selectPage } from '../http/reply.ts';
 import { findLocalModel, type LocalModel } from '../models/local.ts';
@@ -61,13 +53,8 @@ export const messagesOperation: GatewayOperation = {
   check: (body, mode) => messagesBody(body, [], mode),
   fallback: () => 'local-chat',
   read(checked, model, _request, { inBatch }) {
-    const messages = listAt(checked, 'messages');
-    const media = messages.map((message, index) =>
-      readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
-    );
-    const turns = joinTurns(messages);
     return {
-      task: readTask(checked, turns, media, model),
+      task: toTask(checked, model),
       candidates: 1,
       stream: flagAt(checked, 'stream'),
       showThinking: textAt(objectAt(checked, 'thinking'), 'display') !== 'omitted',
@@ -86,72 +73,21 @@ export const messagesCount: OperationCount = {
   reply: (tokens) => ({ input_tokens: tokens }),
 };
 
-/** What the user or the assistant says until the other begins. */
-interface JoinedTurn {
-  role: string;
-  content: JsonValue[];
-  /** Its messages, by their place in the body. */
-  places: number[];
-}
-
-/** Turns as the model sees them: messages of one role in a row are one turn. What `system` says between them is no turn. */
-function joinTurns(messages: readonly JsonValue[]): JoinedTurn[] {
-  const turns: JoinedTurn[] = [];
-  for (const [place, message] of messages.entries()) {
-    const role = textAt(message, 'role') ?? '';
-    if (role === 'system') continue;
-    if (turns.at(-1)?.role !== role) turns.push({ role, content: [], places: [] });
-    turns.at(-1)?.places.push(place);
-    for (const block of listBlocks(valueAt(message, 'content'))) turns.at(-1)?.content.push(block);
-  }
-  return turns;
-}
-
-function listBlocks(content: JsonValue | undefined): JsonValue[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
-  return Array.isArray(content) ? content : [];
-}
-
-function readTask(
-  body: JsonValue,
-  turns: readonly JoinedTurn[],
-  media: readonly DecodedMedia[][],
-  model: string,
-): TextTask {
-  const last = turns.findLastIndex(({ role }) => role === 'user');
-  const texts = turns.map(({ content }) => joinTexts(content));
-  const between = listAt(body, 'messages').filter((message) => textAt(message, 'role') === 'system');
-  const system = [valueAt(body, 'system'), ...between.map((message) => valueAt(message, 'content'))].map(joinTexts);
-  const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
-  return {
+function toTask(body: JsonObject, model: string): TextTask {
+  const messages = listAt(body, 'messages');
+  const media = messages.map((message, index) =>
+    readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
+  );
+  // The user's last turn can be of several messages, with words of the system between them.
+  const last = messages.findLastIndex((message) => textAt(message, 'role') === 'user');
+  const begin = messages.findLastIndex((message, index) => index < last && textAt(message, 'role') === 'assistant') + 1;
+  return readTask(decodeMessagesRequest(body), {
     model,
-    prompt: texts[last] ?? '',
-    system: system.filter((text) => text !== '').join('\n') || undefined,
-    earlier: texts.filter((text, index) => index < last && turns[index]?.role === 'user' && text !== ''),
-    media: (turns[last]?.places ?? []).flatMap((place) => media[place] ?? []),
-    toolResults: toolResults(turns, last),
+    media: media.slice(begin, last + 1).flat(),
     tools: listAt(body, 'tools').flatMap(toolOffer),
     choice: readToolChoice(objectAt(body, 'tool_choice')),
-    schema: valueAt(format, 'schema'),
-    json: format !== undefined,
+    json: (objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format')) !== undefined,
     thinking: ['enabled', 'adaptive'].includes(textAt(objectAt(body, 'thinking'), 'type') ?? ''),
-    maxTokens: numberAt(body, 'max_tokens'),
-    stop: textsAt(body, 'stop_sequences'),
-  };
-}
-
-function joinTexts(content: JsonValue | undefined): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content.flatMap((block) => (textAt(block, 'type') === 'text' ? (textAt(block, 'text') ?? []) : [])).join('\n');
-}
-
-function toolResults(turns: readonly JoinedTurn[], last: number): { name: string; text: string }[] {
-  const calls = turns.flatMap(({ content }) => content);
-  return (turns[last]?.content ?? []).flatMap((block) => {
-    if (textAt(block, 'type') !== 'tool_result') return [];
-    const call = calls.find((candidate) => textAt(candidate, 'id') === textAt(block, 'tool_use_id'));
-    return [{ name: textAt(call, 'name') ?? '', text: joinTexts(valueAt(block, 'content')) }];
   });
 }
 

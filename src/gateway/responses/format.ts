@@ -1,7 +1,10 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { readDataUrl } from '../completions/format.ts';
-import { flagAt, joinedTextAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
 import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
+import { decodeStops } from '../../formats/decoded-request.ts';
+import { decodeResponsesRequest } from '../../formats/responses/decode.ts';
+import { readTask } from '../models/read-task.ts';
 import type { GatewayOperation, OperationCount, Path } from '../types.ts';
 import { responsesBody } from './fields.ts';
 import { gatherItems, keepResponse } from './store.ts';
@@ -16,7 +19,7 @@ export const responsesOperation: GatewayOperation = {
   read(checked, model, _request, { responses }) {
     const items = gatherItems(checked, listItems(checked), responses);
     return {
-      task: readTask(checked, items, model),
+      task: toTask(checked, items, model),
       candidates: 1,
       stream: flagAt(checked, 'stream'),
       showThinking: textAt(objectAt(checked, 'reasoning'), 'summary') !== undefined,
@@ -56,43 +59,31 @@ function isUser(item: JsonValue): boolean {
   return textAt(item, 'role') === 'user';
 }
 
-function readTask(body: JsonObject, items: readonly JsonValue[], model: string): TextTask {
-  const texts = items.map((item) => joinedTextAt(item, 'content'));
+function toTask(body: JsonObject, items: readonly JsonValue[], model: string): TextTask {
   const last = items.findLastIndex(isUser);
-  // If the last items are results of tools, the user's message before them was already answered.
   const answered = isResult(items.at(-1));
   const begin = answered ? items.findLastIndex((item) => !isResult(item)) + 1 : items.length;
-  const results = items.slice(begin);
-  const textsBy = (roles: readonly string[], end = items.length): string[] =>
-    texts.filter((text, index) => text !== '' && index < end && roles.includes(textAt(items[index], 'role') ?? ''));
-  const system = [textAt(body, 'instructions') ?? '', ...textsBy(['system', 'developer'])];
-  const format = objectAt(objectAt(body, 'text'), 'format');
-  const kind = textAt(format, 'type');
+  const kind = textAt(objectAt(objectAt(body, 'text'), 'format'), 'type');
   const added = items.flatMap((item) => (textAt(item, 'type') === 'additional_tools' ? listAt(item, 'tools') : []));
-  return {
-    model,
-    prompt: answered ? '' : (texts[last] ?? ''),
-    system: system.filter((text) => text !== '').join('\n') || undefined,
-    earlier: textsBy(['user'], answered ? last + 1 : last),
-    media: answered
-      ? results.flatMap((item, index) => readMedia(valueAt(item, 'output'), ['input', begin + index, 'output']))
-      : readMedia(valueAt(items[last], 'content'), ['input', last, 'content']),
-    toolResults: results.map((item) => toolResult(item, items)),
-    tools: [...listAt(body, 'tools'), ...added].flatMap(toolOffer),
-    choice: readToolChoice(valueAt(body, 'tool_choice')),
-    schema: valueAt(format, 'schema'),
-    json: kind === 'json_schema' || kind === 'json_object',
-    thinking: (textAt(objectAt(body, 'reasoning'), 'effort') ?? 'none') !== 'none',
-    maxTokens: numberAt(body, 'max_output_tokens'),
-    stop: [textAt(body, 'stop') ?? textsAt(body, 'stop')].flat(),
-    seed: numberAt(body, 'seed'),
-  };
-}
-
-function toolResult(result: JsonValue, items: readonly JsonValue[]): { name: string; text: string } {
-  const id = textAt(result, 'call_id');
-  const call = items.find((item) => textAt(item, 'call_id') === id);
-  return { name: textAt(call, 'name') ?? '', text: joinedTextAt(result, 'output') };
+  return readTask(
+    {
+      ...decodeResponsesRequest({ ...body, input: [...items] }),
+      stop: decodeStops(body['stop']),
+      seed: numberAt(body, 'seed'),
+    },
+    {
+      model,
+      media: answered
+        ? items
+            .slice(begin)
+            .flatMap((item, index) => readMedia(valueAt(item, 'output'), ['input', begin + index, 'output']))
+        : readMedia(valueAt(items[last], 'content'), ['input', last, 'content']),
+      tools: [...listAt(body, 'tools'), ...added].flatMap(toolOffer),
+      choice: readToolChoice(valueAt(body, 'tool_choice')),
+      json: kind === 'json_schema' || kind === 'json_object',
+      thinking: (textAt(objectAt(body, 'reasoning'), 'effort') ?? 'none') !== 'none',
+    },
+  );
 }
 
 /** The functions and custom tools of a tool: of a bundle those that are in it. The offline models do not call tools that run at the service. */

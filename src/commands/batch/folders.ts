@@ -39,6 +39,8 @@ export interface BatchFolder extends KnownBatch {
   isRunning?: boolean;
   /** 1 for each row that belongs to another shard. */
   others: Uint8Array;
+  /** Its rows are those of the first folder of the report. */
+  isSameTable: boolean;
 }
 
 /** Reads the folder of a batch, or those of its shards. A shard that is not among them, and another table, are told. */
@@ -57,7 +59,8 @@ export async function readFolders(
     const isOther = new Uint8Array(found.state.manifest.rows.size);
     for (const place of others) isOther[place] = 1;
     await warnRemoved(await countRemoved(found.folder, found.state), name, context);
-    folders.push({ name, ...found, others: isOther });
+    const read = { name, ...found, others: isOther, isSameTable: true };
+    folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
   }
   if (folders.length > 1) await noteShards(folders, context);
   return folders;
@@ -73,10 +76,9 @@ async function warnRemoved(count: number, name: string, { ui }: Context): Promis
 }
 
 async function noteShards(folders: readonly BatchFolder[], { ui }: Context): Promise<void> {
-  const [first, ...rest] = folders as [BatchFolder, ...BatchFolder[]];
-  for (const one of rest)
-    if (!isSameTable(one, first))
-      await ui.warn(`${one.name} has another table than ${first.name}, whose rows are reported`);
+  const [first] = folders as [BatchFolder, ...BatchFolder[]];
+  for (const { name, isSameTable } of folders)
+    if (!isSameTable) await ui.warn(`${name} has another table than ${first.name}, whose rows are reported`);
   const shards = folders.flatMap(({ state }) => state.manifest.header?.shard ?? []);
   const total = shards[0]?.total ?? 0;
   const missing = Array.from({ length: total }, (_, at) => at + 1).filter(
@@ -87,10 +89,12 @@ async function noteShards(folders: readonly BatchFolder[], { ui }: Context): Pro
   await ui.warn(`not among the folders: shard ${shown.join(', ')}${missing.length > 10 ? ' …' : ''}`);
 }
 
-function isSameTable({ state: a }: BatchFolder, { state: b }: BatchFolder): boolean {
-  const [one, other] = [a.manifest.rows, b.manifest.rows];
-  if (one.size !== other.size) return false;
-  for (let place = 0; place < one.size; place++) if (one.ids[place] !== other.ids[place]) return false;
+/** Whether the rows are the same, and ask the same. */
+function hasTableOf(one: BatchFolder, other: BatchFolder): boolean {
+  const [rows, those] = [one.state.manifest.rows, other.state.manifest.rows];
+  if (one === other || rows.size !== those.size) return one === other;
+  for (let place = 0; place < rows.size; place++)
+    if (rows.ids[place] !== those.ids[place] || keyOfRow(one, place) !== keyOfRow(other, place)) return false;
   return true;
 }
 
@@ -143,22 +147,20 @@ export function joinStates(
 }
 
 /** What the row at a place asks, whichever answers of others it is made of. */
-function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): string | undefined {
+function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): string {
   const { rows } = manifest;
-  return place < rows.size ? (rows.own.get(place) ?? slots.keyOf(rows.slots[place] as number)) : undefined;
+  return rows.own.get(place) ?? slots.keyOf(rows.slots[place] as number);
 }
 
 /**
  * The folder that knows most of a row, and its slot there. Which of equal rows has which answer is known in the folder of its shard alone; if that
- * has another row at this place, any folder that has the slot will do.
+ * has another table, its places say nothing, and the slot is looked up by its name.
  */
 function findSlot(name: string, place: number, folders: readonly BatchFolder[]): { at: number; slot: number } {
   let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
   if (folders.length === 1) return best;
-  const asked = keyOfRow(folders[0] as BatchFolder, place);
-  for (const [at, folder] of folders.entries()) {
-    const { others, state } = folder;
-    const isOwner = others[place] === 0 && keyOfRow(folder, place) === asked;
+  for (const [at, { others, isSameTable, state }] of folders.entries()) {
+    const isOwner = isSameTable && others[place] === 0;
     const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
     const isSent = slot >= 0 && (state.slots.answersOf(slot) > 0 || state.slots.stateOf(slot) !== 'pending');
     if (isSent) best = { at, slot };

@@ -101,7 +101,7 @@ test('kill -9 at twenty moments of 500 rows with cache, prices and a budget: no 
   const cost = (): bigint => sum(rows().flatMap(({ id, attempts }) => (attempts > 0 ? [id] : [])));
   expect(summary().cost[0].amount).toBe(inDollars(cost()).replace(/0+$/, ''));
   const asked = server.bodies.length;
-  expect(await goOn('--max-cost', '1000', '--retry unknown').ended).toMatchObject({ end: 0 });
+  expect(await goOn('--max-cost', '1000', '--retry', 'unknown').ended).toMatchObject({ end: 0 });
   expect(
     rows()
       .map(({ id }) => id)

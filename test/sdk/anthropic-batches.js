@@ -29,7 +29,7 @@ async function resultsOf({ id }) {
   return results;
 }
 
-const created = await batches.create({ requests: [ask('a', 'first'), ask('b', 'second', { top_p: 7 })] });
+const created = await batches.create({ requests: [ask('a', 'first'), ask('b', 'second', { top_p: 'most' })] });
 const ended = await untilEnded(created);
 const stuck = await batches.create({ requests: [ask('c', 'third', { model: 'fault-batch-stuck' })] });
 const canceling = await batches.cancel(stuck.id);

@@ -118,7 +118,7 @@ describe("the vendors' clients (test/sdk, installed by the full run)", { timeout
         errors: {
           key: { name: 'AuthenticationError', status: 401, code: 'invalid_api_key' },
           model: { name: 'NotFoundError', status: 404, code: 'model_not_found' },
-          field: { ...refused, name: 'BadRequestError', code: 'integer_below_min_value' },
+          field: { ...refused, name: 'BadRequestError', code: 'invalid_value' },
           limit: { name: 'RateLimitError', status: 429, code: 'rate_limit_exceeded' },
           quota: { name: 'RateLimitError', status: 429, code: 'insufficient_quota' },
           server: { name: 'InternalServerError', status: 500, type: 'server_error' },
@@ -200,7 +200,7 @@ const models = /models: .*local-text .*local-chat/;
 /** What scripts that list no models print at the end. */
 const lastLines: Record<string, string | RegExp> = {
   'vercel.mjs': 'picture: image/png',
-  'openai-responses.mjs': 'refused: 400 messages',
+  'openai-responses.mjs': 'refused: 400 input',
   'vercel-openai.mjs': 'picture: image/png',
   'langchain-openai.mjs': /^city: \w/,
   // A reply with which the client is not content makes it ask again, ten times.

@@ -30,7 +30,7 @@ test.skipIf(!canMount && !isFull)(
       folder.jobs({ id: 'p1', prompt: 'p'.repeat(1_000_000) });
       const ran = await batch(['-o', join(disk, 'out')]);
       expect([ran.code, ran.stderr]).toEqual([12, expect.stringContaining('the disk is full')]);
-      expect(ran.stderr).toContain('not sent yet: gateway-cli batch again out');
+      expect(ran.stderr).toContain('make room, then run the same command again: it continues where it stopped');
       expect(server.requests).toEqual([]);
     } finally {
       execFileSync('umount', ['-l', disk]);

@@ -4,8 +4,8 @@ import { isFull } from '../../helpers/full.ts';
 import { history } from './history.ts';
 import { playHistory } from './oracle.ts';
 
-/** A history is a dozen runs on real files and takes a quarter of a second. */
-const numRuns = isFull ? 1500 : 150;
+/** A history is a dozen runs on real files and takes a quarter of a second at most. */
+const numRuns = isFull ? 500 : 100;
 
 /** `GATEWAY_CLI_FUZZ_SEED=<n>` plays others, and `GATEWAY_CLI_HISTORIES=<n>` as many as one has time for. */
 const { GATEWAY_CLI_FUZZ_SEED: seed = '20261128', GATEWAY_CLI_HISTORIES: asked = String(numRuns) } = process.env;

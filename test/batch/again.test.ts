@@ -198,6 +198,48 @@ describe('batch again', () => {
     expect(server.bodies).toHaveLength(2);
   });
 
+  test('an address that only the folder names gets no key: it is to be typed again', async ({ server, folder }) => {
+    folder.jobs(...manyJobs(1));
+    const { GATEWAY_BASE_URL: _, ...env } = environmentFor(server);
+    const here = ['--base-url', server.url];
+    const options = { cwd: folder.cwd, env };
+    expect(await run(['batch', 'jobs.jsonl', '-o', 'out', ...here], options)).toMatchObject({ code: 0 });
+    folder.jobs(...manyJobs(2));
+    for (const GATEWAY_BASE_URL of [undefined, 'http://127.0.0.1:1']) {
+      const own = { ...env, ...(GATEWAY_BASE_URL && { GATEWAY_BASE_URL }) };
+      const again = await run(['batch', 'again', 'out'], { ...options, env: own });
+      expect([again.code, again.stderr]).toEqual([
+        2,
+        expect.stringContaining(`type it again: gateway-cli batch again out ${here.join(' ')}\n`),
+      ]);
+    }
+    expect(server.bodies).toHaveLength(1);
+    expect(await run(['batch', 'again', 'out', ...here], options)).toMatchObject({ code: 0 });
+    folder.jobs(...manyJobs(3));
+    expect(await run(['batch', 'again', 'out'], { ...options, env: environmentFor(server) })).toMatchObject({
+      code: 0,
+    });
+    expect(server.bodies).toHaveLength(3);
+  });
+
+  test.for([
+    ['--proxy', 'http://127.0.0.1:1'],
+    ['--cacert', 'ca.pem'],
+    ['--service', 'mistral'],
+  ] as const)('%s of a folder is to be typed again', async ([flag, value], { server, folder, at }) => {
+    const { GATEWAY_BASE_URL: _, ...env } = environmentFor(server);
+    folder.jobs(...manyJobs(1));
+    expect(await at('.', 'jobs.jsonl', '-o', 'out')).toMatchObject({ code: 0 });
+    const [header, ...rows] = folder.lines('jobs.jsonl', 'out') as [{ command: { flags: object } }, ...object[]];
+    const name = flag.slice(2);
+    const flags = { ...header.command.flags, [name]: value };
+    folder.writeLines('out/jobs.jsonl', [{ ...header, command: { flags } }, ...rows]);
+    folder.jobs(...manyJobs(2));
+    const again = await run(['batch', 'again', 'out'], { cwd: folder.cwd, env });
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`names where your key would go: ${flag} `)]);
+    expect(server.bodies).toHaveLength(1);
+  });
+
   test('keeps the profile, and the part of a shard that a CI job named', async ({ folder, server }) => {
     folder.jobs(...manyJobs(8));
     folder.write('config.json', JSON.stringify({ profiles: { b: { models: { text: 'm' }, baseUrl: server.url } } }));

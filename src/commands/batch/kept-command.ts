@@ -4,9 +4,12 @@ import { type KeptCommand, type ManifestHeader, readManifestHeader, type Shard }
 import type { Context } from '../../cli/context.ts';
 import { type FlagTable, keepPath } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
+import { readSettingsInput } from '../../cli/run/settings.ts';
 import { usageError } from '../../errors.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { keyForAnyOrigin } from '../../settings/key.ts';
+import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { shellWord } from '../../shell-word.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { promptIn } from './jobs/source.ts';
@@ -89,13 +92,14 @@ const replaced: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * The command that made a folder, with what is typed now in place of what was typed then. Throws GatewayError usage for a folder of no batch,
- * and for what cannot be asked for again.
+ * for what cannot be asked for again, and for a receiver of the key that only the folder names.
  */
 export async function recallCommand(
   outdir: string,
   { words, flags }: TypedCommand,
-  { io, root }: Pick<Context, 'io' | 'root'>,
+  context: Context,
 ): Promise<TypedCommand & Pick<Context, 'root'>> {
+  const { io } = context;
   const { folder, header } = await readBatchHeader(outdir, io);
   const kept = header.command;
   if (kept === undefined)
@@ -109,11 +113,13 @@ export async function recallCommand(
   const gone = new Set(Object.keys(typed).flatMap((name) => [name, ...(replaced[name] ?? [])]));
   const left = Object.fromEntries(Object.entries(known).filter(([name]) => !gone.has(name)));
   requireAskable(left, outdir);
+  const { profile } = kept;
+  const asker = { ...context, root: { ...(profile !== undefined && { profile }), ...context.root } };
+  await requireOwnReceiver(left, { outdir, typed: flags, asker });
   const { jobs, prompt, ...all } = { ...left, ...typed };
   const word = [jobs, prompt].find((one) => typeof one === 'string');
   const isWord = words.length === 0 && word !== undefined;
-  const { profile } = kept;
-  return { words: isWord ? [word] : words, flags: all, root: { ...(profile !== undefined && { profile }), ...root } };
+  return { words: isWord ? [word] : words, flags: all, root: asker.root };
 }
 
 /** The folder of a batch, and what holds for its whole table. Throws GatewayError usage for one that holds none. */
@@ -149,4 +155,37 @@ function requireAskable(left: JsonObject, outdir: string): void {
       `${outdir} does not keep the value of header ${hidden}, which may be a secret`,
       `type it again: ${start} --header '${hidden}: …'; or put it into a file: --header @headers.txt`,
     );
+}
+
+/** Flags that decide who receives the key, or can read it on its way. */
+const receivers = ['baseUrl', 'service', 'proxy', 'cacert'] as const;
+
+/**
+ * Throws GatewayError usage for a receiver of the key that only the folder names: it may come from somebody else. Flags that are typed
+ * now, variables, the config file and a key that goes to its own service alone are the user's word.
+ */
+async function requireOwnReceiver(
+  left: JsonObject,
+  { outdir, typed, asker }: { outdir: string; typed: BatchFlags; asker: Context },
+): Promise<void> {
+  const kept = receivers.filter((name) => left[name] !== undefined);
+  if (kept.length === 0) return;
+  const input = { ...(await readSettingsInput(typed, asker)), use: 'text' } as const;
+  const own = resolvePartialSettings(input);
+  const service = left['service'] as string | undefined;
+  const asked = resolvePartialSettings({ ...input, flags: { ...input.flags, service } });
+  const isElsewhere = asked.baseUrl?.value !== own.baseUrl?.value && keyForAnyOrigin(asked.key) !== undefined;
+  const foreign = kept.filter((name) =>
+    name === 'service' ? isElsewhere : name === 'cacert' || own[name]?.value !== left[name],
+  );
+  if (foreign.length === 0) return;
+  const flags = foreign.map((name) => `${getLongName(name)} ${shellWord(String(left[name]))}`).join(' ');
+  throw usageError(
+    `only the folder ${outdir} names where your key would go: ${flags}`,
+    `if you trust that, type it again: gateway-cli batch again ${shellWord(outdir)} ${flags}`,
+  );
+}
+
+function getLongName(name: (typeof receivers)[number]): string {
+  return /--[\w-]+/.exec(batchConnectionFlags[name].flags)?.[0] ?? name;
 }

@@ -198,6 +198,31 @@ describe('batch again', () => {
     expect(server.bodies).toHaveLength(2);
   });
 
+  test('a key in the query of an address is not kept, and the address is asked for', async ({ server, folder }) => {
+    folder.jobs(...manyJobs(1));
+    const { GATEWAY_BASE_URL: _, ...env } = environmentFor(server);
+    const value = 'a8Kf93hfKq02mfPq81';
+    const [options, here] = [{ cwd: folder.cwd, env }, ['--base-url', `${server.url}/?key=${value}`]];
+    expect(await run(['batch', 'jobs.jsonl', '-o', 'out', ...here], options)).toMatchObject({ code: 0 });
+    expect(folder.read('out/jobs.jsonl')).not.toContain(value);
+    folder.jobs(...manyJobs(2));
+    const again = await run(['batch', 'again', 'out'], options);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('type it again')]);
+    expect(await run(['batch', 'again', 'out', ...here], options)).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(2);
+  });
+
+  test('a folder cannot say that what was edited is paid again', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(1));
+    expect(await at('.', 'jobs.jsonl', '-o', 'out')).toMatchObject({ code: 0 });
+    const [header, ...rows] = folder.lines('jobs.jsonl', 'out') as [{ command: { flags: object } }, ...object[]];
+    const flags = { ...header.command.flags, acceptChanges: true };
+    folder.writeLines('out/jobs.jsonl', [{ ...header, command: { flags } }, ...rows]);
+    folder.jobs(...manyJobs(1).map((job) => ({ ...job, prompt: 'edited' })));
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 14 });
+    expect(server.bodies).toHaveLength(1);
+  });
+
   test('an address that only the folder names gets no key: it is to be typed again', async ({ server, folder }) => {
     folder.jobs(...manyJobs(1));
     const { GATEWAY_BASE_URL: _, ...env } = environmentFor(server);

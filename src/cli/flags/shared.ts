@@ -30,7 +30,13 @@ const parsers = {
   prices: () => ({ parse: notAFlag, kept: keepJsonOrPath }),
   proxy: () => ({ parse: passwordless }),
   text: () => ({ parse: notAFlag }),
+  url: () => ({ kept: keepAddress }),
 } satisfies { [kind in SettingDefinition['kind']]?: (row: SettingDefinition) => object };
+
+/** A query can hold a key: an address is kept without it, and asked for again. */
+function keepAddress(word: string): string {
+  return word.split('?', 1)[0] as string;
+}
 
 /** The file of a header is kept, or the header; of one that may hold a secret, only the name. */
 function keepHeader(word: string, move: (path: string) => string): string {

@@ -37,7 +37,7 @@ export async function keepCommand(
   const move = await openMove(io.cwd, folder);
   // `auto` is of the machine where it was typed.
   const typed = { ...flags, ...nameWords(words, flags.data), shard: shard && `${shard.index}/${shard.total}` };
-  const kept = mapFlags(typed, (value, row) => (row.kept === 'never' ? undefined : moveValue(value, row, move)));
+  const kept = mapFlags(typed, (value, row) => moveValue(value, row, move));
   return { profile: root.profile, flags: kept };
 }
 
@@ -74,7 +74,9 @@ function mapFlags(
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
-function moveValue(value: JsonValue, { kept }: FlagRow, move: (path: string) => string): JsonValue {
+/** Undefined for a flag of one run, which a folder cannot give either: it can be the word to pay again. */
+function moveValue(value: JsonValue, { kept }: FlagRow, move: (path: string) => string): JsonValue | undefined {
+  if (kept === 'never') return undefined;
   if (typeof kept !== 'function') return value;
   return Array.isArray(value) ? value.map((word) => kept(String(word), move)) : kept(String(value), move);
 }

@@ -188,7 +188,9 @@ export const tasks: Record<string, Task> = {
       if (ran.code === 0) expect([isTold || spent, ran.stdout]).toEqual([isTold || '0.500023', 'answer to hi\n']);
       else if (paid(payee) > 0 && !isCut) expect(ran.stdout).toBe('answer to hi\n');
       expect(await place.run()).toMatchObject({ code: 0, stdout: 'answer to hi\n' });
-      lines(path);
+      // A line that was cut stays, and the next one begins after it.
+      expect(readFileSync(path, 'utf8').endsWith('\n')).toBe(true);
+      expect(await summarizeLedger(path, Date.now())).toMatchObject({ inFlight: '0' });
     },
   },
 };

@@ -14,7 +14,7 @@ import { describeCosts } from '../../cost/price.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import { describeStates, listStates } from './states.ts';
-import { describeAside, maxNamed, missingImageStep } from './summary.ts';
+import { countKept, describeAside, maxNamed, missingImageStep } from './summary.ts';
 
 type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
@@ -25,7 +25,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   if (before > 0) {
     const stuck = plan.table.links.size > 0 ? listStuck({ plan, state }).length : 0;
     const next = describeNext(plan, stuck);
-    const states = listStates(countRows(plan.table, state, plan.isOwn));
+    const states = listStates(countRows(plan.table, state, plan.isOwn), { kept: countKept(state) });
     await context.ui.note(`${describeStates(states)}; ${next}`);
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);

@@ -125,6 +125,17 @@ test('--redo takes the numbers of rows also where an earlier run had ids of a co
   expect([named.code, named.stderr]).toEqual([2, expect.stringContaining('did you mean: Lima')]);
 });
 
+test('an edit is asked for also where another column has the ids from then on', async ({ batch, folder, server }) => {
+  folder.write('rows.csv', 'n,town\n1,Rome\n2,Oslo\n3,Lima\n');
+  const rows = ['-o', 'out', '--data', 'rows.csv', 'a slogan for {{town}}'];
+  expect((await batch(rows)).code).toBe(0);
+  folder.write('rows.csv', 'n,town\n1,Rome\n2,Bern\n3,Lima\n');
+  expect(await batch([...rows, '--id-column', 'n'])).toMatchObject({ code: 14 });
+  expect([...server.counts.values()]).toEqual([1, 1, 1]);
+  expect(await batch([...rows, '--id-column', 'n', '--accept-changes'])).toMatchObject({ code: 0 });
+  expect([...server.counts.values()]).toEqual([1, 1, 1, 1]);
+});
+
 test('a word beside --data that is no prompt says how a prompt for rows looks', async ({ batch, folder }) => {
   folder.write('rows.csv', 'town\nRome\n');
   const ran = await batch(['-o', 'out', '--data', 'rows.csv', 'slogan']);

@@ -22,17 +22,21 @@ export function findEdited(
   markWanted(table, slots);
   const orphans = listOrphans(before, slots, isOwn);
   if (orphans.length === 0) return [];
+  const placeBefore = new Int32Array(slots.size).fill(-1);
+  for (let place = 0; place < before.size; place++) placeBefore[before.slots[place] as number] = place;
+  const kindOf: KindOf = haveOtherIds(table, before, placeBefore) ? () => 1 : ({ numbered }, at) => numbered[at] ?? 0;
   const byId = new Map(orphans.map((place) => [before.ids[place] as number, place]));
   const edited: EditedRow[] = [];
   for (const place of listUnanswered(table, slots, isOwn)) {
-    const was = (table.numbered[place] as number) > 0 ? undefined : byId.get(table.ids[place] as number);
+    const was = kindOf(table, place) > 0 ? undefined : byId.get(table.ids[place] as number);
     if (was === undefined) continue;
     const own = before.own.get(was);
     const isStale = own !== undefined && own === table.own.get(place);
     edited.push({ place, isStale });
   }
-  const numbered = orphans.filter((place) => (before.numbered[place] as number) > 0);
-  const gaps = numbered.length > 0 ? findInGaps(table, before, numbered, slots, isOwn) : [];
+  const numbered = orphans.filter((place) => kindOf(before, place) > 0);
+  const isNew = (slot: number): boolean => isOwn(slot) && !isPaid(slot, slots);
+  const gaps = numbered.length > 0 ? findInGaps(table, before, { orphans: numbered, placeBefore, kindOf, isNew }) : [];
   return [...edited, ...gaps.map((place) => ({ place, isStale: false }))].sort((a, b) => a.place - b.place);
 }
 
@@ -68,6 +72,21 @@ function* listUnanswered(
   }
 }
 
+/** Of a row whose id is a number, which ids differ from it in their numbers alone; 0: its id says which row it is. */
+type KindOf = (rows: RowTable, place: number) => number;
+
+/** Whether the rows that are still there all have other ids, as with another column for them: then ids say as little as numbers do. */
+function haveOtherIds(table: RowTable, before: RowTable, placeBefore: Int32Array): boolean {
+  let isSame = false;
+  for (let place = 0; place < table.size; place++) {
+    const was = placeBefore[table.slots[place] as number] as number;
+    if (was < 0) continue;
+    if (before.ids[was] === table.ids[place]) return false;
+    isSame = true;
+  }
+  return isSame;
+}
+
 /** What is known of rows whose ids differ in their numbers alone, while their table is gone through. */
 interface NumberedRows {
   /** Places in the manifest of answers that no row wants; how many of them lie before the last row that is known. */
@@ -89,27 +108,27 @@ interface NumberedRows {
 function findInGaps(
   table: RowTable,
   before: RowTable,
-  orphans: readonly number[],
-  slots: Slots,
-  isOwn: (slot: number) => boolean,
+  {
+    orphans,
+    placeBefore,
+    kindOf,
+    isNew,
+  }: { orphans: readonly number[]; placeBefore: Int32Array; kindOf: KindOf; isNew: (slot: number) => boolean },
 ): number[] {
   const kinds = new Map<number, NumberedRows>();
   for (const place of orphans) {
-    const tag = before.numbered[place] as number;
+    const tag = kindOf(before, place);
     const kind = kinds.get(tag) ?? newNumberedRows();
     kind.orphans.push(place);
     kinds.set(tag, kind);
   }
-  const placeBefore = new Int32Array(slots.size).fill(-1);
-  for (let place = 0; place < before.size; place++)
-    if ((before.numbered[place] as number) > 0) placeBefore[before.slots[place] as number] = place;
   for (let place = 0; place < table.size; place++) {
     const slot = table.slots[place] as number;
     const known = placeBefore[slot] as number;
-    const kind = kinds.get(table.numbered[place] as number);
+    const kind = kinds.get(kindOf(table, place));
     if (kind === undefined) continue;
     if (known >= 0) closeGap(kind, known);
-    else if (isOwn(slot) && !isPaid(slot, slots)) kind.gap.push(place);
+    else if (isNew(slot)) kind.gap.push(place);
   }
   return [...kinds.values()].flatMap((kind) => {
     closeGap(kind, Number.POSITIVE_INFINITY);

@@ -141,6 +141,17 @@ test('where ids are numbers, a row is edited if an answer lay between the same t
   expect(edited('1c 2a 3d', '1a 2b 3c', fold())).toEqual([2]);
 });
 
+test('where another column has the ids, a row is edited as if they were numbers', () => {
+  const fold = () => foldOf(end('done', keyA), end('done', keyB), end('done', keyC));
+  expect(edited('xa yd zc', '1a 2b 3c', fold())).toEqual([1]);
+  expect(edited('xa yd zc', 'ra sb tc', fold())).toEqual([1]);
+  expect(edited('1a 2d 3c', 'ra sb tc', fold())).toEqual([1]);
+  // A new row at the end, and one that left.
+  expect(edited('xa yc zd', 'ra sb tc', fold())).toEqual([]);
+  // Nothing says that this is the same table.
+  expect(edited('xd ye', 'ra sb', fold())).toEqual([]);
+});
+
 test('what may have been billed counts as answered; what another shard sent does, too', () => {
   expect(edited('rb', 'ra', foldOf(sent(keyA)))).toEqual([0]);
   const fold = foldOf();

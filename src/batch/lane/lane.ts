@@ -80,7 +80,9 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
       'the service does not list its batch, whose creation was not answered',
       run,
     );
-    const again = waiting.flatMap((slot) => run.places.get(slot) ?? []);
+    // What the limit leaves is unknown, and sent by another run.
+    const room = Math.max(0, (policy.limit ?? Number.POSITIVE_INFINITY) - plan.toSend);
+    const again = waiting.flatMap((slot) => run.places.get(slot) ?? []).slice(0, room);
     for (const place of again) plan.due[place] = 1;
     plan.toSend += again.length;
     plan.again += again.length;

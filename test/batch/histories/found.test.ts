@@ -89,3 +89,8 @@ test('of shards of which one has an older table, no answer is in two rows of the
   const steps: Steps = [{}, { edits: [{ op: 'add', at: 8, to: 2 }], kill: 1 }, {}];
   await expect(play({ shards: 2, rows: 5 }, steps)).resolves.toBeUndefined();
 });
+
+test('of jobs whose batch the service does not list, no more go again than the limit of the run leaves', async () => {
+  const policy = { retry: ['unknown'], redo: [0], limit: 1, lane: 'batch' } satisfies Steps[number]['policy'];
+  await expect(play({ rows: 2 }, [{ policy }, { policy, kill: 9 }, { policy }])).resolves.toBeUndefined();
+});

@@ -238,6 +238,13 @@ describe('batch again', () => {
         expect.stringContaining(`type it again: gateway-cli batch again out ${here.join(' ')}\n`),
       ]);
     }
+    for (const words of [
+      ['redo', 'out', '1'],
+      ['retry', 'out', 'failed'],
+    ]) {
+      const again = await run(['batch', ...words], options);
+      expect(again.stderr).toContain(`type it again: gateway-cli batch ${[...words, ...here].join(' ')}\n`);
+    }
     expect(server.bodies).toHaveLength(1);
     expect(await run(['batch', 'again', 'out', ...here], options)).toMatchObject({ code: 0 });
     folder.jobs(...manyJobs(3));

@@ -13,6 +13,7 @@ import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { shellWord } from '../../shell-word.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { promptIn } from './jobs/source.ts';
+import { nextCommand } from './next-command.ts';
 
 /** A command of `batch`: its words, and its flags as they were typed. */
 interface TypedCommand {
@@ -114,10 +115,11 @@ export async function recallCommand(
   const typed = mapFlags({ ...flags, ...nameWords(words, flags.data ?? (known['data'] as string | undefined)) });
   const gone = new Set(Object.keys(typed).flatMap((name) => [name, ...(replaced[name] ?? [])]));
   const left = Object.fromEntries(Object.entries(known).filter(([name]) => !gone.has(name)));
-  requireAskable(left, outdir);
+  const start = nameTyped(outdir, flags);
+  requireAskable(left, { outdir, start });
   const { profile } = kept;
   const asker = { ...context, root: { ...(profile !== undefined && { profile }), ...context.root } };
-  await requireOwnReceiver(left, { outdir, typed: flags, asker });
+  await requireOwnReceiver(left, { outdir, start, typed: flags, asker });
   const { jobs, prompt, ...all } = { ...left, ...typed };
   const word = [jobs, prompt].find((one) => typeof one === 'string');
   const isWord = words.length === 0 && word !== undefined;
@@ -139,11 +141,16 @@ export async function readBatchHeader(
   );
 }
 
+/** The command that was typed, for a hint that adds to it. */
+function nameTyped(outdir: string, { redo, retry }: BatchFlags): string {
+  if (redo !== undefined) return nextCommand(outdir, 'redo', redo.map(shellWord).join(','));
+  return retry === undefined ? nextCommand(outdir, 'again') : nextCommand(outdir, 'retry', retry.join(','));
+}
+
 const sources = { jobs: 'jobs.jsonl', prompts: '--prompts prompts.txt', data: '--data rows.csv' };
 
 /** Throws GatewayError usage for a table that came on stdin, and for a header whose value is not kept. */
-function requireAskable(left: JsonObject, outdir: string): void {
-  const start = `gateway-cli batch again ${shellWord(outdir)}`;
+function requireAskable(left: JsonObject, { outdir, start }: { outdir: string; start: string }): void {
   const piped = Object.entries(sources).find(([name]) => left[name] === '-');
   if (piped)
     throw usageError(
@@ -168,7 +175,7 @@ const receivers = ['baseUrl', 'service', 'proxy', 'cacert'] as const;
  */
 async function requireOwnReceiver(
   left: JsonObject,
-  { outdir, typed, asker }: { outdir: string; typed: BatchFlags; asker: Context },
+  { outdir, start, typed, asker }: { outdir: string; start: string; typed: BatchFlags; asker: Context },
 ): Promise<void> {
   const kept = receivers.filter((name) => left[name] !== undefined);
   if (kept.length === 0) return;
@@ -184,7 +191,7 @@ async function requireOwnReceiver(
   const flags = foreign.map((name) => `${getLongName(name)} ${shellWord(String(left[name]))}`).join(' ');
   throw usageError(
     `only the folder ${outdir} names where your key would go: ${flags}`,
-    `if you trust that, type it again: gateway-cli batch again ${shellWord(outdir)} ${flags}`,
+    `if you trust that, type it again: ${start} ${flags}`,
   );
 }
 

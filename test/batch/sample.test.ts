@@ -144,6 +144,22 @@ test('a word beside --data that is no prompt says how a prompt for rows looks', 
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
+test('of an earlier answer that counts again, its own picture is the one that is looked for', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: png }) });
+  folder.jobs({ id: 'c1', command: 'image gen', prompt: 'c1' });
+  await batch();
+  await batch(['redo', 'out', 'c1']);
+  await batch(['choose', 'out', 'c1=1']);
+  rmSync(join(folder.cwd, 'out/images/c1-2.png'));
+  expect((await batch(['status', 'out'])).stdout).toBe('1 job: 1 done\n');
+  await batch(['choose', 'out', 'c1=2']);
+  expect((await batch(['status', 'out'])).stdout).toContain('a picture of 1 job is not in images any more');
+});
+
 test('a picture that was removed is told by a run and by status, and --redo makes it again beside the others', async ({
   batch,
   folder,

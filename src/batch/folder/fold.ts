@@ -11,9 +11,10 @@ import type {
 import { type Place, Slots, type SlotState } from './slots.ts';
 import { finalSteps, findHolder, listWaiting, newProviderBatch, type ProviderBatch } from '../lane/provider-batches.ts';
 
-/** An answer that was paid for. */
+/** An answer that was paid for. `images`: its pictures, by their files below images/. */
 interface Take extends Place {
   isCut: boolean;
+  images: readonly string[] | undefined;
 }
 
 /** What the records of a journal say together. */
@@ -27,6 +28,8 @@ export interface Fold {
   redo: readonly string[] | undefined;
   /** All answers of the slots that have several, in the order in which they came. */
   takes: Map<number, Take[]>;
+  /** The files of the pictures of the answers that count. */
+  images: Map<number, readonly string[]>;
   /** Slots that may go out now, and the states before of those that went out and have no end. */
   ready: Set<number>;
   open: Map<number, SlotState>;
@@ -43,6 +46,7 @@ export function newFold(rows = 0): Fold {
     atService: new Map(),
     redo: undefined,
     takes: new Map(),
+    images: new Map(),
     ready: new Set(),
     open: new Map(),
     run: undefined,
@@ -148,7 +152,7 @@ function findBefore(slot: number, fold: Fold): SlotState | undefined {
   return batch?.before[batch.slots.indexOf(slot)];
 }
 
-function applyEnd({ t, slot: name, off, len }: EndRecord, fold: Fold): void {
+function applyEnd({ t, slot: name, off, len, images }: EndRecord, fold: Fold): void {
   const { slots } = fold;
   const slot = slots.addNamed(name);
   fold.ready.delete(slot);
@@ -165,17 +169,27 @@ function applyEnd({ t, slot: name, off, len }: EndRecord, fold: Fold): void {
   slots.setFlag(slot, 'tried', t === 'failed');
   // What fails in the place of an answer leaves that as it was.
   if (t === 'failed' && hasAnswer) return slots.setState(slot, slots.has(slot, 'cut') ? 'incomplete' : 'done');
-  if (t !== 'failed') addTake(slot, { off, len, isCut: t === 'incomplete' }, fold);
   slots.setState(slot, t);
-  slots.setPlace(slot, { off, len });
+  if (t === 'failed') return slots.setPlace(slot, { off, len });
+  addTake(slot, { off, len, isCut: t === 'incomplete', images }, fold);
 }
 
-function addTake(slot: number, take: Take, { slots, takes }: Fold): void {
+function addTake(slot: number, take: Take, fold: Fold): void {
+  const { images, slots, takes } = fold;
   const first = slots.placeOf(slot);
-  if (slots.answersOf(slot) === 1 && first) takes.set(slot, [{ ...first, isCut: slots.has(slot, 'cut') }]);
+  if (slots.answersOf(slot) === 1 && first)
+    takes.set(slot, [{ ...first, isCut: slots.has(slot, 'cut'), images: images.get(slot) }]);
   takes.get(slot)?.push(take);
   slots.addAnswer(slot);
+  setCounting(slot, take, fold);
+}
+
+/** An answer is the one that counts. */
+function setCounting(slot: number, take: Take, { images, slots }: Fold): void {
+  slots.setPlace(slot, take);
   slots.setFlag(slot, 'cut', take.isCut);
+  if (take.images) images.set(slot, take.images);
+  else images.delete(slot);
 }
 
 /**
@@ -189,10 +203,7 @@ function applyChoice({ slot: name, answer }: ChooseRecord, fold: Fold): void {
   const take = takes.get(slot)?.[answer - 1];
   fold.redo = undefined;
   slots.choose(slot, answer);
-  if (take) {
-    slots.setPlace(slot, take);
-    slots.setFlag(slot, 'cut', take.isCut);
-  }
+  if (take) setCounting(slot, take, fold);
   // What is in flight goes on, and its answer will count.
   if (slots.stateOf(slot) === 'sent') return;
   slots.setFlag(slot, 'again', false);

@@ -19,8 +19,6 @@ export interface BatchState extends Fold, Spent {
   earlierMs: number;
   /** The last line of the journal has no end: a crash cut it, and it is ignored. */
   torn: boolean;
-  /** The files of pictures that answers have, below images/. */
-  images: Map<number, readonly string[]>;
 }
 
 /** The state of a batch without a journal. `rows`: about how many slots there will be. */
@@ -35,7 +33,6 @@ export function newBatchState(rows = 0): BatchState {
     durationMs: 0,
     earlierMs: 0,
     torn: false,
-    images: new Map(),
   };
 }
 
@@ -84,7 +81,6 @@ export function countEndRecord(record: EndRecord, state: BatchState): void {
   const slot = slots.addNamed(record.slot);
   addPaid(slot, record, state);
   countEnd(slot, record, state);
-  if (record.images && record.t !== 'unknown') state.images.set(slot, record.images);
 }
 
 /** Nothing of the run before goes on: what was sent and has no end may have been billed. */

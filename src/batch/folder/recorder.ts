@@ -8,7 +8,7 @@ import { mayHaveCost } from './spending.ts';
 import { applyRecord } from './fold.ts';
 import { addRecord, type BatchState, countEndRecord } from './state.ts';
 import { GatewayError } from '../../errors.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /**
@@ -189,7 +189,11 @@ async function writeJobEnd(entry: JournalEntry, outcome: RecordedEnd, open: Open
   const { id } = entry.job;
   const slot = nameOf(entry, open);
   const document = outcome.document as JsonObject;
-  const made = resultLine({ slot, t: getEndType(outcome), id }, document, outcome.saveReply);
+  const made = resultLine(
+    { slot, t: getEndType(outcome), id, ...doubtsOf(entry, outcome) },
+    document,
+    outcome.saveReply,
+  );
   // Limits of costs and tokens count it before another job is taken.
   const line = typeof made === 'string' ? made : await made;
   const off = results.size;
@@ -206,6 +210,11 @@ async function writeJobEnd(entry: JournalEntry, outcome: RecordedEnd, open: Open
   step?.('ended-written', id);
   await journal.sync(gatherMs);
   step?.('ended-synced', id);
+}
+
+/** Other requests that may have been billed: without the line of the journal, that of the results alone knows of them. */
+function doubtsOf({ bound }: JournalEntry, { doubtful }: RecordedEnd): Pick<EndRecord, 'doubtful' | 'bound'> {
+  return doubtful === undefined ? {} : { doubtful, bound };
 }
 
 function getEndType({ state, incomplete }: RecordedEnd): EndRecord['t'] {
@@ -245,7 +254,7 @@ const maxResultLineBytes = 64 * 1024 * 1024;
  * file, and the line says so and leaves the long values out. Throws GatewayError not-written.
  */
 export function resultLine(
-  job: { slot: string; t: EndRecord['t']; id: string },
+  job: Pick<EndRecord, 'slot' | 't' | 'doubtful' | 'bound'> & { id: string },
   document: JsonObject,
   saveReply: SaveReply | undefined,
   maxBytes = maxResultLineBytes,
@@ -258,7 +267,7 @@ export function resultLine(
 }
 
 /** Undefined if no string of V8 could hold it. */
-function toJson(value: JsonValue): string | undefined {
+function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch (error) {
@@ -267,7 +276,11 @@ function toJson(value: JsonValue): string | undefined {
   }
 }
 
-async function saveWhole(document: JsonObject, saveReply: SaveReply | undefined, maxLength: number): Promise<string> {
+async function saveWhole(
+  document: Readonly<Record<string, unknown>>,
+  saveReply: SaveReply | undefined,
+  maxLength: number,
+): Promise<string> {
   const tooLong = new GatewayError('not-written', 'the result is too long for a line', { retryable: false });
   const { failure, path } = (await saveReply?.(tooLong)) ?? { failure: tooLong };
   if (path === undefined) throw failure;

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Cost } from '../../cost/types.ts';
+import type { Bound, Cost } from '../../cost/types.ts';
 import { type Certainty, endSignals } from '../../errors.ts';
 import { openIfThere, readFileLines, withoutHole } from '../../files/lines.ts';
 import { createRangeReader } from '../../files/temp-file.ts';
@@ -67,7 +67,7 @@ const endTypes: ReadonlySet<unknown> = new Set(['done', 'incomplete', 'failed', 
 /** The record that the journal lacks for a line of results.jsonl; undefined for what is no result. */
 function readEnd(text: string, { off, len }: { off: number; len: number }, state: BatchState): EndRecord | undefined {
   const document = parseObject(text);
-  const { slot: name, t, usage, cost, attempts, error: failure } = document;
+  const { slot: name, t, usage, cost, attempts, doubtful, bound, error: failure } = document;
   const slot = typeof name === 'string' ? state.slots.findNamed(name) : -1;
   // A result that no run has sent is of another folder.
   if (slot < 0 || !endTypes.has(t)) return undefined;
@@ -86,6 +86,7 @@ function readEnd(text: string, { off, len }: { off: number; len: number }, state
     ...(attempts === 0
       ? { billed: 'no' as const }
       : { usage: usage as Usage | undefined, cost: cost as Cost | undefined }),
+    ...(typeof doubtful === 'number' && { doubtful, bound: bound as Bound | undefined }),
     error: t === 'done' || t === 'incomplete' ? undefined : error,
     images: listImageNames(document),
   };

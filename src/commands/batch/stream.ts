@@ -285,7 +285,7 @@ async function knownResult(
     });
   const result = await results.read(slot);
   if (result) {
-    const { slot: _, t: __, ...document } = result;
+    const { slot: _, t: __, doubtful: ___, bound: ____, ...document } = result;
     return { ...document, id, ...(vars !== undefined && ui.clean({ vars })) };
   }
   const hint = 'to send it again, which may bill it twice: --retry unknown';

@@ -1,7 +1,9 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readJournal } from '../../../src/batch/folder/journal.ts';
+import { noLock } from '../../../src/batch/folder/lock.ts';
+import { openRecorder } from '../../../src/batch/folder/recorder.ts';
 import { findLostEnds, openResults } from '../../../src/batch/folder/results.ts';
 import { bootMark } from '../../../src/files/process-mark.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -36,4 +38,32 @@ test('an answer behind a hole that the power left in the results is one like any
   const next = await readJournal(folder);
   expect(next.covered).toEqual({ end: results.length, beyond: new Map() });
   expect(await findLostEnds(folder, next)).toEqual({ lostEnds: [], unreadable: 0, torn: false });
+});
+
+test('an end that a kill left out of the journal keeps how many other requests may have been billed', async () => {
+  const folder = scratchFolder();
+  const run = { t: 'run', schema: 'gateway-cli/batch@2', tool: 't', boot: bootMark(), at: 1 };
+  const ready = { t: 'ready', slots: [a], bounds: [{ amount: '2', isMost: true }] };
+  writeFileSync(join(folder, 'journal.jsonl'), asLines(run, ready, { t: 'sent', slot: a }));
+  const cost = { amount: '1', currency: 'USD' };
+  const entry = { job: { id: 'a' }, slot: 0, bound: { amount: '2', isMost: true } };
+  const outcome = { state: 'done' as const, document: { ok: true, cost }, cost, doubtful: 3 };
+  const before = await readJournal(folder);
+  const recorder = await openRecorder({
+    folder,
+    run: { ...run, t: 'run', schema: 'gateway-cli/batch@2' },
+    lock: noLock,
+    state: before,
+    lostEnds: [],
+    marked: [],
+    now: () => 2,
+  });
+  const journal = readFileSync(join(folder, 'journal.jsonl'));
+  await recorder.ended(entry, outcome);
+  await recorder.close();
+  writeFileSync(join(folder, 'journal.jsonl'), journal);
+  const state = await readJournal(folder);
+  const { lostEnds } = await findLostEnds(folder, state);
+  expect(lostEnds).toMatchObject([{ t: 'done', doubtful: 3 }]);
+  expect(state.spending.held).toBe(before.spending.held);
 });

@@ -234,6 +234,7 @@ test.for([
   [['-', '--stream', '--json'], '--stream prints JSON Lines already'],
   [['-', '--stream', '--shard', '1/2'], '--stream cannot be combined with --shard'],
   [['-', '--stream', '--dry-run'], '--stream cannot be combined with --dry-run'],
+  [['-', '--ordered', '-o', 'out'], 'gateway-cli batch - --stream --ordered'],
   [['-', '--stream', '--retry', 'unknown'], 'without a folder, --stream knows of no earlier run'],
 ] as const)('%s is refused', async ([argv, message], { batch, server }) => {
   const { code, stderr } = await batch([...argv], { stdin: line('a') });

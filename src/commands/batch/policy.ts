@@ -7,11 +7,16 @@ import { readVary } from './jobs/vary.ts';
 import type { BatchFlags } from './flags.ts';
 import { prepareRateGroup } from './rate-group.ts';
 
-/** What the flags say of a run. Throws GatewayError usage for a group without a rate, or one that cannot be kept. */
+/** What the flags say of a run. Throws GatewayError usage for a flag without the one that it needs, or a group that cannot be kept. */
 export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<BatchPolicy> {
   const { rate, rateGroup, maxFailures, wait, replay, tag } = flags;
   if (rateGroup !== undefined && rate === undefined)
     throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
+  if (flags.ordered && !flags.stream)
+    throw usageError(
+      '--ordered is for --stream',
+      'leave it out, or take jobs from stdin: gateway-cli batch - --stream --ordered',
+    );
   const { retry, acceptChanges, limit, maxCost, maxTurns } = flags;
   return {
     retry,

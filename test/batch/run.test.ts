@@ -128,18 +128,6 @@ describe('a batch', () => {
     });
   });
 
-  test('--ordered writes results in the order of the jobs', async ({ server, folder, batch }) => {
-    let release = (): void => undefined;
-    const last = new Promise<void>((resolve) => (release = resolve));
-    server.answer = (prompt) => {
-      if (prompt === 'p4') release();
-      return prompt === 'p4' ? undefined : { after: last };
-    };
-    folder.jobs(...manyJobs(4));
-    expect((await batch(['--ordered'])).code).toBe(0);
-    expect(folder.lines('results.jsonl').map(({ id }) => id)).toEqual(['p1', 'p2', 'p3', 'p4']);
-  });
-
   test('two pictures of a job, and ids that are not file names', async ({ server, folder, batch }) => {
     const picture = { mimeType: 'image/png', data: png };
     server.answer = () => ({ body: imageReply(picture, picture) });

@@ -320,7 +320,7 @@ test('a count is refused where it is no number or its command makes no picture, 
   expect(server.counts.size).toBe(0);
 });
 
-const columns = ['run', '--data', 'rows.csv', '-o', 'out', '--ordered', 'to {{city}}'];
+const columns = ['run', '--data', 'rows.csv', '-o', 'out', 'to {{city}}'];
 
 test('a column that no text uses can be added and edited: nothing is sent for it, and reports have it as it is now', async ({
   batch,

@@ -169,7 +169,7 @@ async function findForeign(folder: string): Promise<string[]> {
   return findForeign(folder);
 }
 
-/** How a file begins: empty if it is not there yet, undefined if it is a link or a device. */
+/** How a file begins: empty if it is not there yet, or begins with a hole that the power left; undefined if it is a link or a device. */
 async function readHead(folder: string, name: string): Promise<string | undefined> {
   const path = join(folder, name);
   const stats = await lstat(path).catch(() => undefined);
@@ -179,7 +179,7 @@ async function readHead(folder: string, name: string): Promise<string | undefine
   if (handle === undefined) return '';
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
-    return buffer.toString('utf8', 0, bytesRead);
+    return buffer[0] === 0 ? '' : buffer.toString('utf8', 0, bytesRead);
   } finally {
     await handle.close().catch(() => undefined);
   }

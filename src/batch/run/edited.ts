@@ -75,13 +75,14 @@ function* listUnanswered(
 /** Of a row whose id is a number, which ids differ from it in their numbers alone; 0: its id says which row it is. */
 type KindOf = (rows: RowTable, place: number) => number;
 
-/** Whether the rows that are still there all have other ids, as with another column for them: then ids say as little as numbers do. */
+/** Whether the rows that are still there all have other ids, as with another column for them: then ids say as little as numbers do. A number that only moved is no other id. */
 function haveOtherIds(table: RowTable, before: RowTable, placeBefore: Int32Array): boolean {
   let isSame = false;
   for (let place = 0; place < table.size; place++) {
     const was = placeBefore[table.slots[place] as number] as number;
     if (was < 0) continue;
-    if (before.ids[was] === table.ids[place]) return false;
+    const kind = table.numbered[place];
+    if (kind === before.numbered[was] && (kind !== 0 || before.ids[was] === table.ids[place])) return false;
     isSame = true;
   }
   return isSame;

@@ -94,3 +94,8 @@ test('of jobs whose batch the service does not list, no more go again than the l
   const policy = { retry: ['unknown'], redo: [0], limit: 1, lane: 'batch' } satisfies Steps[number]['policy'];
   await expect(play({ rows: 2 }, [{ policy }, { policy, kill: 9 }, { policy }])).resolves.toBeUndefined();
 });
+
+test('a journal of which the power left only a hole is begun anew', async () => {
+  const played = play({ rows: 1 }, [{ kill: 2, losesPower: true, random: -306 }, {}]);
+  await expect(played).resolves.toBeUndefined();
+});

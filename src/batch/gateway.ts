@@ -2,7 +2,7 @@ import type { Settings } from '../settings/types.ts';
 
 /** What jobs of one gateway have in common: all of the connection follows from the profile. */
 export function gatewayKey({ offline, profile }: Settings): string {
-  return offline.value ? '' : (profile?.value ?? '');
+  return offline ? '' : (profile ?? '');
 }
 
 const origins = new WeakMap<Settings, string>();
@@ -12,7 +12,7 @@ export function getRequestOrigin(settings: Settings): string {
   const { offline, baseUrl } = settings;
   const known = origins.get(settings);
   if (known !== undefined) return known;
-  const origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
+  const origin = offline ? 'offline' : new URL(baseUrl ?? 'http://127.0.0.1').origin;
   origins.set(settings, origin);
   return origin;
 }

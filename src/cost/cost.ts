@@ -188,7 +188,7 @@ export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: 
   if ('lack' in found) return found;
   // The counts of a stream grow until its finish reason.
   if (usage === undefined || (error !== undefined && stopReason === undefined)) return { lack: undefined };
-  const billing = formatFacts[pricing.format.value].billing;
+  const billing = formatFacts[pricing.format].billing;
   const own = computeCost(usage, billing, images.length, found.price);
   if ('lack' in own) return own;
   const scaled = { cost: { ...own.cost, amount: found.factors.reduce(multiply, own.cost.amount) } };
@@ -232,7 +232,7 @@ export function computeBound(
   const size = measureRequest(body);
   // The service tier is unknown before the reply.
   const tiers = serviceTiers.flatMap((tier) => findTierPrice(price, tier) ?? []);
-  const batch = lane?.value === 'batch' ? findTierPrice(price, 'batch') : undefined;
+  const batch = lane === 'batch' ? findTierPrice(price, 'batch') : undefined;
   const possible = batch === undefined ? [{ price, factor: 1 }, ...tiers] : [batch];
   const bounds = possible.flatMap(({ price, factor }) =>
     boundsAt(price, size, limits).map(({ amount, isMost }) => ({ amount: multiply(amount, factor), isMost })),

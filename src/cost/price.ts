@@ -1,6 +1,6 @@
 import type { Body } from '../body.ts';
 import type { FormatName } from '../formats/types.ts';
-import type { Price, Prices, SourcedValue } from '../settings/types.ts';
+import type { Price, Prices } from '../settings/types.ts';
 import type { Result } from '../client/index.ts';
 import { quoteForeign } from '../errors.ts';
 import { pricedTiers, readAskedRates, serviceTiers, usualTiers } from '../vendors/service-tiers.ts';
@@ -9,20 +9,20 @@ import type { Cost } from './types.ts';
 
 /** The settings that determine the cost of a request. */
 export interface Pricing {
-  prices: Readonly<Record<string, SourcedValue<Prices[string]>>>;
+  prices: Prices;
   /** The format of the usage. */
-  format: SourcedValue<FormatName>;
+  format: FormatName;
   /** In the lane `batch` the service tier is batch. In every other lane it is the tier that the reply names. */
-  lane?: Pick<SourcedValue<string>, 'value'> | undefined;
+  lane?: string | undefined;
 }
 
 /** The price of a model at a time (ms since 1970): by its exact name, else by the longest matching pattern. */
-export function findPrice(prices: Pricing['prices'], model: string, at = Date.now()): Price | undefined {
+export function findPrice(prices: Prices, model: string, at = Date.now()): Price | undefined {
   const name = model.replace(/^models\//, '');
   const rank = (key: string): number => (key === name ? Infinity : key.length);
   const matching = Object.entries(prices).filter(([key]) => key === name || matchesPattern(name, key));
   const ranked = matching.sort(([a], [b]) => rank(b) - rank(a));
-  return ranked.flatMap(([, { value }]) => value).find((price) => isValidAt(price, at));
+  return ranked.flatMap(([, price]) => price).find((price) => isValidAt(price, at));
 }
 
 /** Whether a price is valid at a time: its days include it. */
@@ -63,7 +63,7 @@ export function findAnswerPrice(
   if (price === undefined) return { lack: requested && `the model ${quoteForeign(other ?? model, 200)} has no price` };
   const words = serviceTier.split(' ').filter(isUnusual);
   const besides = words.filter((word) => !serviceTiers.some((tier) => tier === normalizeTier(word)));
-  return findPriceOfTiers(price, lane?.value === 'batch' ? ['batch', ...besides] : words);
+  return findPriceOfTiers(price, lane === 'batch' ? ['batch', ...besides] : words);
 }
 
 function findPriceOfTiers(price: Price, words: readonly string[]): AnswerPrice {

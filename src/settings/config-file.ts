@@ -9,6 +9,7 @@ import { byDefault, type Environment, given, sourced } from './sources.ts';
 import {
   type Config,
   type LoadedConfig,
+  type Origin,
   type PickedProfile,
   type Profile,
   type SettingsInput,
@@ -189,8 +190,8 @@ export function getProfileBaseUrl(profile: Profile): string | undefined {
 }
 
 /** Whether a flag, a variable or a job named the profile. */
-export function isNamed({ origin }: SourcedValue<string>): boolean {
-  return origin.kind !== 'default' && origin.kind !== 'config';
+export function isNamed({ kind }: Origin): boolean {
+  return kind !== 'default' && kind !== 'config';
 }
 
 /**
@@ -198,7 +199,7 @@ export function isNamed({ origin }: SourcedValue<string>): boolean {
  * profile without a URL and a service is for any.
  */
 export function isForAnotherService(picked: PickedProfile, service: SourcedValue<ServiceName> | undefined): boolean {
-  if (service === undefined || isNamed(picked.name)) return false;
+  if (service === undefined || isNamed(picked.name.origin)) return false;
   const { profile } = picked;
   return (profile.baseUrl ?? profile.service) !== undefined && getProfileService(profile) !== service.value;
 }
@@ -208,5 +209,5 @@ export function findServiceByKey({ env }: Pick<SettingsInput, 'env'>): SourcedVa
   const [found, ...more] = keysIn(env);
   if (found === undefined || more.length > 0) return undefined;
   const { name, variable } = found;
-  return { value: name, from: `environment ${variable}`, origin: { kind: 'variable', name: variable } };
+  return { value: name, origin: { kind: 'variable', name: variable, from: `environment ${variable}` } };
 }

@@ -1,7 +1,7 @@
 import { isCredentialName, revealed, Secret } from './redact.ts';
 import { usageError } from '../errors.ts';
 import { vendorHeaderNames } from '../vendors/services.ts';
-import type { Header, Profile } from './types.ts';
+import type { Header, Origin, Profile } from './types.ts';
 
 /** Headers of the connection, or that the client sets: users cannot. */
 export const refusedHeaderNames = new Set([
@@ -57,7 +57,7 @@ export function parseHeaderLines(text: string, path: string): Header[] {
 export type HeaderNames = NonNullable<Profile['headerNames']>;
 
 /** Reads `<content-key>,<version>`, of which either side can be empty, or `vendors`. */
-export function parseHeaderNames(text: string, from: string): HeaderNames {
+export function parseHeaderNames(text: string, { from }: Origin): HeaderNames {
   if (text.trim() === 'vendors') return vendorHeaderNames;
   const [apiKey = '', version = '', ...more] = text.split(',').map((name) => name.trim());
   const names = [apiKey, version].filter((name) => name !== '');

@@ -10,7 +10,7 @@ import { getProfileBaseUrl, getProfileService } from './config-file.ts';
 import { Secret, createRedactor } from './redact.ts';
 import { type Environment, getLongFlag, fromFlags, fromVariables, listVariables } from './sources.ts';
 import { addressNames, vendorKey } from './vendor-variables.ts';
-import type { KeySource, PickedProfile, SettingsInput, SourcedValue } from './types.ts';
+import type { KeySource, Origin, PickedProfile, SettingsInput, SourcedValue } from './types.ts';
 
 /** What reading a key does outside the program, given by the caller. */
 export interface KeyEffects {
@@ -32,13 +32,13 @@ export async function readKey(source: KeySource, effects: KeyEffects): Promise<S
     case 'missing':
       throw new GatewayError('auth', source.reason, { hint: source.hint, sent: 'no' });
     case 'value':
-      return checkKey(source.secret.reveal(), source.from);
+      return checkKey(source.secret.reveal(), source.origin.from);
     case 'file':
-      return checkKey(await readKeyFile(source.path, source.from, effects), source.from);
+      return checkKey(await readKeyFile(source.path, source.origin.from, effects), source.origin.from);
     case 'command':
       if (source.distrust !== undefined)
         throw keyError(`apiKeyCommand is not run: ${source.distrust.reason}`, source.distrust.hint);
-      return checkKey(await runKeyCommand(source.argv, source.from, { signal: effects.signal }), source.from);
+      return checkKey(await runKeyCommand(source.argv, source.origin.from, effects), source.origin.from);
   }
 }
 
@@ -160,12 +160,12 @@ export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: SourcedVa
   return getOrigin(own) === getOrigin(baseUrl.value);
 }
 
-function asValue({ value, from, origin }: SourcedValue<string>): KeySource {
-  return { kind: 'value', secret: new Secret(value), from, origin };
+function asValue({ value, origin }: SourcedValue<string>): KeySource {
+  return { kind: 'value', secret: new Secret(value), origin };
 }
 
-function inFile({ value, from, origin }: SourcedValue<string>): KeySource {
-  return { kind: 'file', path: value, from, origin };
+function inFile({ value, origin }: SourcedValue<string>): KeySource {
+  return { kind: 'file', path: value, origin };
 }
 
 /**
@@ -178,8 +178,8 @@ function ownVariable({ env }: SettingsInput, { service, baseUrl: asked }: KeyPla
   const found = vendorKey(env, service.value);
   if (found === undefined || ownUrl === undefined || asked === undefined) return undefined;
   if (isForVendor({ service, baseUrl: asked }) || isLoopback(new URL(asked.value)))
-    return found.from.endsWith('_FILE') ? inFile(found) : asValue(found);
-  return missingKey(keptFrom(`the key in ${found.from.replace('environment ', '')}`, ownUrl, asked), ownKey);
+    return found.origin.from.endsWith('_FILE') ? inFile(found) : asValue(found);
+  return missingKey(keptFrom(`the key in ${found.origin.from.replace('environment ', '')}`, ownUrl, asked), ownKey);
 }
 
 /** Whether requests go to the service's own host, or to the address that the user set in the service's own variable. */
@@ -200,11 +200,11 @@ function profileKey({ env, config }: SettingsInput, { serviceProfile, baseUrl }:
   if (!hasKey(serviceProfile)) return undefined;
   const { apiKey, apiKeyFile, apiKeyCommand } = serviceProfile.profile;
   if (!ownsOrigin(serviceProfile, baseUrl)) return withheld(serviceProfile, baseUrl);
-  const place = { from: serviceProfile.label, origin: { kind: 'profile' } } as const;
-  if (apiKey !== undefined) return asValue({ value: apiKey, ...place });
-  if (apiKeyFile !== undefined) return inFile({ value: inConfigFolder(apiKeyFile, config.path, env), ...place });
+  const origin: Origin = { kind: 'profile', from: serviceProfile.label };
+  if (apiKey !== undefined) return asValue({ value: apiKey, origin });
+  if (apiKeyFile !== undefined) return inFile({ value: inConfigFolder(apiKeyFile, config.path, env), origin });
   const argv = typeof apiKeyCommand === 'string' ? apiKeyCommand.trim().split(/[ \t]+/) : (apiKeyCommand ?? []);
-  return { kind: 'command', argv, ...place, distrust: config.distrust };
+  return { kind: 'command', argv, origin, distrust: config.distrust };
 }
 
 /** Paths in a profile are relative to the folder of the config file, not to the current folder. */
@@ -233,7 +233,7 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   const [variable] = keyVariables;
   // The vendor's key would not go there.
   if (hasOwnHost(service.value) && baseUrl !== undefined && !isLocal && !isOwnHost(service.value, baseUrl.value))
-    return missingKey(`no API key for ${getOrigin(baseUrl.value)} is set (${baseUrl.from})`, ownKey);
+    return missingKey(`no API key for ${getOrigin(baseUrl.value)} is set (${baseUrl.origin.from})`, ownKey);
   if (variable !== undefined)
     return missingKey(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);
   const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
@@ -258,5 +258,5 @@ function withheld(picked: PickedProfile, baseUrl: SourcedValue<string> | undefin
 }
 
 function keptFrom(key: string, home: string, baseUrl: SourcedValue<string>): string {
-  return `${key} is for ${home} only, and the base URL is at ${getOrigin(baseUrl.value)} (${baseUrl.from})`;
+  return `${key} is for ${home} only, and the base URL is at ${getOrigin(baseUrl.value)} (${baseUrl.origin.from})`;
 }

@@ -187,8 +187,8 @@ function readRecent(facts: JsonValue, now: number): Map<string, Fact> {
 /** A gateway and a profile, since some facts are of an account. Of the local gateway nothing is remembered. */
 function addressOf({ baseUrl, profile }: MemoryOwner): string | undefined {
   if (baseUrl === undefined) return undefined;
-  const { origin, pathname } = new URL(baseUrl.value);
-  return `${origin}${pathname}${profile === undefined ? '' : `#${profile.value}`}`;
+  const { origin, pathname } = new URL(baseUrl);
+  return `${origin}${pathname}${profile === undefined ? '' : `#${profile}`}`;
 }
 
 async function findFile(): Promise<string | undefined> {

@@ -39,10 +39,10 @@ export function missingError(
   const isOfImages = use === 'image' || use === 'edit';
   const variable = listVariables('model', use).at(-1);
   const ofText = listVariables('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
-  const isOwnGateway = settings?.service.value === 'gateway' && !lacksUrl;
+  const isOwnGateway = settings?.service === 'gateway' && !lacksUrl;
   const vendor = isOwnGateway && vendorWay(input);
   const hint = [
-    isOwnGateway && settings.baseUrl && localWay(settings.baseUrl.value, use),
+    isOwnGateway && settings.baseUrl && localWay(settings.baseUrl, use),
     vendor && `if a vendor's service answers there, name it: ${vendor}`,
     lacksModel && isOfImages && ofText && `${ofText} is for text; images have a model of their own`,
     ...(lacksUrl
@@ -125,17 +125,17 @@ function hasUnusedProfiles(input: SettingsInput): boolean {
 }
 
 /** The error for a use that the service does not have, with services that have it, and the commands that this one has. */
-export function useError({ service, baseUrl, profile, use }: PartialSettings, { profiles }: Config): GatewayError {
-  const { value, from, origin } = service;
-  const { title } = services[value];
-  const message = `${title} (service ${value}, ${from}) ${commands[use].lacking}`;
+export function useError({ service, origins, use }: PartialSettings, { profiles }: Config): GatewayError {
+  const { title } = services[service];
+  const { service: origin, baseUrl, profile } = origins;
+  const message = `${title} (service ${service}, ${origin?.from}) ${commands[use].lacking}`;
   const fitting = Object.entries(profiles).find(([, other]) => listUses(getProfileService(other)).includes(use));
   // What a flag or a variable says would still win.
-  const isOfProfile = origin.kind === 'profile' || (origin.kind === 'host' && baseUrl?.origin.kind === 'profile');
+  const isOfProfile = origin?.kind === 'profile' || (origin?.kind === 'host' && baseUrl?.kind === 'profile');
   if (fitting !== undefined && isOfProfile && profile !== undefined && !isNamed(profile))
     return usageError(message, `gateway-cli config use ${fitting[0]} --for ${use}`);
   const ways = [...listVendors(use).map((name) => `--service ${name}`), '--service gateway --base-url <url>'];
-  const others = listUses(value)
+  const others = listUses(service)
     .map((one) => commands[one].name)
     .join(', ');
   return usageError(message, `use one that has it: ${ways.join(', or ')}\nor a command that ${title} has: ${others}`);

@@ -27,7 +27,8 @@ export function makeProfileHint(name: string): string {
 }
 
 /** The error for a profile that does not exist, with those that do; `from` says what named it. */
-export function unknownProfile({ value, from, origin }: SourcedValue<string>, loaded: LoadedConfig): Error {
+export function unknownProfile({ value, origin }: SourcedValue<string>, loaded: LoadedConfig): Error {
+  const { from } = origin;
   const { path, config, exists } = loaded;
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return urlAsProfile(new URL(value), from);
   const wanted = JSON.stringify(value.slice(0, 64));

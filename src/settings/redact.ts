@@ -210,8 +210,8 @@ export function revealHeaders(headers: readonly Header[]): Record<string, string
 
 /** The names of headers whose values are not shown: of the key, of credentials, and of all from a header file. */
 export function hiddenHeaderNames({ headers, headerNames }: Pick<Settings, 'headers' | 'headerNames'>): string[] {
-  const names = headers.flatMap(({ value: { name, value } }) => (value instanceof Secret ? [name] : []));
-  return headerNames.apiKey === undefined ? names : [...names, headerNames.apiKey.value];
+  const names = headers.flatMap(({ name, value }) => (value instanceof Secret ? [name] : []));
+  return headerNames.apiKey === undefined ? names : [...names, headerNames.apiKey];
 }
 
 /** A secret that replies are searched for, and what people call it. */
@@ -226,10 +226,10 @@ export function listCredentials(
   { headers, baseUrl }: Pick<Settings, 'headers'> & Partial<Pick<Settings, 'baseUrl'>>,
   key?: Secret,
 ): Credential[] {
-  const fromHeaders = headers.flatMap(({ value: { name, value } }) =>
+  const fromHeaders = headers.flatMap(({ name, value }) =>
     value instanceof Secret && isCredential(name, value.reveal()) ? [{ name: `header ${name}`, secret: value }] : [],
   );
-  const query = baseUrl === undefined ? [] : [...new URL(baseUrl.value).searchParams];
+  const query = baseUrl === undefined ? [] : [...new URL(baseUrl).searchParams];
   const fromQuery = query.flatMap(([name, value]) =>
     value !== '' && (queryKey.test(name) || isCredential(name, value))
       ? [{ name: 'the query of the base URL', secret: new Secret(value) }]

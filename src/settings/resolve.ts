@@ -7,7 +7,10 @@ import type {
   PlainSettings,
   Settings,
   SettingsInput,
+  KeySource,
+  Origin,
   PartialSettings,
+  Prices,
   SourcedValue,
   Use,
 } from './types.ts';
@@ -49,11 +52,11 @@ import type { FormatName } from '../formats/types.ts';
  */
 export function resolveSettings(input: SettingsInput, partial = resolvePartialSettings(input)): Settings {
   const { model, baseUrl, offline, service, use } = partial;
-  if (!listUses(service.value).includes(use)) throw useError(partial, input.config.config);
-  const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;
+  if (!listUses(service).includes(use)) throw useError(partial, input.config.config);
+  const needsUrl = baseUrl === undefined && !offline && input.flags.replay !== true;
   if (model !== undefined && !needsUrl) return { ...partial, model };
-  const part = needsUrl ? findMissingPart(input.env, service.value) : undefined;
-  if (part !== undefined) throw missingPart(service.value, part);
+  const part = needsUrl ? findMissingPart(input.env, service) : undefined;
+  if (part !== undefined) throw missingPart(service, part);
   const missing = [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))];
   throw missingError(input, missing, partial);
 }
@@ -77,29 +80,59 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const plain = pickPlain(input, { any: chosenProfile, service: serviceProfile, origin: originProfile });
   const fallback = given('fallback', input) ?? inProfile('fallback', serviceProfile);
   const key = offline ? offlineKey : pickKey(input, place);
-  return {
+  const found: Found = {
     ...plain,
     budget: pickBudget(plain.budget, offline),
-    use,
     profile: serviceProfile?.name,
     service,
     format,
     baseUrl,
     model,
     fallback: fallback && resolveAlias(fallback, serviceProfile),
+    auth: pickAuth(input, serviceProfile, { service, format, key }),
+  };
+  const headerNames = pickHeaderNames(input, serviceProfile, service);
+  const headers = pickHeaders(
+    flags.header ?? [],
+    originProfile,
+    !offline && isForVendor(place) ? vendorHeaders(input.env, service.value) : [],
+  );
+  const prices = pickPrices(input, chosenProfile);
+  return {
+    ...listValues(found),
+    use,
     aliases: listAliases(serviceProfile),
     key,
-    auth: pickAuth(input, serviceProfile, { service, format, key }),
-    headerNames: pickHeaderNames(input, serviceProfile, service),
-    headers: pickHeaders(
-      flags.header ?? [],
-      originProfile,
-      !offline && isForVendor(place) ? vendorHeaders(input.env, service.value) : [],
-    ),
-    prices: pickPrices(input, chosenProfile),
+    headerNames: listValues(headerNames),
+    headers: headers.map(({ value }) => value),
+    prices: listValues(prices),
     typedFlags: () => typedFlags(flags),
     warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
+    origins: {
+      ...listOrigins(found),
+      headerNames: listOrigins(headerNames),
+      headers: Object.fromEntries(headers.map(({ value: { name }, origin }) => [name, origin])),
+      prices: listOrigins(prices),
+    },
   };
+}
+
+/** Values with their origins, as they are found. */
+type Sourced<T> = { [N in keyof T]: SourcedValue<NonNullable<T[N]>> | Extract<T[N], undefined> };
+type SourcedOfUse = Pick<PartialSettings, 'profile' | 'service' | 'format' | 'baseUrl' | 'model' | 'fallback' | 'auth'>;
+type Found = Sourced<PlainSettings & SourcedOfUse>;
+
+function listValues<T extends object>(found: Sourced<T>): T {
+  return mapEntries(found, (source) => source?.value) as T;
+}
+
+function listOrigins<N extends string>(found: { readonly [name in N]: SourcedValue<unknown> | undefined }) {
+  return mapEntries(found, (source) => source?.origin) as { [name in N]: Origin };
+}
+
+function mapEntries(found: object, read: (source: SourcedValue<unknown> | undefined) => unknown): object {
+  const entries = Object.entries(found) as [string, SourcedValue<unknown> | undefined][];
+  return Object.fromEntries(entries.map(([name, source]) => [name, read(source)]));
 }
 
 /**
@@ -119,7 +152,7 @@ function choosePlace(input: SettingsInput, offline: boolean): KeyPlace & { chose
   if (named && host && !isMeant) refuseOtherHost(named, host, baseUrl);
   const service =
     (isMeant ? undefined : named) ??
-    sourced(host, `the host of the base URL (${baseUrl?.from})`, 'host') ??
+    sourced(host, `the host of the base URL (${baseUrl?.origin.from})`, 'host') ??
     fromProfile(serviceProfile, (profile) => profile.service) ??
     (baseUrl ? undefined : findServiceByKey(input)) ??
     byDefault('gateway');
@@ -135,7 +168,7 @@ function choosePlace(input: SettingsInput, offline: boolean): KeyPlace & { chose
 function refuseOtherHost(named: SourcedValue<ServiceName>, host: ServiceName, baseUrl: SourcedValue<string>): void {
   if (host === named.value || named.value === 'gateway') return;
   throw usageError(
-    `the base URL (${baseUrl.from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
+    `the base URL (${baseUrl.origin.from}) is the host of ${host}, and the service is ${named.value} (${named.origin.from})`,
     `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl ?? services[named.value].template?.url}`,
   );
 }
@@ -167,7 +200,7 @@ export const useDefaults: { [use in Use]: { local: string; modelOf: Use } } = {
 function pickPlain(
   input: SettingsInput,
   profiles: Record<'any' | 'service' | 'origin', PickedProfile | undefined>,
-): PlainSettings {
+): Sourced<PlainSettings> {
   const pick = (name: SettingName): SourcedValue<unknown> | undefined => {
     const { only, uses = [input.use], default: ownDefault }: SettingDefinition = settings[name];
     const found = given(name, input);
@@ -175,21 +208,21 @@ function pickPlain(
     return inProfile(name, profiles[only ?? 'any']) ?? (ownDefault === undefined ? undefined : byDefault(ownDefault));
   };
   const names = settingNames.filter((name) => !(settings[name] as SettingDefinition).rule);
-  const picked = Object.fromEntries(names.map((name) => [name, pick(name)])) as unknown as PlainSettings;
+  const picked = Object.fromEntries(names.map((name) => [name, pick(name)])) as unknown as Sourced<PlainSettings>;
   const { lane, timeoutMs } = picked;
   if (lane.value !== 'flex' || timeoutMs.origin.kind !== 'default') return picked;
   return { ...picked, timeoutMs: { ...timeoutMs, value: flexTimeoutMs } };
 }
 
 /** What the local gateway answers costs nothing: a budget that is set for every command has no part in it. */
-function pickBudget(budget: PlainSettings['budget'], offline: boolean): PlainSettings['budget'] {
+function pickBudget(budget: Found['budget'], offline: boolean): Found['budget'] {
   return budget?.value === noBudget || (offline && budget?.origin.kind !== 'flag') ? undefined : budget;
 }
 
 /** The least that the service recommends for images. */
 const imageTimeoutMs = 120_000;
 
-function timeoutWarnings(use: Use, { value, from }: SourcedValue<number>): string[] {
+function timeoutWarnings(use: Use, { value, origin: { from } }: SourcedValue<number>): string[] {
   if ((use !== 'image' && use !== 'edit') || value >= imageTimeoutMs) return [];
   return [`${from}: images may take longer than ${formatDuration(value)}; at least 120s are recommended`];
 }
@@ -201,7 +234,7 @@ function isOffline(input: SettingsInput): boolean {
   if (input.flags.baseUrl === undefined) return true;
   const isFlag = offline.origin.kind === 'flag';
   throw usageError(
-    `--base-url cannot be combined with ${offline.from}`,
+    `--base-url cannot be combined with ${offline.origin.from}`,
     isFlag ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out',
   );
 }
@@ -209,7 +242,7 @@ function isOffline(input: SettingsInput): boolean {
 /** The model that a session was with, if it was at this service: what a service offers by itself stays its own choice. */
 function pickKeptModel(
   { kept, use }: SettingsInput,
-  { service: { value: service }, baseUrl }: Pick<PartialSettings, 'service' | 'baseUrl'>,
+  { service: { value: service }, baseUrl }: Pick<KeyPlace, 'service' | 'baseUrl'>,
   format: SourcedValue<FormatName>,
 ): SourcedValue<string> | undefined {
   const here = getQuirks(service, format.value, baseUrl?.value).service;
@@ -230,7 +263,9 @@ function pickModel(
   const ofProfile = fromProfile(serviceProfile, ({ models }) => models?.[input.use] ?? models?.[modelOf]);
   const isChosen = isFlag || (input.flags.profile !== undefined && ofProfile !== undefined);
   const named =
-    (isChosen ? undefined : kept) ?? (typed && from !== undefined ? { ...typed, from } : typed) ?? ofProfile;
+    (isChosen ? undefined : kept) ??
+    (typed && from !== undefined ? { ...typed, origin: { ...typed.origin, from } } : typed) ??
+    ofProfile;
   const model = named && resolveAlias(named, serviceProfile);
   if (!offline)
     return {
@@ -238,7 +273,8 @@ function pickModel(
       warnings: [],
     };
   if (model && /^(?:models\/)?(?:local|fault)-/.test(model.value)) return { model, warnings: [] };
-  const warnings = model === undefined ? [] : [`${local} answers offline instead of ${model.value} (${model.from})`];
+  const warnings =
+    model === undefined ? [] : [`${local} answers offline instead of ${model.value} (${model.origin.from})`];
   return { model: byDefault(local), warnings };
 }
 
@@ -255,44 +291,36 @@ function resolveAlias(named: SourcedValue<string>, serviceProfile: PickedProfile
   return {
     ...named,
     value: aliases[named.value] ?? '',
-    from: `${named.from}, models.${named.value} of ${serviceProfile?.label}`,
+    origin: { ...named.origin, from: `${named.origin.from}, models.${named.value} of ${serviceProfile?.label}` },
   };
 }
 
 /** The format of a use: as given, else the profile's, else that of the service. Throws usage. */
-function pickFormat(
-  input: SettingsInput,
-  {
-    serviceProfile,
-    service,
-    baseUrl,
-  }: { serviceProfile: PickedProfile | undefined } & Pick<PartialSettings, 'service' | 'baseUrl'>,
-): SourcedValue<FormatName> {
+function pickFormat(input: SettingsInput, { serviceProfile, service, baseUrl }: KeyPlace): SourcedValue<FormatName> {
   const format = given('format', input) ?? inProfile('format', serviceProfile);
   if (format !== undefined) return format;
   const { name, formats } = services[service.value];
   const own = chooseFormat(name, input.use, baseUrl?.value) ?? Object.values(formats)[0] ?? 'content';
   if (name === 'gateway') return byDefault(own);
-  return { value: own, from: `service ${name}`, origin: { kind: 'service' } };
+  return { value: own, origin: { kind: 'service', from: `service ${name}` } };
 }
 
 /** The form of authentication: as given, else the profile's for this use, else that of the service. Throws usage. */
 function pickAuth(
   input: SettingsInput,
   serviceProfile: PickedProfile | undefined,
-  { service: { value: service }, format, key }: Pick<PartialSettings, 'service' | 'format' | 'key'>,
+  { service: { value: service }, format, key }: Pick<Found, 'service' | 'format'> & { key: KeySource },
 ): SourcedValue<AuthForm> {
   const row = chooseAuthUse(format.value, input.use);
   const form = given('auth', input) ?? fromProfile(serviceProfile, ({ auth }) => auth?.[row]);
   const { auth } = services[service];
   if (form !== undefined && (form.value !== 'auto' || auth === 'auto')) return form;
-  if ('origin' in key && holdsToken(key.origin, service))
-    return { value: 'bearer', from: key.from, origin: key.origin };
-  return auth === 'auto' ? byDefault(auth) : { value: auth, from: `service ${service}`, origin: { kind: 'service' } };
+  if ('origin' in key && holdsToken(key.origin, service)) return { value: 'bearer', origin: key.origin };
+  return auth === 'auto' ? byDefault(auth) : { value: auth, origin: { kind: 'service', from: `service ${service}` } };
 }
 
 /** The prices of all places together; of a model that several have, the strongest counts. */
-function pickPrices({ flags, config }: SettingsInput, profile: PickedProfile | undefined): Settings['prices'] {
+function pickPrices({ flags, config }: SettingsInput, profile: PickedProfile | undefined): Sourced<Prices> {
   const places = [
     sourced(config.config.prices, `config ${config.path}`, 'config'),
     fromProfile(profile, ({ prices }) => prices),
@@ -301,7 +329,7 @@ function pickPrices({ flags, config }: SettingsInput, profile: PickedProfile | u
   const prices = places.flatMap((place) =>
     Object.entries(place?.value ?? {}).map(([model, value]) => [model, { ...place, value }]),
   );
-  return Object.fromEntries(prices) as Settings['prices'];
+  return Object.fromEntries(prices) as Sourced<Prices>;
 }
 
 /** The real names of vendor-a's key header and vendor-b's version header, each from the strongest place that has it. Throws usage. */
@@ -309,7 +337,7 @@ function pickHeaderNames(
   { flags, env, use }: SettingsInput,
   serviceProfile: PickedProfile | undefined,
   { value: service }: SourcedValue<ServiceName>,
-): PartialSettings['headerNames'] {
+): Sourced<PartialSettings['headerNames']> {
   const places = [
     mapValue(fromFlags('headerNames', flags), parseHeaderNames),
     mapValue(fromVariables('headerNames', { env, use }), parseHeaderNames),
@@ -332,13 +360,11 @@ function pickHeaders(
 ): SourcedValue<Header>[] {
   const own = Object.entries(owner?.profile.headers ?? {}).map(([name, value]): SourcedValue<Header> => ({
     value: hideCredential({ name: name.toLowerCase(), value }),
-    from: owner?.label ?? '',
-    origin: { kind: 'profile' },
+    origin: { kind: 'profile', from: owner?.label ?? '' },
   }));
   const given = flags.map((header): SourcedValue<Header> => ({
     value: hideCredential(header),
-    from: 'flag --header',
-    origin: { kind: 'flag', name: '--header' },
+    origin: { kind: 'flag', name: '--header', from: 'flag --header' },
   }));
   return [...new Map([...ofVendor, ...own, ...given].map((header) => [header.value.name, header])).values()];
 }

@@ -4,7 +4,14 @@ import { formatNames } from '../formats/format.ts';
 import { resolveEveryUse } from './resolve.ts';
 import { mask } from './redact.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from './table.ts';
-import { type SettingsInput, type PartialSettings, type SourcedValue, type Use, useNames } from './types.ts';
+import {
+  type SettingsInput,
+  type Origin,
+  type PartialSettings,
+  type SourcedValue,
+  type Use,
+  useNames,
+} from './types.ts';
 
 /** One setting as it is shown: of a key only its source. */
 export interface SettingRow {
@@ -42,7 +49,7 @@ export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all')
         // The form of authentication is that of the format of each use.
         uses
           .map((use) => byUse[use])
-          .filter((one) => formats.includes(one.format.value) || (which === 'all' && first !== 'auth')),
+          .filter((one) => formats.includes(one.format) || (which === 'all' && first !== 'auth')),
         (partial) => showSetting(first, field, partial).filter((shown) => which === 'all' || isUsed(shown, partial)),
       ),
     );
@@ -52,26 +59,23 @@ export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all')
 
 /** The names of a profile for models. */
 function listAliasRows({ aliases, profile }: PartialSettings): ShownSetting[] {
-  const from = `profile ${profile?.value}`;
-  return Object.entries(aliases).map(([name, value]) => ({
-    key: `models.${name}`,
-    value,
-    from,
-    origin: { kind: 'profile' },
-  }));
+  const origin: Origin = { kind: 'profile', from: `profile ${profile}` };
+  return Object.entries(aliases).map(([name, value]) => ({ key: `models.${name}`, value, origin }));
 }
 
 /** The prices of all models, and of each, as JSON: what `config set prices` and `config set prices.<model>` take. */
 export function priceRows(place: SettingsPlace): SettingRow[] {
-  return merged(Object.values(resolveEveryUse(place)), ({ prices }) => {
-    const models = Object.entries(prices);
-    const [first] = Object.values(prices);
+  return merged(Object.values(resolveEveryUse(place)), ({ prices, origins }) => {
+    const [first] = Object.values(origins.prices);
     if (first === undefined) return [];
-    const all = Object.fromEntries(models.map(([model, { value }]) => [model, value]));
-    const from = [...new Set(models.map(([, price]) => price.from))].join(', ');
+    const from = [...new Set(Object.values(origins.prices).map((origin) => origin.from))].join(', ');
     return [
-      { ...first, from, key: 'prices', value: JSON.stringify(all) },
-      ...models.map(([model, price]) => ({ ...price, key: `prices.${model}`, value: JSON.stringify(price.value) })),
+      { origin: { ...first, from }, key: 'prices', value: JSON.stringify(prices) },
+      ...Object.entries(prices).map(([model, price]) => ({
+        origin: origins.prices[model] as Origin,
+        key: `prices.${model}`,
+        value: JSON.stringify(price),
+      })),
     ];
   });
 }
@@ -95,11 +99,11 @@ type ShownSetting = SourcedValue<string | number | boolean> & { key: string };
 
 /** Whether it was set, or the service has the commands that look at it. */
 function isUsed({ origin }: ShownSetting, { service, use }: PartialSettings): boolean {
-  return isChosen({ origin }) || listUses(service.value).includes(use);
+  return isChosen(origin) || listUses(service).includes(use);
 }
 
-function isChosen({ origin }: Pick<SourcedValue<unknown>, 'origin'>): boolean {
-  return origin.kind !== 'default' && origin.kind !== 'service';
+function isChosen({ kind }: Origin): boolean {
+  return kind !== 'default' && kind !== 'service';
 }
 
 /** The rows of several uses; equal ones become one. */
@@ -109,7 +113,8 @@ function merged(
 ): SettingRow[] {
   const rows: (SettingRow & { uses: Use[] })[] = [];
   for (const partial of partials) {
-    for (const { key, value, from } of show(partial)) {
+    for (const { key, value, origin } of show(partial)) {
+      const { from } = origin;
       const same = rows.find((row) => row.key === key && row.value === value && row.from === from);
       if (same) same.uses.push(partial.use);
       else rows.push({ key, uses: [partial.use], value, from });
@@ -121,7 +126,7 @@ function merged(
 /** What one use has for a setting, or for a field of it. */
 function showSetting(name: SettingName, field: string, partial: PartialSettings): ShownSetting[] {
   const { key = name, kind, shown, formats }: SettingDefinition = settings[name];
-  const { key: keySource, headerNames } = partial;
+  const { key: keySource, origins } = partial;
   switch (name) {
     case 'apiKey':
       return keySource.kind === 'value' ? [{ ...keySource, key, value: mask }] : [];
@@ -132,20 +137,27 @@ function showSetting(name: SettingName, field: string, partial: PartialSettings)
       return keySource.kind === 'command' ? [{ ...keySource, key, value: `${keySource.argv[0] ?? ''} …` }] : [];
     case 'headers':
       return partial.headers.map((header) => ({
-        ...header,
-        key: `${key}.${header.value.name}`,
-        value: String(header.value.value),
+        origin: origins.headers[header.name] as Origin,
+        key: `${key}.${header.name}`,
+        value: String(header.value),
       }));
     case 'prices':
       return Object.entries(partial.prices).flatMap(([model, price]) =>
-        flattenPrice(price.value).map(([parts, value]) => ({ ...price, key: [key, model, ...parts].join('.'), value })),
+        flattenPrice(price).map(([parts, value]) => ({
+          origin: origins.prices[model] as Origin,
+          key: [key, model, ...parts].join('.'),
+          value,
+        })),
       );
   }
-  const source = name === 'headerNames' ? headerNames[field as keyof typeof headerNames] : partial[name];
-  if (source === undefined || shown === 'never' || (shown === 'if on' && source.value === false)) return [];
-  if (shown === 'if set' && !isChosen(source)) return [];
-  const from = formats && !isChosen(source) ? `${source.from} of the ${formats.join(' and ')} format` : source.from;
-  return [{ ...source, from, key: field === '' ? key : `${key}.${field}`, value: shownValue(kind, source.value) }];
+  const headerName = field as keyof PartialSettings['headerNames'];
+  const value = name === 'headerNames' ? partial.headerNames[headerName] : partial[name];
+  const origin = name === 'headerNames' ? origins.headerNames[headerName] : origins[name];
+  if (value === undefined || origin === undefined || shown === 'never') return [];
+  if ((shown === 'if on' && value === false) || (shown === 'if set' && !isChosen(origin))) return [];
+  const from = formats && !isChosen(origin) ? `${origin.from} of the ${formats.join(' and ')} format` : origin.from;
+  const shownKey = field === '' ? key : `${key}.${field}`;
+  return [{ key: shownKey, value: shownValue(kind, value), origin: { ...origin, from } }];
 }
 
 /** The values within a price with the names that lead to them; those of a list begin with its number, from 0. */

@@ -23,7 +23,7 @@ export function given<N extends SettingName>(
   { flags, env, use }: Omit<SettingsInput, 'config'>,
 ): SourcedValue<SettingValue<N>> | undefined {
   const found: SourcedValue<unknown> | undefined = fromFlags(name, flags) ?? fromVariables(name, { env, use });
-  return mapValue(found, (value, from) => parseSettingValue(settings[name], value, from) as SettingValue<N>);
+  return mapValue(found, (value, { from }) => parseSettingValue(settings[name], value, from) as SettingValue<N>);
 }
 
 /** What a flag says about a setting, as it was typed. Throws usage for an empty value. */
@@ -43,7 +43,7 @@ export function fromFlags<N extends SettingName>(
 export function fromFlag<T>(name: string, value: T | undefined): SourcedValue<T> | undefined {
   if (value === undefined) return undefined;
   if (value === '') throw usageError(`${name} is empty`, `give ${name} a value or leave it out`);
-  return { value, from: `flag ${name}`, origin: { kind: 'flag', name } };
+  return { value, origin: { kind: 'flag', name, from: `flag ${name}` } };
 }
 
 /** The first variable of a setting that is set. */
@@ -64,7 +64,7 @@ export function findFirstVariable(env: Environment, names: readonly string[]): S
 export function fromEnvironment(env: Environment, name: string): SourcedValue<string> | undefined {
   const value = env[name];
   if (value === undefined || value === '') return undefined;
-  return { value, from: `environment ${name}`, origin: { kind: 'variable', name } };
+  return { value, origin: { kind: 'variable', name, from: `environment ${name}` } };
 }
 
 /** What a profile says about a setting that is one value. */
@@ -74,7 +74,7 @@ export function inProfile<N extends SettingName>(
 ): SourcedValue<SettingValue<N>> | undefined {
   const row: SettingDefinition = settings[name];
   const found = fromProfile(picked, (profile) => profile[row.key as keyof Profile]);
-  return mapValue(found, (value, from) => parseSettingValue(row, value, from) as SettingValue<N>);
+  return mapValue(found, (value, { from }) => parseSettingValue(row, value, from) as SettingValue<N>);
 }
 
 /** What `read` takes from a profile. */
@@ -87,7 +87,7 @@ export function fromProfile<T>(
 
 /** A default. */
 export function byDefault<T>(value: T): SourcedValue<T> {
-  return { value, from: 'default', origin: { kind: 'default' } };
+  return { value, origin: { kind: 'default', from: 'default' } };
 }
 
 /** A value, if there is one, with its origin. */
@@ -96,15 +96,15 @@ export function sourced<T>(
   from: string,
   kind: Exclude<Origin['kind'], 'flag' | 'variable'>,
 ): SourcedValue<T> | undefined {
-  return value === undefined ? undefined : { value, from, origin: { kind } };
+  return value === undefined ? undefined : { value, origin: { kind, from } };
 }
 
 /** The same origin with the value read further. */
 export function mapValue<T, U>(
   source: SourcedValue<T> | undefined,
-  read: (value: T, from: string) => U,
+  read: (value: T, origin: Origin) => U,
 ): SourcedValue<U> | undefined {
-  return source && { ...source, value: read(source.value, source.from) };
+  return source && { ...source, value: read(source.value, source.origin) };
 }
 
 /** The long name of a setting's flag: `--max-tokens`. */

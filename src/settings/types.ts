@@ -130,7 +130,7 @@ export interface KeptModel {
 /** The settings without a rule of their own: flag > environment > profile > default. */
 export type PlainSettings = {
   [N in SettingName as SettingTable[N] extends { rule: true } ? never : N]:
-    | SourcedValue<SettingValue<N>>
+    | SettingValue<N>
     | (SettingTable[N] extends { default: unknown }
         ? SettingTable[N] extends { uses: unknown }
           ? undefined
@@ -138,62 +138,77 @@ export type PlainSettings = {
         : undefined);
 };
 
-/** Everything a request needs in addition to its content, each value with its origin. */
+/** Where each value comes from. Only messages, `doctor` and `config list` tell it. */
+export type Origins = {
+  [N in keyof PlainSettings]: Origin | Extract<PlainSettings[N], undefined>;
+} & { [N in 'service' | 'format' | 'auth']: Origin } & {
+  [N in 'profile' | 'baseUrl' | 'model' | 'fallback']: Origin | undefined;
+} & {
+  headerNames: { apiKey: Origin | undefined; version: Origin | undefined };
+  /** By the names of the headers, and of the models. */
+  headers: Readonly<Record<string, Origin>>;
+  prices: Readonly<Record<string, Origin>>;
+};
+
+/** Everything a request needs in addition to its content. */
 export interface Settings extends PlainSettings {
   use: Use;
-  profile: SourcedValue<string> | undefined;
-  service: SourcedValue<ServiceName>;
+  profile: string | undefined;
+  service: ServiceName;
   /** The wire format of the use. */
-  format: SourcedValue<FormatName>;
+  format: FormatName;
   /** As it was given; absent when offline. */
-  baseUrl: SourcedValue<string> | undefined;
-  model: SourcedValue<string>;
+  baseUrl: string | undefined;
+  model: string;
   /** Asked once where the model is busy or gone. */
-  fallback: SourcedValue<string> | undefined;
+  fallback: string | undefined;
   /** The models that the profile has names for. */
   aliases: Readonly<Record<string, string>>;
   /** What the kept list of the service says of the efforts of the model. */
   findEfforts?: () => Promise<ModelEfforts | undefined>;
   key: KeySource;
-  auth: SourcedValue<AuthForm>;
-  headerNames: { apiKey: SourcedValue<string> | undefined; version: SourcedValue<string> | undefined };
-  headers: SourcedValue<Header>[];
+  auth: AuthForm;
+  headerNames: { apiKey: string | undefined; version: string | undefined };
+  headers: readonly Header[];
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
   typedFlags: () => string;
   /** By the name or the pattern of a model. */
-  prices: Readonly<Record<string, SourcedValue<Prices[string]>>>;
+  prices: Prices;
   /** Also the warnings of the config file. */
   warnings: string[];
+  origins: Origins;
 }
 
 /** Settings as far as they are set, for `doctor` and `config list`. */
 export interface PartialSettings extends Omit<Settings, 'model'> {
-  model: SourcedValue<string> | undefined;
+  model: string | undefined;
 }
 
 /** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
 export { type AuthForm, type Use, useNames } from '../vendors/services.ts';
 
-/** What kind of place a value comes from; flags and variables by their names. */
-export type Origin =
+/** Where a value comes from; flags and variables by their names. */
+export type Origin = (
   | { kind: 'flag' | 'variable'; name: string }
-  | { kind: 'job' | 'session' | 'profile' | 'config' | 'service' | 'host' | 'default' };
-
-/** A value with its origin. */
-export interface SourcedValue<T> {
-  value: T;
+  | { kind: 'job' | 'session' | 'profile' | 'config' | 'service' | 'host' | 'default' }
+) & {
   /** For people: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
   from: string;
+};
+
+/** A value with its origin, while the settings are resolved. */
+export interface SourcedValue<T> {
+  value: T;
   origin: Origin;
 }
 
 /** Where the key is; nothing of it is read before `readKey`. */
 export type KeySource =
-  | { kind: 'value'; secret: Secret; from: string; origin: Origin }
+  | { kind: 'value'; secret: Secret; origin: Origin }
   /** Path `-` is stdin. */
-  | { kind: 'file'; path: string; from: string; origin: Origin }
+  | { kind: 'file'; path: string; origin: Origin }
   /** With `distrust` it is never run. */
-  | { kind: 'command'; argv: readonly string[]; from: string; origin: Origin; distrust?: LoadedConfig['distrust'] }
+  | { kind: 'command'; argv: readonly string[]; origin: Origin; distrust?: LoadedConfig['distrust'] }
   /** The service needs none. */
   | { kind: 'none' }
   | { kind: 'missing'; reason: string; hint: string };

@@ -56,7 +56,9 @@ export function addressNames(service: ServiceName): string[] {
 export function vendorAddress(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
   const found = findFirstVariable(env, services[service].addressVariables);
   const read = service === 'ollama' ? withDefaults : (text: string) => asBaseUrl(text, service);
-  const whole = mapValue(found, (text, from) => String(parseSettingValue(settings.baseUrl, read(text.trim()), from)));
+  const whole = mapValue(found, (text, { from }) =>
+    String(parseSettingValue(settings.baseUrl, read(text.trim()), from)),
+  );
   return whole ?? filledAddress(env, service);
 }
 
@@ -77,7 +79,7 @@ function filledAddress(env: Environment, service: ServiceName): SourcedValue<str
 }
 
 /** A part of an address, which can be typed as that of a page. Throws usage for what would change the rest of it. */
-function readAddressPart({ value, from }: SourcedValue<string>): string {
+function readAddressPart({ value, origin: { from } }: SourcedValue<string>): string {
   const part = value
     .trim()
     .replace(/^https?:\/\//, '')

@@ -88,9 +88,7 @@ test.each([
   const own = { batch: { input: '1', output: '2' }, priority: { input: '5', output: '9' } };
   const price = { input: '3', output: '4', flex: '0.5', ...own };
   const limits = messages.limits(body);
-  expect(computeBound(body, price, { ...limits, lane: { value: lane } })).toEqual(
-    computeBound(body, own[tier], limits),
-  );
+  expect(computeBound(body, price, { ...limits, lane })).toEqual(computeBound(body, own[tier], limits));
 });
 
 const limited = { max_tokens: 100 };

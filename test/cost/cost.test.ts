@@ -6,17 +6,16 @@ import type { Format } from '../../src/formats/format.ts';
 import { messages as messagesFormat } from '../../src/formats/messages/format.ts';
 import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';
-import { byDefault } from '../../src/settings/sources.ts';
 import type { Spent } from '../../src/cost/types.ts';
 import type { Price } from '../../src/settings/types.ts';
 import { foldWhole } from '../formats/accumulating.ts';
-import { flash, opus, scaled, sum, table } from './prices.ts';
+import { flash, opus, scaled, sum } from './prices.ts';
 
 /** What a reply of a format costs. */
 function costIn(format: Format, reply: JsonObject, { price, images = 0 }: { price: Price; images?: number }) {
   const drawn = Array.from({ length: images }, () => ({}) as ResultImage);
   const { usage, stopReason } = foldWhole(format, reply).result;
-  const pricing = { prices: table({ m: price }), format: byDefault(format.name) };
+  const pricing = { prices: { m: price }, format: format.name };
   return computeAnswerCost({ result: { model: 'm', usage, images: drawn, stopReason }, error: undefined }, pricing);
 }
 
@@ -283,12 +282,12 @@ test.each([{ cached_tokens: 21 }, { cached_tokens: 11, cache_write_tokens: 10 }]
 
 test('the cost of a stream that was cut before its last usage is unknown', () => {
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason: undefined };
-  const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
+  const pricing = { prices: { m: opus }, format: 'messages' as const };
   expect(computeAnswerCost({ result, error: new Error('cut') }, pricing)).toBeUndefined();
 });
 
 test('an answer without counts has no known cost', () => {
-  const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
+  const pricing = { prices: { m: opus }, format: 'messages' as const };
   const result = { model: 'm', usage: undefined, images: [], stopReason: 'end_turn' };
   expect(findAnswerCost({ result, error: undefined }, pricing)).toEqual({ lack: undefined });
 });
@@ -308,7 +307,7 @@ test.each([
   ['no finish reason and no error', undefined, undefined],
 ])('the cost of an answer is known with %s', (_, error, stopReason) => {
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason };
-  const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
+  const pricing = { prices: { m: opus }, format: 'messages' as const };
   expect(computeAnswerCost({ result, error }, pricing)).toEqual({ amount: '0.00009', currency: 'EUR' });
 });
 
@@ -329,7 +328,7 @@ test('costs add up by currency, and have a total only if all are known in one', 
 });
 
 test('a price that lacks the tier of the answer is why its cost is unknown, and a model without any price has no reason', () => {
-  const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
+  const pricing = { prices: { m: opus }, format: 'messages' as const };
   const find = (model: string) => {
     const usage = { inputTokens: 1, outputTokens: 1 };
     const result = { model, usage, images: [], stopReason: 'end_turn', serviceTier: 'flex' };

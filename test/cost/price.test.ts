@@ -3,17 +3,16 @@ import { addCost } from '../../src/cost/cost.ts';
 import { describeCosts, isWholePrice, findPrice, findAnswerPrice } from '../../src/cost/price.ts';
 import type { Price } from '../../src/settings/types.ts';
 import { quoteForeign } from '../../src/errors.ts';
-import { table } from './prices.ts';
 
 test('uses the price of the exact name, else of the longest matching pattern', () => {
-  const prices = table({ '*': { input: 1 }, 'g*': { input: 2 }, 'g-*-flash': { input: 3 }, 'g-2-flash': { input: 4 } });
+  const prices = { '*': { input: 1 }, 'g*': { input: 2 }, 'g-*-flash': { input: 3 }, 'g-2-flash': { input: 4 } };
   const input = (model: string) => findPrice(prices, model)?.input;
   expect(['g-2-flash', 'models/g-2-flash', 'g-9-flash', 'g-flash', 'x', 'constructor'].map(input)).toEqual([
     4, 4, 3, 2, 1, 1,
   ]);
-  expect(findPrice(table({ 'a*b*a': { input: 1 }, aba: { input: 2 } }), 'aba')?.input).toBe(2);
-  expect(findPrice(table({ 'a*b*a': { input: 1 } }), 'aba')).toBeDefined();
-  expect(findPrice(table({ 'ab*ba': { input: 1 } }), 'aba')).toBeUndefined();
+  expect(findPrice({ 'a*b*a': { input: 1 }, aba: { input: 2 } }, 'aba')?.input).toBe(2);
+  expect(findPrice({ 'a*b*a': { input: 1 } }, 'aba')).toBeDefined();
+  expect(findPrice({ 'ab*ba': { input: 1 } }, 'aba')).toBeUndefined();
 });
 
 test.each([
@@ -26,7 +25,7 @@ test.each([
     { input: 1, until: '2026-11-30' },
     { input: 2, from: '2026-12-01', until: '2027-06-30' },
   ];
-  expect(findPrice(table({ 'g-*': dated, '*': { input: 9 } }), 'g-2', Date.parse(at))?.input).toBe(expected);
+  expect(findPrice({ 'g-*': dated, '*': { input: 9 } }, 'g-2', Date.parse(at))?.input).toBe(expected);
 });
 
 const tiered: Price = { input: '2', output: '4', currency: 'EUR', batch: { input: '0.9', output: '1.8' }, flex: '0.5' };
@@ -38,20 +37,18 @@ test.each<[string, string | undefined, string | undefined, unknown]>([
   ['a flex request that the standard tier answered', 'flex', 'default', { price: tiered, factors: [] }],
   ['the lane batch, whose replies name no tier', 'batch', 'default', { price: { input: '0.9' }, factors: [1] }],
 ])('the tier that answered chooses the price: %s', (_, lane, serviceTier, expected) => {
-  expect(
-    findAnswerPrice({ prices: table({ m: tiered }), lane: { value: lane ?? 'live' } }, { model: 'm', serviceTier }),
-  ).toMatchObject(expected as object);
+  expect(findAnswerPrice({ prices: { m: tiered }, lane: lane ?? 'live' }, { model: 'm', serviceTier })).toMatchObject(
+    expected as object,
+  );
 });
 
 test('a tier without a price is reported, that of the lane batch too', () => {
-  const prices = table({ m: { input: '2' } });
+  const prices = { m: { input: '2' } };
   const lack = (tier: string) => ({
     lack: `the price has no factor of the service tier ${quoteForeign(tier)}, which answered`,
   });
-  expect(findAnswerPrice({ prices, lane: { value: 'flex' } }, { model: 'm', serviceTier: 'FLEX' })).toEqual(
-    lack('FLEX'),
-  );
-  expect(findAnswerPrice({ prices, lane: { value: 'batch' } }, { model: 'm' })).toEqual(lack('batch'));
+  expect(findAnswerPrice({ prices, lane: 'flex' }, { model: 'm', serviceTier: 'FLEX' })).toEqual(lack('FLEX'));
+  expect(findAnswerPrice({ prices, lane: 'batch' }, { model: 'm' })).toEqual(lack('batch'));
 });
 
 test('amounts of different currencies are never added', () => {
@@ -77,17 +74,17 @@ test.each([
   ['*ab*b*', 'ab', false],
   ['*ab*b*', 'abb', true],
 ])('the price of %s is that of %s: %s', (pattern, model, isItsPrice) => {
-  expect(findPrice(table({ [pattern]: { input: 1 } }), model) !== undefined).toBe(isItsPrice);
+  expect(findPrice({ [pattern]: { input: 1 } }, model) !== undefined).toBe(isItsPrice);
 });
 
 test('a price does not count before its first day, at any place in the list', () => {
   const dated: Price[] = [{ input: 2, from: '2026-12-01' }, { input: 1 }];
-  expect(findPrice(table({ m: dated }), 'm', Date.parse('2026-11-30T12:00:00Z'))?.input).toBe(1);
-  expect(findPrice(table({ m: dated }), 'm', Date.parse('2026-12-01T12:00:00Z'))?.input).toBe(2);
+  expect(findPrice({ m: dated }, 'm', Date.parse('2026-11-30T12:00:00Z'))?.input).toBe(1);
+  expect(findPrice({ m: dated }, 'm', Date.parse('2026-12-01T12:00:00Z'))?.input).toBe(2);
 });
 
 test('the model that answered has the price, and its lack is said only if the one that was asked for has one', () => {
-  const prices = table({ small: { input: 1 }, big: { input: 9 } });
+  const prices = { small: { input: 1 }, big: { input: 9 } };
   expect(findAnswerPrice({ prices }, { model: 'small', modelVersion: 'big' })).toMatchObject({ price: { input: 9 } });
   const lack = 'the model huge has no price';
   expect(findAnswerPrice({ prices }, { model: 'small', modelVersion: 'huge' })).toEqual({ lack });

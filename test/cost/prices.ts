@@ -1,9 +1,4 @@
-import type { Price, Prices } from '../../src/settings/types.ts';
-import { byDefault } from '../../src/settings/sources.ts';
-
-/** Prices as settings hold them. */
-export const table = (prices: Prices) =>
-  Object.fromEntries(Object.entries(prices).map(([name, value]) => [name, byDefault(value)]));
+import type { Price } from '../../src/settings/types.ts';
 
 /** Millionths of millionths as whole numbers: they represent the cost of 1 token by a price for a million exactly. */
 const scale = 12;

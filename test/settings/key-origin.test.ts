@@ -33,7 +33,7 @@ describe('a profile keeps its key and headers', () => {
       const { key, headers, allowHttp } = survey({ baseUrl: own, ...secrets }, place);
       expect(key.kind === 'value').toBe(expected);
       expect(headers.length > 0).toBe(expected);
-      expect(allowHttp.value).toBe(expected);
+      expect(allowHttp).toBe(expected);
     }
   });
 
@@ -63,14 +63,14 @@ describe('the key comes from the strongest place', () => {
   const env = { GATEWAY_API_KEY: 'sk-env', GATEWAY_API_KEY_FILE: '/run/key' };
 
   test.each([
-    ['--api-key-file', { apiKeyFile: '-', env }, { kind: 'file', path: '-', from: 'flag --api-key-file' }],
-    ['GATEWAY_API_KEY', { env }, { kind: 'value', from: 'environment GATEWAY_API_KEY' }],
+    ['--api-key-file', { apiKeyFile: '-', env }, { kind: 'file', path: '-', origin: { from: 'flag --api-key-file' } }],
+    ['GATEWAY_API_KEY', { env }, { kind: 'value', origin: { from: 'environment GATEWAY_API_KEY' } }],
     [
       'GATEWAY_API_KEY_FILE',
       { env: { ...env, GATEWAY_API_KEY: '' } },
-      { kind: 'file', path: '/run/key', from: 'environment GATEWAY_API_KEY_FILE' },
+      { kind: 'file', path: '/run/key', origin: { from: 'environment GATEWAY_API_KEY_FILE' } },
     ],
-    ['the profile', { env: {} }, { kind: 'value', from: `profile default (${path})` }],
+    ['the profile', { env: {} }, { kind: 'value', origin: { from: `profile default (${path})` } }],
   ])('%s', (_name, place, expected) => {
     expect(survey(profile, place).key).toMatchObject(expected);
   });
@@ -101,14 +101,18 @@ describe('the key comes from the strongest place', () => {
 
   test.each([[' pass  show\tkey '], [['pass', 'show', 'key']]])('a key command of a profile: %j', (apiKeyCommand) => {
     const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand }, {});
-    expect(key).toMatchObject({ kind: 'command', argv: ['pass', 'show', 'key'], from: `profile default (${path})` });
+    expect(key).toMatchObject({
+      kind: 'command',
+      argv: ['pass', 'show', 'key'],
+      origin: { from: `profile default (${path})` },
+    });
   });
 });
 
 describe('the key of a service that was named', () => {
   const both = { GATEWAY_API_KEY: 'sk-env', GEMINI_API_KEY: 'sk-gemini' };
-  const own = { kind: 'value', from: 'environment GEMINI_API_KEY' };
-  const loose = { kind: 'value', from: 'environment GATEWAY_API_KEY' };
+  const own = { kind: 'value', origin: { from: 'environment GEMINI_API_KEY' } };
+  const loose = { kind: 'value', origin: { from: 'environment GATEWAY_API_KEY' } };
 
   test.each([
     ['at its own host', { service: 'gemini', env: both }, own],
@@ -124,7 +128,7 @@ describe('the key of a service that was named', () => {
     [
       'beside --api-key-file',
       { service: 'gemini', apiKeyFile: 'k', env: both },
-      { kind: 'file', from: 'flag --api-key-file' },
+      { kind: 'file', origin: { from: 'flag --api-key-file' } },
     ],
   ])('%s', (_name, place, expected) => {
     expect(survey({}, place).key).toMatchObject(expected);

@@ -7,7 +7,7 @@ import { Secret } from '../../src/settings/redact.ts';
 import type { KeySource } from '../../src/settings/types.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
-const somewhere = { from: 'somewhere', origin: { kind: 'default' } } as const;
+const somewhere = { origin: { kind: 'default', from: 'somewhere' } } as const;
 
 const nothing: KeyEffects = {
   readFile: () => Promise.reject(new Error('no file')),
@@ -15,7 +15,7 @@ const nothing: KeyEffects = {
 };
 
 function valueFrom(origin: Extract<KeySource, { kind: 'value' }>['origin']): KeySource {
-  return { kind: 'value', secret: new Secret('sk-1'), from: 'x', origin };
+  return { kind: 'value', secret: new Secret('sk-1'), origin };
 }
 
 const takenStdin = () => Promise.reject(usageError('stdin is taken'));
@@ -49,7 +49,7 @@ describe('readKey', () => {
     const reading = readKey({ kind: 'value', secret: new Secret(value), ...somewhere }, nothing);
     await expect(reading).rejects.toMatchObject({ class: 'auth', exitCode: 3 });
     await expect(reading).rejects.toThrow(message);
-    await expect(reading).rejects.toThrow(somewhere.from);
+    await expect(reading).rejects.toThrow(somewhere.origin.from);
     await expect(reading).rejects.not.toThrow('canar');
   });
 
@@ -120,15 +120,15 @@ describe('readKey', () => {
 });
 
 test.each<[KeySource, string | undefined]>([
-  [valueFrom({ kind: 'variable', name: 'GATEWAY_API_KEY' }), 'GATEWAY_API_KEY'],
-  [valueFrom({ kind: 'variable', name: 'OPENAI_API_KEY' }), undefined],
-  [valueFrom({ kind: 'profile' }), undefined],
+  [valueFrom({ kind: 'variable', name: 'GATEWAY_API_KEY', from: 'x' }), 'GATEWAY_API_KEY'],
+  [valueFrom({ kind: 'variable', name: 'OPENAI_API_KEY', from: 'x' }), undefined],
+  [valueFrom({ kind: 'profile', from: 'x' }), undefined],
   [
-    { kind: 'file', path: 'k', from: 'x', origin: { kind: 'variable', name: 'GATEWAY_API_KEY_FILE' } },
+    { kind: 'file', path: 'k', origin: { kind: 'variable', name: 'GATEWAY_API_KEY_FILE', from: 'x' } },
     'GATEWAY_API_KEY_FILE',
   ],
-  [{ kind: 'file', path: 'k', from: 'x', origin: { kind: 'flag', name: '--api-key-file' } }, '--api-key-file'],
-  [{ kind: 'command', argv: ['pass'], from: 'x', origin: { kind: 'profile' } }, undefined],
+  [{ kind: 'file', path: 'k', origin: { kind: 'flag', name: '--api-key-file', from: 'x' } }, '--api-key-file'],
+  [{ kind: 'command', argv: ['pass'], origin: { kind: 'profile', from: 'x' } }, undefined],
   [{ kind: 'missing', reason: '', hint: '' }, undefined],
   [{ kind: 'none' }, undefined],
 ])('a key that no address is named for can go to any, those of profiles and vendors cannot: %j', (source, name) => {

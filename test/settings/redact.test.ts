@@ -198,11 +198,7 @@ test.each([
 });
 
 test('of headers of a file all are hidden, and those that are credentials are searched for beside the key', () => {
-  const header = (name: string, value: string | Secret) => ({
-    value: { name, value },
-    from: 'x',
-    origin: { kind: 'default' } as const,
-  });
+  const header = (name: string, value: string | Secret) => ({ name, value });
   const [token, team, key] = ['t0ken-of-corp', 'docs', 'sk-canary'].map((value) => new Secret(value)) as [
     Secret,
     Secret,
@@ -214,7 +210,7 @@ test('of headers of a file all are hidden, and those that are credentials are se
     ['the key', 'sk-canary'],
     ['header x-corp-token', 't0ken-of-corp'],
   ]);
-  const apiKey = { value: 'x-own-key', from: 'x', origin: { kind: 'default' } as const };
+  const apiKey = 'x-own-key';
   const names = (more: object) =>
     hiddenHeaderNames({ headers, headerNames: more } as Parameters<typeof hiddenHeaderNames>[0]);
   expect(names({})).toEqual(['x-corp-token', 'x-team']);

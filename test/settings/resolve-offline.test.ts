@@ -14,7 +14,7 @@ describe('resolveSettings offline', () => {
     const settings = resolve({ flags: { offline: true }, use });
     expect(settings).toMatchObject({
       baseUrl: undefined,
-      model: { value: model },
+      model,
       key: { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' },
       warnings: [],
     });
@@ -22,13 +22,13 @@ describe('resolveSettings offline', () => {
 
   test('replaces a model that is not there, and says so', () => {
     const settings = resolve({ flags: { offline: true }, env });
-    expect(settings.model.value).toBe('local-text');
+    expect(settings.model).toBe('local-text');
     expect(settings.warnings).toEqual(['local-text answers offline instead of env-model (environment GATEWAY_MODEL)']);
   });
 
   test.each(['local-image', 'fault-429', 'models/local-text'])('keeps %s', (model) => {
     const settings = resolve({ flags: { offline: true, model } });
-    expect([settings.model.value, settings.warnings]).toEqual([model, []]);
+    expect([settings.model, settings.warnings]).toEqual([model, []]);
   });
 
   test('sends neither key nor headers of a profile, nor any base URL', () => {

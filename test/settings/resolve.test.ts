@@ -3,7 +3,7 @@ import { revealHeaders } from '../../src/settings/redact.ts';
 import { type Config, type Settings, type Use, useNames } from '../../src/settings/types.ts';
 import { withNameFor } from '../../src/settings/config-file.ts';
 import { resolvePartialSettings } from '../../src/settings/resolve.ts';
-import { inputOf, load, path, resolve, type Start } from './start.ts';
+import { inputOf, load, path, resolve, type Start, withSources } from './start.ts';
 
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
 const work = {
@@ -24,7 +24,7 @@ const onWork = (extra: Start = {}) => resolve({ config: load({ work }, 'work'), 
 describe('a profile for each use', () => {
   const profiles = { pics: { baseUrl: 'https://p.example' }, talk: { baseUrl: 'https://t.example' }, default: {} };
   const nameOf = (use: Use, profile: object, start: Start = {}) =>
-    resolvePartialSettings(inputOf({ config: load(profiles, profile), use, ...start })).profile?.value;
+    resolvePartialSettings(inputOf({ config: load(profiles, profile), use, ...start })).profile;
 
   test('serves that use; edits take that of images, and what the map leaves out takes default', () => {
     const map = { image: 'pics', chat: 'talk' };
@@ -54,7 +54,7 @@ describe('a profile for each use', () => {
 describe('resolveSettings', () => {
   test("a profile's model of texts serves chats, and that of images edits, where they have none of their own", () => {
     const config = load({ work: { ...work, models: { text: 'w-text', image: 'w-image' } } }, 'work');
-    const modelOf = (use: Use) => resolve({ config, use }).model.value;
+    const modelOf = (use: Use) => resolve({ config, use }).model;
     expect([modelOf('chat'), modelOf('edit'), modelOf('text'), modelOf('image')]).toEqual([
       'w-text',
       'w-image',
@@ -93,8 +93,13 @@ describe('resolveSettings', () => {
         },
       ],
     ];
-    for (const [{ baseUrl, model, timeoutMs, auth }, expected] of rows) {
-      expect({ baseUrl: baseUrl?.from, model: model.from, timeoutMs: timeoutMs.from, auth: auth.from }).toEqual(
+    for (const [
+      {
+        origins: { baseUrl, model, timeoutMs, auth },
+      },
+      expected,
+    ] of rows) {
+      expect({ baseUrl: baseUrl?.from, model: model?.from, timeoutMs: timeoutMs.from, auth: auth.from }).toEqual(
         expected,
       );
     }
@@ -107,7 +112,7 @@ describe('resolveSettings', () => {
     ['chat', 'w-chat', 'bearer'],
   ] as const)('picks model and authentication for %s', (use, model, auth) => {
     const settings = onWork({ use });
-    expect([settings.model.value, settings.auth.value]).toEqual([model, auth]);
+    expect([settings.model, settings.auth]).toEqual([model, auth]);
   });
 
   test.each([
@@ -116,7 +121,7 @@ describe('resolveSettings', () => {
     ['edit', 'env-image'],
     ['chat', 'env-model'],
   ] as const)('takes the model of %s from its variable', (use, model) => {
-    expect(resolve({ env, use }).model.value).toBe(model);
+    expect(resolve({ env, use }).model).toBe(model);
   });
 
   test.each([
@@ -126,11 +131,9 @@ describe('resolveSettings', () => {
     ['chat', 'own-chat'],
   ] as const)('takes the model of %s from its own variable first', (use, model) => {
     const own = { ...env, GATEWAY_CHAT_MODEL: 'own-chat', GATEWAY_EDIT_MODEL: 'own-edit' };
-    expect(resolve({ env: own, use }).model.value).toBe(model);
-    expect(resolve({ env: { ...own, GATEWAY_CHAT_MODEL: '', GATEWAY_EDIT_MODEL: '' }, use }).model.value).toMatch(
-      /^env/,
-    );
-    expect(resolve({ env: own, use, flags: { model: 'flag' } }).model.value).toBe('flag');
+    expect(resolve({ env: own, use }).model).toBe(model);
+    expect(resolve({ env: { ...own, GATEWAY_CHAT_MODEL: '', GATEWAY_EDIT_MODEL: '' }, use }).model).toMatch(/^env/);
+    expect(resolve({ env: own, use, flags: { model: 'flag' } }).model).toBe('flag');
   });
 
   test.each([
@@ -144,18 +147,18 @@ describe('resolveSettings', () => {
     ['chat sends the flag', { use: 'chat', env, flags: { maxTokens: 5 } }, { value: 5, from: 'flag --max-tokens' }],
     ['text sends the flag', { use: 'text', env, flags: { maxTokens: 5 } }, { value: 5, from: 'flag --max-tokens' }],
   ] as const)('%s', (_name, input, expected) => {
-    const { maxTokens } = resolve(input);
+    const { maxTokens } = withSources(resolve(input));
     if (expected === undefined) expect(maxTokens).toBeUndefined();
     else expect(maxTokens).toMatchObject(expected);
   });
 
   test('reads header names from the strongest place for each', () => {
     const settings = onWork({ flags: { headerNames: 'X-Flag-Key,' }, env: { GATEWAY_HEADER_NAMES: 'x-env-key, ' } });
-    expect(settings.headerNames).toMatchObject({
+    expect(withSources(settings)['headerNames']).toMatchObject({
       apiKey: { value: 'x-flag-key', from: 'flag --header-names' },
       version: { value: 'anthropic-version', from: `profile work (${path})` },
     });
-    expect(resolve({ env: { ...env, GATEWAY_HEADER_NAMES: ',v' } }).headerNames).toMatchObject({
+    expect(withSources(resolve({ env: { ...env, GATEWAY_HEADER_NAMES: ',v' } }))['headerNames']).toMatchObject({
       apiKey: undefined,
       version: { value: 'v', from: 'environment GATEWAY_HEADER_NAMES' },
     });
@@ -163,7 +166,7 @@ describe('resolveSettings', () => {
 
   test('lets a --header replace the profile header of that name', () => {
     const settings = onWork({ flags: { header: [{ name: 'x-team', value: 'code' }] } });
-    expect(revealHeaders(settings.headers.map(({ value }) => value))).toEqual({
+    expect(revealHeaders(settings.headers)).toEqual({
       'x-team': 'code',
       authorization: 'Basic sk-basic',
     });
@@ -171,13 +174,13 @@ describe('resolveSettings', () => {
   });
 
   test('uses the profile called default where nothing names one', () => {
-    expect(resolve({ config: load({ other: {}, default: work }) }).profile).toMatchObject({
+    expect(withSources(resolve({ config: load({ other: {}, default: work }) }))['profile']).toMatchObject({
       value: 'default',
       from: 'default',
     });
     expect(resolvePartialSettings(inputOf({ config: load({ other: work }) })).profile).toBeUndefined();
     const chosen = { flags: { profile: 'work' }, env: { GATEWAY_PROFILE: 'x' }, config: load({ work, x: {} }, 'x') };
-    expect(resolve(chosen).profile).toMatchObject({ value: 'work', from: 'flag --profile' });
+    expect(withSources(resolve(chosen))['profile']).toMatchObject({ value: 'work', from: 'flag --profile' });
   });
 
   test.each([
@@ -193,7 +196,7 @@ describe('resolveSettings', () => {
     ['FALSE', false],
   ])('GATEWAY_OFFLINE and GATEWAY_NO_STDIN %j mean %s', (value, expected) => {
     const settings = resolve({ env: { ...env, GATEWAY_OFFLINE: value, GATEWAY_NO_STDIN: value } });
-    expect([settings.offline.value, settings.noStdin.value]).toEqual([expected, expected]);
+    expect([settings.offline, settings.noStdin]).toEqual([expected, expected]);
   });
 
   test.each([['GATEWAY_OFFLINE'], ['GATEWAY_NO_STDIN']])('%s that is neither on nor off is refused', (name) => {
@@ -216,7 +219,7 @@ describe('resolveSettings', () => {
 });
 
 test('the default time limit is 10 minutes', () => {
-  expect(resolve({ env }).timeoutMs).toMatchObject({ value: 600_000, from: 'default' });
+  expect(withSources(resolve({ env }))['timeoutMs']).toMatchObject({ value: 600_000, from: 'default' });
 });
 
 test('resolvePartialSettings leaves out what is missing', () => {

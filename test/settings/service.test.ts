@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readKey } from '../../src/settings/key.ts';
 import type { Settings, Use } from '../../src/settings/types.ts';
-import { load, resolve as resolveStart, type Start as CommonStart } from './start.ts';
+import { load, resolve as resolveStart, type Start as CommonStart, withSources } from './start.ts';
 
 const google = 'https://generativelanguage.googleapis.com';
 
@@ -23,7 +23,7 @@ const keyOf = async (start: Start) => (await readKey(resolve(start).key, noEffec
 describe('the service', () => {
   test('named by the flag gives base URL, headers and the variable of its key', async () => {
     const start = { flags: { service: 'gemini' }, env: { GEMINI_API_KEY: 'g-key' } };
-    expect(resolve(start)).toMatchObject({
+    expect(withSources(resolve(start))).toMatchObject({
       service: { value: 'gemini', from: 'flag --service' },
       baseUrl: { value: google, from: 'service gemini' },
       auth: { value: 'api-key', from: 'service gemini' },
@@ -42,7 +42,7 @@ describe('the service', () => {
     ['a host that only looks alike', { flags: { baseUrl: `${google}.evil.example` } }, 'gateway'],
     ['the host, but without TLS', { flags: { baseUrl: google.replace('https', 'http') } }, 'gateway'],
   ])('is chosen by %s', (_, start, service) => {
-    expect(resolve(start).service.value).toBe(service);
+    expect(resolve(start).service).toBe(service);
   });
 
   test.each<[Use, string, string]>([
@@ -82,7 +82,7 @@ describe('the service', () => {
 
   test('keeps the names and forms that the user sets', () => {
     const flags = { service: 'gemini', baseUrl: 'http://127.0.0.1:1', headerNames: 'x-own', auth: 'bearer' };
-    expect(resolve({ flags })).toMatchObject({
+    expect(withSources(resolve({ flags }))).toMatchObject({
       headerNames: { apiKey: { value: 'x-own' }, version: { value: 'anthropic-version' } },
       auth: { value: 'bearer', from: 'flag --auth' },
     });
@@ -90,7 +90,7 @@ describe('the service', () => {
 
   test('vendors means the real names of both headers', () => {
     const flags = { baseUrl: 'https://gateway.example', headerNames: 'vendors' };
-    expect(resolve({ flags }).headerNames).toMatchObject({
+    expect(withSources(resolve({ flags }))['headerNames']).toMatchObject({
       apiKey: { value: 'x-goog-api-key' },
       version: { value: 'anthropic-version' },
     });
@@ -99,9 +99,11 @@ describe('the service', () => {
   test('a profile of another service is not used unless it was named', () => {
     const profiles = { work: { baseUrl: 'https://work.example', models: { text: 'w' }, apiKey: 'w-key' } };
     const flags = { service: 'gemini', model: undefined };
-    expect(resolve({ flags, profiles, profile: 'work' }).model).toMatchObject({ from: 'service gemini' });
+    expect(withSources(resolve({ flags, profiles, profile: 'work' }))['model']).toMatchObject({
+      from: 'service gemini',
+    });
     const asked = resolve({ flags: { ...flags, profile: 'work' }, profiles });
-    expect(asked).toMatchObject({ baseUrl: { value: 'https://work.example' }, model: { value: 'w' } });
+    expect(asked).toMatchObject({ baseUrl: 'https://work.example', model: 'w' });
   });
 
   test.each<[string, Start, string]>([
@@ -130,7 +132,7 @@ describe('the service', () => {
 
   test('offline every command has its model, whatever service is set', () => {
     const env = { GATEWAY_SERVICE: 'gemini' };
-    expect(resolve({ flags: { offline: true }, env, use: 'chat' }).service.value).toBe('gateway');
+    expect(resolve({ flags: { offline: true }, env, use: 'chat' }).service).toBe('gateway');
   });
 });
 
@@ -143,7 +145,7 @@ describe('with only one key', () => {
   ])('%s chooses the service %s, its format and its default model', async (variable, service, format) => {
     const env = { [variable]: 'the-key', GATEWAY_API_KEY: 'of-another' };
     const settings = resolve({ flags: { model: undefined }, env, use: 'chat' });
-    expect(settings).toMatchObject({
+    expect(withSources(settings)).toMatchObject({
       service: { value: service, from: `environment ${variable}` },
       format: { value: format, from: `service ${service}` },
       model: { from: `service ${service}` },
@@ -153,17 +155,17 @@ describe('with only one key', () => {
 
   test('a base URL, a profile or a service that is named comes before it', () => {
     const env = { GEMINI_API_KEY: 'k' };
-    expect(resolve({ env, flags: { baseUrl: 'https://a.example' } }).service.value).toBe('gateway');
-    expect(resolve({ env, profiles: { default: { baseUrl: 'https://a.example' } } }).service.value).toBe('gateway');
-    expect(resolve({ env, flags: { service: 'anthropic' } }).service.value).toBe('anthropic');
-    expect(resolve({ env, flags: { offline: true } }).service.value).toBe('gateway');
+    expect(resolve({ env, flags: { baseUrl: 'https://a.example' } }).service).toBe('gateway');
+    expect(resolve({ env, profiles: { default: { baseUrl: 'https://a.example' } } }).service).toBe('gateway');
+    expect(resolve({ env, flags: { service: 'anthropic' } }).service).toBe('anthropic');
+    expect(resolve({ env, flags: { offline: true } }).service).toBe('gateway');
     const gateway = { service: 'gateway', baseUrl: 'https://a.example' };
-    expect(resolve({ env, profiles: { default: gateway } }).service.value).toBe('gateway');
+    expect(resolve({ env, profiles: { default: gateway } }).service).toBe('gateway');
   });
 
   test('a profile that names neither a service nor a base URL leaves it the choice', async () => {
     const start = { env: { GEMINI_API_KEY: 'k' }, profiles: { default: { timeout: '3m', budget: 'team:5' } } };
-    expect(resolve(start)).toMatchObject({
+    expect(withSources(resolve(start))).toMatchObject({
       service: { value: 'gemini', from: 'environment GEMINI_API_KEY' },
       baseUrl: { value: google },
       timeoutMs: { value: 180_000 },
@@ -249,20 +251,22 @@ describe('of a profile for another service than the named one', () => {
 
   test('prices and defaults hold, its URL and its models do not', () => {
     const settings = resolve({ ...start, profiles: { default: own } });
-    expect(settings).toMatchObject({
+    expect(withSources(settings)).toMatchObject({
       baseUrl: { value: google },
       timeoutMs: { value: 180_000 },
       markdown: { value: false },
     });
     expect(Object.keys(settings.prices)).toEqual(['m']);
     const flags = { service: 'gemini', model: undefined };
-    expect(resolve({ ...start, flags, profiles: { default: own } }).model).toMatchObject({ from: 'service gemini' });
+    expect(withSources(resolve({ ...start, flags, profiles: { default: own } }))['model']).toMatchObject({
+      from: 'service gemini',
+    });
   });
 
   test('a profile that names no service and no URL is for any service', () => {
     const profiles = { default: { models: { text: 'mine' } } };
     const settings = resolve({ flags: { service: 'gemini', model: undefined }, profiles });
-    expect(settings.model).toMatchObject({ value: 'mine' });
-    expect(settings.baseUrl).toMatchObject({ value: google });
+    expect(withSources(settings)['model']).toMatchObject({ value: 'mine' });
+    expect(withSources(settings)['baseUrl']).toMatchObject({ value: google });
   });
 });

@@ -1,7 +1,15 @@
 import { resolve as resolvePath } from 'node:path';
 import { parseConfig } from '../../src/settings/parse.ts';
 import { resolveSettings } from '../../src/settings/resolve.ts';
-import type { LoadedConfig, Settings, SettingsFlags, SettingsInput, Use } from '../../src/settings/types.ts';
+import type {
+  LoadedConfig,
+  Origin,
+  Origins,
+  Settings,
+  SettingsFlags,
+  SettingsInput,
+  Use,
+} from '../../src/settings/types.ts';
 
 export const path = resolvePath('/etc/gateway/config.json');
 
@@ -26,4 +34,19 @@ export function inputOf(start: Start): SettingsInput {
 
 export function resolve(start: Start): Settings {
   return resolveSettings(inputOf(start));
+}
+
+/** Each setting with where it is from. */
+export function withSources({ origins, ...settings }: Settings): Record<string, unknown> {
+  const pair = (value: unknown, origin: unknown): unknown => {
+    if (value === undefined || origin === undefined) return value;
+    if (typeof value !== 'object') return { value, from: (origin as Origin).from };
+    const parts = Object.entries(value as object);
+    return Object.fromEntries(
+      parts.map(([name, part]) => [name, pair(part, (origin as Record<string, unknown>)[name])]),
+    );
+  };
+  const { headers, ...all } = settings;
+  const paired = Object.entries(all).map(([name, value]) => [name, pair(value, origins[name as keyof Origins])]);
+  return { ...Object.fromEntries(paired), headers };
 }

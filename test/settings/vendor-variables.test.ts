@@ -28,9 +28,9 @@ describe("a variable with the address of a vendor's service", () => {
     ['together', { TOGETHER_API_KEY: 'k', TOGETHER_BASE_URL: relay }, 'TOGETHER_BASE_URL'],
   ])('is where its requests go, with the key in the variable beside it: %s', (service, env, variable) => {
     const { key, ...settings } = resolve({ env });
-    expect(settings.service.value).toBe(service);
-    expect(settings.baseUrl).toMatchObject({ value: relay, from: `environment ${variable}` });
-    expect(key).toMatchObject({ kind: 'value', from: `environment ${Object.keys(env)[0]}` });
+    expect(settings.service).toBe(service);
+    expect([settings.baseUrl, settings.origins.baseUrl?.from]).toEqual([relay, `environment ${variable}`]);
+    expect(key).toMatchObject({ kind: 'value', origin: { from: `environment ${Object.keys(env)[0]}` } });
   });
 
   const env = { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: relay };
@@ -52,7 +52,7 @@ describe("a variable with the address of a vendor's service", () => {
     ['nothing where it is set and empty', { env: { ...env, OPENAI_BASE_URL: '' } }, 'https://api.openai.com'],
     ['nothing where it is for another service', { env, flags: { service: 'anthropic' } }, 'https://api.anthropic.com'],
   ])('comes after %s', (_, start, url) => {
-    expect(resolve(start).baseUrl?.value).toBe(url);
+    expect(resolve(start).baseUrl).toBe(url);
   });
 
   test.each<[string, Start]>([
@@ -86,7 +86,7 @@ describe("a variable with the address of a vendor's service", () => {
     ['box.lan:1/v1/', 'http://box.lan:1'],
     ['HTTPS://box.example/v1', 'HTTPS://box.example'],
   ])('is read as Ollama reads it: OLLAMA_HOST=%s', (text, url) => {
-    expect(resolve({ env: { OLLAMA_HOST: text }, flags: { service: 'ollama' } }).baseUrl?.value).toBe(url);
+    expect(resolve({ env: { OLLAMA_HOST: text }, flags: { service: 'ollama' } }).baseUrl).toBe(url);
   });
 
   test.each([
@@ -95,7 +95,7 @@ describe("a variable with the address of a vendor's service", () => {
     [`${relay}/v1/beta`, `${relay}/v1/beta`],
     [`${relay}/api/v10`, `${relay}/api/v10`],
   ])("is read without the version that OpenAI's clients expect at its end: %j", (text, url) => {
-    expect(resolve({ env: { ...env, OPENAI_BASE_URL: text } }).baseUrl?.value).toBe(url);
+    expect(resolve({ env: { ...env, OPENAI_BASE_URL: text } }).baseUrl).toBe(url);
   });
 
   test('that is no URL is refused by its name', () => {
@@ -137,7 +137,7 @@ describe('a variable with the path of the file of a key', () => {
     ['the key itself comes first', { OPENAI_API_KEY: 'k', OPENAI_API_KEY_FILE: '/k' }, 'environment OPENAI_API_KEY'],
     ['an empty key is not set', { OPENAI_API_KEY: '', OPENAI_API_KEY_FILE: '/k' }, 'environment OPENAI_API_KEY_FILE'],
   ])('%s', (_, env, from) => {
-    expect(resolve({ env }).key).toMatchObject({ from });
+    expect(resolve({ env }).key).toMatchObject({ origin: { from } });
   });
 });
 

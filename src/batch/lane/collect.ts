@@ -320,7 +320,7 @@ async function joinJob(
     await prepared.close();
     return run.recordOutcome(entry, { state: 'unsent' });
   }
-  const deadline = startDeadline(prepared.settings.timeoutMs.value);
+  const deadline = startDeadline(prepared.settings.timeoutMs);
   collection.deadline = deadline;
   if (host.signal.aborted) deadline.abort(host.signal.reason);
   const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };

@@ -114,9 +114,9 @@ export function longDeadline(
   { batch }: Pick<LaneRun, 'batch'>,
   signal?: AbortSignal,
 ): Deadline {
-  const timeout = batch.plan.gateways.get(profile)?.settings.timeoutMs;
-  const isGiven = timeout !== undefined && timeout.origin.kind !== 'default';
-  return startDeadline(isGiven ? timeout.value : 3_600_000, signal);
+  const { timeoutMs, origins } = batch.plan.gateways.get(profile)?.settings ?? {};
+  const isGiven = origins?.timeoutMs !== undefined && origins.timeoutMs.kind !== 'default';
+  return startDeadline(isGiven && timeoutMs !== undefined ? timeoutMs : 3_600_000, signal);
 }
 
 /** Writes the next step of a provider batch into the journal, and applies it. Resolves when it is synced. */

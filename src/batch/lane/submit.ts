@@ -87,7 +87,7 @@ async function chooseModel(
   run: LaneRun,
 ): Promise<PreparedRequest> {
   const { models } = run.clients.get(gatewayKey(settings)) ?? {};
-  const deadline = startDeadline(settings.timeoutMs.value, run.batch.host.signal);
+  const deadline = startDeadline(settings.timeoutMs, run.batch.host.signal);
   return (models?.choose(request, deadline) ?? Promise.resolve(request)).finally(() => deadline.end());
 }
 
@@ -97,7 +97,7 @@ async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<Prepar
   if (!prepared.fetchInputs) return prepared.request;
   const { host } = run.batch;
   const since = host.elapsed();
-  const deadline = startDeadline(prepared.settings.timeoutMs.value, host.signal);
+  const deadline = startDeadline(prepared.settings.timeoutMs, host.signal);
   try {
     const inputs = await tryFetchInputs(prepared, deadline);
     if ('request' in inputs) return inputs.request;

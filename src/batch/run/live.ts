@@ -123,7 +123,7 @@ async function sendJob(job: ReadyJob, { onReady, ...call }: JobCall, sending: Op
 }
 
 function startFlight({ settings }: PreparedJob, { batch: { host }, flights, startDeadline }: OpenSender): Flight {
-  const deadline = startDeadline(settings.timeoutMs.value);
+  const deadline = startDeadline(settings.timeoutMs);
   const startedAt = host.elapsed();
   const flight = {
     deadline,

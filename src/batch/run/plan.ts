@@ -215,12 +215,12 @@ function describeShared(job: Job, settings: Settings, plan: BatchPlan): void {
   const { effort, model, format, service } = settings;
   plan.origin = getRequestOrigin(settings);
   const all = {
-    ...(effort && { effort: effort.value }),
+    ...(effort && { effort: effort }),
     ...values,
     address: plan.origin,
-    model: model.value,
-    format: format.value,
-    service: service.value,
+    model: model,
+    format: format,
+    service: service,
   };
   plan.shared = Object.fromEntries(
     Object.entries(all).map(([name, value]) => [name, digestText(JSON.stringify(value)).slice(0, 8)]),
@@ -354,7 +354,7 @@ function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>,
   gateways.set(key, gateway);
   if (post === undefined) return;
   gateway.post ??= post;
-  if (!(post.use in gateway.forms)) gateway.forms = { [post.use]: settings.auth.value, ...gateway.forms };
+  if (!(post.use in gateway.forms)) gateway.forms = { [post.use]: settings.auth, ...gateway.forms };
 }
 
 /**

@@ -35,7 +35,7 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   const { plan } = batch;
   const { clients, hooks = {} } = options;
   const recorder = await openFolderRecorder(batch, hooks);
-  if ([...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch')) {
+  if ([...plan.gateways.values()].some(({ settings }) => settings.lane === 'batch')) {
     const budgets = await options.openBudgets?.();
     const stop = await sendByBatches({ batch, clients, recorder, hooks, budgets });
     await endRun(batch, recorder);

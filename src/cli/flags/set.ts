@@ -196,7 +196,7 @@ export function placeChanges(changes: readonly FieldChange[], format: FormatName
 const imageFields = [['', 'style moderation input_fidelity output_compression response_format complexity']] as const;
 
 /** The service that a command sends to, as far as its settings say it. */
-export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl' | 'use'>;
+export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl' | 'use' | 'origins'>;
 
 /**
  * The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`: that of the format in use,
@@ -207,8 +207,8 @@ export function findSetFlag(flag: string, command: string, asked?: AskedService)
   const isImage = command.startsWith('image');
   if (asked !== undefined) {
     const { service, format, baseUrl } = asked;
-    const { imagesOperation } = getQuirks(service.value, format.value, baseUrl?.value);
-    const own = findSetFlagIn(format.value, flag, isImage && imagesOperation === 'openai');
+    const { imagesOperation } = getQuirks(service, format, baseUrl);
+    const own = findSetFlagIn(format, flag, isImage && imagesOperation === 'openai');
     if (own !== undefined) return own;
   }
   const formatsByFlag = new Map<string, FormatName[]>();
@@ -218,7 +218,7 @@ export function findSetFlag(flag: string, command: string, asked?: AskedService)
     formatsByFlag.set(setFlag, [...(formatsByFlag.get(setFlag) ?? []), format]);
   }
   if (formatsByFlag.size === 0) return undefined;
-  const isOfService = asked?.format.origin.kind === 'service';
+  const isOfService = asked?.origins.format?.kind === 'service';
   const list = [...formatsByFlag].map(([setFlag, formats]) => {
     if (!isOfService) return `${setFlag} (format ${formats.join(', ')})`;
     const isOfImages = formats.every((format) => findSetFlagIn(format, flag, false) === undefined);
@@ -231,7 +231,7 @@ export function findSetFlag(flag: string, command: string, asked?: AskedService)
     return `${setFlag} (--service ${having.join(', ')})`;
   });
   if (asked === undefined) return list.join('; ');
-  const { title } = isOfService ? services[asked.service.value] : formatFacts[asked.format.value];
+  const { title } = isOfService ? services[asked.service] : formatFacts[asked.format];
   return `${title} does not have it; ${list.join('; ')}`;
 }
 

@@ -12,7 +12,7 @@ export async function printRequest(
   { flags, context, settings }: { flags: { curl?: true }; context: Context; settings: Settings },
 ): Promise<CommandOutcome> {
   if (flags.curl) {
-    if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
+    if (settings.offline) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
     await context.io.stdout.write(formatCurl(request, settings));
     await warnOfKey(settings.key, context);
     await warnOfHeaders(settings, context);
@@ -32,7 +32,7 @@ export async function printRequest(
 /** The printed command reads the key only from a variable: if it is not set, no key is sent. */
 async function warnOfKey(key: KeySource, { ui }: Context): Promise<void> {
   if (key.kind === 'none' || findKeyVariable(key) !== undefined) return;
-  const here = key.kind === 'missing' ? key.reason : `the key is from ${key.from}`;
+  const here = key.kind === 'missing' ? key.reason : `the key is from ${key.origin.from}`;
   await ui.warn(`set GATEWAY_API_KEY in the shell that runs this command; here ${here}`);
 }
 
@@ -41,17 +41,19 @@ function findKeyVariable(key: KeySource): string | undefined {
   return key.kind === 'value' && key.origin.kind === 'variable' ? key.origin.name : undefined;
 }
 
-async function warnOfHeaders({ headers }: Settings, { ui }: Context): Promise<void> {
-  for (const { value: header, from } of headers) {
+async function warnOfHeaders({ headers, origins }: Settings, { ui }: Context): Promise<void> {
+  for (const header of headers) {
     if (typeof header.value === 'string') continue;
     const where = 'in the shell that runs this command';
-    await ui.warn(`set ${toVariableName(header.name)} ${where}; here header ${header.name} is from ${from}`);
+    await ui.warn(
+      `set ${toVariableName(header.name)} ${where}; here header ${header.name} is from ${origins.headers[header.name]?.from}`,
+    );
   }
 }
 
 function formatCurl(request: HttpRequest, { headers, key }: Settings): string {
   const variables = new Map<string, string>();
-  for (const { value: header } of headers)
+  for (const header of headers)
     if (typeof header.value !== 'string') variables.set(header.name, toVariableName(header.name));
   if (request.keyHeader) variables.set(request.keyHeader.name, findKeyVariable(key) ?? 'GATEWAY_API_KEY');
   return curlCommand(request, variables);

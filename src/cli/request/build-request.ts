@@ -67,7 +67,7 @@ export interface Building {
   fetched?: FetchedFiles | undefined;
   /** The time of the command; of a batch, none. */
   deadline?: (() => Deadline) | undefined;
-  settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
+  settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl' | 'origins'> &
     Partial<Pick<Settings, 'lane' | 'effort' | 'store' | 'keepThink' | 'fallback' | 'aliases' | 'findEfforts'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
@@ -106,14 +106,14 @@ export async function buildRequest(
   building: Building,
 ): Promise<BuiltRequest> {
   const { context, settings, use, earlier } = building;
-  const flags = typed.set ? { ...typed, set: placeChanges(typed.set, settings.format.value) } : typed;
-  const format = await loadFormat(settings.format.value);
+  const flags = typed.set ? { ...typed, set: placeChanges(typed.set, settings.format) } : typed;
+  const format = await loadFormat(settings.format);
   refuseLackingFlags(flags, building);
   const templateValues = await readTemplateValues(flags, context, building.adviseVariable);
   const files = await readFiles(flags, templateValues, context);
   const check =
     files.schema === undefined || makesImage(use) ? undefined : await compileSchemaFlag(files.schema, building);
-  const findQuirks = (name: FormatName): Quirks => getQuirks(settings.service.value, name, settings.baseUrl?.value);
+  const findQuirks = (name: FormatName): Quirks => getQuirks(settings.service, name, settings.baseUrl);
   const quirks = findQuirks(format.name);
   const quirksIn = (name: FormatName): Quirks => (name === format.name ? quirks : findQuirks(name));
   let turns: EarlierTurns | undefined;
@@ -127,7 +127,7 @@ export async function buildRequest(
   const { inputs, media, mask } = await readMediaFlags(flags, building);
   const prompt = await readPrompt(words, flags, context, {
     readsStdin: !makesImage(use),
-    noStdin: makesImage(use) || settings.noStdin.value,
+    noStdin: makesImage(use) || settings.noStdin,
     optional: !earlier && (files.body !== undefined || turns !== undefined),
     templateValues,
   });
@@ -142,7 +142,7 @@ export async function buildRequest(
   const post = await encodePost(request, flags, { format, quirksIn }, building);
   const { size: sides } = post.body;
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
-  const named = flags.fallback ?? settings.fallback?.value;
+  const named = flags.fallback ?? settings.fallback;
   const fallback = named === undefined ? undefined : (settings.aliases?.[named] ?? named);
   if (fallback !== undefined) post.encodeEffort?.(fallback);
   return {
@@ -152,7 +152,7 @@ export async function buildRequest(
     quirks,
     quirksIn,
     model: request.model,
-    defaultFor: settings.model.origin.kind === 'service' ? use : undefined,
+    defaultFor: settings.origins.model?.kind === 'service' ? use : undefined,
     fallback,
     prompt,
     check,
@@ -169,7 +169,7 @@ async function encodePost(
   { settings, context }: Building,
 ): Promise<BuiltRequest['post']> {
   // What the user said in the words of a format is for that alone.
-  const isOpen = settings.format.origin.kind === 'service' && flags.set === undefined;
+  const isOpen = settings.origins.format?.kind === 'service' && flags.set === undefined;
   const encoded = isOpen
     ? encodeFlexibly(request, format, quirksIn)
     : encodeRequest(request, format, quirksIn(format.name));
@@ -219,10 +219,10 @@ function toPlainRequest(
     results: earlier && openCallResults(earlier.at(-1)),
     use,
     imageType,
-    model: settings.model.value,
-    keepThink: (flags.keepThink ?? settings.keepThink?.value) || undefined,
-    store: (flags.store ?? settings.store?.value) || undefined,
-    tier: settings.lane?.value === 'flex' ? ('flex' as const) : undefined,
+    model: settings.model,
+    keepThink: (flags.keepThink ?? settings.keepThink) || undefined,
+    store: (flags.store ?? settings.store) || undefined,
+    tier: settings.lane === 'flex' ? ('flex' as const) : undefined,
   });
 }
 
@@ -231,18 +231,22 @@ function makesImage(use: Use): boolean {
 }
 
 /** The limit of the settings, unless the body has one. The default is for the format that demands a limit: it is made there. */
-function chooseTokenLimit({ maxTokens: set }: Building['settings'], body?: RequestLimits): number | undefined {
-  return body?.maxTokens !== undefined || set?.origin.kind === 'default' ? undefined : set?.value;
+function chooseTokenLimit({ maxTokens, origins }: Building['settings'], body?: RequestLimits): number | undefined {
+  return body?.maxTokens !== undefined || origins.maxTokens?.kind === 'default' ? undefined : maxTokens;
 }
 
 /** The effort of the flag or the settings, unless the body or `--set` says it. Throws GatewayError usage for two that were typed. */
-function findWantedEffort({ effort }: Building['settings'], flags: RequestFlags, body: Body = {}): Effort | undefined {
-  const isTyped = flags.effort !== undefined || effort?.origin.kind === 'flag';
+function findWantedEffort(
+  { effort, origins }: Building['settings'],
+  flags: RequestFlags,
+  body: Body = {},
+): Effort | undefined {
+  const isTyped = flags.effort !== undefined || origins.effort?.kind === 'flag';
   const set = findEffortField(applyFieldChanges({}, flags.set ?? [], []));
   if (isTyped && set !== undefined)
     throw usageError(`--effort and --set ${set} both say how much the model thinks`, 'keep one of them');
   const isOpen = set === undefined && (isTyped || findEffortField(body) === undefined);
-  return flags.effort ?? (isOpen ? effort?.value : undefined);
+  return flags.effort ?? (isOpen ? effort : undefined);
 }
 
 /** The fields that are JSON or a file, read in the order of the table. */
@@ -307,7 +311,7 @@ async function readEarlier(
   const list = await readListFlag(flag, given, { key, context });
   const place = places?.turns ?? describePlace(flag, given);
   const filled = fillLeaves(list, place, templateValues);
-  if (key === formatFacts[settings.format.value].turnsField) return { ownTurns: filled };
+  if (key === formatFacts[settings.format].turnsField) return { ownTurns: filled };
   return { turns: readTurns(filled, place) };
 }
 
@@ -328,7 +332,7 @@ export function choosePictures(
 async function readMediaFlags(flags: RequestFlags, building: Building): Promise<Inputs> {
   const { image = [], attach = [], mask } = flags;
   if (image.length + attach.length === 0 && mask === undefined) return { inputs: [], media: [] };
-  const { takesTextFiles } = formatFacts[building.settings.format.value];
+  const { takesTextFiles } = formatFacts[building.settings.format];
   return readInputs(flags, { ...building, takesTextFiles });
 }
 
@@ -344,19 +348,19 @@ function givenTwice(flag: string): Error {
 
 /** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
 export function refuseLackingFlags(flags: RequestFlags, { settings, use }: Building): void {
-  const { format, lane, service } = settings;
-  const { tierField, title, turnsField } = formatFacts[format.value];
+  const { format, lane, service, origins } = settings;
+  const { tierField, title, turnsField } = formatFacts[format];
   const lacking = (flag: string, hint: string): Error => usageError(`${flag}: ${title} does not have this field`, hint);
-  const others = (field: LackedField): string => whoHas(field, format.origin.kind === 'service', use);
-  if (lane?.value === 'flex' && services[service.value].lacksFlex) {
-    const { title: name } = services[service.value];
+  const others = (field: LackedField): string => whoHas(field, origins.format?.kind === 'service', use);
+  if (lane === 'flex' && services[service].lacksFlex) {
+    const { title: name } = services[service];
     const hint = `use --lane live; ${whoHas('tier', true, use)}`;
-    throw usageError(`--lane flex (${lane.from}): ${name} does not have this lane`, hint);
+    throw usageError(`--lane flex (${origins.lane?.from}): ${name} does not have this lane`, hint);
   }
-  if (lane?.value === 'flex' && tierField === undefined)
-    throw lacking(`--lane flex (${lane.from})`, `use --lane live; ${others('tier')}`);
+  if (lane === 'flex' && tierField === undefined)
+    throw lacking(`--lane flex (${origins.lane?.from})`, `use --lane live; ${others('tier')}`);
   if (flags.contents !== undefined && turnsField !== 'contents') throw lacking('--contents', 'use --messages of chat');
-  for (const field of lackedFields[format.value]) {
+  for (const field of lackedFields[format]) {
     if (flags[field] !== undefined) throw lacking(getFieldFlag(requestFields[field]), `leave it out; ${others(field)}`);
   }
 }

@@ -12,7 +12,7 @@ import { loadFormat } from '../../formats/format.ts';
 import { otherModel } from '../../vendors/services.ts';
 import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';
 import { configPath, stateFolder } from '../../settings/config-file.ts';
-import type { PartialSettings, SourcedValue } from '../../settings/types.ts';
+import type { Origin, PartialSettings } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { findLackOfPrice, requirePrice } from './costs.ts';
 
@@ -34,16 +34,16 @@ const ledgers = new WeakMap<Context['ui'], Map<string, Ledger>>();
 
 /** Opens the budget of the settings; undefined if none is set. Nothing is written before the first request. */
 export async function openSharedBudget(
-  settings: Pick<PartialSettings, 'budget' | 'prices' | 'format' | 'service' | 'lane'>,
+  settings: Pick<PartialSettings, 'budget' | 'prices' | 'format' | 'service' | 'lane' | 'origins'>,
   tags: readonly Tag[] | undefined,
   context: Context,
 ): Promise<OpenBudget | undefined> {
-  const { budget, prices, format, service, lane } = settings;
+  const { budget, prices, format, service, lane, origins } = settings;
   if (budget === undefined) return undefined;
-  const setting = parseBudget(budget.value, budget.from);
-  const path = await budgetPath(setting, budget, context);
+  const setting = parseBudget(budget, origins.budget?.from ?? '');
+  const path = await budgetPath(setting, origins.budget, context);
   const ledger = ledgerAt(path, setting, context);
-  const own = { prices, format, service: service.value, lane };
+  const own = { prices, format, service, lane };
   return { ...own, ledger, path, setting, tags: tags && Object.fromEntries(tags), context };
 }
 
@@ -107,13 +107,9 @@ export async function budgetsFolder(): Promise<string> {
 }
 
 /** The file of a budget. One of a profile is relative to the folder of the config file. */
-async function budgetPath(
-  { place }: BudgetSetting,
-  { origin }: SourcedValue<string>,
-  { io }: Context,
-): Promise<string> {
+async function budgetPath({ place }: BudgetSetting, origin: Origin | undefined, { io }: Context): Promise<string> {
   if (!isBudgetPath(place)) return join(await budgetsFolder(), `${place}.jsonl`);
-  const isOfConfig = origin.kind === 'profile' || origin.kind === 'config';
+  const isOfConfig = origin?.kind === 'profile' || origin?.kind === 'config';
   return resolve(isOfConfig ? dirname(await configPath(io)) : io.cwd, place);
 }
 
@@ -182,7 +178,7 @@ async function writeBudgetEnd(
 }
 
 function createEntry({ context, service, lane, tags }: OpenBudget, model: string): LedgerEntry {
-  return { command: context.command, service, model, lane: lane.value, ...(tags && { tags }) };
+  return { command: context.command, service, model, lane: lane, ...(tags && { tags }) };
 }
 
 async function reserveRequest(

@@ -56,7 +56,7 @@ async function openKnownLessons(
   { io }: Context,
 ): Promise<KeptLessons | undefined> {
   const isPlayed = (flags.record ?? flags.replay) !== undefined && !isCache(flags);
-  return settings.offline.value || isPlayed ? undefined : openLessons(settings, io.now);
+  return settings.offline || isPlayed ? undefined : openLessons(settings, io.now);
 }
 
 /** In the place of a key that is not read. */
@@ -67,16 +67,15 @@ async function refuseKey(): Promise<never> {
 /** What the settings say about the gateway, in the words of the library. */
 function endpointOptions(settings: PartialSettings, context: Context, forms?: AuthForms): ClientOptions {
   const { service, format, auth, headerNames, headers, allowHttp } = settings;
-  const plainHeaders = revealHeaders(headers.map(({ value }) => value));
   context.ui.hide(listCredentials(settings).map(({ secret }) => secret));
   return {
-    service: service.value,
-    format: format.value,
-    baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
-    auth: byAuthUse((use) => forms?.[use] ?? auth.value),
-    headerNames: { apiKey: headerNames.apiKey?.value, version: headerNames.version?.value },
-    headers: plainHeaders,
-    allowHttp: allowHttp.value,
+    service,
+    format,
+    baseUrl: settings.baseUrl ?? 'http://127.0.0.1',
+    auth: byAuthUse((use) => forms?.[use] ?? auth),
+    headerNames,
+    headers: revealHeaders(headers),
+    allowHttp,
   };
 }
 
@@ -122,7 +121,7 @@ export async function openClients(
   options: OpenOptions = {},
 ): Promise<{ clients: Client[]; close(): Promise<void> }> {
   const allSettings = gateways.map(({ settings }) => settings);
-  const { deadline = deadlineOnce(allSettings[0]?.timeoutMs.value ?? defaultTimeoutMs, context.signal) } = options;
+  const { deadline = deadlineOnce(allSettings[0]?.timeoutMs ?? defaultTimeoutMs, context.signal) } = options;
   const isPaid = allSettings.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(allSettings, flags.tag, context) : [];
   const { connection, use, own, close } = await openWay(allSettings, flags, context, { ...options, deadline });
@@ -166,7 +165,7 @@ export async function openClients(
 
 /** Whether a list tells the end of models: those of gateways, and of servers on this machine, hardly do. */
 function isAtVendor({ service, baseUrl, offline }: PartialSettings): boolean {
-  return !offline.value && baseUrl !== undefined && isOwnHost(service.value, baseUrl.value);
+  return !offline && baseUrl !== undefined && isOwnHost(service, baseUrl);
 }
 
 /** The service refuses requests of the flex lane while it is busy: they are retried for long. */
@@ -174,7 +173,7 @@ function retryOptions(
   { lane }: PartialSettings,
   { retries, retryMaxTime, retrySafeOnly }: ConnectionFlags,
 ): ClientOptions {
-  if (lane.value !== 'flex') return { retries, retryMaxWaitMs: retryMaxTime, retrySafeOnly };
+  if (lane !== 'flex') return { retries, retryMaxWaitMs: retryMaxTime, retrySafeOnly };
   return { retries, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000, retrySafeOnly };
 }
 
@@ -223,7 +222,7 @@ async function openWay(
     return { use: [() => replay], own: [], close: async () => undefined };
   }
   const connection = options.connection ?? (await openOwnConnections(allSettings, flags, context));
-  if (allSettings[0]?.offline.value) return openLocalWay(allSettings[0], connection, flags, context);
+  if (allSettings[0]?.offline) return openLocalWay(allSettings[0], connection, flags, context);
   const credentials: Credential[] = [];
   const own: Way['own'] = [];
   // A cache answers without a key.
@@ -266,13 +265,13 @@ async function openLocalWay(
 
 /** A key in the place of the model would be in URLs, logs and file names. Throws GatewayError usage or auth. */
 async function readOwnKey(
-  { key: source, model }: PartialSettings,
+  { key: source, model, origins }: PartialSettings,
   context: Context,
   signal: AbortSignal,
 ): Promise<Secret> {
   const key = await readConfiguredKey(source, context, signal);
-  if (model?.value.includes(key.reveal()) && isUnmistakable(key.reveal()))
-    throw usageError(`the model (${model.from}) is the key`, 'give the name of a model: -m <model>');
+  if (model?.includes(key.reveal()) && isUnmistakable(key.reveal()))
+    throw usageError(`the model (${origins.model?.from}) is the key`, 'give the name of a model: -m <model>');
   return key;
 }
 
@@ -308,7 +307,7 @@ async function openSeveralConnections(
   const byOrigin = new Map(gateways.map((settings) => [getGatewayOrigin(settings), settings]));
   for (const { proxy, systemCa, baseUrl } of gateways) {
     const other = byOrigin.get(getGatewayOrigin({ baseUrl }));
-    if (other?.proxy?.value === proxy?.value && other?.systemCa.value === systemCa.value) continue;
+    if (other?.proxy === proxy && other?.systemCa === systemCa) continue;
     throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
   }
   const opened = new Map<string, Connection>();

@@ -12,12 +12,12 @@ import type { ConnectionFlags } from './settings.ts';
 
 /** Scheme and host of the gateway. */
 export function getGatewayOrigin({ baseUrl }: Pick<PartialSettings, 'baseUrl'>): string {
-  return new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
+  return new URL(baseUrl ?? 'http://127.0.0.1').origin;
 }
 
 /** How to connect; the files that flags name are read. Throws GatewayError usage. */
 export async function connectionOptions(
-  { proxy, systemCa, offline }: Pick<PartialSettings, 'proxy' | 'systemCa' | 'offline'>,
+  { proxy, systemCa, offline, origins }: Pick<PartialSettings, 'proxy' | 'systemCa' | 'offline' | 'origins'>,
   flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
   { io }: Context,
 ): Promise<ConnectionOptions> {
@@ -26,8 +26,8 @@ export async function connectionOptions(
     throw usageError('--client-cert and --client-key go together', 'give both PEM files');
   return {
     env: io.env,
-    proxy,
-    systemCa: systemCa.value && !offline.value,
+    proxy: proxy === undefined ? undefined : { value: proxy, from: origins.proxy?.from ?? '' },
+    systemCa: systemCa && !offline,
     ca: cacert === undefined ? undefined : await readCertificate('--cacert', cacert, io.cwd),
     clientCert: clientCert === undefined ? undefined : await readCertificate('--client-cert', clientCert, io.cwd),
     clientKey: clientKey === undefined ? undefined : await readFlagFile('--client-key', clientKey, io.cwd),

@@ -15,8 +15,7 @@ export async function warnOfPrice(settings: Pick<Settings, 'prices' | 'model'>, 
 }
 
 /** A warning if no answer of a model will have a cost although the model has a price. */
-export function priceWarning({ prices, model: sourced }: Pick<Settings, 'prices' | 'model'>): string | undefined {
-  const model = sourced.value;
+export function priceWarning({ prices, model }: Pick<Settings, 'prices' | 'model'>): string | undefined {
   const price = findPrice(prices, model);
   if (price === undefined || isWholePrice(price)) return undefined;
   const lack = price.input === undefined ? 'input' : 'output';

@@ -20,7 +20,7 @@ export async function withSettingsHint(
   const { key, typedFlags } = settings;
   const error = thrown.withDetails({
     flags: typedFlags(),
-    ...(thrown.class === 'auth' && 'from' in key && { source: key.from }),
+    ...(thrown.class === 'auth' && 'origin' in key && { source: key.origin.from }),
   });
   const { reason, status } = error.details;
   if (reason === 'effort' && error.details.value === undefined) {

@@ -18,7 +18,7 @@ import { openInputFetcher } from '../../transport/fetch-input.ts';
 const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
 
 interface FetchOptions {
-  settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa'>;
+  settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa' | 'origins'>;
   deadline: Deadline;
   /** Registers the removal of the files. */
   atEnd: InputContext['atEnd'];
@@ -35,7 +35,7 @@ export interface UrlFetcher {
 export function openUrlFetcher(flags: ConnectionFlags, context: Context): UrlFetcher {
   const opened = new Map<string, Promise<InputFetcher>>();
   const getFetcher = (settings: FetchOptions['settings'], linked = false): Promise<InputFetcher> => {
-    const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value, linked]);
+    const key = JSON.stringify([settings.proxy, settings.systemCa, linked]);
     const fetcher = opened.get(key) ?? openFetcher(settings, flags, { context, linked });
     opened.set(key, fetcher);
     return fetcher;
@@ -66,7 +66,7 @@ export function requireNetwork(
   { offline }: Pick<PartialSettings, 'offline'>,
   flags: ConnectionFlags,
 ): void {
-  const flag = offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
+  const flag = offline ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
   if (first === undefined || !flag) return;
   const { label } = parseInputUrl(first.flag, first.typed);
   throw usageError(`${label}: ${flag} uses no network`, 'save the file, and name that');

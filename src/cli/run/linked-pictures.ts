@@ -10,7 +10,7 @@ import { openUrlFetcher } from './fetch-urls.ts';
 import type { ConnectionFlags } from './settings.ts';
 
 interface LinkedOptions {
-  settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa'>;
+  settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa' | 'origins'>;
   deadline: Deadline;
   atEnd: InputContext['atEnd'];
   /** Told of a picture that did not come. Its link stays in the text. */
@@ -28,7 +28,7 @@ export function openLinkedFetcher(
   if (flags.fetch === false || replayedFolder(flags) !== undefined) return undefined;
   const fetcher = openUrlFetcher(flags, context);
   return async (result, { warn, ...options }) => {
-    if (result.images.length > 0 || options.settings.offline.value) return;
+    if (result.images.length > 0 || options.settings.offline) return;
     for (const candidate of result.candidates) {
       const links = listLinkedImages(candidate.text).filter((link) => URL.canParse(link) && link.startsWith('https:'));
       for (const link of links.slice(0, (flags.maxImages ?? mostImages) - result.images.length)) {

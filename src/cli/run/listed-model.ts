@@ -1,5 +1,5 @@
 import { keepModelChoice, readModelChoice } from '../../settings/memory.ts';
-import type { PartialSettings, SourcedValue } from '../../settings/types.ts';
+import type { PartialSettings } from '../../settings/types.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { chooseDefault, kindOf, servesUse } from '../../vendors/model-rules.ts';
 import { services } from '../../vendors/services.ts';
@@ -16,45 +16,44 @@ export async function findListedModel(
   settings: PartialSettings,
   flags: TypedSettings,
   context: Context,
-): Promise<SourcedValue<string> | undefined> {
+): Promise<string | undefined> {
   const { service, format, use } = settings;
   const { io, ui } = context;
-  const { title, listQuery: query, loadedPath: path } = services[service.value];
-  const from = `the list of ${title}`;
+  const { title, listQuery: query, loadedPath: path } = services[service];
   const kind = kindOf(use);
   const unnamed = `default ${kind}`;
   const kept = await readModelChoice(settings, unnamed, io.now());
   if (kept !== undefined) {
-    await ui.notice(`using ${kept}, by ${from}`);
-    return { value: kept, from, origin: { kind: 'service' } };
+    await ui.notice(`using ${kept}, by the list of ${title}`);
+    return kept;
   }
   if (flags.dryRun || flags.curl) return undefined;
 
   // What is in memory is beside the version, which an address may have.
   const { baseUrl: base } = settings;
-  const baseUrl = path && base ? { ...base, value: base.value.replace(/\/v1\/*$/, '') } : base;
+  const baseUrl = path ? base?.replace(/\/v1\/*$/, '') : base;
   const client = await openClient({ ...settings, baseUrl }, flags, context);
   const readLoaded = async (): Promise<ReadonlySet<string>> => {
     // Without it, the newest is chosen: it is asked for once, and holds up nothing for long.
     const once = { policy: { retries: 0 }, timeoutMs: 2000 };
-    const found = path && (await client.listModels(format.value, { path, ...once }).catch(ignoreFailure));
+    const found = path && (await client.listModels(format, { path, ...once }).catch(ignoreFailure));
     return new Set(found ? found.models.map(({ id }) => id) : []);
   };
-  const [list, loaded] = await Promise.all([client.listModels(format.value, { query }), readLoaded()]).finally(() =>
+  const [list, loaded] = await Promise.all([client.listModels(format, { query }), readLoaded()]).finally(() =>
     client.close(),
   );
   const models = list.models.map((one) => (loaded.has(one.id) ? { ...one, isLoaded: true } : one));
   if (!models.some((one) => servesUse(one, use))) {
-    const hint = service.value === 'ollama' ? 'get one: ollama pull <model>' : 'load one there, or name it: -m <model>';
+    const hint = service === 'ollama' ? 'get one: ollama pull <model>' : 'load one there, or name it: -m <model>';
     const makes = kind === 'image' ? 'makes images' : 'answers';
     throw usageError(`no model is set, and ${title} lists none that ${makes}`, hint);
   }
-  const model = chooseDefault({ service: service.value, use }, models, io.now());
+  const model = chooseDefault({ service, use }, models, io.now());
   if (model === undefined) return undefined;
   const which = loaded.has(model) ? 'which is in memory' : 'the newest of its list';
   await ui.note(`${title} answers with ${model}, ${which}; ${setForGoodHint(model, settings, context)}`);
   if (ui.redact(model) === model) await keepModelChoice(settings, unnamed, model, io.now()).catch(() => undefined);
-  return { value: model, from, origin: { kind: 'service' } };
+  return model;
 }
 
 function ignoreFailure(error: unknown): undefined {

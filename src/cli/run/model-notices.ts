@@ -51,7 +51,7 @@ export async function withKeptChoice(
   settings: PartialSettings,
   context: Context,
 ): Promise<ApiRequest> {
-  const isLine = mayBeLine(settings.service.value, model);
+  const isLine = mayBeLine(settings.service, model);
   if (defaultFor === undefined && !isLine) return post;
   const to = await readModelChoice(settings, model, context.io.now());
   if (to === undefined) return post;
@@ -75,9 +75,9 @@ async function tellModel(notice: ModelNotice, settings: PartialSettings, { io, u
       const { from, to, because, error } = notice;
       if (because === 'fallback')
         return ui.warn(
-          `${to} is asked in place of ${from} (${settings.fallback?.from ?? '--fallback'}): ${error.message}`,
+          `${to} is asked in place of ${from} (${settings.origins.fallback?.from ?? '--fallback'}): ${error.message}`,
         );
-      const { title } = services[settings.service.value];
+      const { title } = services[settings.service];
       const forGood = setForGoodHint(to, settings, { root });
       const why = because === 'gone' ? `does not have ${from} any more` : `refuses ${from} (${error.message})`;
       return ui.warn(`${title} ${why}, so ${to} is asked; ${forGood}`);

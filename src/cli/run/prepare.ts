@@ -14,7 +14,6 @@ import {
   refuseLackingFlags,
 } from '../request/build-request.ts';
 import { inputUrls } from '../input/input-files.ts';
-import { byDefault } from '../../settings/sources.ts';
 import { services } from '../../vendors/services.ts';
 import { usageError } from '../../errors.ts';
 import { formatFacts } from '../../formats/format.ts';
@@ -41,9 +40,9 @@ export async function prepareCommand<Flags extends CommonFlags>(
 ) {
   const flags = await withPromptYaml(words, typed, context);
   const found = await readSettings(flags, context, use, kept);
-  const settings = found.lane.value === 'batch' ? withoutBatchLane(found, context.command) : found;
+  const settings = found.lane === 'batch' ? withoutBatchLane(found, context.command) : found;
   // The time of the command begins when the deadline is first used.
-  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+  const deadline = deadlineOnce(settings.timeoutMs, context.signal);
   return { context, use, flags, settings, deadline, writeFile };
 }
 
@@ -66,11 +65,11 @@ export async function prepareRequest(
 
 /** The lane `batch` of a profile is for batches. Throws GatewayError usage if it was typed. */
 function withoutBatchLane(settings: Settings, command: string): Settings {
-  const { lane, format, service } = settings;
-  if (lane.origin.kind !== 'flag') return { ...settings, lane: byDefault('live') };
-  const { lacksBatches, title } = services[service.value];
+  const { format, service, origins } = settings;
+  if (origins.lane?.kind !== 'flag') return { ...settings, lane: 'live' };
+  const { lacksBatches, title } = services[service];
   if (lacksBatches) throw usageError(`no batch API of ${title} is known`, 'use --lane live');
-  const flex = formatFacts[format.value].tierField === undefined ? '' : 'for half price here: --lane flex; ';
+  const flex = formatFacts[format].tierField === undefined ? '' : 'for half price here: --lane flex; ';
   throw usageError(
     `--lane batch is for many requests, not for ${command}`,
     `${flex}for many: gateway-cli batch jobs.jsonl -o out --lane batch`,

@@ -101,14 +101,16 @@ export async function readSettings(
     const { noModelToReplay } = await import('./recordings.ts');
     throw await noModelToReplay(replayed, context, use);
   }
-  const { isKeyless, formats } = services[found.service.value];
+  const { isKeyless, formats } = services[found.service];
   if (!found.model && isKeyless && formats[use] !== undefined) {
-    found = { ...found, model: await findListedModel(found, flags, context) };
+    const model = await findListedModel(found, flags, context);
+    const origin = { kind: 'service', from: `the list of ${services[found.service].title}` } as const;
+    found = { ...found, model, origins: { ...found.origins, model: origin } };
   }
   const resolved = resolveSettings(input, found);
   const settings = { ...resolved, findEfforts: findKeptEfforts(resolved, context) };
   const { key, warnings, lane } = settings;
-  if (flags.laneFallback !== undefined && lane.value !== 'flex')
+  if (flags.laneFallback !== undefined && lane !== 'flex')
     throw usageError('--lane-fallback is for the flex lane', 'add --lane flex');
   // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
   if (key.kind === 'file' && key.path === '-' && replayed === undefined) context.stdin.reserve('--api-key-file');
@@ -120,7 +122,7 @@ export async function readSettings(
 /** Reads the kept list once, where many requests have the same settings. */
 function findKeptEfforts(settings: Settings, { io }: Context): NonNullable<Settings['findEfforts']> {
   let found: ReturnType<typeof readKeptEfforts> | undefined;
-  return () => (found ??= readKeptEfforts(settings, settings.model.value, io.now()));
+  return () => (found ??= readKeptEfforts(settings, settings.model, io.now()));
 }
 
 /** The use of each command that asks a model once. */
@@ -140,26 +142,25 @@ export async function findAsked(
   try {
     const config = await readConfig(await configPath(io));
     const settings = resolvePartialSettings({ env: io.env, config, flags: { service, format, baseUrl, profile }, use });
-    return settings.baseUrl && settings;
+    return settings.baseUrl === undefined ? undefined : settings;
   } catch {
     return undefined;
   }
 }
 
 /** What chose the service, if nothing named it; for `--verbose`, what the base URL decides. */
-async function logChoices({ service, model, proxy, baseUrl, key }: Settings, { ui }: Context): Promise<void> {
-  const { title } = services[service.value];
-  const byVariable = baseUrl?.origin.kind === 'variable' ? baseUrl.origin.name : '';
-  const at = addressNames(service.value).includes(byVariable)
-    ? ` at ${new URL(baseUrl?.value ?? '').origin} (${byVariable})`
-    : '';
-  const otherKey = 'from' in key && key.from !== service.from ? `; the key is of ${key.from}` : '';
-  if (service.origin.kind === 'variable' && service.origin.name !== 'GATEWAY_SERVICE')
-    await ui.notice(`using ${title}${at}, ${model.value} (${service.origin.name}${otherKey})`);
+async function logChoices({ service, model, proxy, baseUrl, key, origins }: Settings, { ui }: Context): Promise<void> {
+  const { title } = services[service];
+  const byVariable = origins.baseUrl?.kind === 'variable' ? origins.baseUrl.name : '';
+  const at = addressNames(service).includes(byVariable) ? ` at ${new URL(baseUrl ?? '').origin} (${byVariable})` : '';
+  const chosenBy = origins.service;
+  const otherKey = 'origin' in key && key.origin.from !== chosenBy?.from ? `; the key is of ${key.origin.from}` : '';
+  if (chosenBy?.kind === 'variable' && chosenBy.name !== 'GATEWAY_SERVICE')
+    await ui.notice(`using ${title}${at}, ${model} (${chosenBy.name}${otherKey})`);
   else if (at !== '') await ui.notice(`using ${title}${at}`);
-  if (service.origin.kind === 'host') await ui.detail(`service ${service.value}, by ${service.from}`);
-  if (proxy && baseUrl && isLoopback(new URL(baseUrl.value)))
-    await ui.detail(`the gateway is on this machine: the proxy of ${proxy.from} is not used`);
+  if (chosenBy?.kind === 'host') await ui.detail(`service ${service}, by ${chosenBy.from}`);
+  if (proxy && baseUrl && isLoopback(new URL(baseUrl)))
+    await ui.detail(`the gateway is on this machine: the proxy of ${origins.proxy?.from} is not used`);
 }
 
 /** Throws GatewayError usage for flags that cannot be combined. */

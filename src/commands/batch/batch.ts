@@ -234,7 +234,7 @@ async function writeTable(batch: Batch, { step }: BatchHooks): Promise<void> {
 async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | undefined> {
   const { plan, flags, context } = batch;
   const clients = await openBatchClients(plan, flags, context, hooks.connection);
-  const isInBatches = [...plan.gateways.values()].some(({ settings }) => settings.lane.value === 'batch');
+  const isInBatches = [...plan.gateways.values()].some(({ settings }) => settings.lane === 'batch');
   if (isInBatches) saveMemory();
   const isLive = !isInBatches && plan.toSend > 0;
   const concurrency = isLive ? await limitConcurrency(flags, plan.toSend, context) : 1;

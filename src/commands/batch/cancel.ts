@@ -90,12 +90,12 @@ async function cancelProviderBatch(
   const input = await readSettingsInput(flags, context);
   const ownFlags = { ...input.flags, ...(profile !== '' && { jobProfile: profile }) };
   const surveys = resolveEveryUse({ ...input, flags: ownFlags });
-  const sameKey = Object.values(surveys).find((one) => chooseAuthUse(one.format.value, one.use) === use);
+  const sameKey = Object.values(surveys).find((one) => chooseAuthUse(one.format, one.use) === use);
   const settings = sameKey ?? surveys.text;
   const { baseUrl, offline } = settings;
-  requireOrigin(offline.value ? 'offline' : baseUrl && new URL(baseUrl.value).origin, origin);
-  const client = await openClient(settings, flags, context, { forms: { [use]: settings.auth.value } });
-  const deadline = startDeadline(settings.timeoutMs.value, context.signal);
+  requireOrigin(offline ? 'offline' : baseUrl && new URL(baseUrl).origin, origin);
+  const client = await openClient(settings, flags, context, { forms: { [use]: settings.auth } });
+  const deadline = startDeadline(settings.timeoutMs, context.signal);
   try {
     await openBatchApi(await loadBatchFormat(name), client.send, use).cancel(batch, deadline);
   } finally {

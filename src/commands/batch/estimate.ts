@@ -172,7 +172,7 @@ function createTokenCounter(
     context.signal.throwIfAborted();
     const gateway = gatewayKey(settings);
     const key = `${gateway} ${model}`;
-    const deadline = startDeadline(settings.timeoutMs.value, context.signal);
+    const deadline = startDeadline(settings.timeoutMs, context.signal);
     const client = connections.get(gateway) as Client;
     try {
       if (!windows.has(key)) windows.set(key, client.contextWindow(request, { deadline }));

@@ -183,9 +183,9 @@ async function requireOwnReceiver(
   const own = resolvePartialSettings(input);
   const service = left['service'] as string | undefined;
   const asked = resolvePartialSettings({ ...input, flags: { ...input.flags, service } });
-  const isElsewhere = asked.baseUrl?.value !== own.baseUrl?.value && keyForAnyOrigin(asked.key) !== undefined;
+  const isElsewhere = asked.baseUrl !== own.baseUrl && keyForAnyOrigin(asked.key) !== undefined;
   const foreign = kept.filter((name) =>
-    name === 'service' ? isElsewhere : name === 'cacert' || own[name]?.value !== left[name],
+    name === 'service' ? isElsewhere : name === 'cacert' || own[name] !== left[name],
   );
   if (foreign.length === 0) return;
   const flags = foreign.map((name) => `${getLongName(name)} ${shellWord(String(left[name]))}`).join(' ');

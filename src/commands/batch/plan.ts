@@ -96,7 +96,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
         ({ settings }) => Object.keys(settings.prices).length > 0,
       );
       await checkGateways(plan, batch.jobs, context);
-      const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane.value));
+      const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane));
       if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
     },
   });
@@ -122,8 +122,8 @@ async function checkPriced(
   { facts: { pricing }, flags, state, context }: PlanPricing,
 ): Promise<void> {
   const { prices, model, aliases } = settings;
-  const named = values['fallback'] ?? settings.fallback?.value;
-  const models = typeof named === 'string' ? [model.value, aliases[named] ?? named] : [model.value];
+  const named = values['fallback'] ?? settings.fallback;
+  const models = typeof named === 'string' ? [model, aliases[named] ?? named] : [model];
   if (settings.budget !== undefined) for (const name of models) requirePrice(prices, name, '--budget');
   if (flags.maxCost !== undefined) {
     for (const name of models) pricing.currencies.add(getCurrency(requirePrice(prices, name)));
@@ -146,7 +146,7 @@ function keepBuilt(facts: BatchPlanFacts) {
   return {
     onBuilt(place: number, { id, command }: Job, { request, settings, bound }: PreparedJob): void {
       const { model, post } = request;
-      const service = settings.service.value;
+      const service = settings.service;
       const origin = getRequestOrigin(settings);
       const name = JSON.stringify([command, model, service, origin]);
       const kind = kinds.get(name) ?? all.push({ command, model, service, origin, jobs: 0 }) - 1;
@@ -181,14 +181,14 @@ async function checkGateways({ gateways }: BatchPlan, jobs: Batch['jobs'], conte
   }
   if (gateways.size > 1) requireOwnKeys([...gateways.values()].map(({ settings }) => settings));
   for (const { settings, forms, post } of gateways.values()) {
-    if (settings.offline.value || post === undefined) continue;
+    if (settings.offline || post === undefined) continue;
     (await createDryClient(settings, context, forms)).address(post);
   }
 }
 
 /** Throws GatewayError usage if a key or a secret header of no origin would go to several. */
 export function requireOwnKeys(gateways: readonly Settings[]): void {
-  const remote = gateways.filter(({ offline }) => !offline.value);
+  const remote = gateways.filter(({ offline }) => !offline);
   const origins = new Set(remote.map(getRequestOrigin));
   if (origins.size < 2) return;
   const hosts = [...origins].join(' and ');
@@ -198,12 +198,13 @@ export function requireOwnKeys(gateways: readonly Settings[]): void {
       `the jobs go to ${hosts}, and the key of ${key} would go to all of them`,
       `leave ${key} out; each profile has its own key: gateway-cli config set apiKey - --profile <name>`,
     );
-  const secret = remote
-    .flatMap(({ headers }) => headers)
-    .find(({ value: { value }, origin }) => origin.kind === 'flag' && value instanceof Secret);
-  if (secret !== undefined)
-    throw usageError(
-      `the jobs go to ${hosts}, and header ${secret.value.name} (${secret.from}) would go to all of them`,
-      `put it into the headers of its profile: gateway-cli config set headers.${secret.value.name} - --profile <name>`,
-    );
+  for (const { headers, origins } of remote)
+    for (const { name, value } of headers) {
+      const origin = origins.headers[name];
+      if (origin?.kind !== 'flag' || !(value instanceof Secret)) continue;
+      throw usageError(
+        `the jobs go to ${hosts}, and header ${name} (${origin.from}) would go to all of them`,
+        `put it into the headers of its profile: gateway-cli config set headers.${name} - --profile <name>`,
+      );
+    }
 }

@@ -90,8 +90,7 @@ export async function openStream(
     isFolderless,
   });
   const settings = await builder.settingsOf({ id: '', line: 0, command: 'text', name: undefined, values: {} });
-  if (settings.lane.value === 'batch')
-    throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
+  if (settings.lane === 'batch') throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
   const folder = outdir
     ? await openFolder(outdir.path, host)
     : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined, enter: () => undefined };
@@ -141,7 +140,7 @@ function createClients({ flags, context }: StreamBatch): (prepared: PreparedJob)
     if (known) return known;
     requireOwnKeys([...used, settings]);
     used.push(settings);
-    const gateway = { settings, forms: { [use]: settings.auth.value } };
+    const gateway = { settings, forms: { [use]: settings.auth } };
     const connection = openClients([gateway], flags, context, { sent: context.sent, looksUpModels: true }).then(
       ({ clients, close }) => {
         context.atEnd(close);

@@ -68,7 +68,7 @@ async function runChat(
   const connected = await prepareSending(plan, { ...begun, isKept: resumed?.file !== undefined });
   if (flags.raw) return printRaw(connected.client, request, deadline(), context);
 
-  const isMarkdown = settings.markdown.value && check === undefined;
+  const isMarkdown = settings.markdown && check === undefined;
   const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
   const asking = {
     context,

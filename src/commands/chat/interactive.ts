@@ -51,7 +51,7 @@ export async function runInteractive(
   const turns = talk.messages.filter(({ role }) => role === 'assistant').length;
   const before = turns > 0 ? ` · ${turns} answer${turns === 1 ? '' : 's'} before` : '';
   const kept = flags.save === false ? 'not kept' : 'kept as a session';
-  await ui.note(`${settings.model.value}${before} · ${kept} · /help · /exit or Ctrl-D leaves`);
+  await ui.note(`${settings.model}${before} · ${kept} · /help · /exit or Ctrl-D leaves`);
   const last = talk.messages.slice(lastTurnStart(talk.messages));
   if (last.length > 0) await io.stdout.write(Buffer.from(`${await formatConversation(last, context)}\n`));
   try {

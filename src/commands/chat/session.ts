@@ -81,9 +81,9 @@ export async function describeContinued(
 }
 
 /** Who gets a conversation: a vendor at its own host, or the host. */
-function describeReceiver({ service: { value: name }, baseUrl }: Pick<Settings, 'service' | 'baseUrl'>): string {
+function describeReceiver({ service, baseUrl }: Pick<Settings, 'service' | 'baseUrl'>): string {
   if (baseUrl === undefined) return 'the local gateway';
-  return isOwnHost(name, baseUrl.value) ? services[name].title : new URL(baseUrl.value).host;
+  return isOwnHost(service, baseUrl) ? services[service].title : new URL(baseUrl).host;
 }
 
 /** Locks a session for the rest of the run. */
@@ -116,7 +116,7 @@ export async function confirmLeaving(
   const { service = '' } = earlier.findLast((message) => message.service !== undefined) ?? {};
   const isSent = !showsRequest(flags) && flags.replay === undefined;
   if (service === '' || !isOnThisMachine(service) || !baseUrl || flags.allowRemote || !isSent) return;
-  const target = new URL(baseUrl.value);
+  const target = new URL(baseUrl);
   if (isLoopback(target)) return;
   const { host } = target;
   const happened = `this conversation was with a model on this machine, and all of it would go to ${host}`;

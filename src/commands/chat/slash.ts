@@ -81,8 +81,8 @@ async function showHelp(_: string, { context: { io } }: Talk): Promise<void> {
 
 async function changeModel(id: string, talk: Talk): Promise<void> {
   const { settings } = talk;
-  if (id !== '') talk.settings = { ...settings, model: { ...settings.model, value: id } };
-  await talk.context.ui.note(`model: ${talk.settings.model.value}`);
+  if (id !== '') talk.settings = { ...settings, model: id };
+  await talk.context.ui.note(`model: ${talk.settings.model}`);
 }
 
 async function changeSystem(text: string, talk: Talk): Promise<void> {

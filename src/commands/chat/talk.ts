@@ -113,7 +113,7 @@ async function askAndSave(
   const { text, images: image, attach } = prompt;
   const before = saidBefore(prompt, talk);
   const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
-  const deadline = deadlineOnce(settings.timeoutMs.value, signal);
+  const deadline = deadlineOnce(settings.timeoutMs, signal);
   const building = { context, use: 'chat' as const, settings, deadline, earlier, copies };
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
   const request = await prepareRequest([], turnFlags, building);
@@ -128,7 +128,7 @@ async function askAndSave(
   const tools = await openTools(flags, request, { context, ask });
   const beside = await planBesideText(flags, request, context);
   const images = await planSaving(beside, context);
-  const isMarkdown = settings.markdown.value && check === undefined;
+  const isMarkdown = settings.markdown && check === undefined;
   const onText = (part: string): void => void (partial.text += part);
   const setup = {
     context,
@@ -168,7 +168,7 @@ async function savePartialAnswer(
   const at = new Date(io.now()).toISOString();
   const message = (await toStorable(question as unknown as BodyValue)) as unknown as SessionMessage;
   const content = [{ type: 'text', text: ui.clean(text) }];
-  const model = talk.settings.model.value;
+  const model = talk.settings.model;
   await saveTurn(
     [
       { ...message, model, at },

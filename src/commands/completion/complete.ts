@@ -92,7 +92,7 @@ async function serviceModels(config: LoadedConfig, line: readonly string[], { en
     baseUrl: flagValue(line, '--base-url'),
   };
   const settings = resolvePartialSettings({ flags, env, config, use });
-  const recommended = services[settings.service.value].models[use];
+  const recommended = services[settings.service].models[use];
   return [...(recommended === undefined ? [] : [recommended]), ...(await readKeptModels(settings, now()))];
 }
 

@@ -33,7 +33,7 @@ export async function readPriceFile(
   if (bytes.byteLength > maxListBytes) throw usageError(`${quoteWord(place)} is too large for a list of prices`);
   const text = new TextDecoder().decode(bytes).replace(/^\uFEFF/, '');
   const json = parseJson(`${label} ${quoteWord(place)}`, text) as JsonValue;
-  const service = settings.service.value;
+  const service = settings.service;
   const read = readPriceList(json, service === 'gateway' ? undefined : service);
   const prices = read?.prices ?? (isObject(json) ? json : {});
   const count = Object.keys(prices).length;
@@ -65,7 +65,7 @@ async function readPlace(
   context: Context,
 ): Promise<Uint8Array> {
   if (!/^https?:/i.test(place)) return readUserFile(label, place, context.io.cwd);
-  const deadline = startDeadline(settings.timeoutMs.value, context.signal);
+  const deadline = startDeadline(settings.timeoutMs, context.signal);
   context.atEnd(async () => deadline.end());
   const fetched = await openUrlFetcher({}, context).fetchAll([{ flag: label, typed: place }], {
     settings,

@@ -164,17 +164,18 @@ export function getFirstSettings({ surveyed, uses }: GatewaySubject): PartialSet
 export const addressRow: CheckStep<GatewaySubject> = {
   name: 'base URL',
   check(examined) {
-    const { baseUrl, allowHttp, format, use } = getFirstSettings(examined);
+    const { baseUrl, allowHttp, format, use, origins } = getFirstSettings(examined);
     if (baseUrl === undefined) throw missingError({ ...examined.surveyed.place, use }, ['base URL']);
-    const url = readAddress(baseUrl, allowHttp.value);
-    refuseOtherOperation(url, format.value);
+    const from = origins.baseUrl?.from ?? '';
+    const url = readAddress({ value: baseUrl, from }, allowHttp);
+    refuseOtherOperation(url, format);
     const { pathname } = url;
-    const text = describeCut(url, format.value);
-    const cut = findPastedEnd(pathname.replace(/\/$/, ''), format.value) ?? '';
+    const text = describeCut(url, format);
+    const cut = findPastedEnd(pathname.replace(/\/$/, ''), format) ?? '';
     if (cut !== '') url.pathname = pathname.replace(/\/$/, '').slice(0, -cut.length);
     examined.url = url;
     examined.context.ui.hide(listCredentials({ headers: [], baseUrl }).map(({ secret }) => secret));
-    return text === undefined ? `${url.href} (${baseUrl.from})` : { state: 'warning', text };
+    return text === undefined ? `${url.href} (${from})` : { state: 'warning', text };
   },
   fix(examined) {
     return examined.url && `gateway-cli config set baseUrl ${shellWord(examined.url.href)}`;
@@ -187,7 +188,7 @@ export const keyRow: CheckStep<GatewaySubject> = {
     const { key: source, headers } = getFirstSettings(examined);
     if (source.kind !== 'none') examined.key = await readConfiguredKey(source, examined.context);
     examined.context.ui.hide(listCredentials({ headers }, examined.key).map(({ secret }) => secret));
-    return source.kind === 'none' ? 'none is needed' : `there is one (${'from' in source ? source.from : ''})`;
+    return source.kind === 'none' ? 'none is needed' : `there is one (${'origin' in source ? source.origin.from : ''})`;
   },
 };
 
@@ -212,8 +213,8 @@ export const modelsRow: CheckStep<GatewaySubject> = {
   check(examined) {
     const known = servedUses(examined).map((use) => {
       const { model, service } = examined.surveyed.byUse[use];
-      const listed = services[service.value].isKeyless ? 'the newest of its list' : undefined;
-      return { use, model: model?.value ?? listed };
+      const listed = services[service].isKeyless ? 'the newest of its list' : undefined;
+      return { use, model: model ?? listed };
     });
     const text = known.map(({ use, model }) => `${use} ${model ?? 'none'}`).join(', ');
     if (known.length === 0)
@@ -228,17 +229,17 @@ export const modelsRow: CheckStep<GatewaySubject> = {
     const lacking = served.filter((use) => byUse[use].model === undefined);
     const needed = new Set(lacking.map((use) => (lacking.includes(defaultUse[use]) ? defaultUse[use] : use)));
     const profile = profileFlag(examined.context);
-    const { service, typedFlags } = byUse[served[0] ?? 'text'];
+    const { service, typedFlags, origins } = byUse[served[0] ?? 'text'];
     const settings = [...needed].map((use) => `models.${use} <model>`);
     // A service that a flag names is set for good too.
-    if (service.origin.kind === 'flag') settings.unshift(`service ${service.value}`);
+    if (origins.service.kind === 'flag') settings.unshift(`service ${service}`);
     const commands = settings.map((setting) => `gateway-cli config set ${setting}${profile}`);
     return `name one each time: -m <model>; to see them: gateway-cli models${typedFlags()}\nor for good: ${commands.join('\n')}`;
   },
 };
 
 function servedUses({ surveyed: { byUse }, uses }: GatewaySubject): Use[] {
-  return uses.filter((use) => listUses(byUse[use].service.value).includes(use));
+  return uses.filter((use) => listUses(byUse[use].service).includes(use));
 }
 
 /** `--profile <name>` for commands that change the named profile. */

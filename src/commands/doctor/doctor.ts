@@ -98,7 +98,7 @@ async function* examineAll(
   for (const row of json || verbose ? surveyed.rows : [])
     yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
   const gateways = usesByProfile(surveyed);
-  if (gateways.length === 1 || surveyed.byUse.text.offline.value)
+  if (gateways.length === 1 || surveyed.byUse.text.offline)
     return yield* examineGateway({ surveyed, uses: useNames, flags, context });
   for (const { profile, uses } of gateways) {
     // As if the profile had been named: the commands that fix it must name it too.
@@ -111,7 +111,7 @@ async function* examineAll(
 
 /** The profiles in use, each with its uses; undefined is the profile of uses that have none. */
 function usesByProfile({ byUse }: SettingsByUse): { profile: string | undefined; uses: Use[] }[] {
-  const findUseProfile = (use: Use): string | undefined => byUse[use].profile?.value;
+  const findUseProfile = (use: Use): string | undefined => byUse[use].profile;
   const profiles = [...new Set(useNames.map(findUseProfile))];
   return profiles.map((profile) => ({ profile, uses: useNames.filter((use) => findUseProfile(use) === profile) }));
 }
@@ -119,10 +119,10 @@ function usesByProfile({ byUse }: SettingsByUse): { profile: string | undefined;
 async function* examineGateway(examined: GatewaySubject & { flags: DoctorFlags }): AsyncGenerator<Check> {
   const { flags, context } = examined;
   const settings = getFirstSettings(examined);
-  const { offline } = settings;
-  if (offline.value) {
+  const { offline, origins } = settings;
+  if (offline) {
     yield* runRows([modelsRow], examined);
-    yield { name: 'gateway', state: 'ok', text: `offline (${offline.from}): the local gateway answers` };
+    yield { name: 'gateway', state: 'ok', text: `offline (${origins.offline?.from}): the local gateway answers` };
     if (flags.live) yield* await examineLive(examined);
     return;
   }

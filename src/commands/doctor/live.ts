@@ -7,7 +7,6 @@ import { chooseAuthUse, formatNames, keyFacts, loadFormat, encodeRequest } from 
 import { createMemoryStore } from '../../images/store.ts';
 import { getQuirks, isOwnHost, services, useNames, listUses, vendorHeaderNames } from '../../vendors/services.ts';
 import type { Secret } from '../../settings/redact.ts';
-import { byDefault } from '../../settings/sources.ts';
 import type { KeySource, PartialSettings, Use } from '../../settings/types.ts';
 import { type Check, type GatewaySubject, failedCheck, type Finding, profileFlag, type CheckStep } from './checks.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -22,16 +21,16 @@ const maxNamed = 5;
 
 async function findList({ surveyed, uses, key, flags, context }: GatewaySubject): Promise<Finding> {
   const failures: GatewayError[] = [];
-  const offered = uses.filter((use) => listUses(surveyed.byUse[use].service.value).includes(use));
-  for (const format of new Set(offered.map((use) => surveyed.byUse[use].format.value))) {
-    const settings = surveyed.byUse[offered.find((use) => surveyed.byUse[use].format.value === format) ?? 'text'];
-    const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+  const offered = uses.filter((use) => listUses(surveyed.byUse[use].service).includes(use));
+  for (const format of new Set(offered.map((use) => surveyed.byUse[use].format))) {
+    const settings = surveyed.byUse[offered.find((use) => surveyed.byUse[use].format === format) ?? 'text'];
+    const deadline = deadlineOnce(settings.timeoutMs, context.signal);
     const client = await openClient(withKey(settings, key), flags, context, { deadline });
     try {
       const { models } = await client.listModels(format, { ...once, deadline: deadline() });
       const names = models.slice(0, maxNamed).map(({ id }) => id);
       const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
-      const { hasPublicList, title } = services[settings.service.value];
+      const { hasPublicList, title } = services[settings.service];
       const list = `list of ${models.length === 1 ? 'one model' : `${models.length} models`}`;
       if (hasPublicList)
         return { state: 'skipped', text: `${title} gives its ${list} to anyone: ${some}; --live tries the key` };
@@ -126,19 +125,19 @@ async function examineEnds(live: GatewaySubject): Promise<Check[]> {
   const ends = new Map<string, Check>();
   for (const use of uses) {
     const { service, format, model, baseUrl, timeoutMs } = surveyed.byUse[use];
-    if (model === undefined || baseUrl === undefined || !isOwnHost(service.value, baseUrl.value)) continue;
-    if (!lists.has(format.value)) {
-      const deadline = deadlineOnce(timeoutMs.value, context.signal);
+    if (model === undefined || baseUrl === undefined || !isOwnHost(service, baseUrl)) continue;
+    if (!lists.has(format)) {
+      const deadline = deadlineOnce(timeoutMs, context.signal);
       const client = await openClient(withKey(surveyed.byUse[use], live.key), flags, context, { deadline });
-      const query = services[service.value].listQuery;
+      const query = services[service].listQuery;
       // Without a list nothing is known.
       const list = await client
-        .listModels(format.value, { ...once, query, deadline: deadline() })
+        .listModels(format, { ...once, query, deadline: deadline() })
         .catch(() => ({ models: [] }))
         .finally(() => client.close());
-      lists.set(format.value, list.models);
+      lists.set(format, list.models);
     }
-    const listed = lists.get(format.value)?.find(({ id }) => id === model.value);
+    const listed = lists.get(format)?.find(({ id }) => id === model);
     const now = context.io.now();
     if (listed === undefined || !isEnding(listed, now)) continue;
     const { id, endsOn, lifecycle, successor } = listed;
@@ -152,14 +151,14 @@ async function examineEnds(live: GatewaySubject): Promise<Check[]> {
 
 /** The uses that are asked in a format: those that the service has. */
 function usesIn(format: FormatName, { uses, surveyed: { byUse } }: GatewaySubject): Use[] {
-  return uses.filter((use) => byUse[use].format.value === format && listUses(byUse[use].service.value).includes(use));
+  return uses.filter((use) => byUse[use].format === format && listUses(byUse[use].service).includes(use));
 }
 
 /** The format that a gateway of one's own speaks in place of those that it lacks, and the command that sets it. */
 async function findFormat(live: GatewaySubject): Promise<Check[]> {
   const { byUse } = live.surveyed;
-  const use = live.uses.find((one) => byUse[one].service.value === 'gateway' && byUse[one].model !== undefined);
-  const inUse = new Set(live.uses.map((one) => byUse[one].format.value));
+  const use = live.uses.find((one) => byUse[one].service === 'gateway' && byUse[one].model !== undefined);
+  const inUse = new Set(live.uses.map((one) => byUse[one].format));
   for (const name of formatNames) {
     if (use === undefined || inUse.has(name)) continue;
     const { answers } = await examineFormat(name, [use], live);
@@ -176,17 +175,13 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
   const notTried = { checks: [], answers: false, isAbsent: false };
   if (use === undefined) return notTried;
   const settings = byUse[use];
-  const model = settings.model?.value ?? (await findOwnModel(settings, live));
+  const model = settings.model ?? (await findOwnModel(settings, live));
   if (typeof model !== 'string') {
     const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
     return { ...notTried, checks: [{ name, state: 'skipped', text: model?.message ?? 'no model to ask', fix }] };
   }
   const smallest = { use: 'text', model, prompt: 'hi', maxTokens: leastTokens, stream: undefined } as const;
-  const post = encodeRequest(
-    smallest,
-    await loadFormat(name),
-    getQuirks(settings.service.value, name, settings.baseUrl?.value),
-  );
+  const post = encodeRequest(smallest, await loadFormat(name), getQuirks(settings.service, name, settings.baseUrl));
   const ask: TryScheme = async (scheme, ...users) => {
     const shown = name === 'content' ? `content, ${scheme.form}` : name;
     return { scheme, users, ...(await askWith(scheme, { post, model }, { live, use, name: shown })) };
@@ -201,7 +196,7 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
   // A service with a host of its own accepts only the scheme that is set.
   const own = chooseScheme(settings, 'api-key');
   const usual = { ...own, form: keyFacts[chooseAuthUse(name, 'text')].form };
-  const others = settings.service.value === 'gateway' ? (schemesOf[name]?.(own) ?? [usual]) : [];
+  const others = settings.service === 'gateway' ? (schemesOf[name]?.(own) ?? [usual]) : [];
   const works = await findScheme(tried, ask, others);
   return {
     checks: tried.map((one) => (works !== undefined && isRefusal(one) ? withFix(one, works, live) : one.check)),
@@ -216,9 +211,9 @@ async function findOwnModel(
   settings: PartialSettings,
   { flags, context }: GatewaySubject,
 ): Promise<string | GatewayError | undefined> {
-  if (!services[settings.service.value].isKeyless) return undefined;
+  if (!services[settings.service].isKeyless) return undefined;
   try {
-    return (await findListedModel(settings, flags, context))?.value;
+    return await findListedModel(settings, flags, context);
   } catch (error) {
     if (error instanceof GatewayError) return error;
     throw error;
@@ -234,9 +229,9 @@ type TryScheme = (scheme: AuthScheme, ...users: AuthUse[]) => Promise<Tried>;
 function chooseScheme({ auth, headerNames }: PartialSettings, own: AuthScheme['form']): AuthScheme {
   const placeholders = services.gateway.headerNames;
   return {
-    form: auth.value === 'auto' ? own : auth.value,
-    apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
-    version: headerNames.version?.value ?? placeholders.version,
+    form: auth === 'auto' ? own : auth,
+    apiKey: headerNames.apiKey ?? placeholders.apiKey,
+    version: headerNames.version ?? placeholders.version,
   };
 }
 
@@ -271,20 +266,19 @@ function isRefusal({ check }: Tried): boolean {
 
 /** A refusal, with the commands that set a scheme that is accepted. */
 function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: GatewaySubject): Check {
-  const use = useNames.find((one) => chooseAuthUse(surveyed.byUse[one].format.value, one) === users[0]) ?? 'text';
-  const { auth, headerNames } = surveyed.byUse[use];
+  const use = useNames.find((one) => chooseAuthUse(surveyed.byUse[one].format, one) === users[0]) ?? 'text';
+  const { origins } = surveyed.byUse[use];
+  const { apiKey, version } = origins.headerNames;
   const changes = [
-    { setting: auth, from: scheme.form, to: works.form, keys: users.map((user) => `auth.${user}`) },
-    { setting: headerNames.apiKey, from: scheme.apiKey, to: works.apiKey, keys: ['headerNames.apiKey'] },
-    { setting: headerNames.version, from: scheme.version, to: works.version, keys: ['headerNames.version'] },
+    { origin: origins.auth, from: scheme.form, to: works.form, keys: users.map((user) => `auth.${user}`) },
+    { origin: apiKey, from: scheme.apiKey, to: works.apiKey, keys: ['headerNames.apiKey'] },
+    { origin: version, from: scheme.version, to: works.version, keys: ['headerNames.version'] },
   ].filter(({ from, to }) => from !== to);
   const lines = changes.flatMap(({ keys, to }) =>
     keys.map((key) => `gateway-cli config set ${key} ${to}${profileFlag(context)}`),
   );
   // Flags and variables win over the profile.
-  const stronger = new Set(
-    changes.flatMap(({ setting }) => (setting && 'name' in setting.origin ? [setting.origin.name] : [])),
-  );
+  const stronger = new Set(changes.flatMap(({ origin }) => (origin && 'name' in origin ? [origin.name] : [])));
   if (stronger.size > 0) lines.unshift(`leave out ${[...stronger].join(' and ')}, and type:`);
   return { ...check, text: `refused, but ${users.join(' and ')} would use it: ${check.text}`, fix: lines.join('\n') };
 }
@@ -298,18 +292,18 @@ async function askWith(
   const partial = withKey(live.surveyed.byUse[use], live.key);
   const settings = {
     ...partial,
-    model: partial.model ?? byDefault(''),
-    auth: byDefault(scheme.form),
-    headerNames: { apiKey: byDefault(scheme.apiKey), version: byDefault(scheme.version) },
+    model: partial.model ?? '',
+    auth: scheme.form,
+    headerNames: { apiKey: scheme.apiKey, version: scheme.version },
   };
-  const deadline = deadlineOnce(settings.timeoutMs.value, live.context.signal);
+  const deadline = deadlineOnce(settings.timeoutMs, live.context.signal);
   const client = await openClient(settings, live.flags, live.context, { deadline });
   try {
     const options = { ...once, deadline: deadline(), store: createMemoryStore() };
     const { error } = await drainDeltas(client.ask(probe, options));
     if (error) return refused(name, error);
     const { behindBase } = client.correct(probe.post);
-    const works = behindBase && settings.baseUrl && withBehind(settings.baseUrl.value, behindBase);
+    const works = behindBase && settings.baseUrl && withBehind(settings.baseUrl, behindBase);
     if (!works) return accepted(name, 'accepted');
     const fix = `gateway-cli config set baseUrl ${shellWord(works)}${profileFlag(live.context)}`;
     return {

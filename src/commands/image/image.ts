@@ -39,7 +39,7 @@ async function runImage(
   const imageType = flags.output === undefined ? undefined : findTypeByName(flags.output);
   const request = await prepareRequest(words, flags, { ...begun, imageType });
   if (imageType !== undefined) await warnOfType(imageType, request, flags, context);
-  const preview = settings.preview.value;
+  const preview = settings.preview;
   const provenance = flags.sidecar ? describeProvenance(request) : undefined;
   const plan = { ...flags, ...request, preview, count, provenance };
   if (showsRequest(flags)) {

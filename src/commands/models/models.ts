@@ -180,7 +180,7 @@ export async function requestLists(
   const failures: GatewayError[] = [];
   const cuts: string[] = [];
   for (const { formats, forms, settings } of await listModelSources(flags, context)) {
-    const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+    const deadline = deadlineOnce(settings.timeoutMs, context.signal);
     const client = await openClient(settings, flags, context, { forms, deadline });
     context.atEnd(() => client.close());
     for (const format of formats) {
@@ -206,8 +206,8 @@ async function listModelSources(flags: ConnectionFlags, context: Context): Promi
   for (const warning of input.config.warnings) await context.ui.warn(warning);
   const surveyed = (['text', 'chat'] as const)
     .map((use) => resolvePartialSettings({ ...input, use }))
-    .filter(({ service, use }) => listUses(service.value).includes(use));
-  const set = surveyed.filter(({ baseUrl, offline }) => baseUrl !== undefined || offline.value);
+    .filter(({ service, use }) => listUses(service).includes(use));
+  const set = surveyed.filter(({ baseUrl, offline }) => baseUrl !== undefined || offline);
   if (set.length === 0) {
     const uses = surveyed.map(({ use }) => use);
     const use = uses.find((one) => vendorWay({ ...input, use: one }) !== undefined) ?? uses[0] ?? 'text';
@@ -216,12 +216,10 @@ async function listModelSources(flags: ConnectionFlags, context: Context): Promi
   const sources: ModelSource[] = [];
   for (const settings of set) {
     const { baseUrl, profile, auth } = settings;
-    const format = settings.format.value;
-    const shared = sources.find(
-      ({ settings: other }) => other.baseUrl?.value === baseUrl?.value && other.profile?.value === profile?.value,
-    );
+    const format = settings.format;
+    const shared = sources.find(({ settings: other }) => other.baseUrl === baseUrl && other.profile === profile);
     if (shared?.formats.includes(format)) continue;
-    const forms = { [chooseAuthUse(format, 'text')]: auth.value };
+    const forms = { [chooseAuthUse(format, 'text')]: auth };
     if (shared) {
       Object.assign(shared.forms, forms);
       shared.formats.push(format);
@@ -235,7 +233,7 @@ async function requestList(
   client: Client,
   { settings, deadline }: { settings: PartialSettings; deadline: Deadline },
 ): Promise<ModelList | GatewayError> {
-  const { listQuery } = services[settings.service.value];
+  const { listQuery } = services[settings.service];
   try {
     return await client.listModels(format, { deadline, query: listQuery });
   } catch (error) {

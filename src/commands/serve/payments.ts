@@ -38,8 +38,7 @@ export async function payForPassed(
   context: Context,
 ): Promise<Pays | undefined> {
   // The reply names the lane.
-  const lane = { ...settings.lane, value: 'live' as const };
-  const budget = await openSharedBudget({ ...settings, lane }, tags, context);
+  const budget = await openSharedBudget({ ...settings, lane: 'live' }, tags, context);
   if (budget === undefined) return undefined;
   const pending = new Set<Promise<void>>();
   const end = async (payment: Payment, ended: Promise<PaidEnd>): Promise<void> => {
@@ -57,8 +56,7 @@ function payFor(budget: OpenBudget, end: End): UpstreamOptions['pay'] {
     const paid = await paidRequest(request, bytes, budget);
     if (paid === undefined) return undefined;
     const { format, model, body } = paid;
-    const ofFormat = { ...budget, format: { ...budget.format, value: format } };
-    const payment = payFrom(ofFormat, { post: { format, body }, model });
+    const payment = payFrom({ ...budget, format }, { post: { format, body }, model });
     return {
       reserve: (signal) => reservePayment(payment, signal),
       fail: (error) => payment.end({ error }),

@@ -44,23 +44,17 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
   const recordings = await openRecordings(flags, { context, credentials: [...credentials, local] });
   const variables = { ...modelVariables(getModelsByUse(settings)), ...serviceVariables(settings) };
   if (flags.record !== undefined) await keepVariables(flags.record, variables, context);
-  const headerNames = {
-    apiKey: settings.text.headerNames.apiKey?.value,
-    version: settings.chat.headerNames.version?.value,
-  };
+  const { apiKey } = settings.text.headerNames;
+  const headerNames = { apiKey, version: settings.chat.headerNames.version };
   const pays = await payForPassed(settings.text, flags.tag, context);
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
   const handlers = byAuthUse((use) => {
     const client = createClient({ ...upstream.options, connection, use: recordings.use });
     return upstreamHandler(use, upstream, { ...parts, client });
   });
-  const { service, format, baseUrl } = settings.text;
-  const spoken = await chooseSpoken({
-    service: service.value,
-    ownFormat: format.origin.kind === 'profile' ? format.value : undefined,
-    format: format.value,
-    baseUrl: baseUrl?.value,
-  });
+  const { service, format, baseUrl, origins } = settings.text;
+  const ownFormat = origins.format?.kind === 'profile' ? format : undefined;
+  const spoken = await chooseSpoken({ service, ownFormat, format, baseUrl });
   const pass: Handler = (request) => handlers[chooseKeyUse(request)](request);
   return {
     handler: spoken === undefined ? pass : createTranslator(pass, spoken),
@@ -76,10 +70,10 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
   };
 }
 
-function serviceVariables({ text: { service, format } }: UpstreamSettings): Record<string, string> {
+function serviceVariables({ text: { service, format, origins } }: UpstreamSettings): Record<string, string> {
   return {
-    ...(service.value !== 'gateway' && { GATEWAY_SERVICE: service.value }),
-    ...(format.origin.kind === 'profile' && { GATEWAY_FORMAT: format.value }),
+    ...(service !== 'gateway' && { GATEWAY_SERVICE: service }),
+    ...(origins.format?.kind === 'profile' && { GATEWAY_FORMAT: format }),
   };
 }
 
@@ -96,7 +90,7 @@ async function readProfileKey(profile: string, settings: PartialSettings, contex
   const { GATEWAY_API_KEY: value, GATEWAY_API_KEY_FILE: file } = context.io.env;
   const passed = value ? 'GATEWAY_API_KEY' : file ? 'GATEWAY_API_KEY_FILE' : undefined;
   const why = passed === undefined ? '' : `; ${passed} does not count here`;
-  const [variable] = services[settings.service.value].keyVariables;
+  const [variable] = services[settings.service].keyVariables;
   const other = variable === undefined ? '' : ` than ${variable}`;
   const own = `set it: gateway-cli config set apiKey - --profile ${profile}`;
   const who = settings.profile === undefined ? `service ${profile}` : `profile ${profile}`;
@@ -110,7 +104,7 @@ async function readProfileKey(profile: string, settings: PartialSettings, contex
 type UpstreamSettings = Record<Use, PartialSettings>;
 
 function getModelsByUse({ text, chat, image, edit }: UpstreamSettings): ModelsByUse {
-  return { text: text.model?.value, chat: chat.model?.value, image: image.model?.value, edit: edit.model?.value };
+  return { text: text.model, chat: chat.model, image: image.model, edit: edit.model };
 }
 
 /** What counts of the environment: the budget, where home is, and of each service the key and the address that belongs to it. */
@@ -160,15 +154,15 @@ async function toClientSettings(
   const { headerNames, headers, allowHttp } = text;
   const settings = { ...byAuthUse(() => chat), text, image };
   const options: ClientOptions = {
-    baseUrl: text.baseUrl?.value ?? '',
+    baseUrl: text.baseUrl ?? '',
     apiKey,
-    auth: byAuthUse((use) => settings[use].auth.value),
+    auth: byAuthUse((use) => settings[use].auth),
     headerNames: {
-      apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
-      version: headerNames.version?.value ?? placeholders.version,
+      apiKey: headerNames.apiKey ?? placeholders.apiKey,
+      version: headerNames.version ?? placeholders.version,
     },
-    headers: revealHeaders(headers.map(({ value }) => value)),
-    allowHttp: allowHttp.value,
+    headers: revealHeaders(headers),
+    allowHttp,
   };
   const client = createClient(options);
   for (const warning of client.warnings) await ui.warn(warning);
@@ -206,7 +200,7 @@ function upstreamHandler(
   return createUpstreamHandler({
     fetch: client.fetch,
     localHeaders: names.filter((name) => name !== undefined),
-    timeoutMs: settings.text.timeoutMs.value,
+    timeoutMs: settings.text.timeoutMs,
     wholeBodies,
     pay: pays?.pay,
     address(request) {

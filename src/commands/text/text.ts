@@ -62,7 +62,7 @@ async function runText(
   context.atEnd(async () => progress.stop());
   const { candidates, stream, maxTurns } = flags;
   const { check } = request;
-  const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
+  const isMarkdown = settings.markdown && check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, isHeld: check !== undefined, progress, context };
   const came = await askOnce(
     { ...request, candidates },

@@ -6,7 +6,6 @@ import { createClient } from '../../../src/client/client.ts';
 import type { Client } from '../../../src/client/client-types.ts';
 import type { Fetch } from '../../../src/transport/types.ts';
 import { GatewayError } from '../../../src/errors.ts';
-import { byDefault } from '../../../src/settings/sources.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { png } from '../../replies/deviation.ts';
@@ -14,7 +13,7 @@ import { replyOf } from '../../replies/reading.ts';
 
 const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'image/png', data: png })))]);
 
-const pricing = { prices: {}, format: byDefault('content' as const) };
+const pricing = { prices: {}, format: 'content' as const };
 /** What becomes of the pictures of a reply here. */
 const nothing = { images: [], files: [], unsaved: { images: [], text: false } };
 

@@ -181,7 +181,7 @@ async function planImages({ job, options, asked: { model, prompt } }: Making): P
 async function fetchLinks(result: Result, options: OutputOptions, signal: AbortSignal): Promise<void> {
   const { flags, context, settings, atEnd } = options;
   const warn = (text: string): Promise<void> => addWarning(text, options);
-  const deadline = startDeadline(settings.timeoutMs.value, signal);
+  const deadline = startDeadline(settings.timeoutMs, signal);
   try {
     await openLinkedFetcher(flags, context)?.(result, { settings, deadline, atEnd, warn });
   } finally {

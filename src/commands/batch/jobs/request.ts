@@ -15,7 +15,6 @@ import { createKnownFiles, type KnownFiles } from '../../../files/known-files.ts
 import { describeReadError } from '../../../files/file-reason.ts';
 import type { JsonValue } from '../../../json.ts';
 import type { Settings } from '../../../settings/types.ts';
-import { byDefault } from '../../../settings/sources.ts';
 import { buildRequest, type BuiltRequest } from '../../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../../cli/input/prompt.ts';
 import { version } from '../../../version.ts';
@@ -153,7 +152,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     const parts = { inputs, settings, building };
     const asked = job.names ? await buildByPlace(job, parts) : undefined;
     const built = await buildJob(job.names ? fillReferences(job) : job, parts);
-    if (settings.lane.value === 'batch') requireBatchable(built, settings);
+    if (settings.lane === 'batch') requireBatchable(built, settings);
     const { path, format, body } = (asked ?? built).post;
     const question = { origin: getRequestOrigin(settings), path, format, body };
     const { key, hasUrls, characters } = await keyRequest(question, { onBytes: onHashed, known });
@@ -345,7 +344,7 @@ function computeRequestBound(
 }
 
 function withoutStdin(settings: Settings): Settings {
-  return { ...settings, noStdin: byDefault(true) };
+  return { ...settings, noStdin: true };
 }
 
 function adviseVars(name: string): string {
@@ -375,13 +374,13 @@ function requireBatchable(
   { model, quirks }: Pick<BuiltRequest, 'model' | 'quirks'>,
   { service }: Pick<Settings, 'service'>,
 ): void {
-  const { lacksBatches, title } = services[service.value];
+  const { lacksBatches, title } = services[service];
   if (lacksBatches) {
     const having = serviceNames.filter((name) => name !== 'gateway' && !services[name].lacksBatches);
     throw usageError(`no batch API of ${title} is known`, `use --lane live; these have one: ${having.join(', ')}`);
   }
   // Another server at another address decides for itself.
-  const refused = quirks.service.startsWith(`${service.value}/`) ? notInBatches[service.value] : undefined;
+  const refused = quirks.service.startsWith(`${service}/`) ? notInBatches[service] : undefined;
   if (refused?.models.test(model))
     throw usageError(
       `the batches of ${title} do not take ${model}`,

@@ -5,7 +5,7 @@ import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
 import type { FileWatch } from '../files/synced-file.ts';
 import type { Usage } from '../formats/events.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import type { FolderLock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
 import type { BlobStore } from '../images/types.ts';
@@ -253,6 +253,8 @@ export interface BatchHost {
   readonly redaction: Redaction;
   /** What a person types to go on, to send again what the words of `--retry` name, or to make rows again. */
   nextCommand(name: 'again' | 'retry' | 'redo', words?: string): string;
+  /** The command that was typed, with more flags. */
+  repeatCommand(more: string): string;
   /** Awaited where a run can wait. */
   on(event: BatchEvent): Promise<void>;
   /** Registers a cleanup for the end of the run. The last one runs first. */
@@ -291,10 +293,10 @@ export interface BatchPolicy {
   command?: KeptCommand | undefined;
 }
 
-/** A command as the manifest keeps it: its words and flags, whose paths begin at the folder. */
+/** A command as the manifest keeps it: what was typed for each flag, with paths that begin at the folder. */
 export interface KeptCommand {
   profile?: string | undefined;
-  flags: JsonObject;
+  flags: Readonly<Record<string, string | readonly string[] | boolean>>;
 }
 
 /** The jobs of a batch. They can be run through as often as needed, and are always the same. */

@@ -173,6 +173,8 @@ export interface GracePeriod {
 export interface Context {
   /** Its name: `image gen`. */
   readonly command: string;
+  /** What was typed after `gateway-cli`, for a hint that repeats it. */
+  readonly argv: readonly string[];
   readonly io: Io;
   /** Aborts on INT, TERM and HUP, and when the reader of stdout closes it. */
   readonly signal: AbortSignal;

@@ -122,7 +122,7 @@ async function runAction(action: Action, command: Command, run: RunState): Promi
   const stdout = tolerateFailure(io.stdout, signal);
   const cleanups: (() => Promise<void>)[] = [];
   const atEnd: Context['atEnd'] = (cleanup) => void cleanups.unshift(cleanup);
-  const context = { command: name, io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, atEnd };
+  const context = { command: name, argv: run.argv, io: { ...io, stdout }, signal, gracePeriod, root, ui, stdin, atEnd };
   const flags = command.opts();
   try {
     const thrown = await catchError(async () => {

@@ -48,7 +48,7 @@ describe('batch again', () => {
       prompt: 'A slogan for {{city}}',
       data: '../rows.csv',
       defaults: '../defaults.json',
-      concurrency: 1,
+      concurrency: '1',
     });
   });
 
@@ -61,7 +61,9 @@ describe('batch again', () => {
     await at('.', ...table, '--defaults', '{"system":"as a poet"}');
     const edited = await at('.', 'again', 'out', '--defaults', '{"system":"as a clerk"}');
     expect([edited.code, edited.stderr]).toEqual([14, expect.stringContaining('(in system)')]);
-    expect(edited.stderr).toContain('to send just those again: the same command with --accept-changes\n');
+    expect(edited.stderr).toContain(
+      `to send just those again: gateway-cli batch again out --defaults '{"system":"as a clerk"}' --accept-changes\n`,
+    );
     expect(edited.stderr).toContain('to go on with the flags that made this folder: gateway-cli batch again out\n');
     // Who forgets a flag is told the command that does not.
     expect((await at('.', ...table)).stderr).toContain('that made this folder: gateway-cli batch again out\n');
@@ -71,7 +73,7 @@ describe('batch again', () => {
     expect(await at('.', ...other)).toMatchObject({ code: 0 });
     expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(2);
-    expect(flagsOf(folder)).toMatchObject({ defaults: '{"system":"as a clerk"}', concurrency: 2 });
+    expect(flagsOf(folder)).toMatchObject({ defaults: '{"system":"as a clerk"}', concurrency: '2' });
     // A word is another prompt for the rows; a file of jobs is another table.
     const prompt = await at('.', 'again', 'out', 'A song for {{city}}', '--accept-changes');
     expect(prompt).toMatchObject({ code: 0 });
@@ -90,7 +92,7 @@ describe('batch again', () => {
     expect(flagsOf(folder)).not.toHaveProperty('template');
   });
 
-  test('is what accepts the edits of a file, with no more rows than were asked for, and in a folder with any name', async ({
+  test('that accepts the edits of a file is the one that was typed, in a folder with any name', async ({
     folder,
     at,
   }) => {
@@ -102,7 +104,7 @@ describe('batch again', () => {
     const edited = await at('.', ...argv, '--limit', '3');
     expect([edited.code, edited.stderr]).toEqual([
       14,
-      expect.stringContaining("again: gateway-cli batch again 'a b/out' --limit 3 --accept-changes\n"),
+      expect.stringContaining("again: gateway-cli batch jobs.jsonl -o 'a b/out' --limit 3 --accept-changes\n"),
     ]);
     expect(await at('.', 'again', 'a b/out', '--limit', '3', '--accept-changes')).toMatchObject({ code: 0 });
   });
@@ -185,6 +187,71 @@ describe('batch again', () => {
       expect(server.bodies).toHaveLength(1);
     },
   );
+
+  test.for([
+    [{ flags: { header: 5 } }, '--header cannot be 5', 'batch again out --header <'],
+    [{ flags: { header: [5] } }, '--header cannot be [5]', 'batch again out --header <'],
+    [{ flags: { vary: 7 } }, '--vary cannot be 7', 'batch again out --vary <'],
+    [{ flags: { vary: ['mode'] } }, "--vary takes <key>=<value>,<value>, not 'mode'", 'batch again out --vary <'],
+    [{ flags: { rate: '5' } }, "--rate takes <n>/<s|m|h>, not '5'", 'batch again out --rate <'],
+    [{ flags: { concurrency: '0' } }, "--concurrency takes a whole number from 1 to 512, not '0'", '--concurrency <n>'],
+    [{ flags: { retrySafeOnly: 'x' } }, '--retry-safe-only cannot be "x"', 'batch again out --retry-safe-only'],
+    [{ flags: { shard: 9 } }, '--shard cannot be 9', 'batch again out --shard <'],
+  ] as const)(
+    'a kept command that nobody can type is refused: %j',
+    async ([command, message, next], { folder, at }) => {
+      folder.jobs(...manyJobs(1));
+      await at('.', 'jobs.jsonl', '-o', 'out');
+      const [header, ...rows] = folder.lines('jobs.jsonl', 'out') as [{ command: { flags: object } }, ...object[]];
+      const flags = { ...header.command.flags, ...command.flags };
+      folder.writeLines('out/jobs.jsonl', [{ ...header, command: { flags } }, ...rows]);
+      const { code, stderr } = await at('.', 'again', 'out');
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`out/jobs.jsonl:1: ${message}\n`)]);
+      expect(stderr).toContain(next);
+    },
+  );
+
+  test.for([
+    { vary: 7 },
+    { shard: 9 },
+    { shared: 'x' },
+    { rows: 'many' },
+    { command: { flags: 3 } },
+    { command: { profile: 4, flags: {} } },
+  ])('a table of a folder that this program did not write is refused: %j', async (wrong, { folder, at }) => {
+    folder.jobs(...manyJobs(1));
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    const [header, ...rows] = folder.lines('jobs.jsonl', 'out');
+    folder.writeLines('out/jobs.jsonl', [{ ...header, ...wrong }, ...rows]);
+    for (const argv of [
+      ['again', 'out'],
+      ['jobs.jsonl', '-o', 'out'],
+      ['status', 'out'],
+      ['export', 'out'],
+    ]) {
+      const { code, stderr } = await at('.', ...argv);
+      const name = Object.keys(wrong)[0];
+      expect([code, stderr]).toEqual([14, expect.stringContaining(`jobs.jsonl:1: "${name}" is not what`)]);
+      expect(stderr).toContain('take that file away');
+    }
+  });
+
+  test.for([
+    ['rows.csv', 'the rows of out are not at rows.csv any more', '--data rows.csv'],
+    ['prompt.md', 'the template of out is not at prompt.md any more', '--template prompt.md'],
+  ] as const)('says how to name %s, which is gone', async ([file, message, next], { folder, at }) => {
+    folder.write('rows.csv', 'city\nRome\n');
+    folder.write('prompt.md', 'A slogan for {{city}}');
+    await at('.', '--data', 'rows.csv', '--template', 'prompt.md', '-o', 'out');
+    renameSync(join(folder.cwd, file), join(folder.cwd, 'moved'));
+    const gone = await at('.', 'again', 'out', '--limit', '3');
+    expect([gone.code, gone.stderr]).toEqual([
+      2,
+      `gateway-cli: usage: ${message}\n  give the file: gateway-cli batch again out --limit 3 ${next}\n`,
+    ]);
+    const flags = next.startsWith('--data') ? ['--data', 'moved', '--data-format', 'csv'] : ['--template', 'moved'];
+    expect(await at('.', 'again', 'out', ...flags)).toMatchObject({ code: 0 });
+  });
 
   test('a header that may hold a secret is asked for', async ({ server, folder, at }) => {
     folder.jobs(...manyJobs(1));

@@ -16,6 +16,7 @@ const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort(new GatewayError('terminated', 'ended by SIGTERM')));
 const context: AnswerContext = {
   command: 'batch run',
+  argv: [],
   io,
   signal: stop.signal,
   gracePeriod: { ms: 2000 },

@@ -33,20 +33,9 @@ export async function readFolder(
   const ends = await findLostEnds(folder, state);
   // Another file can have that name.
   if (state.run === undefined) return { state, ...ends };
-  try {
-    state.manifest = await readManifest(folder, state.slots, (head, place) => see?.(head, place, state));
-  } catch (error) {
-    throw error instanceof RangeError ? brokenManifest(error) : error;
-  }
+  state.manifest = await readManifest(folder, state.slots, (head, place) => see?.(head, place, state));
   markWanted(state.manifest.rows, state.slots);
   return { state, ...ends };
-}
-
-function brokenManifest({ message }: RangeError): GatewayError {
-  return new GatewayError('batch-locked', message, {
-    hint: 'take that file away, and run the command again: nothing is paid twice, but edits are not told',
-    sent: 'no',
-  });
 }
 
 /**

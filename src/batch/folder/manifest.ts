@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { GatewayError } from '../../errors.ts';
 import { readFileLines } from '../../files/lines.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
 import { isObject, parseObject } from '../../json.ts';
@@ -78,7 +79,7 @@ export function readSlotName(text: string): string {
 }
 
 const head =
-  /^\{"slot":"([^"]*)","id":("(?:[^"\\]|\\.)*")(,"numbered":true)?(?:,"own":"([^"]*)")?(,"other":true)?(?:,"from":"([^"]*)")?/;
+  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[^"\\]|\\.)*")(,"numbered":true)?(?:,"own":"([^"]*)")?(,"other":true)?(?:,"from":"([^"]*)")?/;
 
 /** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for what is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {
@@ -101,12 +102,43 @@ export async function readManifestHeader(folder: string): Promise<ManifestHeader
   return undefined;
 }
 
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+const isNumbers = (value: unknown): boolean => isObject(value) && Object.values(value).every(isCount);
+const isTrue = (value: unknown): boolean => value === true;
+
+/** What each field can be, if it is there: a folder can be written by hand. */
+const headerFields: Readonly<Record<keyof ManifestHeader, (value: unknown) => boolean>> = {
+  manifest: isCount,
+  tool: isText,
+  rows: isCount,
+  jobs: isCount,
+  shared: isObject,
+  vary: (value) => isObject(value) && Object.values(value).every(Array.isArray),
+  delimiter: isText,
+  shard: isNumbers,
+  command: (value) => isObject(value) && isObject(value['flags']) && isText(value['profile'] ?? ''),
+  linked: isTrue,
+};
+
+/** Throws GatewayError batch-locked for a header that this program did not write. */
 function readHeader(text: string): ManifestHeader | undefined {
   const header: unknown = parseObject(text);
-  return isObject(header) && header['manifest'] === 1 ? (header as unknown as ManifestHeader) : undefined;
+  if (!isObject(header) || header['manifest'] !== 1) return undefined;
+  for (const [name, isField] of Object.entries(headerFields))
+    if (header[name] !== undefined && !isField(header[name]))
+      throw brokenManifest(`${batchFiles.manifest}:1: ${JSON.stringify(name)} is not what this version writes there`);
+  return header as unknown as ManifestHeader;
 }
 
-/** Reads the table of the last run. `see` gets the head of each row, and its line. */
+function brokenManifest(message: string): GatewayError {
+  return new GatewayError('batch-locked', message, {
+    hint: 'take that file away, and run the command again that made the folder: nothing is paid twice, but edits are not told',
+    sent: 'no',
+  });
+}
+
+/** Reads the table of the last run. `see` gets the head of each row, and its place. Throws GatewayError batch-locked. */
 export async function readManifest(
   folder: string,
   slots: Slots,
@@ -121,7 +153,7 @@ export async function readManifest(
         continue;
       }
       const row = readManifestHead(text);
-      if (row === undefined) throw new RangeError(`${batchFiles.manifest}:${number}: no row that this version knows`);
+      if (row === undefined) throw brokenManifest(`${batchFiles.manifest}:${number}: no row that this version knows`);
       const place = addManifestRow(manifest.rows, row, slots);
       if (row.from !== undefined) noteKey(manifest, row.from, manifest.rows.firsts[place] as number);
       see(row, place);

@@ -9,7 +9,7 @@ import { GatewayError } from '../../errors.ts';
 const maxNamed = 5;
 
 interface EditedBatch {
-  host: Pick<BatchHost, 'nextCommand'>;
+  host: Pick<BatchHost, 'nextCommand' | 'repeatCommand'>;
   plan: Pick<BatchPlan, 'shared'>;
   jobs: Pick<BatchJobs, 'read'>;
   policy: BatchPolicy;
@@ -22,16 +22,17 @@ export async function editedError(edited: readonly EditedRow[], batch: EditedBat
   const ids = await listIds(places, batch.jobs);
   const more = edited.length > ids.length ? ` and ${edited.length - ids.length} more` : '';
   const names = `${ids.join(', ')}${more}`;
+  const accept = batch.host.repeatCommand('--accept-changes');
   const [were, them] = edited.length === 1 ? ['1 job was', 'it'] : [`${edited.length} jobs were`, 'them'];
   if (edited.every(({ isStale }) => isStale))
     return changedError(`${were} sent with a result that another job replaces: ${names}`, [
-      `to make those again too, after what they use: ${nameAccept(batch)}`,
+      `to make those again too, after what they use: ${accept}`,
       `to leave them as they are, and make others again: ${batch.host.nextCommand('redo', '<id,…>')}`,
     ]);
   const parts = findSharedEdits(batch);
   const inWhat = parts.length > 0 ? ` (in ${parts.join(', ')})` : '';
   return changedError(`${were} edited since an earlier run sent ${them}: ${names}${inWhat}`, [
-    `to send just those again: ${nameAccept(batch)}`,
+    `to send just those again: ${accept}`,
     ...(isKept(batch) ? [] : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
     'to keep both: another folder with -o',
   ]);
@@ -41,14 +42,6 @@ export async function editedError(edited: readonly EditedRow[], batch: EditedBat
 function isKept({ policy, state: { manifest } }: EditedBatch): boolean {
   const { command } = manifest.header ?? {};
   return command === undefined || JSON.stringify(command) === JSON.stringify(policy.command);
-}
-
-/** The command that accepts the edits, without more rows than the one that was typed. */
-function nameAccept(batch: EditedBatch): string {
-  const { host, policy, state } = batch;
-  if (!isKept(batch) || state.manifest.header?.command === undefined) return 'the same command with --accept-changes';
-  const limit = policy.limit === undefined ? '' : ` --limit ${policy.limit}`;
-  return `${host.nextCommand('again')}${limit} --accept-changes`;
 }
 
 /** In what all rows were edited, as far as they share it. */

@@ -13,6 +13,8 @@ interface Flag {
   readonly text: string;
   /** Reads a word; `name` is the flag or the key that it is of, for messages. Throws GatewayError usage. */
   readonly parse?: (word: string, name: string) => unknown;
+  /** The word that says a value, if that is not the value as text. */
+  readonly write?: (value: never) => string;
   /** The flag can be repeated; its values become a list. */
   readonly repeat?: true;
   /** Values for completion; others may be allowed. */
@@ -248,6 +250,10 @@ export function tag(word: string, name: string): readonly [key: string, value: s
   const [, key, value] = /^([\w.-]{1,64})=([^\n\r]{1,200})$/.exec(word) ?? [];
   if (key !== undefined && value !== undefined) return [key, value];
   throw invalidValue(name, 'key=value', word, 'team=docs');
+}
+
+export function writePair([key, value]: readonly [string, string]): string {
+  return `${key}=${value}`;
 }
 
 /** Parses JSON of the user. Throws GatewayError usage with the place of the mistake. */

@@ -11,10 +11,11 @@ import {
   passwordless,
   tag,
   whole,
+  writePair,
 } from './flag.ts';
 import { fieldFlags } from './fields.ts';
 import { parseFieldPath } from './set.ts';
-import { moveBudget, parseAge, parseDuration } from '../../settings/values.ts';
+import { formatDuration, moveBudget, parseAge, parseDuration, writeAge } from '../../settings/values.ts';
 import { isCredential } from '../../settings/redact.ts';
 import { toAttribute, getLongFlag } from '../../settings/sources.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from '../../settings/table.ts';
@@ -147,6 +148,7 @@ export const connectionFlags = {
     flags: '--retry-max-time <time>',
     text: 'maximum total wait between retries (default: 60s)',
     parse: parseDuration,
+    write: formatDuration,
     advanced: true,
   },
   retrySafeOnly: {
@@ -173,6 +175,7 @@ export const connectionFlags = {
     flags: '--max-age <time>',
     text: 'with --record and --replay: send again what is older, such as 7d or 12h',
     parse: parseAge,
+    write: writeAge,
     advanced: true,
   },
   ...furtherConnection,
@@ -192,6 +195,7 @@ export const priceFlags = {
     flags: '--tag <key=value>',
     text: 'write this into the ledger of the budget, and into the result',
     parse: tag,
+    write: writePair,
     repeat: true,
     advanced: true,
   },
@@ -234,6 +238,7 @@ export const outputFlags = {
     flags: '--require-alive <time>',
     text: 'look the model up first: exit code 11 before anything is sent if it ends within this time, such as 30d',
     parse: parseAge,
+    write: writeAge,
     advanced: true,
   },
   stdinTimeout: {

@@ -18,6 +18,7 @@ import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { chooseAuthUse } from '../../formats/format.ts';
 import { shellWord } from '../../shell-word.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
+import { recallConnection } from './kept-command.ts';
 import { readBatchFolder } from './outdir.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
@@ -33,6 +34,8 @@ export function batchCancelCommand(command: Command): Action {
 
 async function runCancel(outdir: string, flags: ConnectionFlags, context: Context): Promise<CommandOutcome> {
   const { ui, io, root } = context;
+  const recalled = await recallConnection(outdir, flags, context);
+  const asker = { ...context, root: recalled.root };
   const { state } = await readBatchFolder(outdir, context);
   const cancelled: { batch: string; jobs: number }[] = [];
   let failure: GatewayError | undefined;
@@ -45,7 +48,7 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
       failure ??= unanswered;
       continue;
     }
-    const failed = await findFailure(cancelProviderBatch(providerBatch, flags, context));
+    const failed = await findFailure(cancelProviderBatch(providerBatch, recalled.flags, asker));
     failure ??= failed;
     if (failed) await ui.warn(`${providerBatch.batch}: ${failed.message}`);
     else cancelled.push({ batch: providerBatch.batch, jobs });

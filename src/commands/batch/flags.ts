@@ -14,7 +14,7 @@ import type { Context } from '../../cli/context.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { retryWords, type RetryWord } from '../../batch/index.ts';
 import { isBudgetPath } from '../../settings/values.ts';
-import { parseVary } from './jobs/vary.ts';
+import { parseVary, writeVary } from './jobs/vary.ts';
 
 /** Formats of `--data`. */
 export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
@@ -73,6 +73,7 @@ export const batchFlags = {
     flags: '--vary <key=values>',
     text: 'make a job of each row with each of these values of a key: --vary model=a,b; the product of several',
     parse: parseVary,
+    write: writeVary,
     repeat: true,
   },
   concurrency: {
@@ -80,7 +81,12 @@ export const batchFlags = {
     text: 'number of parallel requests, 1 to 512 (default: 4)',
     parse: whole(1, 512),
   },
-  rate: { flags: '--rate <n/unit>', text: 'maximum request rate: 5/s, 100/m, 2000/h', parse: parseRate },
+  rate: {
+    flags: '--rate <n/unit>',
+    text: 'maximum request rate: 5/s, 100/m, 2000/h',
+    parse: parseRate,
+    write: writeRate,
+  },
   rateGroup: {
     flags: '--rate-group <name|path>',
     text: 'share --rate, and the waits that the service asks for, with all processes that name this group',
@@ -257,6 +263,11 @@ export function parseRate(word: string): number {
   const unitMs = units[match?.[2] ?? ''];
   if (unitMs !== undefined && count > 0) return unitMs / count;
   throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
+}
+
+/** `parseRate` reads it. */
+function writeRate(everyMs: number): string {
+  return `${Number((units['h']! / everyMs).toFixed(6))}/h`;
 }
 
 /** Throws GatewayError usage for flags that `--stream` does not take: they need all jobs at once, or a folder. */

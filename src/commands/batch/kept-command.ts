@@ -1,19 +1,24 @@
-import { realpath } from 'node:fs/promises';
+import { access, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import { type KeptCommand, type ManifestHeader, readManifestHeader, type Shard } from '../../batch/index.ts';
+import {
+  batchFiles,
+  type KeptCommand,
+  type ManifestHeader,
+  readManifestHeader,
+  type Shard,
+} from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { type FlagTable, keepPath } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
-import { readSettingsInput } from '../../cli/run/settings.ts';
-import { usageError } from '../../errors.ts';
+import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
+import { GatewayError, getErrorCode, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/temp-file.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { shellWord } from '../../shell-word.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { promptIn } from './jobs/source.ts';
-import { nextCommand } from './next-command.ts';
+import { repeatCommand } from './next-command.ts';
 
 /** A command of `batch`: its words, and its flags as they were typed. */
 interface TypedCommand {
@@ -30,7 +35,10 @@ const table: FlagTable = {
   ...priceFlags,
 };
 
-/** The command of a run for the next ones in its folder: all but the flags of one run, and no secret. */
+/** Without the flags of one run, which a folder cannot give either: they can be the word to pay again. */
+const keptTable: FlagTable = Object.fromEntries(Object.entries(table).filter(([, { kept }]) => kept !== 'never'));
+
+/** The command of a run for the next ones in its folder, as it would be typed: all but the flags of one run, and no secret. */
 export async function keepCommand(
   { words, flags, shard }: TypedCommand & { shard: Shard | undefined },
   { folder, io, root }: Pick<Context, 'io' | 'root'> & { folder: string },
@@ -38,7 +46,7 @@ export async function keepCommand(
   const move = await openMove(io.cwd, folder);
   // `auto` is of the machine where it was typed.
   const typed = { ...flags, ...nameWords(words, flags.data), shard: shard && `${shard.index}/${shard.total}` };
-  const kept = mapFlags(typed, (value, row) => moveValue(value, row, move));
+  const kept = mapFlags(typed, keptTable, (value, row) => writeWords(value, row, move));
   return { profile: root.profile, flags: kept };
 }
 
@@ -62,24 +70,47 @@ async function findReal(folder: string): Promise<string> {
 
 type FlagRow = FlagTable[string];
 
-/** Maps each value that was typed; one that becomes undefined is left out. */
-function mapFlags(
-  flags: Readonly<Record<string, unknown>>,
-  map: (value: JsonValue, row: FlagRow) => JsonValue | undefined = (value) => value,
-): JsonObject {
-  const entries = Object.entries(table).map(([name, row]) => {
+/** What was typed for a flag: its word, its words if it can be repeated, or whether a switch is on. */
+type FlagWords = KeptCommand['flags'][string];
+
+/** Maps each flag that has a value; what becomes undefined is left out. */
+function mapFlags<Value, Mapped>(
+  flags: Readonly<Record<string, Value>>,
+  rows: FlagTable,
+  map: (value: Value & {}, row: FlagRow, name: string) => Mapped | undefined,
+): Record<string, Mapped & {}> {
+  const entries = Object.entries(rows).flatMap(([name, row]) => {
+    const value = flags[name];
     // Commander sets what `--no-wait` switches off.
-    const isTyped = flags[name] !== undefined && !(flags[name] === true && row.flags.startsWith('--no-'));
-    return [name, isTyped ? map(flags[name] as JsonValue, row) : undefined] as const;
+    const isTyped = value !== undefined && value !== null && !(value === true && row.flags.startsWith('--no-'));
+    const mapped = isTyped ? map(value, row, name) : undefined;
+    return mapped === undefined || mapped === null ? [] : [[name, mapped] as const];
   });
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject;
+  return Object.fromEntries(entries);
 }
 
-/** Undefined for a flag of one run, which a folder cannot give either: it can be the word to pay again. */
-function moveValue(value: JsonValue, { kept }: FlagRow, move: (path: string) => string): JsonValue | undefined {
-  if (kept === 'never') return undefined;
-  if (typeof kept !== 'function') return value;
-  return Array.isArray(value) ? value.map((word) => kept(String(word), move)) : kept(String(value), move);
+/** A word with its path as `move` has it, and without a secret. */
+function moveWord(word: string, { kept }: FlagRow, move: (path: string) => string): string {
+  return typeof kept === 'function' ? kept(word, move) : word;
+}
+
+function writeWords(value: unknown, row: FlagRow, move: (path: string) => string): FlagWords {
+  const { repeat, write = String } = row;
+  const writeWord = (one: unknown): string => moveWord(write(one as never), row, move);
+  if (typeof value === 'boolean') return value;
+  return repeat ? (value as unknown[]).map(writeWord) : writeWord(value);
+}
+
+/** Throws GatewayError usage for what no command line says: a folder can be written by hand. */
+function readWords(words: FlagWords, row: FlagRow, move: (path: string) => string): unknown {
+  const { flags, parse = (word) => word, repeat } = row;
+  const name = getLongName(flags);
+  const isWord = (word: unknown): word is string => flags.includes('<') && typeof word === 'string';
+  const readWord = (word: string): unknown => parse(moveWord(word, row, move), name);
+  if (repeat && Array.isArray(words) && words.every(isWord)) return words.map(readWord);
+  if (!repeat && isWord(words)) return readWord(words);
+  if (!flags.includes('<') && typeof words === 'boolean') return words;
+  throw usageError(`${name} cannot be ${JSON.stringify(words).slice(0, 40)}`);
 }
 
 const otherRows = ['dataFormat', 'delimiter', 'idColumn'];
@@ -102,28 +133,73 @@ export async function recallCommand(
   { words, flags }: TypedCommand,
   context: Context,
 ): Promise<TypedCommand & Pick<Context, 'root'>> {
-  const { io } = context;
-  const { folder, header } = await readBatchHeader(outdir, io);
-  const kept = header.command;
-  if (kept === undefined)
+  const known = await readBatchHeader(outdir, context.io);
+  const { command } = known.header;
+  if (command === undefined)
     throw usageError(
       `the jobs of ${outdir} came one by one: no command made them`,
       `send more: gateway-cli batch - --stream -o ${shellWord(outdir)}`,
     );
-  const move = await openMove(folder, io.cwd);
-  const known = mapFlags(kept.flags, (value, row) => moveValue(value, row, move));
-  const typed = mapFlags({ ...flags, ...nameWords(words, flags.data ?? (known['data'] as string | undefined)) });
+  const { data = command.flags['data'] } = flags;
+  const typed = mapFlags({ ...flags, ...nameWords(words, data ? String(data) : undefined) }, table, (value) => value);
   const gone = new Set(Object.keys(typed).flatMap((name) => [name, ...(replaced[name] ?? [])]));
-  const left = Object.fromEntries(Object.entries(known).filter(([name]) => !gone.has(name)));
-  const start = nameTyped(outdir, flags);
-  requireAskable(left, { outdir, start });
-  const { profile } = kept;
-  const asker = { ...context, root: { ...(profile !== undefined && { profile }), ...context.root } };
-  await requireOwnReceiver(left, { outdir, start, typed: flags, asker });
+  const rows = Object.fromEntries(Object.entries(keptTable).filter(([name]) => !gone.has(name)));
+  const { left, root } = await recallFlags({ ...known, outdir, command, typed: flags }, rows, context);
+  await requireTable(left, outdir, context);
   const { jobs, prompt, ...all } = { ...left, ...typed };
   const word = [jobs, prompt].find((one) => typeof one === 'string');
   const isWord = words.length === 0 && word !== undefined;
-  return { words: isWord ? [word] : words, flags: all, root: asker.root };
+  return { words: isWord ? [word] : words, flags: all, root };
+}
+
+/** The flags that lead to the service where the jobs of a folder went, as `recallCommand` gives them. */
+export async function recallConnection(
+  outdir: string,
+  flags: ConnectionFlags,
+  context: Context,
+): Promise<{ flags: ConnectionFlags } & Pick<Context, 'root'>> {
+  const known = await readBatchHeader(outdir, context.io);
+  const { command } = known.header;
+  if (command === undefined) return { flags, root: context.root };
+  const rows = Object.fromEntries(
+    Object.entries(keptTable).filter(([name]) => name in batchConnectionFlags && !(name in flags)),
+  );
+  const { left, root } = await recallFlags({ ...known, outdir, command, typed: flags }, rows, context);
+  return { flags: { ...left, ...flags }, root };
+}
+
+/** Flags as the user gives them to this run, and the command that a folder keeps. */
+interface Recalling {
+  folder: string;
+  outdir: string;
+  command: KeptCommand;
+  typed: ConnectionFlags;
+}
+
+/** Reads flags that a folder keeps, and their profile. Throws GatewayError usage for what no command line says, and for what is to be typed again. */
+async function recallFlags(recalling: Recalling, rows: FlagTable, context: Context) {
+  const { folder, outdir, command, typed } = recalling;
+  const { argv, io, root } = context;
+  const move = await openMove(folder, io.cwd);
+  const left = mapFlags(command.flags, rows, (words, row): unknown => {
+    try {
+      return readWords(words, row, move);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const place = `${join(outdir, batchFiles.manifest)}:1`;
+      throw usageError(`${place}: ${error.message}`, `to give another one: ${repeatCommand(argv, row.flags)}`, error);
+    }
+  });
+  const hidden = ((left['header'] ?? []) as readonly string[]).find((word) => !/^@|:/.test(word));
+  if (hidden !== undefined)
+    throw usageError(
+      `${outdir} does not keep the value of header ${hidden}, which may be a secret`,
+      `type it again: ${repeatCommand(argv, `--header '${hidden}: …'`)}; or put it into a file: --header @headers.txt`,
+    );
+  const { profile } = command;
+  const asker = { ...context, root: { ...(profile !== undefined && { profile }), ...root } };
+  await requireOwnReceiver(left, { outdir, typed, asker });
+  return { left, root: asker.root };
 }
 
 /** The folder of a batch, and what holds for its whole table. Throws GatewayError usage for one that holds none. */
@@ -141,29 +217,32 @@ export async function readBatchHeader(
   );
 }
 
-/** The command that was typed, for a hint that adds to it. */
-function nameTyped(outdir: string, { redo, retry }: BatchFlags): string {
-  if (redo !== undefined) return nextCommand(outdir, 'redo', redo.map(shellWord).join(','));
-  return retry === undefined ? nextCommand(outdir, 'again') : nextCommand(outdir, 'retry', retry.join(','));
-}
+/** What names the table of a batch, and the prompt for its rows; and how each is typed. */
+const tableWords = {
+  jobs: 'jobs.jsonl',
+  prompts: '--prompts prompts.txt',
+  data: '--data rows.csv',
+  template: '--template prompt.md',
+};
 
-const sources = { jobs: 'jobs.jsonl', prompts: '--prompts prompts.txt', data: '--data rows.csv' };
-
-/** Throws GatewayError usage for a table that came on stdin, and for a header whose value is not kept. */
-function requireAskable(left: JsonObject, { outdir, start }: { outdir: string; start: string }): void {
-  const piped = Object.entries(sources).find(([name]) => left[name] === '-');
-  if (piped)
-    throw usageError(
-      `the ${piped[0] === 'data' ? 'rows' : piped[0]} of ${outdir} came on stdin, and cannot be read again`,
-      `give the file: ${start} ${piped[1]}`,
+/** Throws GatewayError usage for a table that came on stdin, or that is not where it was. */
+async function requireTable(
+  left: Partial<Record<string, unknown>>,
+  outdir: string,
+  { argv, io }: Context,
+): Promise<void> {
+  for (const [name, words] of Object.entries(tableWords)) {
+    const path = left[name];
+    if (typeof path !== 'string') continue;
+    const what = `the ${name === 'data' ? 'rows' : name} of ${outdir}`;
+    const hint = `give the file: ${repeatCommand(argv, words)}`;
+    if (path === '-') throw usageError(`${what} came on stdin, and cannot be read again`, hint);
+    const isThere = await access(resolve(io.cwd, path)).then(
+      () => true,
+      (error) => getErrorCode(error) !== 'ENOENT',
     );
-  const headers = (left['header'] ?? []) as readonly string[];
-  const hidden = headers.find((word) => !word.startsWith('@') && !word.includes(':'));
-  if (hidden !== undefined)
-    throw usageError(
-      `${outdir} does not keep the value of header ${hidden}, which may be a secret`,
-      `type it again: ${start} --header '${hidden}: …'; or put it into a file: --header @headers.txt`,
-    );
+    if (!isThere) throw usageError(`${what} ${name === 'template' ? 'is' : 'are'} not at ${path} any more`, hint);
+  }
 }
 
 /** Flags that decide who receives the key, or can read it on its way. */
@@ -174,8 +253,8 @@ const receivers = ['baseUrl', 'service', 'proxy', 'cacert'] as const;
  * now, variables, the config file and a key that goes to its own service alone are the user's word.
  */
 async function requireOwnReceiver(
-  left: JsonObject,
-  { outdir, start, typed, asker }: { outdir: string; start: string; typed: BatchFlags; asker: Context },
+  left: Partial<Record<string, unknown>>,
+  { outdir, typed, asker }: { outdir: string; typed: ConnectionFlags; asker: Context },
 ): Promise<void> {
   const kept = receivers.filter((name) => left[name] !== undefined);
   if (kept.length === 0) return;
@@ -188,13 +267,15 @@ async function requireOwnReceiver(
     name === 'service' ? isElsewhere : name === 'cacert' || own[name] !== left[name],
   );
   if (foreign.length === 0) return;
-  const flags = foreign.map((name) => `${getLongName(name)} ${shellWord(String(left[name]))}`).join(' ');
+  const flags = foreign
+    .map((name) => `${getLongName(batchConnectionFlags[name].flags)} ${shellWord(String(left[name]))}`)
+    .join(' ');
   throw usageError(
     `only the folder ${outdir} names where your key would go: ${flags}`,
-    `if you trust that, type it again: ${start} ${flags}`,
+    `if you trust that, type it again: ${repeatCommand(asker.argv, flags)}`,
   );
 }
 
-function getLongName(name: (typeof receivers)[number]): string {
-  return /--[\w-]+/.exec(batchConnectionFlags[name].flags)?.[0] ?? name;
+function getLongName(flags: string): string {
+  return /--[\w-]+/.exec(flags)?.[0] ?? flags;
 }

@@ -70,6 +70,7 @@ function openContext(cwd: string, env: Record<string, string>, signal: AbortSign
   const root = { quiet: true } as const;
   const context: AnswerContext = {
     command: 'batch run',
+    argv: [],
     io,
     signal,
     gracePeriod: { ms: 0 },

@@ -52,22 +52,43 @@ test('a batch is cancelled with the key in the form in which it was created', as
   expect(server.withBearer).toEqual(new Set(['create', 'poll', 'cancel']));
 });
 
-test('without the flags of the run, cancel says which lead to the service where the jobs are', async ({ open }) => {
+test('cancel goes where the command of the folder leads, and asks where only the folder says so', async ({ open }) => {
   const { folder, server, env } = await open('messages');
   server.pollsToEnd = 1000;
   folder.jobs(...manyJobs(1));
-  const flags = ['--service', 'anthropic', '--base-url', server.url];
+  const key = env['GATEWAY_API_KEY'] ?? '';
+  const config = { profiles: { work: { service: 'anthropic', baseUrl: server.url, apiKey: key } } };
+  folder.write('config.json', JSON.stringify(config));
+  const cli = (argv: string[], more = {}) => run(['batch', ...argv], { cwd: folder.cwd, env: more });
+  const submit = ['jobs.jsonl', '--lane', 'batch', '--no-wait', '-m', 'm'];
+  const profiles = { GATEWAY_CONFIG: 'config.json' };
+  expect((await cli([...submit, '-o', 'out', '--profile', 'work'], profiles)).code).toBe(0);
+  expect(await cli(['cancel', 'out'], profiles)).toMatchObject({ code: 0 });
+  const here = ['--service', 'anthropic', '--base-url', server.url];
+  expect((await cli([...submit, '-o', 'typed', ...here], { GATEWAY_API_KEY: key })).code).toBe(0);
+  const asked = await cli(['cancel', 'typed'], { GATEWAY_API_KEY: key });
+  expect([asked.code, asked.stderr]).toEqual([
+    2,
+    expect.stringContaining(`type it again: gateway-cli batch cancel typed --base-url ${server.url}`),
+  ]);
+  expect(await cli(['cancel', 'typed', ...here], { GATEWAY_API_KEY: key })).toMatchObject({ code: 0 });
+});
+
+test('a batch that another service has is not looked for at this one: cancel says which flag leads there', async ({
+  open,
+}) => {
+  const { folder, server, env } = await open('messages');
+  server.pollsToEnd = 1000;
+  folder.jobs(...manyJobs(1));
   const cli = (argv: string[]) =>
     run(['batch', ...argv], { cwd: folder.cwd, env: { GATEWAY_API_KEY: env['GATEWAY_API_KEY'] ?? '' } });
-  const submit = ['jobs.jsonl', '-o', 'out', '--lane', 'batch', '--no-wait', '-m', 'm'];
-  expect((await cli([...submit, ...flags])).code).toBe(0);
-  const lost = await cli(['cancel', 'out']);
+  const here = ['--service', 'anthropic', '--base-url', server.url];
+  await cli(['jobs.jsonl', '-o', 'out', '--lane', 'batch', '--no-wait', '-m', 'm', ...here]);
+  const lost = await cli(['cancel', 'out', '--service', 'openai', '--base-url', 'http://127.0.0.1:1']);
   expect(lost.code).toBe(14);
   const hint = `  give the connection flags with which they were submitted, such as --base-url ${server.url}\n`;
   expect(lost.stderr).toContain(hint);
-  expect(await cli(['cancel', 'out', '--base-url', server.url])).toMatchObject({ code: 0 });
-
   const journal = folder.read('out/journal.jsonl').replaceAll(server.url, 'https://api.anthropic.com');
   folder.write('out/journal.jsonl', journal);
-  expect((await cli(['cancel', 'out'])).stderr).toContain('such as --service anthropic\n');
+  expect((await cli(['cancel', 'out', ...here])).stderr).toContain('such as --service anthropic\n');
 });

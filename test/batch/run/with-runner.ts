@@ -46,7 +46,16 @@ export function jobOf(line: number): Job {
 export function hostOf(signal: AbortSignal): BatchHost {
   const redaction = { redact: (text: string) => text, clean: <Value>(value: Value) => value };
   const [now, on, atEnd] = [() => 0, async () => undefined, () => undefined];
-  return { signal, now, elapsed: now, redaction, nextCommand: (name) => name, on, atEnd };
+  return {
+    signal,
+    now,
+    elapsed: now,
+    redaction,
+    nextCommand: (name) => name,
+    repeatCommand: (more) => more,
+    on,
+    atEnd,
+  };
 }
 
 /** Its request, built: all that a runner needs to know of it. */

@@ -70,6 +70,11 @@ export function parseVary(word: string, name: string): readonly [key: string, va
   throw usageError(`${name} ${key}: a value is ${values.includes('') ? 'empty' : 'there twice'}`, example);
 }
 
+/** `parseVary` reads it. */
+export function writeVary([key, values]: VaryPairs[number]): string {
+  return `${key}=${JSON.stringify(values)}`;
+}
+
 /** The combinations of the values of `--vary`. Throws GatewayError usage for a key that is there twice. */
 export function readVariations(vary: VaryPairs): Variation[] {
   return listVariations(readVary(vary));

@@ -26,7 +26,7 @@ test('counts at the service and prints tokens and the cost of each lane; nothing
   counts(server);
   const { code, stdout, stderr } = await batch([...args, '--prices', JSON.stringify(prices), '--concurrency', '1']);
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toBe(`2 jobs to send, 0 sent before
+  expect(stdout).toBe(`2 jobs to send
 m: 2 jobs, 400 input tokens, at most 70 output tokens
 live: 0.0004 USD for the input, at most 0.0011 USD
 batch: 0.00016 USD for the input, at most 0.00044 USD
@@ -144,7 +144,7 @@ test('an estimate with a folder counts the jobs that would be sent now, and leav
   counts(server);
   const { stdout, stderr } = await batch([...args, '-o', 'out']);
   expect(stderr).toContain('the last line of journal.jsonl is torn');
-  expect(stdout).toContain('1 job to send, 1 sent before\nm: 1 job, 2 input tokens');
+  expect(stdout).toContain('1 job to send, 1 done\nm: 1 job, 2 input tokens');
   expect(folder.read('out/journal.jsonl')).toBe(before);
   expect(folder.ls()).not.toContain('lock.json');
 });

@@ -49,7 +49,7 @@ test('a dry run says which of the jobs to be sent again --limit leaves, and coun
   await batch();
   folder.jobs(...manyJobs(3).map((job) => ({ ...job, system: 'edited' })), ...manyJobs(4).slice(3));
   const limited = ['--accept-changes', '--limit', '1'];
-  const told = '1 to send, 2 left unsent by --limit, 1 sent before\n';
+  const told = '1 to send, 1 done, 2 not sent yet\n';
   expect((await batch([...limited, '--dry-run'])).stdout).toContain(`4 jobs checked, ${told}`);
   expect((await batch([...limited, '--estimate'])).stdout).toContain(`1 job ${told.slice(2)}`);
 });

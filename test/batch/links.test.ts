@@ -18,7 +18,7 @@ describe('a job that uses the result of another one', () => {
   test('is sent after it, with its text, whatever the order in the file', async ({ server, folder, batch }) => {
     folder.jobs(title, chapter, { id: 'other', prompt: 'Other' }, outline);
     const plan = await batch(['--dry-run']);
-    expect(plan.stdout).toContain('4 jobs checked, 4 to send, 0 sent before\n');
+    expect(plan.stdout).toContain('4 jobs checked, 4 to send\n');
     expect(await batch(['--concurrency', '4'])).toMatchObject({ code: 0 });
     expect(prompts(server).slice(0, 2).toSorted()).toEqual(['Other', 'Plan a trip']);
     expect(prompts(server).slice(2)).toEqual([
@@ -64,7 +64,7 @@ describe('a job that uses the result of another one', () => {
     expect(again).toMatchObject({ code: 14 });
     expect(again.stderr).toContain('2 jobs were sent with a result that another job replaces: sea, wood\n');
     expect(again.stderr).toContain(
-      'to make those again too, after what they use: gateway-cli batch again out --accept-changes\n  to leave them as they are, and make others again: gateway-cli batch redo out <id,…>\n',
+      'to make those again too, after what they use: gateway-cli batch jobs.jsonl -o out --accept-changes\n  to leave them as they are, and make others again: gateway-cli batch redo out <id,…>\n',
     );
     expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(6);

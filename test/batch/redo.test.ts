@@ -32,7 +32,7 @@ describe('--redo that ended before its jobs were made again', () => {
     expect((await batch(['status', 'out'])).stdout).toBe(`8 jobs: 8 done (4 to make again)\n${next}`);
     expect(await batch(redo, interruptAt('p4', server))).toMatchObject({ code: 130 });
     server.answer = () => undefined;
-    expect((await batch([...redo, '--dry-run'])).stdout).toContain(`8 jobs checked, 2 to send, 6 sent before\n`);
+    expect((await batch([...redo, '--dry-run'])).stdout).toContain(`8 jobs checked, 2 to send, 6 done\n`);
     const ended = await batch(redo);
     expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('sent again: p5 (line 5), p6 (line 6)\n')]);
     expect(Object.fromEntries(server.counts)).toEqual(made);

@@ -148,7 +148,7 @@ describe('a batch', () => {
     folder.jobs(...manyJobs(3));
     expect(await batch(['--dry-run'])).toMatchObject({
       code: 0,
-      stdout: `3 jobs checked, 3 to send, 0 sent before\ntext with m at ${server.url}: 3 jobs\n${firstRequest}`,
+      stdout: `3 jobs checked, 3 to send\ntext with m at ${server.url}: 3 jobs\n${firstRequest}`,
     });
     expect(server.bodies).toEqual([]);
     expect(existsSync(join(folder.cwd, 'out'))).toBe(false);

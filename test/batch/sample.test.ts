@@ -65,7 +65,7 @@ test('--dry-run names command, model and service of what would be sent', async (
   folder.jobs(...manyJobs(2), { id: 'i', command: 'image gen', prompt: 'a cat', model: 'painter' });
   const { stdout } = await batch(['--dry-run', '--limit', '3']);
   expect(stdout).toBe(
-    `3 jobs checked, 3 to send, 0 sent before\ntext with m at ${server.url}: 2 jobs\nimage gen with painter at ${server.url}: 1 job\n${firstRequest}`,
+    `3 jobs checked, 3 to send\ntext with m at ${server.url}: 2 jobs\nimage gen with painter at ${server.url}: 1 job\n${firstRequest}`,
   );
   const kinds = [{ command: 'text', model: 'm', service: 'gateway', jobs: 2 }, { command: 'image gen' }];
   expect(JSON.parse((await batch(['--dry-run', '--json'])).stdout)).toMatchObject({ kinds });

@@ -27,7 +27,7 @@ describe('--vary', () => {
     writeRows(folder, ['x', 'y']);
     const words = [...argv, '--vary', 'model=b,a', '--vary', 'effort=low,high'];
     const plan = await batch([...words, '--dry-run']);
-    expect(plan.stdout).toContain('8 jobs checked, 8 to send, 0 sent before\n');
+    expect(plan.stdout).toContain('8 jobs checked, 8 to send\n');
     expect(plan.stdout).toContain('each row with model (2) × effort (2): 8 jobs\n');
     expect(await batch(words)).toMatchObject({ code: 0 });
     expect(sent(server)).toEqual(

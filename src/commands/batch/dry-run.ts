@@ -1,9 +1,10 @@
-import { type BatchPlan, formatCount, sentBefore, type Shard } from '../../batch/index.ts';
+import { countRows, formatCount, sentBefore, type Shard } from '../../batch/index.ts';
 import type { CommandOutcome } from '../../cli/context.ts';
 import { services } from '../../vendors/services.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobKind } from './plan.ts';
 import { describeAgain } from './resume.ts';
+import { describeStates, listStates } from './states.ts';
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
@@ -23,7 +24,7 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
   };
   if (batch.shard) await noteEmptyShard(batch.shard, batch);
   if (context.root.json) return { document };
-  const counts = [`${formatCount(jobs, 'job')} checked`, `${toSend} to send`, ...describeUnsent(plan)].join(', ');
+  const counts = [`${formatCount(jobs, 'job')} checked`, `${toSend} to send`, ...describeUnsent(batch)].join(', ');
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
   const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
   const lines = [counts, ...(made ? [made] : []), ...kinds.map(describeKind), ...(await describeAgain(batch))];
@@ -33,15 +34,11 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
   return { document };
 }
 
-/** What a run leaves, and why. */
-export function describeUnsent(plan: BatchPlan): string[] {
-  const { left, leftAgain } = plan;
-  const earlier = leftAgain === 1 ? 'its earlier answer' : 'their earlier answers';
-  return [
-    ...(left > 0 ? [`${left} left unsent by --limit`] : []),
-    ...(leftAgain > 0 ? [`${leftAgain} left by --limit with ${earlier}`] : []),
-    `${sentBefore(plan) - leftAgain} sent before`,
-  ];
+/** The states of the jobs that a run does not send. */
+export function describeUnsent({ plan, state }: Pick<RunningBatch, 'plan' | 'state'>): string[] {
+  const isLeft = (place: number): boolean => plan.isOwn(place) && plan.due[place] === 0;
+  const states = listStates(countRows(plan.table, state, isLeft)).filter(({ rows }) => rows > 0);
+  return states.length > 0 ? [describeStates(states)] : [];
 }
 
 /** `text with m at OpenAI (https://api.openai.com): 12 jobs` */

@@ -71,6 +71,7 @@ type EstimateBatch = Omit<RunningBatch, 'lock'>;
 /** `batch --estimate`: counts tokens and costs of all jobs. It sends only free requests and writes no file. */
 export async function showEstimate(batch: EstimateBatch, progress: Progress): Promise<CommandOutcome> {
   const { plan, context } = batch;
+  const unsent = describeUnsent(batch);
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
   progress.stop();
   const { jobs, total, toSend, table } = plan;
@@ -92,7 +93,7 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
   };
   if (context.root.json) return { document };
   const lines = [
-    [`${formatCount(toSend, 'job')} to send`, ...describeUnsent(plan)].join(', '),
+    [`${formatCount(toSend, 'job')} to send`, ...unsent].join(', '),
     ...describeTotals(estimate),
     ...(expected === undefined ? [] : [describeExpected(expected)]),
   ];

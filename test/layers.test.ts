@@ -103,6 +103,7 @@ const open = new Set([
   'json-position.ts',
   'json.ts',
   'reasons.ts',
+  'request-key.ts',
   'shell-word.ts',
   'body.ts',
   'version.ts',

@@ -36,7 +36,7 @@ export type {
 } from './types.ts';
 
 // Jobs: their keys, where they go, and one after the other.
-export { digestText, keyRequest } from './key.ts';
+export { keyRow } from './key.ts';
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { JobQueue } from './run/queue.ts';

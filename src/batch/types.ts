@@ -14,7 +14,7 @@ import type { Settings } from '../settings/types.ts';
 import type { BatchEvent } from './events.ts';
 import type { Connection, RetryPolicy } from '../transport/types.ts';
 import type { SlotRecord } from './folder/records.ts';
-import type { RequestKey } from './key.ts';
+import type { RowKey } from './key.ts';
 import type { BatchPlan } from './run/plan.ts';
 
 /** The commands that a job can name. */
@@ -113,7 +113,7 @@ export interface JournalEntry {
 }
 
 /** A job with the request that is sent for it. To be closed. */
-export interface PreparedJob extends RequestKey {
+export interface PreparedJob extends RowKey {
   settings: Settings;
   request: PreparedRequest;
   /** As `digestSource` gives it; absent if the request has more in it: files, URLs or results of other jobs. */

@@ -1,7 +1,7 @@
 import { type BigIntStats, statSync } from 'node:fs';
 
-/** What is known of a file: its text, the type and size of a picture, the type of another file, its SHA-256. */
-type FileFact = 'text' | 'picture' | 'facts' | 'sha256';
+/** What is known of a file: its text, the type and size of a picture, the type of another file, what it is in the key of a request. */
+type FileFact = 'text' | 'picture' | 'facts' | 'key';
 
 /**
  * What `read` makes of a file. What it made before is given again as long as size, time and number of the file stay the same:

@@ -17,11 +17,9 @@ export interface RecordedRequest {
 
 /** First line of a recording. */
 export interface RecordingHead {
-  /** SHA-256 of the request in this line before it was masked, in hex. */
-  hash: string;
-  /** The gateway, as in `RequestKey`. */
+  /** The gateway, as in `RequestName`. */
   scope: string;
-  /** When the request was sent, ms since 1970. */
+  /** When the request was sent, ms since 1970. No two of one process have the same. */
   at: number;
   request: RecordedRequest;
 }
@@ -33,8 +31,8 @@ export type RecordingLine =
   | { kind: 'ended'; ended: RecordingEnd };
 
 /** The first line; `request` is canonical JSON. */
-export function encodeHead({ hash, scope, at }: Pick<RecordingHead, 'hash' | 'scope' | 'at'>, request: string): string {
-  return `{"recording":1,"hash":"${hash}","scope":"${scope}","at":${at},"request":${request}}\n`;
+export function encodeHead({ scope, at }: Pick<RecordingHead, 'scope' | 'at'>, request: string): string {
+  return `{"recording":1,"scope":"${scope}","at":${at},"request":${request}}\n`;
 }
 
 /** A further line. A chunk is text if its bytes are UTF-8, else Base64. */
@@ -52,14 +50,14 @@ function listMembers(line: RecordingLine): JsonObject {
 
 /** Parses the first line; undefined if it is not one. */
 export function parseHead(text: string): RecordingHead | undefined {
-  const { recording, hash, scope, at, request } = parseObject(text);
-  if (recording !== 1 || typeof hash !== 'string' || !isObject(request)) return undefined;
+  const { recording, scope, at, request } = parseObject(text);
+  if (recording !== 1 || !isObject(request)) return undefined;
   if (typeof scope !== 'string' || typeof at !== 'number') return undefined;
   const { method, path, body } = request;
   if (typeof method !== 'string' || typeof path !== 'string' || body === undefined) return undefined;
   // No request that was sent has these there.
   if (/\p{Cc}/u.test(method + path)) return undefined;
-  return { hash, scope, at, request: { method, path, body } };
+  return { scope, at, request: { method, path, body } };
 }
 
 /** Parses a further line; undefined if it is not one. */
@@ -127,23 +125,4 @@ export function readFirstLine(path: string): string {
     if (end >= 0) break;
   }
   return Buffer.concat(pieces).toString('utf8');
-}
-
-/** Hex digits of a hash in file names. */
-const shownDigits = 16;
-
-/** `generateContent-some-model-<hash>-<number>.jsonl`; equal requests are numbered from 1. */
-export function recordingName({ label, hash }: { label: string; hash: string }, number: number): string {
-  return `${label}${label === '' ? '' : '-'}${shownHash(hash)}-${number}.jsonl`;
-}
-
-/** The hash and number of a file name; undefined if the user named the file. */
-export function readRecordingName(name: string): { shownHash: string; number: number } | undefined {
-  const [, hash, number] = /(?:^|-)([0-9a-f]{16})-([1-9]\d{0,8})\.jsonl$/.exec(name) ?? [];
-  return hash === undefined ? undefined : { shownHash: hash, number: Number(number) };
-}
-
-/** The part of a hash in file names. */
-export function shownHash(hash: string): string {
-  return hash.slice(0, shownDigits);
 }

@@ -1,4 +1,4 @@
-import { secretWord } from './request-key.ts';
+import { secretWord } from './request-name.ts';
 
 /** Replaces secrets in a text by other text of the same length. */
 export interface Mask {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parseObject } from '../json.ts';
 import type { Use } from '../vendors/services.ts';
 import { readRecordingLines } from './format.ts';
-import { listHeads } from './recording-index.ts';
-import { findRequestModel } from './request-key.ts';
+import { listFiles, listRequestFolders, readRecordings, type Recording } from './folder.ts';
+import { findRequestModel } from './request-name.ts';
 
 /** The variables that say in which service's words the recorded requests are, where that is not a gateway's. */
 const serviceVariableNames = ['GATEWAY_SERVICE', 'GATEWAY_FORMAT'] as const;
@@ -45,19 +45,25 @@ function isVisible(value: string): boolean {
 
 /** The models of the recorded requests, each once. Throws GatewayError usage if there is no recording. */
 export async function recordedModels(folder: string): Promise<string[]> {
-  const heads = await listHeads(folder);
-  return [...new Set(heads.map(({ request: { path, body } }) => findRequestModel(path, body)))].filter(isVisible);
+  const recordings = await readAll(folder);
+  return [...new Set(recordings.map(({ request: { path, body } }) => findRequestModel(path, body)))].filter(isVisible);
 }
 
 /** The first recorded model of each use: an image in the reply distinguishes images from text. */
 export async function recordedModelsByUse(folder: string): Promise<ModelsByUse> {
   const found: ModelsByUse = {};
-  for (const { path: file, request } of await listHeads(folder)) {
+  for (const { path: file, request } of await readAll(folder)) {
     const use = await findRecordedUse(file, request);
     const model = findRequestModel(request.path, request.body);
     if (isVisible(model)) found[use] ??= model;
   }
   return found;
+}
+
+/** Throws GatewayError usage if there is no recording. */
+async function readAll(folder: string): Promise<Recording[]> {
+  const requests = await listRequestFolders(folder);
+  return requests.flatMap((request) => readRecordings(listFiles(folder, request)));
 }
 
 async function findRecordedUse(file: string, { path, body }: { path: string; body: unknown }): Promise<Use> {

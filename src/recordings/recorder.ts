@@ -1,21 +1,13 @@
-import { chmod, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { getErrorCode, GatewayError, usageError } from '../errors.ts';
 import { describeWriteError } from '../files/file-reason.ts';
 import { clearDeadParts, partNonce } from '../files/process-mark.ts';
-import {
-  createTempFile,
-  makeFolder,
-  newFileMode,
-  placeFile,
-  removeFile,
-  type TempFile,
-  writeFully,
-} from '../files/temp-file.ts';
+import { createTempFile, makeFolder, newFileMode, removeFile, type TempFile, writeFully } from '../files/temp-file.ts';
 import type { FetchWrapper, HttpReply } from '../transport/types.ts';
-import { encodeHead, encodeLine, type RecordingEnd, readRecordingName, recordingName, shownHash } from './format.ts';
+import { placeRecording } from './folder.ts';
+import { encodeHead, encodeLine, type RecordingEnd } from './format.ts';
 import { createChunkMasker, type Mask, recordedHeaders } from './mask.ts';
-import { describeRequest, type RequestKey } from './request-key.ts';
+import { nameRequest, type RequestName } from './request-name.ts';
 
 /** Where recordings are written, and what that needs. */
 export interface ExchangeRecorderOptions {
@@ -26,30 +18,46 @@ export interface ExchangeRecorderOptions {
   now: () => number;
   /** Called if a recording could not be written; the exchange continues. */
   onFailure: (error: unknown) => void;
-  /** Called for every complete recording. */
-  onRecorded?: ((key: RequestKey, path: string) => void) | undefined;
 }
 
 /** Records exchanges. */
 export interface ExchangeRecorder {
   /** Records what is fetched. */
   record: FetchWrapper;
-  /** Records one fetch of a request with a known key. */
-  recordOne(key: RequestKey, fetch: () => Promise<HttpReply>, signal: AbortSignal): Promise<HttpReply>;
+  /** Records one fetch of a request whose name is known. */
+  recordOne(name: RequestName, fetch: () => Promise<HttpReply>, recording: OneRecording): Promise<HttpReply>;
   /** Ends recordings that are still open. */
   close(): Promise<void>;
 }
 
+interface OneRecording {
+  signal: AbortSignal;
+  /** Called when a recording that was begun has ended. */
+  onEnd?: (() => void) | undefined;
+}
+
 /** Opens the folder. Throws GatewayError usage if it cannot be made or written. */
 export async function openExchangeRecorder(options: ExchangeRecorderOptions): Promise<ExchangeRecorder> {
-  const nextNumber = await openCounter(options.folder);
+  await openRecordingFolder(options.folder);
   const open = new Set<RecordingWriter>();
-  const recordOne: ExchangeRecorder['recordOne'] = async (key, fetch, signal) => {
-    const sent = { key, number: nextNumber(key.hash), at: options.now() };
+  let last = 0;
+  const recordOne: ExchangeRecorder['recordOne'] = async (name, fetch, { signal, onEnd }) => {
+    // Equal requests are answered in the order of their times.
+    const at = (last = Math.max(options.now(), last + 1));
     const start = (reply?: HttpReply): RecordingWriter => {
-      const writer = startRecording({ ...sent, reply }, options);
+      const { chunk, end } = startRecording({ name, at, reply }, options);
+      const leave = (): void => void writer.end('left');
+      const forget = (): void => {
+        signal.removeEventListener('abort', leave);
+        open.delete(writer);
+        onEnd?.();
+      };
+      const writer: RecordingWriter = { chunk, end: (ended) => end(ended).finally(forget) };
       open.add(writer);
-      return { ...writer, end: (ended) => writer.end(ended).finally(() => open.delete(writer)) };
+      // A reader that leaves before it began to read ends no loop over the body.
+      signal.addEventListener('abort', leave, { once: true });
+      if (signal.aborted) leave();
+      return writer;
     };
     try {
       const reply = await fetch();
@@ -62,38 +70,20 @@ export async function openExchangeRecorder(options: ExchangeRecorderOptions): Pr
   };
   return {
     recordOne,
-    record: (next) => async (request, call) => {
-      const key = await describeRequest(request);
-      return recordOne(key, () => next(request, call), call.signal);
-    },
+    record: (next) => async (request, call) =>
+      recordOne(await nameRequest(request), () => next(request, call), { signal: call.signal }),
     async close() {
       await Promise.all([...open].map((writer) => writer.end('left')));
     },
   };
 }
 
-/** Numbers equal requests in the order in which they are sent, after those in the folder. */
-async function openCounter(folder: string): Promise<(hash: string) => number> {
-  const names = await openRecordingFolder(folder);
-  const last = new Map<string, number>();
-  for (const name of names.map(readRecordingName)) {
-    if (name) last.set(name.shownHash, Math.max(name.number, last.get(name.shownHash) ?? 0));
-  }
-  return (hash) => {
-    const number = (last.get(shownHash(hash)) ?? 0) + 1;
-    last.set(shownHash(hash), number);
-    return number;
-  };
-}
-
-async function openRecordingFolder(folder: string): Promise<string[]> {
+async function openRecordingFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder);
     // Creates and removes a file, so that a folder that cannot be written is an error before anything is sent.
     await newFileMode(folder);
-    const names = await readdir(folder);
-    await clearDeadParts(folder, names);
-    return names;
+    await clearDeadParts(folder, await readdir(folder));
   } catch (error) {
     const reason = getErrorCode(error) === 'EEXIST' ? 'it is not a folder' : describeWriteError(error);
     throw usageError(`'${folder}': ${reason}`, 'name a folder that can be written', error);
@@ -135,16 +125,15 @@ interface RecordingWriter {
 const blockLength = 64 * 1024;
 
 /**
- * Opens a temporary file (0600) in the folder; it becomes a recording when the exchange has ended. `number` is that among equal
- * requests, from 1; there is no reply if the connection was lost before its head.
+ * Opens a temporary file (0600) in the folder; it becomes a recording when the exchange has ended. There is no reply if the
+ * connection was lost before its head.
  */
 function startRecording(
-  { key, number, at, reply }: { key: RequestKey; number: number; at: number; reply: HttpReply | undefined },
-  options: ExchangeRecorderOptions,
+  { name, at, reply }: { name: RequestName; at: number; reply: HttpReply | undefined },
+  { folder, mask, onFailure }: ExchangeRecorderOptions,
 ): RecordingWriter {
-  const { folder, mask, onFailure, onRecorded } = options;
   const masker = createChunkMasker(mask);
-  let pending = encodeHead({ hash: key.hash, scope: key.scope, at }, mask.hide(key.text));
+  let pending = encodeHead({ scope: name.scope, at }, mask.hide(name.text));
   if (reply) {
     const { status, headers } = reply;
     pending += mask.hide(encodeLine({ kind: 'reply', status, headers: recordedHeaders(headers) }));
@@ -172,8 +161,7 @@ function startRecording(
         pending += encodeLine({ kind: 'ended', ended });
         await flushFile(file);
         await file.handle.close();
-        const final = await publishRecording(file.path, { folder, key, number, bytes: written });
-        onRecorded?.(key, final);
+        await placeRecording(file.path, { folder, request: name.folder, bytes: written });
       })),
   };
 }
@@ -206,22 +194,4 @@ function createQueue(
 async function discard({ path, handle }: TempFile): Promise<void> {
   await handle.close().catch(() => undefined);
   await removeFile(path);
-}
-
-/** Gives the file the first free number: another process can have taken it. Returns the path. */
-async function publishRecording(
-  temp: string,
-  { folder, key, number, bytes }: { folder: string; key: RequestKey; number: number; bytes: number },
-): Promise<string> {
-  for (let at = number; ; at++) {
-    const final = join(folder, recordingName(key, at));
-    try {
-      await placeFile(temp, final, { bytes, replace: false });
-      // A file system without links gets a copy, with the mode of an ordinary file.
-      await chmod(final, 0o600);
-      return final;
-    } catch (error) {
-      if (getErrorCode(error) !== 'EEXIST') throw error;
-    }
-  }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Body } from '../../src/body.ts';
 import { createUpload } from '../../src/body.ts';
-import { keyRequest } from '../../src/batch/key.ts';
+import { keyRow } from '../../src/batch/key.ts';
 import { formatNames } from '../../src/formats/format.ts';
 import type { FormatName } from '../../src/formats/types.ts';
 
@@ -25,7 +25,7 @@ const requests: Record<FormatName, { path: string; body: Body }> = {
 
 const keyOf = async (format: FormatName, change: Body = {}, at = origin): Promise<string> => {
   const { path, body } = requests[format];
-  return (await keyRequest({ origin: at, path, format, body: { ...body, ...change } })).key;
+  return (await keyRow({ origin: at, path, format, body: { ...body, ...change } })).key;
 };
 
 /** Requests that differ only in these ask the same. */
@@ -47,10 +47,10 @@ test('the key of a request is pinned', async () => {
   const keys = Object.fromEntries(await Promise.all(formatNames.map(async (name) => [name, await keyOf(name)])));
   expect(keys).toMatchInlineSnapshot(`
     {
-      "completions": "13da4864e807ca591af996276d7aef11",
-      "content": "7b4256e4aa94ac904bb22d36cc7ea73f",
-      "messages": "902e29369eefca017df539bbfcff383a",
-      "responses": "61cd45e6b999c562885b82bb0523883a",
+      "completions": "8283952656e4cf2ff10806d9fae18761",
+      "content": "6aa5c595c3cd80391b73f39298c9a41a",
+      "messages": "b7c15f1c8c537f43a176d17b73f8d415",
+      "responses": "8dc7dc848367bca4798459fa2327f1af",
     }
   `);
 });
@@ -64,8 +64,7 @@ test('what bounds, routes or labels a request is not in its key', async () => {
 test('a token limit that is alone in its object leaves no trace', async () => {
   const { generationConfig: _, ...body } = requests.content.body;
   const { path } = requests.content;
-  const ask = async (more: Body) =>
-    (await keyRequest({ origin, path, format: 'content', body: { ...body, ...more } })).key;
+  const ask = async (more: Body) => (await keyRow({ origin, path, format: 'content', body: { ...body, ...more } })).key;
   expect(await ask({ generationConfig: { maxOutputTokens: 9 } })).toBe(await ask({}));
 });
 

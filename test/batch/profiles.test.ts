@@ -166,7 +166,7 @@ test('--record keeps the exchanges of both profiles without either key', async (
   folder.jobs({ id: 'text', prompt: 'hi' }, chat);
   expect(await batch(['--record', 'kept'], { env })).toMatchObject({ code: 0 });
   expect(folder.ls('kept')).toHaveLength(2);
-  const kept = folder.ls('kept').map((name) => folder.read(`kept/${name}`));
+  const kept = folder.ls('kept').map((name) => folder.read(`kept/${name}/1.jsonl`));
   for (const key of Object.values(keys)) expect(kept.join('')).not.toContain(key);
   expect(await batch(['--replay', 'kept', '-o', 'again'], { env })).toMatchObject({ code: 0 });
 });

@@ -1,5 +1,5 @@
 // Asks a gateway that answers from recordings a hundred times, and prints what a request costs this process, in ms of its processor.
-// The first request, which reads the folder, does not count.
+// The first requests, which load the program, do not count.
 import { createRequire } from 'node:module';
 
 const [, , testing = '', replay, kind] = process.argv;

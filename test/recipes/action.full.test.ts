@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { kill } from 'node:process';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { recordedFiles } from '../helpers/recorded-files.ts';
 import { lacks } from '../helpers/screen.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { type Shell, shell } from '../helpers/spawn.ts';
@@ -232,7 +233,7 @@ test.skipIf(lacks('jq'))('a recording with a line break in its model sets no var
   await shell('gateway-cli text hi --record recordings', place);
   const folder = join(place.cwd, 'recordings');
   const evil = 'm\nBASH_ENV=/tmp/evil\nend-1';
-  const file = readdirSync(folder).find((name) => name.endsWith('.jsonl')) ?? '';
+  const file = recordedFiles(folder)[0] ?? '';
   const kept = readFileSync(join(folder, file), 'utf8');
   expect(kept).toContain('/models/m:');
   writeFileSync(join(folder, file), kept.replace('/models/m:', `/models/${encodeURIComponent(evil)}:`));

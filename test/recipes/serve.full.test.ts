@@ -1,9 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { createOfflineHandler } from '../../src/gateway/offline-handler.ts';
+import { recordedFiles } from '../helpers/recorded-files.ts';
 import { lacks } from '../helpers/screen.ts';
 import { bareEnv, bin, type Shell, shell } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -72,7 +73,7 @@ describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 300_000 }
     expect(stdout).toContain('offline model local-text');
     expect(stdout).toContain('"content-type":"application/json; charset=UTF-8"');
     for (const folder of ['recordings', 'bug']) {
-      const names = readdirSync(join(cwd, folder));
+      const names = recordedFiles(join(cwd, folder));
       expect(names).not.toEqual([]);
       for (const name of names) expect(readFileSync(join(cwd, folder, name), 'utf8')).not.toContain(key);
     }

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ask, folder, namesIn, serve, start } from '../faults/program.ts';
+import { recordedFiles } from '../helpers/recorded-files.ts';
 import { textReply } from '../helpers/with-server.ts';
 
 const cache = ['--record', 'kept', '--replay', 'kept'];
@@ -42,7 +43,7 @@ test('two processes at once lose no recording of each other', { timeout: 120_000
   const both = ['low', 'high'].map((name) => start(batch(name), server, { cwd }).ended);
   for (const { code } of await Promise.all(both)) expect(code).toBe(0);
   const asked = server.requests.length;
-  expect(readdirSync(join(cwd, 'kept')).filter((name) => name.endsWith('.jsonl'))).toHaveLength(asked);
+  expect(recordedFiles(join(cwd, 'kept'))).toHaveLength(asked);
   expect((await ask(batch('all'), server, { cwd })).code).toBe(0);
   expect(server.requests).toHaveLength(asked);
   expect(readFileSync(join(cwd, 'all/results.jsonl'), 'utf8').match(/"attempts":0/g)).toHaveLength(45);

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { cut, type ScriptedReply } from '../helpers/scripted-server.ts';
+import { recordedFiles } from '../helpers/recorded-files.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { eventStream, imageReply, messageEvents, test, textReply } from '../helpers/with-server.ts';
@@ -171,7 +172,7 @@ test('--max-age sends older requests again, and -v gives the age of an answer', 
   server.reply({ body: textReply('old') });
   server.reply({ body: textReply('new') });
   const { cwd } = await cli(['text', 'hi', ...cache]);
-  const [name = ''] = readdirSync(join(cwd, 'kept'));
+  const [name = ''] = recordedFiles(join(cwd, 'kept'));
   const path = join(cwd, 'kept', name);
   const threeHoursAgo = Date.now() - 3.5 * 3_600_000;
   writeFileSync(path, readFileSync(path, 'utf8').replace(/"at":\d+/, `"at":${threeHoursAgo}`));
@@ -182,16 +183,31 @@ test('--max-age sends older requests again, and -v gives the age of an answer', 
   expect(server.requests).toHaveLength(2);
 });
 
-test('an incomplete file does not answer, and one with a name of your own does', async ({ server, cli }) => {
+test('an incomplete file does not answer', async ({ server, cli }) => {
   server.reply({ body: textReply('whole') });
   const { cwd } = await cli(['text', 'hi', ...cache]);
-  const [name = ''] = readdirSync(join(cwd, 'kept'));
-  renameSync(join(cwd, 'kept', name), join(cwd, 'kept/login.jsonl'));
-  expect(await cli(['text', 'hi', ...cache], { cwd })).toMatchObject({ code: 0, stdout: 'whole\n' });
-  const text = readFileSync(join(cwd, 'kept/login.jsonl'), 'utf8');
-  writeFileSync(join(cwd, 'kept/login.jsonl'), text.slice(0, text.lastIndexOf('{"ended"')));
+  const [name = ''] = recordedFiles(join(cwd, 'kept'));
+  const path = join(cwd, 'kept', name);
+  const text = readFileSync(path, 'utf8');
+  writeFileSync(path, text.slice(0, text.lastIndexOf('{"ended"')));
   server.reply({ body: textReply('again') });
   expect(await cli(['text', 'hi', ...cache], { cwd })).toMatchObject({ code: 0, stdout: 'again\n' });
+});
+
+test('what is removed by hand is asked for again, and the others of its request answer', async ({ server, cli }) => {
+  server.reply({ status: 500, body: { error: { code: 500, message: 'oops' } } });
+  server.reply({ body: textReply('good') });
+  const cwd = scratchFolder();
+  const ask = async () => (await cli(['text', 'hi', '--retries', '0', ...cache], { cwd })).stdout;
+  expect([await ask(), await ask()]).toEqual(['', 'good\n']);
+  const folder = join(cwd, 'kept');
+  const [failed = '', good = ''] = recordedFiles(folder);
+  rmSync(join(folder, failed));
+  expect(await ask()).toBe('good\n');
+  rmSync(join(folder, good));
+  server.reply({ body: textReply('again') });
+  expect([await ask(), await ask()]).toEqual(['again\n', 'again\n']);
+  expect(server.requests).toHaveLength(3);
 });
 
 test.for([

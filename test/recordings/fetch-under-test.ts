@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   openExchangeRecorder,
@@ -6,6 +6,7 @@ import {
   type ExchangeRecorderOptions,
 } from '../../src/recordings/recorder.ts';
 import type { Fetch, HttpReply, HttpRequest } from '../../src/transport/types.ts';
+import { recordedFiles } from '../helpers/recorded-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const base = new URL('http://127.0.0.1:9/');
@@ -51,11 +52,9 @@ export async function recorderFor(
   };
 }
 
-/** The files of a folder with their lines, in order of their names. */
+/** The files of a folder with their lines, in order of their names: `<folder of the request>/1.jsonl`. */
 export function recordingsIn(folder: string): { name: string; lines: unknown[] }[] {
-  return readdirSync(folder)
-    .toSorted()
-    .map((name) => ({ name, lines: parsedLines(join(folder, name)) }));
+  return recordedFiles(folder).map((name) => ({ name, lines: parsedLines(join(folder, name)) }));
 }
 
 function parsedLines(path: string): unknown[] {

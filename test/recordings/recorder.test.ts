@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Secret, createMasker } from '../../src/settings/redact.ts';
+import { recordedFiles } from '../helpers/recorded-files.ts';
 import {
   answers,
   type BodyStep,
@@ -23,16 +24,11 @@ test('writes the request, the head without secrets, every chunk, and the end', a
     chunks: ['a', 'b\n', 'ÿ'],
     error: undefined,
   });
-  const [name = ''] = readdirSync(folder);
-  expect(name).toMatch(/^messages-m-[0-9a-f]{16}-1\.jsonl$/);
-  expect(
-    readFileSync(join(folder, name), 'utf8').replace(
-      /"hash":"[0-9a-f]{64}","scope":"[0-9a-f]{64}"/,
-      '"hash":"H","scope":"S"',
-    ),
-  ).toBe(
+  const [name = ''] = recordedFiles(folder);
+  expect(name).toMatch(/^messages-m-[0-9a-f]{32}[/\\]1\.jsonl$/);
+  expect(readFileSync(join(folder, name), 'utf8').replace(/"scope":"[0-9a-f]{32}"/, '"scope":"S"')).toBe(
     [
-      '{"recording":1,"hash":"H","scope":"S","at":5,"request":{"body":{"model":"m","n":1},"method":"POST","path":"/v1/messages"}}',
+      '{"recording":1,"scope":"S","at":5,"request":{"body":{"model":"m","n":1},"method":"POST","path":"/v1/messages"}}',
       '{"status":200,"headers":{"content-type":"text/plain"}}',
       '{"text":"a"}',
       String.raw`{"text":"b\n"}`,
@@ -46,7 +42,7 @@ test('writes the request, the head without secrets, every chunk, and the end', a
 test.skipIf(process.platform === 'win32')('writes files that only their owner can read', async () => {
   const { recorder, folder } = await recorderFor();
   await readBody(await recorder.record(answers(['a']))(messagesRequest(), calm));
-  expect(readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600]);
+  expect(recordedFiles(folder).map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600]);
 });
 
 test.each<[string, BodyStep[], string]>([
@@ -67,7 +63,7 @@ test('records that the reader stopped, even before the first chunk', async () =>
   await reader.next();
   await reader.return?.();
   await fetch(messagesRequest('{"n":2}'), calm);
-  expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
+  expect(recordedFiles(folder)).toHaveLength(1);
   await recorder.close();
   const kept = recordingsIn(folder).map(({ lines }) => lines.slice(2));
   expect(kept).toHaveLength(2);
@@ -89,7 +85,7 @@ test('records an abort as a reader that stopped', async () => {
   expect(recordingsIn(folder)[0]?.lines.at(-1)).toMatchObject({ ended: 'left' });
 });
 
-test('numbers equal requests in the order of sending, after the existing ones', async () => {
+test('keeps the order in which equal requests were sent, whichever ends first, after the existing ones', async () => {
   const first = await recorderFor();
   const again = (recorder: typeof first.recorder) => recorder.record(answers(['a'], ['b']));
   const fetch = again(first.recorder);
@@ -102,20 +98,27 @@ test('numbers equal requests in the order of sending, after the existing ones', 
   await readBody(await second(messagesRequest('{"a":1,"b":2}'), calm));
   await readBody(three);
   const kept = recordingsIn(first.folder);
-  expect(kept.map(({ name }) => name.slice(-8))).toEqual(['-1.jsonl', '-2.jsonl', '-3.jsonl', '-4.jsonl']);
-  expect(kept.map(({ lines }) => lines[2])).toMatchObject([{ text: 'a' }, { text: 'b' }, { text: 'a' }, { text: 'b' }]);
+  expect(kept.map(({ name }) => name.slice(-7))).toEqual(['1.jsonl', '2.jsonl', '3.jsonl', '4.jsonl']);
+  const bySending = kept.map(({ lines }) => [(lines[0] as { at: number }).at, lines[2]]);
+  expect(bySending).toEqual([
+    [6, { text: 'b' }],
+    [5, { text: 'a' }],
+    [6, { text: 'b' }],
+    [5, { text: 'a' }],
+  ]);
 });
 
 test('never replaces a file that another process has written meanwhile', async () => {
   const { recorder, folder } = await recorderFor();
   const probe = await recorderFor();
   await readBody(await probe.recorder.record(answers(['p']))(messagesRequest(), calm));
-  const [taken = ''] = readdirSync(probe.folder);
+  const [taken = ''] = recordedFiles(probe.folder);
   const reply = await recorder.record(answers(['mine']))(messagesRequest(), calm);
+  mkdirSync(dirname(join(folder, taken)));
   writeFileSync(join(folder, taken), 'theirs');
   await readBody(reply);
   expect(readFileSync(join(folder, taken), 'utf8')).toBe('theirs');
-  expect(readdirSync(folder).toSorted()).toEqual([taken, taken.replace('-1.jsonl', '-2.jsonl')]);
+  expect(recordedFiles(folder)).toEqual([taken, taken.replace('1.jsonl', '2.jsonl')]);
 });
 
 test('keeps keys out of requests, heads and chunks', async () => {
@@ -135,7 +138,7 @@ test('keeps keys out of requests, heads and chunks', async () => {
   };
   const fetch = recorder.record(async () => ({ status: 401, headers, body: body() }));
   await readBody(await fetch(messagesRequest({ model: 'm', text: `my key is ${key}` }), calm));
-  const [name = ''] = readdirSync(folder);
+  const [name = ''] = recordedFiles(folder);
   const text = readFileSync(join(folder, name), 'utf8');
   expect(text).not.toContain('canary');
   expect(text).not.toContain('Y2FuYXJ5'.slice(1, -1));

@@ -1,6 +1,7 @@
-import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { recordedFiles } from '../helpers/recorded-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
@@ -36,7 +37,7 @@ test('a cache sends a request to another path of the same host, or with another 
   for (let run = 0; run < 2; run++)
     for (const [at, way] of ways.entries())
       expect((await cli(['text', 'hi', ...cache, ...way], { cwd })).stdout).toBe(`answer ${at}\n`);
-  for (const name of readdirSync(join(cwd, 'kept')))
+  for (const name of recordedFiles(join(cwd, 'kept')))
     expect(readFileSync(join(cwd, 'kept', name), 'utf8')).not.toContain('tenant');
 });
 
@@ -85,37 +86,6 @@ test('serve sends a request with another version or beta header again, and with 
   await stop();
 });
 
-test('a folder whose recordings are none of this version says so', async ({ server, cli }) => {
-  server.reply({ body: textReply('old') });
-  const cwd = scratchFolder();
-  await cli(['text', 'hi', '--record', 'kept'], { cwd });
-  const [name = ''] = readdirSync(join(cwd, 'kept'));
-  const path = join(cwd, 'kept', name);
-  writeFileSync(path, readFileSync(path, 'utf8').replace(/"scope":"[0-9a-f]{64}",/, ''));
-  const ran = await cli(['text', 'hi', '--replay', 'kept'], { cwd });
-  expect([ran.code, ran.stdout]).toEqual([2, '']);
-  expect(ran.stderr).toContain(': its file is none of this version\n');
-});
-
-test('a recording with the file name of another request answers neither a replay nor a cache', async ({
-  server,
-  cli,
-}) => {
-  server.reply({ body: textReply('a') });
-  server.reply({ body: textReply('b') });
-  const cwd = scratchFolder();
-  for (const prompt of ['first', 'second']) await cli(['text', prompt, '--record', 'kept'], { cwd });
-  const folder = join(cwd, 'kept');
-  const names = readdirSync(folder);
-  const holding = (prompt: string) =>
-    names.find((name) => readFileSync(join(folder, name), 'utf8').includes(prompt)) as string;
-  const [first, second] = [holding('first'), holding('second')];
-  renameSync(join(folder, second), join(folder, first));
-  expect((await cli(['text', 'first', '--replay', 'kept'], { cwd })).code).toBe(2);
-  server.reply({ body: textReply('again') });
-  expect((await cli(['text', 'first', ...cache], { cwd })).stdout).toBe('again\n');
-});
-
 test.for<[string, (path: string) => void]>([
   ['cannot be read', (path) => chmodSync(path, 0)],
   ['is nested too deeply', (path) => writeFileSync(path, nested(600))],
@@ -126,15 +96,19 @@ test.for<[string, (path: string) => void]>([
   const cwd = scratchFolder();
   await cli(['text', 'hi', '--record', 'kept'], { cwd });
   const [name = ''] = readdirSync(join(cwd, 'kept'));
-  renameSync(join(cwd, 'kept', name), join(cwd, 'kept', 'mine.jsonl'));
-  const bad = join(cwd, 'kept', 'bad.jsonl');
-  writeFileSync(bad, '');
-  spoil(bad);
+  const other = `other-${'0'.repeat(32)}`;
+  mkdirSync(join(cwd, 'kept', other));
+  for (const bad of [join(cwd, 'kept', name, '2.jsonl'), join(cwd, 'kept', other, '1.jsonl')]) {
+    writeFileSync(bad, '');
+    spoil(bad);
+  }
   expect((await cli(['text', 'hi', '--replay', 'kept'], { cwd })).stdout).toBe('good\n');
   expect((await cli(['text', 'hi', ...cache], { cwd })).stdout).toBe('good\n');
+  const miss = await cli(['text', 'ho', '--replay', 'kept'], { cwd });
+  expect([miss.code, miss.stderr]).toEqual([2, expect.stringContaining(`the nearest is ${name}: `)]);
 });
 
 function nested(depth: number): string {
   const body = `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  return `{"recording":1,"hash":"a","at":1,"request":{"method":"POST","path":"/v1/messages","body":${body}}}\n`;
+  return `{"recording":1,"scope":"a","at":1,"request":{"method":"POST","path":"/v1/messages","body":${body}}}\n`;
 }

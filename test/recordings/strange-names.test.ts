@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { recordedModels, recordedModelsByUse } from '../../src/recordings/models.ts';
@@ -8,10 +8,12 @@ import { scratchFolder } from '../helpers/scratch.ts';
 function folderOf(requests: readonly { method?: string; path: string; body?: object }[]): string {
   const folder = scratchFolder();
   for (const [index, { method = 'POST', path, body = {} }] of requests.entries()) {
-    const head = { recording: 1, hash: `${index}`.repeat(64), scope: 's', at: 1, request: { method, path, body } };
+    const head = { recording: 1, scope: 's', at: 1, request: { method, path, body } };
     const reply = { status: 200, headers: {} };
     const lines = [head, reply, { text: '{}' }, { ended: 'end' }].map((line) => JSON.stringify(line));
-    writeFileSync(join(folder, `r${index}.jsonl`), `${lines.join('\n')}\n`);
+    const place = join(folder, `r-${`${index}`.repeat(32)}`);
+    mkdirSync(place);
+    writeFileSync(join(place, '1.jsonl'), `${lines.join('\n')}\n`);
   }
   return folder;
 }

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { message, turn } from '../gateway/gateway-under-test.ts';
 import { openPost, readSocket } from '../gateway/upstream-under-test.ts';
+import { recordedFiles } from '../helpers/recorded-files.ts';
 import { run } from '../helpers/run.ts';
 import { type Served, startServe, startWork, upstreamKey, writeConfig } from './served.ts';
 
@@ -60,14 +61,13 @@ test('replays a recording of serve --upstream byte by byte and frame by frame', 
   await ask(recording.port, recording.key, asked('a slip', content('local-text'), turn(`I show ${recording.key}`)));
   await recording.stop();
   const folder = join(work.cwd, 'kept');
-  const recordings = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
-  expect(recordings).toHaveLength(requests.length + 1);
+  expect(recordedFiles(folder)).toHaveLength(requests.length + 1);
 
   const replaying = await startServe(['--replay', 'kept'], work);
   for (const [index, request] of requests.entries()) {
     expect(await ask(replaying.port, replaying.key, request), request.name).toEqual(live[index]);
   }
-  const text = readdirSync(folder)
+  const text = recordedFiles(folder)
     .map((name) => readFileSync(join(folder, name), 'utf8'))
     .join('');
   for (const secret of [upstreamKey, recording.key]) expect(text).not.toContain(secret);
@@ -80,7 +80,7 @@ test('a replay sends each chunk of a recording in a frame of its own', async () 
   await ask(recording.port, recording.key, request);
   await recording.stop();
   const folder = join(work.cwd, 'kept');
-  const path = join(folder, readdirSync(folder).find((name) => name.endsWith('.jsonl')) ?? '');
+  const path = join(folder, recordedFiles(folder)[0] ?? '');
   const [asking = '', head = '', ...lines] = readFileSync(path, 'utf8').trimEnd().split('\n');
   // As the system cut the stream, it can have come in any number of chunks: here each event is one.
   const text = lines.map((line) => (JSON.parse(line) as { text?: string }).text ?? '').join('');

@@ -6,7 +6,7 @@ import { joinFamilies } from './links.ts';
 import { openStale } from './stale.ts';
 import { addKnownRow, addLinkedRow, addRow, linkRow, newRowTable, type RowTable } from './table.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
-import { digestText } from '../key.ts';
+import { digestText } from '../../request-key.ts';
 import { markAgain } from '../folder/fold.ts';
 import { findKnown } from '../folder/manifest.ts';
 import type { RedoRecord } from '../folder/records.ts';

@@ -4,7 +4,8 @@ import { describeWriteError } from '../../files/file-reason.ts';
 import { readReply } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { findFormatByPath } from '../../formats/format.ts';
-import { openCache, openReplay } from '../../recordings/replay.ts';
+import { openCache } from '../../recordings/cache.ts';
+import { openReplay } from '../../recordings/replay.ts';
 import { recordedModels } from '../../recordings/models.ts';
 import {
   openExchangeRecorder,

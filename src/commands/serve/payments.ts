@@ -12,7 +12,7 @@ import { createEmptyStore } from '../../images/store.ts';
 import { parseObject } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
 import { openSharedBudget, type OpenBudget, payFrom, type Tag } from '../../cli/run/budget.ts';
-import { findRequestModel } from '../../recordings/request-key.ts';
+import { findRequestModel } from '../../recordings/request-name.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { FormatName } from '../../formats/types.ts';

@@ -1,6 +1,6 @@
 // Requests that a folder of recordings answers, or has none for, in one process: what each costs as the folder grows.
 import { createHash } from 'node:crypto';
-import { utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { smallReply } from '../server/bodies.js';
 
@@ -18,7 +18,7 @@ const rest = [
 /** @type {Map<string, string>} */
 const folders = new Map();
 
-/** A folder of so many recordings, which was made a while ago: what the jobs of as many ask. @param {Lab} lab @param {number} count */
+/** A folder of so many recordings: what the jobs of as many ask. @param {Lab} lab @param {number} count */
 export function recordingsIn(lab, count) {
   const name = `${lab.url('')} ${count}`;
   const folder = folders.get(name) ?? lab.folder();
@@ -27,12 +27,13 @@ export function recordingsIn(lab, count) {
   for (let at = 0; at < count; at++) {
     const body = `{"contents":[{"parts":[{"text":"number ${at}"}],"role":"user"}]}`;
     const request = `{"body":${body},"method":"POST","path":"${path}"}`;
-    const hash = createHash('sha256').update(request).digest('hex');
-    const lines = [`{"recording":1,"hash":"${hash}","scope":"bench","at":1,"request":${request}}`];
+    const key = createHash('sha256').update(request).digest('hex').slice(0, 32);
+    const lines = [`{"recording":1,"scope":"bench","at":1,"request":${request}}`];
     const text = [...lines, ...rest.map((line) => JSON.stringify(line))].join('\n');
-    writeFileSync(join(folder, `generateContent-bench-model-${hash.slice(0, 16)}-1.jsonl`), `${text}\n`);
+    const own = join(folder, `generateContent-bench-model-${key}`);
+    mkdirSync(own);
+    writeFileSync(join(own, '1.jsonl'), `${text}\n`);
   }
-  utimesSync(folder, 1, 1);
   return folder;
 }
 

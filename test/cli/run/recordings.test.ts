@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { cut, reset } from '../../helpers/scripted-server.ts';
+import { recordedFiles } from '../../helpers/recorded-files.ts';
 import { run } from '../../helpers/run.ts';
 import { canaryKey, eventStream, imageReply, messageEvents, test, textReply } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -13,7 +14,7 @@ const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9Q
 const noGateway = { GATEWAY_MODEL: 'm', GATEWAY_IMAGE_MODEL: 'm' };
 
 function textIn(dir: string): string {
-  return readdirSync(dir)
+  return recordedFiles(dir)
     .map((name) => readFileSync(join(dir, name), 'utf8'))
     .join('');
 }
@@ -89,7 +90,7 @@ test('retries are recorded and replayed in their order', async ({ server, cli })
   server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: { error: { code: 503, message: 'busy' } } });
   server.reply({ body: textReply('at last') });
   const live = await cli(['text', 'hi', '--record', 'kept']);
-  expect(readdirSync(join(live.cwd, 'kept')).map((name) => name.slice(-8))).toEqual(['-1.jsonl', '-2.jsonl']);
+  expect(recordedFiles(join(live.cwd, 'kept')).map((name) => name.slice(-7))).toEqual(['1.jsonl', '2.jsonl']);
   const again = await run(['text', 'hi', '--replay', 'kept', '--json'], { cwd: live.cwd, env: noGateway });
   expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, text: 'at last', attempts: 2 });
 });
@@ -118,7 +119,7 @@ test('a reply that Ctrl-C ended is recorded up to that point', async ({ server, 
   });
   expect(ran).toMatchObject({ code: 130, stdout: 'so far\n' });
   const kept = join(ran.cwd, 'kept');
-  expect(readdirSync(kept)).toEqual([expect.stringMatching(/^messages-m-.*-1\.jsonl$/)]);
+  expect(recordedFiles(kept)).toEqual([expect.stringMatching(/^messages-m-[0-9a-f]{32}.1\.jsonl$/)]);
   expect(
     textIn(kept)
       .trimEnd()
@@ -179,7 +180,8 @@ describe('refused before anything is sent', () => {
 
   test('a replay without a model of a recording that names none', async () => {
     const cwd = folder();
-    writeFileSync(join(cwd, 'a.jsonl'), '{}\n');
+    mkdirSync(join(cwd, '0'.repeat(32)));
+    writeFileSync(join(cwd, '0'.repeat(32), '1.jsonl'), '{}\n');
     const ran = await run(['text', 'hi', '--replay', '.'], { cwd });
     expect(ran.stderr).toContain('\n  give --model <model> or set GATEWAY_MODEL');
   });

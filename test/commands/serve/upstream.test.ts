@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
+import { recordedFiles } from '../../helpers/recorded-files.ts';
 import { run } from '../../helpers/run.ts';
 import { type FakeServer, startFakeServer } from '../../fake-servers/start.ts';
 import { startServe, writeConfig } from '../../recordings/served.ts';
@@ -64,7 +65,7 @@ test('secret headers of the profile that a service without a key repeats are mas
   const reply = await ask(served.url, '/v1/chat/completions', { authorization: `Bearer ${served.key}` });
   expect(reply).toMatchObject(headers);
   await served.stop();
-  const kept = readdirSync(join(cwd, 'kept')).map((name) => readFileSync(join(cwd, 'kept', name), 'utf8'));
+  const kept = recordedFiles(join(cwd, 'kept')).map((name) => readFileSync(join(cwd, 'kept', name), 'utf8'));
   expect(kept.join('')).toContain('x-corp-token');
   expect(kept.join('')).not.toContain(secret);
 });
@@ -89,7 +90,7 @@ test('serve --upstream passes everything on with the key of its profile, and kee
   );
   await served.stop();
   const folder = join(start.cwd, 'kept');
-  const kept = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  const kept = recordedFiles(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
   expect(kept.join('')).toContain('gpt');
   for (const key of [...Object.values(keys), served.key]) expect(kept.join('')).not.toContain(key);
 });

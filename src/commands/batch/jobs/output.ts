@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { batchFiles, digestText, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
+import { batchFiles, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
 import type { Context, Outcome, Report } from '../../../cli/context.ts';
 import type { BuiltRequest } from '../../../cli/request/build-request.ts';
 import { emptyOutcome } from '../../../cli/output/outcome.ts';
@@ -16,6 +16,7 @@ import { chooseHint } from '../../../advice.ts';
 import { fileWord } from '../../../images/naming.ts';
 import { createFileStore } from '../../../images/store.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
+import { digestText } from '../../../request-key.ts';
 import type { Settings } from '../../../settings/types.ts';
 import type { BatchFlags } from '../flags.ts';
 import { openLinkedFetcher } from '../../../cli/run/linked-pictures.ts';

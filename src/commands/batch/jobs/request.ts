@@ -1,4 +1,4 @@
-import { digestText, type Job, getRequestOrigin, keyRequest, type PreparedJob } from '../../../batch/index.ts';
+import { type Job, getRequestOrigin, keyRow, type PreparedJob } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames, usesText } from './references.ts';
@@ -17,6 +17,7 @@ import type { JsonValue } from '../../../json.ts';
 import type { Settings } from '../../../settings/types.ts';
 import { buildRequest, type BuiltRequest } from '../../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../../cli/input/prompt.ts';
+import { digestText } from '../../../request-key.ts';
 import { version } from '../../../version.ts';
 import type { Context, InputContext } from '../../../cli/context.ts';
 import { type SchemaCheck, compileSchema } from '../../../cli/input/schema.ts';
@@ -155,7 +156,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     if (settings.lane === 'batch') requireBatchable(built, settings);
     const { path, format, body } = (asked ?? built).post;
     const question = { origin: getRequestOrigin(settings), path, format, body };
-    const { key, hasUrls, characters } = await keyRequest(question, { onBytes: onHashed, known });
+    const { key, hasUrls, characters } = await keyRow(question, { onBytes: onHashed, known });
     const isLate = urls.length > 0 || job.names !== undefined;
     // What the kept list of models says of efforts can be another one tomorrow.
     const isOfFiles = isLate || inputs.hasReadFiles() || built.request.efforts !== undefined;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { describeRequest } from '../../src/recordings/request-key.ts';
+import { nameRequest } from '../../src/recordings/request-name.ts';
 import { createUpload, segmentBody, segmentForm } from '../../src/body.ts';
 import type { HttpRequest } from '../../src/transport/types.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -14,10 +14,10 @@ function request(body: string | Uint8Array, url = 'https://gateway.example/prefi
   return { url: new URL(url), base, headers: {}, body: { segments: [bytes], bytes: bytes.length } };
 }
 
-const hashOf = async (made: HttpRequest, at = base): Promise<string> =>
-  (await describeRequest({ ...made, base: at })).hash;
+const nameOf = async (made: HttpRequest, at = base): Promise<string> =>
+  (await nameRequest({ ...made, base: at })).folder;
 
-describe('equal requests have equal hashes', () => {
+describe('equal requests have equal names', () => {
   const photo = Buffer.alloc(5000, 'photo');
   const inline = (bytes: Buffer) => JSON.stringify({ data: bytes.toString('base64') });
   const file = join(scratchFolder(), 'photo.png');
@@ -66,12 +66,12 @@ describe('equal requests have equal hashes', () => {
     ['in a form, as files or as its bytes', form(createUpload(file, photo.length)), request(formBytes(photo))],
     ['also when it is not JSON', request('not json'), request('not json')],
   ])('%s', async (_name, one, other) => {
-    expect(await hashOf(one)).toBe(await hashOf(other));
+    expect(await nameOf(one)).toBe(await nameOf(other));
   });
 
-  test('equal requests below different base URLs have equal hashes', async () => {
+  test('equal requests below different base URLs have equal names', async () => {
     const elsewhere = request('{}', 'http://127.0.0.1:8787/v1/messages');
-    expect(await hashOf(elsewhere, new URL('http://127.0.0.1:8787'))).toBe(await hashOf(request('{}')));
+    expect(await nameOf(elsewhere, new URL('http://127.0.0.1:8787'))).toBe(await nameOf(request('{}')));
   });
 });
 
@@ -84,8 +84,8 @@ test.each<[string, HttpRequest]>([
   ['no JSON', request('{"a":1')],
   ['bytes that are no UTF-8', request(Buffer.from([0x22, 0xff, 0x22]))],
 ])('%s is another request', async (_name, other) => {
-  const usual = ['{"a":1}', '{"a":[2,1]}'].map((body) => hashOf(request(body)));
-  expect(await Promise.all(usual)).not.toContain(await hashOf(other));
+  const usual = ['{"a":1}', '{"a":[2,1]}'].map((body) => nameOf(request(body)));
+  expect(await Promise.all(usual)).not.toContain(await nameOf(other));
 });
 
 test.each([
@@ -93,7 +93,7 @@ test.each([
   ['a number beyond the range and null', '{"a":1e999}', '{"a":null}'],
   ['two numbers beyond the range', '{"a":1e999}', '{"a":-1e999}'],
 ])('%s are two requests', async (_name, one, other) => {
-  expect(await hashOf(request(one))).not.toBe(await hashOf(request(other)));
+  expect(await nameOf(request(one))).not.toBe(await nameOf(request(other)));
 });
 
 test('two forms with files of one size are two requests', async () => {
@@ -101,12 +101,12 @@ test('two forms with files of one size are two requests', async () => {
     ...request(''),
     body: segmentForm({ image: createUpload(Buffer.alloc(5000, letter)) }),
   });
-  expect(await hashOf(form('a'))).not.toBe(await hashOf(form('b')));
+  expect(await nameOf(form('a'))).not.toBe(await nameOf(form('b')));
 });
 
 test('shows a long upload by its size and by the digest that sha256sum gives', async () => {
   const bytes = Buffer.alloc(3000, 7);
-  const { text, label } = await describeRequest({
+  const { text, folder } = await nameRequest({
     ...request(''),
     body: segmentBody({ model: 'some/model v1', data: createUpload(bytes) }),
   });
@@ -116,12 +116,13 @@ test('shows a long upload by its size and by the digest that sha256sum gives', a
     path: '/v1/messages',
     body: { data: `<3000 bytes, sha256 ${digest}>`, model: 'some/model v1' },
   });
-  expect(label).toBe('messages-some-model-v1');
+  expect(folder).toMatch(/^messages-some-model-v1-[0-9a-f]{32}$/);
 });
 
-test.each([600, 100_000])('treats JSON that is nested %d deep as plain bytes', async (depth) => {
+test('treats JSON that is nested beyond the stack as plain bytes', async () => {
+  const depth = 100_000;
   const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  const { text } = await describeRequest(request(deep));
+  const { text } = await nameRequest(request(deep));
   expect((JSON.parse(text) as { body: string }).body).toMatch(
     new RegExp(`^<${2 * depth} bytes, sha256 [0-9a-f]{64}>$`),
   );
@@ -129,7 +130,7 @@ test.each([600, 100_000])('treats JSON that is nested %d deep as plain bytes', a
 
 test('names a file that cannot be read', async () => {
   const gone = { ...request(''), body: segmentBody({ data: createUpload('/no/such/photo.png', 3000) }) };
-  await expect(describeRequest(gone)).rejects.toMatchObject({
+  await expect(nameRequest(gone)).rejects.toMatchObject({
     class: 'usage',
     message: 'cannot read /no/such/photo.png (ENOENT)',
   });

@@ -1,0 +1,154 @@
+import { createHash, hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { base64Length, type BodyValue, isUpload, type Upload } from './body.ts';
+import { getErrorCode, usageError } from './errors.ts';
+import { isObject, type JsonValue } from './json.ts';
+
+/** What is asked, as far as its key knows it. */
+export interface AskedRequest {
+  /** Default `POST`. */
+  method?: string | undefined;
+  /** Where it is asked. Who says which of the same paths are the same: a batch has the origin in it, a recording has not. */
+  path: string;
+  /** What is not JSON is described by a text. */
+  body: JsonValue;
+}
+
+/** The key of a request. */
+export interface RequestKey {
+  /** 32 hex digits. */
+  key: string;
+  /** What the key is the digest of: the request as JSON, its members sorted by name, each long Base64 as its size and SHA-256. */
+  text: string;
+}
+
+/**
+ * The key of a request: requests that ask the same have the same one. Batches know their answers by it, and recordings their
+ * files. `without` are the fields of the body that do not count; `a.b` is the field b of a. Throws RangeError if the body is nested
+ * beyond the stack.
+ */
+export function keyRequest({ method = 'POST', path, body }: AskedRequest, without: readonly string[] = []): RequestKey {
+  const text = toCanonicalJson({ body: leaveOut(body, without), method, path });
+  return { key: digestText(text), text };
+}
+
+/** 32 hex digits: the first half of the SHA-256 of a text. */
+export function digestText(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 32);
+}
+
+/** A body without some of its fields. An object in it that has no others is left out, too. */
+function leaveOut(body: JsonValue, fields: readonly string[]): JsonValue {
+  if (fields.length === 0 || !isObject(body)) return body;
+  const left = { ...body };
+  for (const field of fields) {
+    const [name = '', inner] = field.split('.');
+    const value = left[name];
+    if (inner !== undefined && isObject(value)) {
+      const { [inner]: _, ...rest } = value;
+      left[name] = rest;
+      if (Object.keys(rest).length > 0) continue;
+    } else if (inner !== undefined) continue;
+    delete left[name];
+  }
+  return left;
+}
+
+/** Thousands of these are made before the first job of a batch is sent: text is joined at once, and nothing made that is thrown away. */
+function toCanonicalJson(value: JsonValue): string {
+  if (typeof value === 'string') return JSON.stringify(shortenBase64(value));
+  // JSON has null for what it cannot represent, which would make two requests equal.
+  if (typeof value === 'number' && !Number.isFinite(value)) return JSON.stringify(`<${value}>`);
+  if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  let members = '';
+  for (const name of Object.keys(value).sort()) {
+    const member = value[name];
+    if (member !== undefined) members += `${members && ','}${JSON.stringify(name)}:${toCanonicalJson(member)}`;
+  }
+  return `{${members}}`;
+}
+
+/** Base64 up to this length stays as it is, in characters. */
+const shortBase64 = 1024;
+
+function shortenBase64(text: string): string {
+  if (text.length <= shortBase64) return text;
+  const [prefix = ''] = /^data:[^,]{0,200};base64,/.exec(text) ?? [];
+  const data = text.slice(prefix.length);
+  if (data.length <= shortBase64 || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return text;
+  const bytes = Buffer.from(data, 'base64');
+  // Another encoding of the same bytes is another request.
+  if (bytes.toString('base64') !== data) return text;
+  return prefix + describeBytes(bytes.length, hash('sha256', bytes, 'hex'));
+}
+
+/** Replaces bytes that are too long to show: `sha256sum` of the file gives the same digest. */
+export function describeBytes(bytes: number, sha256: string): string {
+  return `<${bytes} bytes, sha256 ${sha256}>`;
+}
+
+/** How files are read for a key. */
+export interface Hashing {
+  /** Called for each piece of a file. */
+  onBytes?: ((bytes: number) => void) | undefined;
+  /** Gives what is known of a file that has not changed, else reads it. */
+  known?: ((path: string, what: 'key', read: () => Promise<string>) => Promise<string>) | undefined;
+}
+
+/** A body with a text in place of each upload. Throws GatewayError usage for a file that cannot be read. */
+export async function describeUploads(body: BodyValue, hashing?: Hashing): Promise<JsonValue> {
+  const texts = new Map<Upload, string>();
+  for (const upload of listUploads(body))
+    texts.set(upload, `${upload.prefix ?? ''}${await describeUpload(upload, hashing)}`);
+  return texts.size === 0 ? (body as JsonValue) : withTexts(body, texts);
+}
+
+/** The uploads of a body. */
+export function listUploads(value: BodyValue, found: Upload[] = []): Upload[] {
+  if (isUpload(value)) found.push(value);
+  else if (Array.isArray(value)) for (const item of value) listUploads(item, found);
+  else if (isObject(value)) for (const name of Object.keys(value)) listUploads(value[name] as BodyValue, found);
+  return found;
+}
+
+function withTexts(value: BodyValue, texts: ReadonlyMap<Upload, string>): JsonValue {
+  if (isUpload(value)) return texts.get(value) as string;
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, texts));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withTexts(item, texts)]));
+}
+
+/**
+ * The text of an upload without its prefix: the same for equal bytes, wherever they are. What is still to be fetched counts by its
+ * URL. Throws GatewayError usage for a file that cannot be read.
+ */
+export async function describeUpload(upload: Upload, { onBytes, known }: Hashing = {}): Promise<string> {
+  const { source, url } = upload;
+  if (url !== undefined) return `<from ${url}>`;
+  const describe = (): Promise<string> => describeContent(upload, onBytes);
+  return known && typeof source === 'string' ? known(source, 'key', describe) : describe();
+}
+
+async function describeContent(upload: Upload, onBytes?: (bytes: number) => void): Promise<string> {
+  const { bytes } = upload;
+  const isShort = base64Length(bytes) <= shortBase64;
+  const blocks: Uint8Array[] = [];
+  const sum = createHash('sha256');
+  for await (const block of readUpload(upload)) {
+    if (isShort) blocks.push(block);
+    else sum.update(block);
+    onBytes?.(block.byteLength);
+  }
+  return isShort ? Buffer.concat(blocks).toString('base64') : describeBytes(bytes, sum.digest('hex'));
+}
+
+/** The bytes of an upload. Throws GatewayError usage for a file that cannot be read. */
+export async function* readUpload({ source }: Upload): AsyncGenerator<Uint8Array> {
+  if (typeof source !== 'string') return yield source;
+  try {
+    yield* createReadStream(source) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw usageError(`cannot read ${source} (${getErrorCode(error) ?? 'unknown error'})`, undefined, error);
+  }
+}

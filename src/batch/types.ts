@@ -35,6 +35,8 @@ export interface Job {
   parents?: readonly JobParent[];
   /** From 1. */
   line: number;
+  /** The number of its row among those of its file, from 1; absent if that is its line. */
+  number?: number;
   command: JobCommand;
   /** Name of its images under images/, without extension. */
   name: string | undefined;

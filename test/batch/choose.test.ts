@@ -122,7 +122,7 @@ test('rows of a table are named by their numbers; one of several variations by i
 });
 
 test.for([
-  ['9=1', 'out has no row "9"', 'gateway-cli batch export out'],
+  ['9=1', 'out has no job "9"', 'name ids, or numbers of rows: p1,p2,p3'],
   ['p1=3', 'row p1 has 2 answers', 'gateway-cli batch choose out p1=2'],
   ['2=2', 'row 2 has 1 answer', 'gateway-cli batch redo out 2'],
   ['p3=1', 'row p3 has no answer', 'gateway-cli batch redo out p3'],

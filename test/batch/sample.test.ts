@@ -88,7 +88,7 @@ test('--redo of a job that is not there is refused before anything is sent', asy
   expect(server.counts.size).toBe(1);
 });
 
-test('--redo takes the numbers of rows that have no column for their ids, and names ids where there is no such job', async ({
+test('--redo takes the numbers of rows, and names ids where there is no such job', async ({
   batch,
   folder,
   server,
@@ -99,12 +99,44 @@ test('--redo takes the numbers of rows that have no column for their ids, and na
   expect(await batch([...rows, '--redo', '2,3'])).toMatchObject({ code: 0 });
   expect([...server.counts.values()]).toEqual([1, 2, 2]);
   const ran = await batch([...rows, '--redo', 'Rome']);
-  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('such as row-000001,row-000002')]);
+  expect([ran.code, ran.stderr]).toEqual([
+    2,
+    expect.stringContaining('name ids, or numbers of rows: row-000001,row-000002,'),
+  ]);
   const named = ['-o', 'named', ...rows.slice(2), '--id-column', 'id'];
-  expect((await batch([...named, '--redo', '2'])).stderr).toContain('did you mean: t2');
+  expect((await batch([...named, '--redo', '2,t3', '--dry-run'])).stderr).toBe('');
+  expect((await batch(named)).code).toBe(0);
+  expect((await batch(['redo', 'named', '2,t3'])).stderr).toContain('sent again: t2 (line 3), t3 (line 4)\n');
   folder.write('rows.csv', 'id,town\nt1,Rome\n,\nt3,Lima\n');
-  const gone = await batch([...rows, '--redo', '2']);
-  expect(gone.stderr).toMatch(/no job "row-000002"\n {2}did you mean: row-00000[13]\n/);
+  expect((await batch([...rows, '--redo', '2'])).stderr).toContain('rows.csv has no job "2"\n');
+  expect((await batch([...rows, '--redo', '3'])).stderr).toContain('sent again: row-000003\n');
+});
+
+test('batch redo and batch choose name rows alike: by ids, and by numbers unless ids are other numbers', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  folder.write('rows.csv', 'key,other,town\nk1,30,Rome\nk2,10,Oslo\n,,\nk4,20,Lima\n');
+  const rows = ['--data', 'rows.csv', 'a slogan for {{town}}'];
+  await batch([...rows, '-o', 'out', '--id-column', 'key']);
+  expect((await batch(['redo', 'out', '4'])).stderr).toContain('sent again: k4 (line 5)\n');
+  expect((await batch(['choose', 'out', '4=1'])).stdout).toContain('k4: answer 1 of 2 counts now');
+  await batch([...rows, '-o', 'other', '--id-column', 'other']);
+  for (const argv of [
+    ['redo', 'other', '2'],
+    ['choose', 'other', '2=1'],
+  ])
+    expect(await batch(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining('has no job "2"\n') });
+  expect((await batch(['redo', 'other', '10'])).stderr).toContain('sent again: 10 (line 3)\n');
+  for (const [range, each] of [
+    ['k1-k4', 'k1,k2,k4'],
+    ['1-2', '1,2'],
+  ] as const)
+    expect((await batch(['redo', 'out', range])).stderr).toContain(
+      `has no job "${range}"\n  name each of them: ${each}\n`,
+    );
+  expect(server.bodies).toHaveLength(8);
 });
 
 test('--redo takes the numbers of rows also where an earlier run had ids of a column', async ({

@@ -40,8 +40,8 @@ export interface ManifestRow {
   other?: true | undefined;
   /** Digest of what it was built from, if its request need not be built to know its key. */
   from?: string | undefined;
-  /** Its line in the file, from 1. */
-  line?: number | undefined;
+  /** Its number among the rows of the file, from 1. */
+  row?: number | undefined;
   /** The row of the file that several rows are made of, and which of them it is. */
   of?: string | undefined;
   name?: string | undefined;
@@ -67,8 +67,8 @@ export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' 
 
 /** The line of a row. What `readManifestHead` reads comes first. */
 export function manifestLine(row: ManifestRow): string {
-  const { slot, id, numbered, own, other, from, line, of, name, command, vars, prompt } = row;
-  return JSON.stringify({ slot, id, numbered, own, other, from, line, of, name, command, vars, prompt });
+  const { slot, id, numbered, own, other, from, row: number, of, name, command, vars, prompt } = row;
+  return JSON.stringify({ slot, id, numbered, own, other, from, row: number, of, name, command, vars, prompt });
 }
 
 const slotAt = '{"slot":"'.length;
@@ -190,7 +190,7 @@ export async function openManifest(folder: string, { manifest, slots }: BatchSta
       if (known.has(slot)) return;
       known.add(slot);
       const own = isObject(vars) ? { vars } : { prompt: typeof prompt === 'string' ? prompt : undefined };
-      file.append(manifestLine({ slot: slots.nameOf(slot), id, line, name, command, ...own }));
+      file.append(manifestLine({ slot: slots.nameOf(slot), id, row: line, name, command, ...own }));
     },
     close: () => file.close(),
   };

@@ -58,7 +58,7 @@ function describeTable({ plan, policy, shard }: ManifestBatch): ManifestHeader {
 
 function describeRow(job: Job, place: number, { jobs, plan, state }: ManifestBatch): string {
   const { table } = plan;
-  const { id, lineId, isNumbered, line, name, command, values } = job;
+  const { id, lineId, isNumbered, line, number = line, name, command, values } = job;
   const { vars, prompt } = values;
   const settings = jobs.settingsOf(job);
   const isKnown = table.isFromLine[place] === 1 && !(settings instanceof Promise);
@@ -69,7 +69,7 @@ function describeRow(job: Job, place: number, { jobs, plan, state }: ManifestBat
     own: table.own.get(place),
     other: plan.isOwn(place) ? undefined : true,
     from: isKnown ? jobs.digestSource(job, settings) : undefined,
-    line,
+    row: number,
     of: lineId,
     name,
     command,

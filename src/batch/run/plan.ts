@@ -100,22 +100,22 @@ export interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'sh
   onFault(error: unknown): void;
   /** Takes a job whose id an earlier one has. */
   onDuplicate(job: Job): Promise<void>;
-  /** Whether `--redo` names a job. Absent without it. */
-  isNamed?: ((job: Job) => boolean) | undefined;
+  /** Gets each row with its place. */
+  onRow(job: Job, place: number): void;
   /** Called after each job of the file. */
   onChecked(): void;
   /** Gets each request that was built, by the place of its row. */
   onBuilt(place: number, job: Job, prepared: PreparedJob): void;
   /** Gets the place of each row that this run sends, whether it was sent before, and whether it was edited. */
   onDue(place: number, isAgain: boolean, edited: EditedRow | undefined): void;
-  /** Awaited once all are read: throws for what is wrong with them. */
-  afterAll(plan: BatchPlan): Promise<void>;
+  /** Awaited once all are read: throws for what is wrong with them. Returns the ids of the rows that `--redo` names, by their places; undefined without it. */
+  afterAll(plan: BatchPlan): Promise<NamedRows | undefined>;
 }
+
+type NamedRows = ReadonlyMap<number, string>;
 
 interface Planning extends PlanOptions {
   plan: BatchPlan;
-  /** 1 for each row that `--redo` names; and the ids of these. */
-  named: Map<number, string>;
   /** Hashes of the ids so far. */
   ids: Set<number>;
   /** Characters that the next requests which are kept may have. */
@@ -130,11 +130,11 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const plan = emptyPlan('');
   const { rows } = options.state.manifest;
   plan.table = newRowTable(rows.size);
-  const planning: Planning = { ...options, plan, named: new Map(), ids: new Set(), room: maxKept.characters };
+  const planning: Planning = { ...options, plan, ids: new Set(), room: maxKept.characters };
   await readRows(planning);
-  await options.afterAll(plan);
-  assignRows(planning);
-  await judgeEdits(planning);
+  const named = await options.afterAll(plan);
+  assignRows(planning, named);
+  await judgeEdits(planning, named);
   decideRows(planning);
   markWanted(plan.table, options.state.slots);
   return plan;
@@ -201,8 +201,8 @@ async function buildRow(job: Job, planning: Planning): Promise<void> {
 }
 
 function enterRow(job: Job, place: number, planning: Planning): Promise<void> | undefined {
-  const { isNamed, named, ids, onDuplicate, plan } = planning;
-  if (isNamed?.(job)) named.set(place, job.id);
+  const { ids, onDuplicate, onRow, plan } = planning;
+  onRow(job, place);
   const hash = plan.table.ids[place] as number;
   if (ids.has(hash)) return onDuplicate(job);
   ids.add(hash);
@@ -228,10 +228,9 @@ function describeShared(job: Job, settings: Settings, plan: BatchPlan): void {
 }
 
 /** Gives each row its slot, and marks what is made again: the keys of rows that use it have that in them. */
-function assignRows(planning: Planning): void {
-  const { plan, policy, shard, state, named, isNamed } = planning;
+function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows | undefined): void {
   const { table } = plan;
-  const ids = isNamed && [...named.values()].toSorted();
+  const ids = named && [...named.values()].toSorted();
   plan.goesOn = ids !== undefined && state.redo?.join('\n') === ids.join('\n');
   const marked: string[] = [];
   const families = shard && table.links.size > 0 ? joinFamilies(table) : undefined;
@@ -240,16 +239,16 @@ function assignRows(planning: Planning): void {
     return minOf(roots.map((root) => state.slots.headOf(table.slots[root] as number)));
   };
   plan.isOwn = (place) => shard === undefined || headOf(place) % shard.total === shard.index - 1;
-  const leavesStale = isNamed !== undefined && !policy.acceptChanges;
+  const leavesStale = named !== undefined && !policy.acceptChanges;
   const findHad = leavesStale ? openStale(table, state.manifest.rows, state.slots) : undefined;
   const findStale = (place: number): number | undefined =>
-    named.has(place) || !plan.isOwn(place) ? undefined : findHad?.(place);
+    named?.has(place) || !plan.isOwn(place) ? undefined : findHad?.(place);
   const stays = new Map<number, number>();
   const markIfAgain = (place: number, slot: number): void => {
     if (!plan.isOwn(place) || stays.has(place)) return;
     const isFull = policy.limit !== undefined && marked.length >= policy.limit;
     const marking = {
-      isNamed: named.has(place),
+      isNamed: named?.has(place) === true,
       goesOn: plan.goesOn,
       policy: isFull ? {} : policy,
     };
@@ -265,8 +264,8 @@ function assignRows(planning: Planning): void {
 }
 
 /** Throws GatewayError batch-edited for rows that were edited, unless the user accepts that. */
-async function judgeEdits(planning: Planning): Promise<void> {
-  const { plan, policy, shard, state, named, isNamed } = planning;
+async function judgeEdits(planning: Planning, named: NamedRows | undefined): Promise<void> {
+  const { plan, policy, shard, state } = planning;
   const { table } = plan;
   const others = new Set<number>();
   if (shard)
@@ -276,7 +275,7 @@ async function judgeEdits(planning: Planning): Promise<void> {
     (!others.has(slot) &&
       (state.slots.has(slot, 'wanted') || state.slots.headOf(slot) % shard.total === shard.index - 1));
   plan.edited = findEdited(table, state.manifest.rows, state.slots, isOwn);
-  const leavesStale = isNamed !== undefined && !policy.acceptChanges;
+  const leavesStale = named !== undefined && !policy.acceptChanges;
   const stopping = plan.edited.filter(({ place, isStale }) => !(leavesStale && (isStale || named.has(place))));
   if (stopping.length > 0 && !policy.acceptChanges) throw await editedError(stopping, planning);
 }

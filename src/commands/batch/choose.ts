@@ -6,20 +6,19 @@ import {
   enterOutdir,
   formatCount,
   listIds,
-  type ManifestHead,
   readFolder,
+  readManifestRows,
 } from '../../batch/index.ts';
 import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { minOf } from '../../long-lists.ts';
 import { shellWord } from '../../shell-word.ts';
 import { planJobFile } from './batch.ts';
 import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
 import { readBatchHeader, recallCommand } from './kept-command.ts';
 import { nextCommand } from './next-command.ts';
-import { readRowNumber } from './redo.ts';
+import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
 import { nameSome } from './summary.ts';
 
 /** `batch choose <outdir> <row=answer…>`: an earlier answer counts again. Nothing is paid for that. */
@@ -55,9 +54,9 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const choices = words.map(readChoice);
   const { folder, header } = await readBatchHeader(outdir, context.io);
   const lock = await enterOutdir(folder, createHost(context, outdir));
-  const rows = openRowNames(choices);
-  const { state, ...ends } = await readFolder(folder, rows.see);
-  const chosen = choices.map((choice) => findChosen(choice, rows.placeOf(choice, outdir), { outdir, state }));
+  const { state, ...ends } = await readFolder(folder);
+  const rows = await findRows(choices, { folder, outdir });
+  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { outdir, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
   if (changed.length > 0) {
     await chooseAnswers(folder, changed, { ...ends, state, lock });
@@ -91,49 +90,33 @@ function readChoice(text: string): Choice {
   );
 }
 
-/** Finds rows while the table is read: the id counts first, then the number of the row in its file. */
-function openRowNames(choices: readonly Choice[]) {
-  const found = new Map<Choice, { id: string; place: number; rank: number }[]>();
-  return {
-    see({ id }: ManifestHead, place: number): void {
-      for (const choice of choices) {
-        const rank = rankName(choice.word, id, place);
-        if (rank !== undefined) found.set(choice, [...(found.get(choice) ?? []), { id, place, rank }]);
-      }
-    },
-    /** Throws GatewayError usage for no row, and for several. */
-    placeOf(choice: Choice, outdir: string): { id: string; place: number } {
-      const named = found.get(choice) ?? [];
-      const best = minOf(named.map(({ rank }) => rank));
-      const [row, ...others] = named.filter(({ rank }) => rank === best);
-      if (row !== undefined && others.length === 0) return row;
-      const ids = [row, ...others].flatMap((one) => one?.id ?? []);
-      if (row !== undefined)
-        throw usageError(
-          `row ${choice.word} is ${formatCount(ids.length, 'job')}: ${nameSome(ids)}`,
-          'name one of them',
-        );
-      throw usageError(
-        `${outdir} has no row ${JSON.stringify(choice.word)}`,
-        `its rows and ids are in: gateway-cli batch export ${shellWord(outdir)}`,
-      );
-    },
-  };
+/** The row of each choice. Throws GatewayError usage for no row, and for several. */
+async function findRows(
+  choices: readonly Choice[],
+  { folder, outdir }: { folder: string; outdir: string },
+): Promise<FoundRow[]> {
+  const names = openRowNames(choices.map(({ word }) => word));
+  let place = 0;
+  for await (const row of listRows(folder)) names.see(row, place++);
+  const found = choices.map(({ word }) => ({ word, rows: names.find(word) }));
+  const unknown = found.find(({ rows }) => rows.length === 0);
+  if (unknown) throw await noRowError(unknown.word, outdir, listRows(folder));
+  return found.map(({ word, rows: [row, ...others] }) => {
+    if (others.length === 0) return row as FoundRow;
+    const ids = [row, ...others].flatMap((one) => one?.id ?? []);
+    throw usageError(`row ${word} is ${formatCount(ids.length, 'job')}: ${nameSome(ids)}`, 'name one of them');
+  });
 }
 
-/** How well a word names a row; undefined if it does not. */
-function rankName(word: string, id: string, place: number): number | undefined {
-  const numbered = readRowNumber(word);
-  if (id === word) return 0;
-  if (id === numbered) return 1;
-  if (numbered !== word && (id.startsWith(`${numbered}+`) || id.startsWith(`${numbered}-`))) return 2;
-  return word === String(place + 1) ? 3 : undefined;
+async function* listRows(folder: string): AsyncGenerator<NamedRow> {
+  for await (const rows of readManifestRows(folder))
+    for (const { id, of: lineId, row: number = 0 } of rows) yield { id, lineId, number };
 }
 
 /** Throws GatewayError usage for an answer that the row does not have. */
 function findChosen(
   { word, answer }: Choice,
-  { id, place }: { id: string; place: number },
+  { id, place }: FoundRow,
   { outdir, state: { manifest, slots } }: { outdir: string; state: BatchState },
 ): ChosenRow {
   const slot = manifest.rows.slots[place] as number;

@@ -75,7 +75,7 @@ interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'policy' | 'state' | 's
 /** Plans a run as the flags say. Throws GatewayError usage with file and line, and batch-edited. */
 export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
-  const redo = flags.redo && openRedo(flags.redo, flags, batch);
+  const redo = flags.redo && openRedo(flags.redo, batch);
   const built = keepBuilt(facts);
   return planBatch({
     ...batch,
@@ -85,12 +85,12 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       if (lineErrors?.isFull) return lineErrors.countAnother();
       throw await duplicateError(job, source);
     },
-    isNamed: redo && ((job) => redo.names(job)),
+    onRow: (job, place) => redo?.see(job, place),
     ...built,
     async afterAll(plan) {
       lineErrors?.throwIfAny();
       if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
-      await redo?.requireAll();
+      const named = await redo?.find();
       // Jobs that are not built have no price checked.
       facts.pricing.hasPrices ||= [...plan.gateways.values()].some(
         ({ settings }) => Object.keys(settings.prices).length > 0,
@@ -98,6 +98,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       await checkGateways(plan, batch.jobs, context);
       const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane));
       if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
+      return named;
     },
   });
 }

@@ -27,8 +27,8 @@ async function read(name: string, content: string | Uint8Array, idColumn?: strin
 }
 
 const two = [
-  { id: 'row-000001', line: 2, columns: { city: 'Rome, "old"', note: 'a\r\nb' } },
-  { id: 'row-000002', line: 5, columns: { city: '', note: ' x ' } },
+  { id: 'row-000001', number: 1, line: 2, columns: { city: 'Rome, "old"', note: 'a\r\nb' } },
+  { id: 'row-000002', number: 2, line: 5, columns: { city: '', note: ' x ' } },
 ];
 
 test.for([
@@ -94,7 +94,7 @@ test('reads JSON like JSON Lines, with numbers, null and nested values', async (
     { city: null, more: { a: [[1], '"'] } },
   ];
   const found = (lines: number[]) =>
-    rows.map((columns, at) => ({ id: `row-00000${at + 1}`, line: lines[at], columns }));
+    rows.map((columns, at) => ({ id: `row-00000${at + 1}`, number: at + 1, line: lines[at], columns }));
   const [one, other] = rows.map((row) => JSON.stringify(row));
   expect(await read('rows.json', `\uFEFF [\n  ${one},\n\n${other}\n]\n`)).toEqual([found([2, 4]), []]);
   expect(await read('rows.jsonl', `\uFEFF${one}\r\n\r\n${other}`)).toEqual([found([1, 3]), []]);

@@ -16,6 +16,8 @@ import { type DataFormat, dataFormats, type SourceFlags } from '../flags.ts';
 export interface DataRow extends TableRow {
   /** The id of its job. */
   id: string;
+  /** From 1; rows of empty cells count. */
+  number: number;
 }
 
 /** A data file, open: it can be run through as often as needed, and holds no row in memory. */
@@ -77,7 +79,7 @@ export async function openData(
           continue;
         }
         const id = chooseRowId(row.columns, number, flags.idColumn);
-        if (id !== '') yield { ...row, id };
+        if (id !== '') yield { ...row, id, number };
         else {
           const what = `row ${number} has no id: its column ${quoteWord(flags.idColumn ?? '')} is empty`;
           onFault(usageError(`${name}:${row.line}: ${what}`, 'fill it, or leave out --id-column'));

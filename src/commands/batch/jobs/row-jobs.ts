@@ -65,7 +65,7 @@ export async function openRowJobs(
     adviseVariable: adviseTemplateVariable,
     async *jobs(onFault) {
       withoutPrompt = 0;
-      for await (const { id, line, columns } of data.rows(onFault)) {
+      for await (const { id, line, number, columns } of data.rows(onFault)) {
         let jobs: Job[] = [];
         try {
           if (flags.idColumn !== undefined && !isJobId(id))
@@ -77,7 +77,7 @@ export async function openRowJobs(
           const rules = { file: data.name, defaults: filled.defaults };
           const job = intoTemplate(readJobObject(row ? { id, vars: columns } : { id }, line, rules), template, flags);
           const values = row ? { ...job.values, row } : job.values;
-          const numbered = { ...job, values, isNumbered: flags.idColumn === undefined };
+          const numbered = { ...job, number, values, isNumbered: flags.idColumn === undefined };
           const all = expandJob(numbered, data.name, filled.variations);
           jobs = all.filter(({ values: { prompt } }) => !row || hasText(prompt, columns));
           if (jobs.length < all.length) withoutPrompt++;
@@ -121,7 +121,7 @@ function testData(
     folder: dirname(resolve(io.cwd, template)),
     async *rows() {
       for (const [at, { line, values }] of rows.entries())
-        yield { line, columns: values, id: chooseRowId(values, at + 1, idColumn) };
+        yield { line, number: at + 1, columns: values, id: chooseRowId(values, at + 1, idColumn) };
     },
   };
 }

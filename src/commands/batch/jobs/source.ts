@@ -237,7 +237,7 @@ export function promptIn(words: readonly string[], { data }: { data?: string | u
   return data !== undefined && /\s|\{\{/.test(prompt) ? prompt : undefined;
 }
 
-export function takesRows({ data, template }: SourceFlags): boolean {
+function takesRows({ data, template }: SourceFlags): boolean {
   return data !== undefined || template !== undefined;
 }
 

@@ -9,7 +9,7 @@ const pasted: Readonly<Record<FormatName, RegExp>> = (() => {
   return { content: own, messages: own, completions: shared, responses: shared };
 })();
 
-/** The end of a path that is one of a version: `/v1`, `/v4`, and `/v1beta/openai`. */
+/** The version at the end of a path: `/v1`, `/v4`, and `/v1beta/openai`. */
 const version = /\/v\d+[a-z\d]*(?:\/openai)?$/;
 
 /** Whether a base URL has the version in a format, and not the path of each operation. */
@@ -17,13 +17,13 @@ export function hasVersionInBase(format: FormatName): boolean {
   return format === 'completions' || format === 'responses';
 }
 
-/** What is wrong at the end of a base URL: it is cut, since the paths of the operations have it. */
+/** The wrong end of a base URL, which is cut: the paths of the operations have it already. */
 export function findPastedEnd(basePath: string, format: FormatName): string | undefined {
   const operation = pasted[format].exec(basePath)?.[0];
   return operation ?? (hasVersionInBase(format) ? undefined : /\/v1(?:beta)?$/.exec(basePath)?.[0]);
 }
 
-/** The same in words, for a URL; undefined if nothing is cut. */
+/** Says in words which end of a URL is cut; undefined if nothing is cut. */
 export function describeCut(url: URL, format: FormatName): string | undefined {
   const cut = findPastedEnd(url.pathname.replace(/\/$/, ''), format);
   return cut && `${cut} at the end of the base URL is cut: the paths of the service begin with it`;
@@ -31,7 +31,7 @@ export function describeCut(url: URL, format: FormatName): string | undefined {
 
 const openaiOperation = /\/(?:chat\/completions|v\d+\/(?:completions|responses|images\/(?:generations|edits)))$/;
 
-/** Throws GatewayError usage for a base URL that ends with an operation of OpenAI's, in a format that has none of them. */
+/** Throws GatewayError usage for a base URL that ends with an operation of OpenAI's, in a format that has no such operation. */
 export function refuseOtherOperation({ pathname }: URL, format: FormatName): void {
   const [end] = (!hasVersionInBase(format) && openaiOperation.exec(pathname.replace(/\/$/, ''))) || [];
   if (end === undefined) return;
@@ -44,19 +44,19 @@ export function refuseOtherOperation({ pathname }: URL, format: FormatName): voi
 
 /** A base URL, as far as it decides where operations are. */
 export interface BasePath {
-  /** Its path, without slashes at its end. */
+  /** The path of the base URL, without slashes at its end. */
   path: string;
   /** The path that the service's own base URL has, if this is the service's host. */
   own?: string | undefined;
-  /** What the service taught to put behind it. */
+  /** The path that belongs behind the base path, as the service taught. */
   behind?: string | undefined;
 }
 
-/** Where an operation is: the path in front of it, and its own. */
+/** The place of an operation: the path in front of it, and its own path. */
 export interface Placed {
   prefix: string;
   path: string;
-  /** Nothing says whether a version is missing between both. */
+  /** Neither the base URL nor the service says whether a version belongs between the two. */
   isGuess: boolean;
 }
 
@@ -74,7 +74,7 @@ export function placeOperation(base: BasePath, path: string, format: FormatName)
   if (cut === base.path && cut === '' && !isOwn) return { prefix: '', path, isGuess: false };
   const whole = (isOwn ? own : cut) + behind;
   const isGuess = !isOwn && behind === '' && !version.test(cut);
-  // The same operation in the same words, whether or not `/v1` was typed.
+  // The result is the same whether or not `/v1` was typed.
   if (whole.endsWith('/v1')) return { prefix: whole.slice(0, -'/v1'.length), path, isGuess };
   return { prefix: whole, path: path.slice('/v1'.length), isGuess };
 }

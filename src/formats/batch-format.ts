@@ -11,17 +11,17 @@ interface BatchCall {
 
 /** How a service says where a batch is. Absent: it does not say. */
 export interface BatchInfo {
-  /** As the paths of the service take it. */
+  /** The id in the form that the paths of the service take. */
   id: string;
   /** The mark that it was created with, if the service lists it. */
   mark?: string | undefined;
-  /** It goes no further: what there is of results can be read. */
+  /** The batch goes no further: its results so far can be read. */
   hasEnded: boolean;
   /** The service's own word, such as `in_progress` or `expired`. */
   status: string;
-  /** Why nothing of it was done, in the service's words. */
+  /** The reason that no request of the batch was done, in the service's words. */
   failure?: string | undefined;
-  /** Requests that have ended, and all of them. */
+  /** Number of requests that have ended, and of all requests. */
   done?: number | undefined;
   /** Requests that have an answer, which is billed. */
   succeeded?: number | undefined;
@@ -29,7 +29,7 @@ export interface BatchInfo {
   /** ms since 1970, by the clock of the service. */
   createdAt?: number | undefined;
   expiresAt?: number | undefined;
-  /** Where its results are: lines of JSON, or items of an array in one JSON. Only of a batch that has ended. */
+  /** The places of the results: lines of JSON, or items of an array in one JSON. Only a batch that has ended has results. */
   results: readonly ResultPlace[];
 }
 
@@ -42,7 +42,7 @@ export type BatchOutcome =
   | { kind: 'errored'; status: number | undefined; body: JsonValue }
   | { kind: 'cancelled' | 'expired'; message?: string | undefined };
 
-/** One result: `key` is that of its entry. `outcome` is undefined if it has another shape than the service documents. */
+/** One result: `key` is the key of its entry. `outcome` is undefined if its shape is not documented by the service. */
 export interface BatchResult {
   key: string;
   outcome: BatchOutcome | undefined;
@@ -54,7 +54,7 @@ export interface BatchPage {
   next: string | undefined;
 }
 
-/** What a batch is created of. */
+/** The values that a batch is created from. */
 export interface BatchParts {
   mark: string;
   model: string;
@@ -62,14 +62,14 @@ export interface BatchParts {
   path: string;
 }
 
-/** The batch API of a format, as pure functions: what is sent, and what replies mean. */
+/** The batch API of a format, as pure functions: they write its requests and read its replies. */
 export interface BatchFormat {
   name: FormatName;
-  /** What one batch holds at most. */
+  /** The most that one batch can hold. */
   bounds: { count: number; bytes: number };
   /** The path of a request in a batch, if a stream has another one. */
   pathOf?(path: string): string;
-  /** One request as it is in a batch: `key` comes back with its result. */
+  /** A request as an entry of a batch: `key` comes back with its result. */
   entry(key: string, post: { path: string; body: Body }): Body;
   /** A batch that is created by one request with all of its entries. Undefined: they are uploaded first. */
   inline?: {
@@ -82,7 +82,7 @@ export interface BatchFormat {
   /** A batch whose entries are uploaded first, one a line. */
   byFile?: {
     upload: 'form' | 'resumable';
-    /** Where it is uploaded to. */
+    /** The path that the file is uploaded to. */
     files: string;
     /** The line of an entry. */
     line(entry: string): string;
@@ -90,7 +90,7 @@ export interface BatchFormat {
     /** The name of an uploaded file; undefined if the reply names none. */
     fileOf(reply: JsonObject): string | undefined;
   };
-  /** Where results can be in what the service says of batches: they are passed over there. */
+  /** The place where the service's replies about a batch can hold its results: results are skipped there. */
   held?: ResultPlace['items'];
   retrieve(id: string): BatchCall;
   cancel(id: string): BatchCall;
@@ -106,7 +106,7 @@ const loaders: Readonly<Record<FormatName, () => Promise<BatchFormat>>> = {
   content: async () => (await import('./content/batch.ts')).contentBatch,
   messages: async () => (await import('./messages/batch.ts')).messagesBatch,
   completions: async () => (await import('./completions/batch.ts')).completionsBatch,
-  // OpenAI's batches are the same for each of its operations.
+  // OpenAI's batch API is the same for each of its operations.
   responses: async () => ({ ...(await import('./completions/batch.ts')).completionsBatch, name: 'responses' }),
 };
 
@@ -130,7 +130,7 @@ export function readBatchCount(object: JsonObject, name: string): number | undef
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
 }
 
-/** The sum of counts; undefined if none of them is there. */
+/** The sum of the counts of these names; undefined if none is there. */
 export function sumBatchCounts(object: JsonObject, ...names: string[]): number | undefined {
   const counts = names.map((name) => readBatchCount(object, name)).filter((count) => count !== undefined);
   return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);

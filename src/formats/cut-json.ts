@@ -16,14 +16,17 @@ export function closeCutJson(text: string): ClosedJson | undefined {
 interface Cut {
   /** The text up to the last whole value, or up to the last character of a text that was cut. */
   text: string;
-  /** What closes the brackets that are open there. */
+  /** The brackets that are missing after `text`. */
   closers: string[];
   isWrong: boolean;
 }
 
 type ExpectedToken = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'comma';
 
-/** The stack of open brackets changes only where a whole value is noted, so what is open at the end is open there too. */
+/**
+ * Finds the last whole value, and the brackets that are open there. Their stack changes only where a whole value is noted, so the
+ * stack at the end is the stack at that place.
+ */
 function findCut(text: string): Cut | undefined {
   const start = text.search(/\S/);
   if (start < 0 || (text[start] !== '{' && text[start] !== '[')) return undefined;
@@ -75,7 +78,7 @@ function expectAfter(char: string, expected: ExpectedToken, closer: string | und
 /** Prose is kept as far as it came; any other string, Base64 above all, only whole. */
 function cutProse(text: string, start: number): string | undefined {
   if (!/"(text|thinking)"\s*:\s*$/.test(text.slice(Math.max(0, start - 40), start))) return undefined;
-  // What is left of a character whose bytes were cut.
+  // The first bytes of a character that was cut become U+FFFD, which is removed.
   const prose = withoutCutEscape(withoutCutImage(text.slice(start + 1))).replace(/\uFFFD$/, '');
   return `${text.slice(0, start + 1)}${prose}"`;
 }
@@ -100,7 +103,7 @@ function isAfterBackslash(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Where a token of JSON ends; it may be cut by the end of the text, or not be a token. */
+/** The position after a token of JSON; `cut` if the text ends inside the token, `wrong` if it is not a token. */
 type TokenEnd = number | 'cut' | 'wrong';
 
 const words = ['true', 'false', 'null'];
@@ -108,7 +111,7 @@ const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const cutNumber = /^-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][+-]?\d*)?$/;
 const longestNumber = 400;
 
-/** The end of the token that begins at a position: a bracket, a comma, a colon or a blank is one character long. */
+/** The end of the token at a position: a bracket, a comma, a colon or a blank is one character long. */
 function jsonTokenEnd(text: string, at: number): TokenEnd {
   const char = text[at] as string;
   if ('{}[],: \n\r\t'.includes(char)) return at + 1;

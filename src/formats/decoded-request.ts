@@ -5,7 +5,7 @@ import { getTurnBlocks, type PlainRequest, type Turn } from './plain-request.ts'
 /** The plain fields of a request that was read from the wire. All turns are in `turns`, the last one too. */
 export type DecodedRequest = Omit<PlainRequest, 'use' | 'model' | 'stream'>;
 
-/** Turns in which the user and the assistant take turns: what one of them says in a row is one. */
+/** Turns that change between user and assistant: several turns of the same role become one. */
 export function joinTurns(turns: readonly Turn[] = []): Turn[] {
   const joined: Turn[] = [];
   for (const turn of turns) {
@@ -16,7 +16,7 @@ export function joinTurns(turns: readonly Turn[] = []): Turn[] {
   return joined;
 }
 
-/** One word to stop at, or a list of them. */
+/** The stop words of a field that holds one word or a list. */
 export function decodeStops(value: JsonValue | undefined): string[] | undefined {
   return value === undefined ? undefined : [value].flat().filter((word) => typeof word === 'string');
 }

@@ -4,8 +4,8 @@ import type { PlainRequest } from './plain-request.ts';
 import type { FormatName, Quirks } from './types.ts';
 
 /**
- * The effort that is sent, and what the user is told where another word stands for the one that was asked for. Throws GatewayError
- * usage for what the model is known not to take: nothing that costs more, or less, is sent in its place.
+ * Chooses the effort that is sent, with a note for the user if it is not the word that was asked for. Throws GatewayError usage
+ * for an effort that the model is known not to take: no other effort is sent in its place, which could cost more or less.
  */
 export function chooseEffort(
   { effort, efforts, model, body = {} }: PlainRequest,
@@ -30,7 +30,7 @@ export function chooseEffort(
   });
 }
 
-/** The word nearest to one that a format has no word for; what it means is the same: as little as there is, or as much. */
+/** The nearest word of the format for an effort that it has no word for. The meaning is the same: the least or the most thinking. */
 function chooseSubstitute(
   effort: Effort,
   takes: readonly string[] | undefined,

@@ -14,7 +14,7 @@ import type { FormatName } from './types.ts';
 import { quoteForeign } from '../errors.ts';
 import { proseDelayMs, durationMs } from './retry-delay.ts';
 
-/** What an error body says, whichever of its shapes it has (formats 2 and 3, deviations 15 to 21 and 39). */
+/** The facts of an error body in any of its shapes (formats 2 and 3, deviations 15 to 21 and 39). */
 export interface ErrorBody extends ErrorDetailFacts {
   message: string;
   /** The message as it came, where it quotes the request: what the service says itself is `message`. */
@@ -26,7 +26,7 @@ export interface ErrorBody extends ErrorDetailFacts {
   /** error.code, a word or a number. */
   code?: string | number | undefined;
   requestId?: string | undefined;
-  /** The format whose errors have this shape, if it is one of the two. */
+  /** The format whose errors have this shape; undefined if several formats share it. */
   shape?: FormatName | undefined;
   /** Waiting does not help: the money or the day's quota is spent. */
   quotaSpent?: boolean | undefined;
@@ -157,7 +157,7 @@ function withMessage(facts: Omit<ErrorBody, 'message'>, message: string, depth: 
   return { ...facts, ...Object.fromEntries(known), message: nested.message };
 }
 
-/** Adds what is only in the prose of the message. */
+/** Adds facts that only the prose of the message says. */
 function completeError(error: ErrorBody): ErrorBody {
   const { message, type, status, code, reason } = error;
   const names = [type, status, reason, code === undefined ? undefined : String(code)];
@@ -189,7 +189,7 @@ export function parseOrNothing(text: string): unknown {
   }
 }
 
-/** What the `details` of an error add to it (formats 2). */
+/** Facts in the `details` of an error (formats 2). */
 interface ErrorDetailFacts {
   /** ErrorInfo.reason: `API_KEY_INVALID`. */
   reason?: string | undefined;
@@ -257,7 +257,7 @@ export function saysSpent(names: readonly (string | undefined)[], message: strin
   return spentWords.some((words) => text.includes(words));
 }
 
-/** What an error body that is not JSON says: the title of an HTML page, or its first 200 characters (deviation 39). */
+/** The message of an error body that is not JSON: the title of an HTML page, or its first 200 characters (deviation 39). */
 function extractMessage(text: string): string {
   if (!text.trimStart().startsWith('<')) return quoteForeign(text);
   return quoteForeign(findHtmlTitle(text) ?? withoutTags(text));

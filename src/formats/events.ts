@@ -3,9 +3,9 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { ModelEnd } from '../vendors/model-rules.ts';
 
 /**
- * What a reply says, one thing after the other, whichever format and whether it is streamed or whole. Decoders make these,
- * `client/accumulator.ts` makes one result of them. `candidate` is 0 if it is absent. `index` is the number that the wire gives a
- * content block; without one, an event belongs to the newest block of its candidate.
+ * One fact or piece of a reply, in the order of the reply. Events are the same for all formats, and for streamed and whole
+ * replies. Decoders make them, `client/accumulator.ts` makes one result of them. `candidate` is 0 if it is absent. `index` is the
+ * number that the wire gives a content block; without it, an event belongs to the newest block of its candidate.
  */
 export type ReplyEvent =
   /** Comes first in every reply, also without a value. */
@@ -24,7 +24,7 @@ export type ReplyEvent =
   | { type: 'citation'; citation: JsonValue; index?: number | undefined }
   /** A page or a document that a search of the service found, or that the answer cites. */
   | { type: 'source'; source: FoundSource; index?: number | undefined }
-  /** What went wrong on the way to an answer that came all the same. */
+  /** A problem on the way to an answer that came all the same. */
   | { type: 'warning'; text: string }
   | { type: 'block-stop'; index?: number | undefined }
   /** A call whose input is known. `isWhole`: all of it came, and could be read. */
@@ -47,7 +47,7 @@ export type ReplyEvent =
       signature?: string;
       candidate?: number | undefined;
     }
-  /** What is known about a candidate, and why it ended; later values win. */
+  /** The facts of a candidate, such as its finish reason; later values win. */
   | {
       type: 'candidate';
       candidate?: number | undefined;
@@ -63,32 +63,32 @@ export type ReplyEvent =
   | { type: 'facts'; facts: ReplyFacts }
   /** With this token, another request goes on from here: an answer of the content format that is not over, or that is saved on its way. */
   | { type: 'continuation'; token: string }
-  /** What follows cannot be read; what came before is kept. */
+  /** The rest of the reply cannot be read; events before this one are kept. */
   | { type: 'broken'; error: GatewayError }
   /** The reply says that it is over. */
   | { type: 'end' };
 
-/** What a reply says of itself as plain values. Absent means the gateway did not say. */
+/** Facts of a reply as plain values. An absent value was not in the reply. */
 export interface ReplyFacts {
-  /** As the reply names the model that answered. */
+  /** The name that the reply gives for the model that answered. */
   modelVersion?: string | undefined;
   /** The service tier that answered, in the gateway's own word; it decides the price. */
   serviceTier?: string | undefined;
   responseId?: string | undefined;
   role?: string | undefined;
-  /** Why the prompt was blocked, or what its ratings are. */
+  /** The reason that the prompt was blocked, or its safety ratings. */
   promptFeedback?: JsonObject | undefined;
   /** Counts so far. */
   usage?: Usage | undefined;
-  /** Why the reply ended, where no candidate says it: the prompt was blocked. */
+  /** The reason that the reply ended, if no candidate gives one: the prompt was blocked. */
   stopReason?: string | undefined;
   stopSequence?: string | undefined;
   stopDetails?: JsonValue | undefined;
-  /** What the service says that it cost: a decimal number without exponent; absent if it does not say. */
+  /** The cost that the service tells: a decimal number without exponent; absent if the service tells none. */
   toldCost?: { amount: string; currency: string };
   /** The usage of another model, billed beside: one that wrote an SVG, or made so many pictures for a tool. Absent if none did. */
   otherUsage?: { model: string; usage: Usage; images: number };
-  /** What the reply says of the end of its model. */
+  /** The date or notice of the end of the model, as the reply tells it. */
   modelEnds?: Omit<ModelEnd, 'model'> | undefined;
 }
 
@@ -101,9 +101,9 @@ export interface FoundSource {
   page?: number | undefined;
   /** A piece of its own text. */
   snippet?: string | undefined;
-  /** What cites it; absent if nothing does. */
+  /** Places in the text that cite the source; absent if there are none. */
   places?: readonly CitedPlace[] | undefined;
-  /** Where this word is in the text, it is cited: `[1]`. */
+  /** The mark of the source in the text, such as `[1]`. */
   mark?: string | undefined;
 }
 
@@ -116,7 +116,7 @@ export type CitedPlace =
   | { unit: 'character'; start: number; end: number }
   | { unit: 'byte'; start: number; end: number; text?: string | undefined };
 
-/** What a piece of a streamed answer means to a reader: only of the first candidate, without the Base64 of images. */
+/** A piece of a streamed answer for a reader of the stream: only of the first candidate, without the Base64 of images. */
 export type StreamDelta =
   | { type: 'start'; id: string | undefined; model: string | undefined }
   | { type: 'text'; text: string; block: number }
@@ -133,13 +133,13 @@ export interface Usage {
   outputTokens?: number | undefined;
   thinkingTokens?: number | undefined;
   cachedInputTokens?: number | undefined;
-  /** What tools of the service put into the prompt; content format, not in inputTokens. */
+  /** Tokens that tools of the service put into the prompt; content format, not in inputTokens. */
   toolInputTokens?: number | undefined;
-  /** What was written to a cache; messages format, not in inputTokens. */
+  /** Tokens that were written to a cache; messages format, not in inputTokens. */
   cacheWriteInputTokens?: number | undefined;
-  /** Of what was written to a cache, what stays there for an hour or longer. */
+  /** Tokens written to a cache that stay there for an hour or longer; part of cacheWriteInputTokens. */
   cacheWriteLongInputTokens?: number | undefined;
-  /** Tokens of pictures and of sound, within inputTokens; of those in a cache, within cachedInputTokens too. */
+  /** Tokens of pictures and of sound, within inputTokens; those from a cache are within cachedInputTokens too. */
   imageInputTokens?: number | undefined;
   audioInputTokens?: number | undefined;
   cachedImageInputTokens?: number | undefined;
@@ -152,15 +152,15 @@ export interface Usage {
   totalTokens?: number | undefined;
 }
 
-/** What came of an answer that is to go on. */
+/** The parts of an answer that the service ended in the middle. */
 export interface Unfinished {
-  /** Its content blocks, as in a turn. */
+  /** The content blocks of the answer, as in a turn. */
   content: readonly JsonObject[];
-  /** What the service gave for the next request. */
+  /** The token that the service gave for the next request. */
   token: string | undefined;
 }
 
-/** One server-sent event as the stream's parser gives it. */
+/** One server-sent event, as the parser of the stream gives it. */
 export interface DecoderInput {
   event?: string | undefined;
   data: string;
@@ -180,7 +180,7 @@ export interface Decoder {
   whole(json: unknown): ReplyEvent[];
   /** Reads one event of a stream. Throws the GatewayError of an error event, and bad-reply for an event that cannot be read. */
   feed(event: DecoderInput): ReplyEvent[];
-  /** What is only known when the stream is over. */
+  /** Returns the events that are known only when the stream is over. */
   end(): ReplyEvent[];
   readonly progress: ReplyProgress;
 }

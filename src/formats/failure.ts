@@ -82,7 +82,7 @@ function buildFailure(error: ErrorBody, known: FailureFacts): GatewayError {
   });
 }
 
-/** What is known about it in addition to the class: OpenAI looks at an image before and after it is made. */
+/** Whether the error was billed, if more is known than the class says: OpenAI checks an image before and after it is made. */
 function judgeBilled(errorClass: ErrorClass, status: number | undefined): Certainty | undefined {
   if (errorClass === 'no-result') return 'unknown';
   return errorClass === 'gateway' && (status === 503 || status === 529) ? 'no' : undefined;
@@ -110,7 +110,7 @@ function isModerated({ code, message }: ErrorBody): boolean {
   return code === 'moderation_blocked' || code === 'content_policy_violation' || code === 'content_filter';
 }
 
-/** What makes a 400 a failed authentication: the gateway found no key, or not a good one. */
+/** Refusals that make a 400 a failed authentication: the gateway found no key, or refused the key. */
 const keyRefusals = new Set<Refusal['says']>(['bad-key', 'header', 'no-key', 'no-token', 'token-only']);
 
 function isRetryableFailure(errorClass: ErrorClass, error: ErrorBody, { status, headers }: FailureFacts): boolean {
@@ -142,7 +142,7 @@ function redirect({ status, headers }: FailedReply, requestId: string | undefine
   });
 }
 
-/** Only the origin of a redirect's target is shown: the rest may hold secrets. */
+/** Only the origin of a redirect's target is shown: the rest of the URL may hold secrets. */
 function parseRedirectOrigin(location: string | undefined): string {
   const url = location !== undefined && URL.canParse(location) ? new URL(location) : undefined;
   return url && url.origin !== 'null' ? ` to ${url.origin}` : '';
@@ -170,7 +170,7 @@ function failureInside(
   });
 }
 
-/** What can be done after a failure that the gateway reported. */
+/** The advice for a failure that the gateway reported. */
 function chooseFailureAdvice(
   error: ErrorBody,
   facts: FailureFacts & { errorClass: ErrorClass; refusal: Refusal | undefined },
@@ -198,7 +198,7 @@ function chooseFailureAdvice(
   return fieldAdvice(error, facts.model) ?? { reason: tooLong.test(error.message) ? 'context-window' : 'refused' };
 }
 
-/** What llama.cpp says while it starts. */
+/** The words of llama.cpp while it starts. */
 const loads = /^loading model/i;
 
 /** Ollama runs on the machine of its user, but where a key opens another host. */
@@ -223,7 +223,7 @@ const wantsCertificate = /no required ssl certificate|the ssl certificate error|
 const wantsTls =
   /plain http request was sent to https port|plain http to an ssl-enabled|http request to an https server/i;
 
-/** A 404 in the shape of another format comes from a gateway that has only that one. */
+/** A 404 in the shape of another format comes from a gateway that has only that format. */
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: FailureFacts): Advice {
   const named = findOtherFormat(message, format);
   if (named !== undefined) return { reason: 'named-format', value: named };
@@ -241,17 +241,17 @@ function findOtherFormat(message: string, format: FormatName | undefined): Forma
   return named === format ? undefined : named;
 }
 
-/** What the model cannot take, make or load, in the words of OpenRouter, OpenAI, Google and Ollama. */
+/** Words of OpenRouter, OpenAI, Google and Ollama for input or output that the model does not have, or a model that they cannot load. */
 const unable =
   /^No endpoints found that (?:support|can handle) (?:the requested output )?(\w+)|image_url is only supported|input modality is not enabled|does not support (?:chat$|image)|^model requires more system memory|required for image input/;
 
-/** What OpenRouter says where the settings of an account leave no provider of the model. */
+/** OpenRouter's words when the settings of an account leave no provider of the model. */
 const routing = /\bdata policy|\bguardrail restrictions|^no allowed providers/i;
 
-/** What OpenAI, vLLM, LiteLLM and Ollama say about a path that they do not have. */
+/** Words of OpenAI, vLLM, LiteLLM and Ollama for a path that they do not have. */
 const otherFormats = /^(?:invalid url \(|not found$|404 page not found)/i;
 
-/** Not the path of a request, which has the word too. */
+/** Whether a text says that a model is missing. The word `models` in a path does not count. */
 function namesModel(text: string): boolean {
   if (text.startsWith('model:') || text.includes('is not found for api version')) return true;
   // OpenRouter, of a model that none of its providers has.
@@ -289,13 +289,13 @@ function fieldAdvice(error: ErrorBody, model: string | undefined): Advice | unde
   return { reason, value: quoteForeign(field, 60) };
 }
 
-/** What OpenAI, Anthropic and Google call the effort where they refuse it. */
+/** Names for the effort in refusals of OpenAI, Anthropic and Google. */
 const refusesEffort =
   /reasoning[_.]effort|output_config\.effort|\bthinking[ _]?level|the effort parameter|^thinking\.type\b|only works in thinking mode/i;
-/** What a model that thinks does not take: OpenAI's and Anthropic's do beside no thinking. */
+/** Fields that a thinking model does not take; the models of OpenAI and Anthropic take them without thinking. */
 const samplingFields = /^(?:temperature|top_?[pk]|(?:presence|frequency)_?penalty|logprobs|top_logprobs)$/i;
 
-/** OpenAI's words for a field that older models take, and the one that this model takes. */
+/** OpenAI's words for a field that older models take, with the field that this model takes. */
 const otherField = /'\w+' is not supported with this model\. Use '(\w+)' instead/;
 /** OpenAI's words where thinking alone used up the limit of tokens: it is a 400, not a reply that is cut. */
 const limitReached = /^Could not finish the message because max_tokens or model output limit was reached/;
@@ -321,7 +321,7 @@ function findUnsupportedField(message: string): string | undefined {
   return undefined;
 }
 
-/** The words of all services. The field is the one that they name, unless they call it something else. */
+/** Words of all services for an unsupported field. The field is the one in the words, unless the row gives its usual name. */
 const wordsOfUnsupported: readonly (readonly [RegExp, string?])[] = [
   [/^`?(\w+)`? (?:is deprecated|and `?\w+`? cannot both be specified) for this model/],
   [/^'?(max_tokens)(?:: \d+ > |\b.* is too large)/],

@@ -40,9 +40,9 @@ export function getAuthUseFormat(use: AuthUse): FormatName {
   return use === 'text' || use === 'image' ? 'content' : use;
 }
 
-/** What is said about a format before any of it is loaded. */
+/** Facts of a format that are known before any of its code is loaded. */
 export interface FormatFacts {
-  /** Loads a format: a command loads only the one that it uses. */
+  /** Loads the format. A command loads only the format that it uses. */
   load: () => Promise<Format>;
   /** For messages: `the messages format`. */
   title: string;
@@ -52,18 +52,21 @@ export interface FormatFacts {
   tierField?: 'serviceTier' | 'service_tier';
   /** The field of earlier turns. */
   turnsField: string;
-  /** Fields of a body that are not for `--set`: those of the model, and of whether the reply is streamed. */
+  /** Fields of a body that `--set` must not change: the model, and whether the reply is streamed. */
   reserved: readonly string[];
-  /** Fields of a body that only bound, route or label a request: with them a batch asks the same. `a.b` is the field b of a. */
+  /** Fields of a body that only limit, route or label a request: they do not change what a batch asks. `a.b` is the field b of a. */
   unkeyed: readonly string[];
   /** Files of any type are bytes in it; else text is sent as text. */
   takesTextFiles: boolean;
-  /** Its models make pictures without a tool, and those of an answer go back to the service that drew them, in its turn. */
+  /**
+   * Models of this format make images without a tool, and the images of an answer go back in later turns to the service that drew
+   * them.
+   */
   returnsPictures?: true;
   /** Types of files that its services refuse. */
   refuses: RegExp;
   billing: {
-    /** Whether the count of output tokens holds those of thinking, and the count of input tokens those of the cache. */
+    /** Whether the output tokens include the tokens of thinking, and the input tokens those of the cache. */
     outputHasThinking: boolean;
     inputHasCached: boolean;
     /** Pictures in the request cost what its text costs: https://ai.google.dev/gemini-api/docs/pricing, "text / image / video". */
@@ -135,7 +138,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   },
 };
 
-/** Every format, by its name. */
+/** The names of all formats. */
 export const formatNames = Object.keys(formatFacts) as FormatName[];
 
 /** The format whose requests have a path, if one has. */
@@ -143,7 +146,7 @@ export function findFormatByPath(path: string): FormatName | undefined {
   return formatNames.find((name) => formatFacts[name].path.test(path));
 }
 
-/** What a decoder must know of the reply around its body. */
+/** Facts around the body of a reply that its decoder needs. */
 export interface ReplyHead {
   /** Thinking in tags at the head of a text stays in the text. */
   keepsTags?: boolean | undefined;
@@ -168,7 +171,7 @@ export interface Format {
   shortcut?: (text: string, at: number, most: number) => { value: ReplyEvent; events: number; end: number } | undefined;
   /** ms of silence in which the end of a body is waited for when the decoder's progress is `stopped` or `ended`. */
   patience: { stopped: number; ended: number };
-  /** What a stream lacks that ends while it is open. */
+  /** The reason of the error when a stream ends too early. */
   missingEnd: string;
   /** Path and query of a page of the list of models. */
   models(token?: string): { path: string; query: string };
@@ -176,7 +179,7 @@ export interface Format {
   goOn?(body: Body, came: Unfinished): Body | undefined;
   /** Names of the tools that a request offers. */
   toolNames(body: Body): string[];
-  /** What a request allows at most, for the most that it can cost. */
+  /** The limits in a request, from which the most that it can cost follows. */
   limits(body: Body): RequestLimits;
   /** Free operations of the service that say how long a request is, if the format has them. */
   counting?: {
@@ -187,7 +190,7 @@ export interface Format {
   };
 }
 
-/** What a request allows at most. */
+/** The limits in a request. */
 export interface RequestLimits {
   /** The limit of each candidate; undefined if there is none. */
   maxTokens: number | undefined;
@@ -220,7 +223,7 @@ export function requireLongerSide(size: string | undefined): string | undefined 
   );
 }
 
-/** The turns in a body, which a prompt follows. Throws GatewayError usage for what is not a list. */
+/** The turns in a body, which a prompt follows. Throws GatewayError usage if they are not a list. */
 export function turnsIn(body: Body, name: string): BodyValue[] {
   const turns = body[name] ?? [];
   if (Array.isArray(turns)) return turns;
@@ -232,11 +235,14 @@ export interface ApiRequest extends EncodedRequest {
   format: FormatName;
   /** Decides how the key is carried. */
   use: AuthUse;
-  /** A body that asks another model for the same effort. Throws GatewayError usage for one that it does not take. */
+  /** The body that asks another model for the same effort. Throws GatewayError usage for an effort that the model does not take. */
   encodeEffort?: (model: string) => Body;
-  /** What the base URL lacks at its end, as the service taught. */
+  /** The path that the base URL lacks at its end, as the service taught. */
   behindBase?: string | undefined;
-  /** The same request in OpenAI's other format, where the user named none. Throws GatewayError usage for what that lacks. */
+  /**
+   * The same request in OpenAI's other format, if the user named no format. Throws GatewayError usage for a field that the other
+   * format lacks.
+   */
   inFormat?: ((name: FormatName) => Promise<ApiRequest>) | undefined;
 }
 
@@ -248,8 +254,8 @@ export function changeRequest(post: ApiRequest, change: (post: ApiRequest) => Ap
 }
 
 /**
- * The same request to another model: its name is in the body, or in the path, and an effort in the words of that model. Throws
- * GatewayError usage for an effort that it does not take.
+ * The same request to another model: the name is replaced in the body or in the path, and the effort in the words of the new
+ * model. Throws GatewayError usage for an effort that the model does not take.
  */
 export function replaceModel(given: ApiRequest, model: string): ApiRequest {
   const name = encodeURIComponent(model.replace(/^models\//, ''));
@@ -331,7 +337,7 @@ export function requirePictures({ format, body }: Pick<ApiRequest, 'format' | 'b
   );
 }
 
-/** Encodes a plain request whose format nobody named: what is not of one format alone can be encoded in OpenAI's other one later. */
+/** Encodes a plain request whose format nobody named: unless it needs this format, it can be encoded in OpenAI's other format later. */
 export function encodeFlexibly(
   given: PlainRequest,
   format: Format,
@@ -400,7 +406,7 @@ function refuseImage({ mimeType, data, title, pixels }: Media, request: PlainReq
   );
 }
 
-/** The pictures that a request holds, those of earlier turns too. */
+/** The number of images in a request, those of earlier turns included. */
 function countPictures({ media = [], turns = [] }: PlainRequest): number {
   const given = media.filter(({ mimeType }) => mimeType.toLowerCase().startsWith('image/'));
   const earlier = turns.flatMap(getTurnBlocks).filter(({ type }) => type === 'image');

@@ -5,13 +5,13 @@ import { type BodyValue, isUpload } from '../body.ts';
  * follows from them.
  */
 
-/** So many words in a row are no chance: what a refusal has of them in common with the request is quoted. */
+/** A run of so many words that is in both the refusal and the request is a quote: it is too long to be chance. */
 const quotedWords = 4;
 
-/** A text of fewer words is one that is quoted as a whole, if it has so many. */
+/** A shorter text of the request counts as quoted when all of it is in the refusal, if it has at least so many words. */
 const leastWords = 3;
 
-/** Of scripts without upper and lower case each letter is a word: most of them write no blanks between words. */
+/** In scripts without upper and lower case each letter is a word, since most of them write no blanks between words. */
 const word = /\p{Lo}|[\p{LC}\p{Lm}\p{N}_]+/gu;
 
 /** The service's own words in a message, without runs of words that the texts of the request have, too. */
@@ -33,7 +33,7 @@ export function withoutQuotes(message: string, texts: Iterable<string>): string 
       const key = run.join(' ');
       for (const at of placesOf.get(key) ?? [])
         for (let place = at; place < at + run.length; place++) quoted.add(place);
-      // A run that is found need not be looked for again: texts can say the same many times.
+      // Each run is searched once: texts can repeat it many times.
       placesOf.delete(key);
     }
   }
@@ -60,7 +60,7 @@ function* listRuns(text: string): Generator<readonly string[], void> {
   if (count >= leastWords && count < quotedWords) yield run;
 }
 
-/** Every text in the body of a request that can be a sentence: names are of ASCII, without blanks. */
+/** All texts in the body of a request that can be a sentence. A text of ASCII without blanks is a name, not a sentence. */
 export function* listTexts(value: BodyValue | undefined): Generator<string, void> {
   if (typeof value === 'string' && /[\s\P{ASCII}]/u.test(value)) yield value;
   if (typeof value !== 'object' || value === null || isUpload(value)) return;

@@ -3,18 +3,18 @@ import { type ServiceName, services, vendorHeaderNames } from '../vendors/servic
 import type { ErrorBody } from './error-body.ts';
 import type { FormatName } from './types.ts';
 
-/** What an error says about the key or the caller (deviation 46). */
+/** The problem with the key or the caller that an error reports (deviation 46). */
 export interface Refusal {
   says:
     | 'header'
     /** The version header of the messages format did not arrive. */
     | 'version'
-    /** No key arrived where the gateway looks for one, and it does not say where that is. */
+    /** No key arrived where the gateway looks for it, and the reply does not say where that is. */
     | 'no-key'
     | 'bad-key'
     /** The bearer token is not an access token. */
     | 'no-token'
-    /** Only access tokens are taken, no API keys. */
+    /** The service takes only access tokens, not API keys. */
     | 'token-only'
     /** The key is valid but must not use this model. */
     | 'model'
@@ -24,13 +24,13 @@ export interface Refusal {
     | 'origin'
     /** The path does not exist, although the words are about a key. */
     | 'path';
-  /** The headers that it names; with `header`, the key must be in one of them. */
+  /** The headers that the reply names; for `header`, the key must be in one of them. */
   names: readonly string[];
 }
 
 interface RefusalWording {
   says: Refusal['says'];
-  /** Lower case; one of them is enough. */
+  /** Words in lower case; one is enough. */
   words: readonly string[];
   /** The header that the words mean, if they do not name it. */
   header?: string;
@@ -251,7 +251,7 @@ function adviceForHeaders(names: readonly string[], sent: SentKey, format: Refus
   if (name === bearerHeader) return form === 'auto' ? asBearer : unknownCause;
   if (format === 'messages') return asApiKey;
   if (name === vendorHeaderNames.apiKey) return isBearer(sent) ? { ...vendorNames, reason: 'key-header' } : vendorNames;
-  // This header is already a vendor's own, perhaps on the advice of an earlier hint: to go back would repeat the first error.
+  // This header is already a vendor's own, perhaps after an earlier hint: the other header would repeat the first error.
   if (header === vendorHeaderNames.apiKey) return unknownCause;
   return { reason: isBearer(sent) ? 'key-header' : 'header-names', value: `${name},` };
 }

@@ -3,8 +3,8 @@ import type { RequestLimits } from './format.ts';
 import { maxOf } from '../long-lists.ts';
 
 /**
- * What a request allows at most, by the names that its fields can have in `bodies`. To services, 0 is the same as no value; without a
- * count of candidates that can be read, there is no limit.
+ * The limits in a request, from fields that can have these names in `bodies`. Services read 0 as absent; if the count of
+ * candidates cannot be read, there is no limit.
  */
 export function readLimits(
   bodies: readonly Body[],

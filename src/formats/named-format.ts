@@ -1,6 +1,6 @@
 import type { FormatName } from './types.ts';
 
-/** The two formats of OpenAI: a service can have one of them alone for a model, and says so where it is asked in the other. */
+/** OpenAI's two formats. A service can serve a model in only one of them, and says so if it is asked in the other. */
 export type OpenAiFormat = Extract<FormatName, 'completions' | 'responses'>;
 
 export function isOpenAiFormat(name: string): name is OpenAiFormat {

@@ -18,10 +18,10 @@ const maxCharacters = 64 * 1024 * 1024;
 /** Values of one event: parsed, it takes no more memory than the longest answer. */
 const maxEventValues = maxCharacters / valueCost;
 
-/** What a body, or an event of it, held. */
+/** The text of a body, or of an event in it. */
 export interface ReadText {
   text: string;
-  /** Why the text ended early, if it did. */
+  /** The error that cut the text, if there was one. */
   cut: GatewayError | undefined;
   /** Bytes of it are not UTF-8: the text has replacements in their places. */
   damage?: GatewayError | undefined;
@@ -63,8 +63,8 @@ export function parseReply(
 }
 
 /**
- * The lines of a body that has a JSON object in each: pieces of a stream, without the words around them. Throws GatewayError
- * bad-reply for those of Ollama's own format.
+ * The lines of a body that has a JSON object in each line: pieces of a stream, without the field names around them. Throws
+ * GatewayError bad-reply for lines of Ollama's own format.
  */
 export function jsonLines(text: string): string[] | undefined {
   const start = text.trimStart();

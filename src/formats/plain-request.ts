@@ -11,7 +11,7 @@ export interface Media {
   mimeType: string;
   /** A string is plain text: a document that is sent as text. */
   data: Upload | string;
-  /** What people call it: a file's name. */
+  /** The title of the document: the name of its file. */
   title?: string | undefined;
   /** `WxH` of a picture, in pixels. */
   pixels?: string | undefined;
@@ -21,7 +21,7 @@ export interface Media {
 export interface PlainRequest extends PlainFields, JsonFields {
   use: Use;
   model: string;
-  /** What the list of the service says of the efforts of the model. */
+  /** The efforts of the model, from the service's list of models. */
   efforts?: ModelEfforts | undefined;
   /** The media type of the image that is wanted, for services that can be told. */
   imageType?: string | undefined;
@@ -56,22 +56,22 @@ export interface EncodedRequest {
   accept?: string | undefined;
   /** How its reply is read: see the plain field of that name. */
   keepThink?: true | undefined;
-  /** What the user is told of a value that stands for another. */
+  /** A note for the user about a value that replaces another one. */
   note?: string | undefined;
   /** A stream of the content format, which a gateway need not have. */
   streamsContent?: true | undefined;
 }
 
-/*
- * A conversation in the words of no service. Its blocks are written as the messages format writes them, which has the most
- * kinds: text, image, document, tool_use, tool_result, thinking. A session file holds such turns.
+/**
+ * A conversation in the words of no service. Its blocks have the form of the messages format, which has the most kinds: text,
+ * image, document, tool_use, tool_result, thinking. A session file holds such turns.
  */
 
-/** One turn. A string is one text. */
+/** One turn. A string is a single text block. */
 export interface Turn {
   role: 'user' | 'assistant';
   content: string | readonly BodyValue[];
-  /** The service that wrote it: signatures go back only to that one. */
+  /** The service that wrote the turn: signatures go back only to that service. */
   service?: string | undefined;
 }
 
@@ -92,7 +92,7 @@ function isTurnEntry(entry: unknown): boolean {
   return (role === 'user' || role === 'assistant') && isContent;
 }
 
-/** The blocks of a turn; what is not a block is left out. */
+/** The blocks of a turn, without values that are not blocks. */
 export function getTurnBlocks({ content }: Pick<Turn, 'content'>): JsonObject[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return content.filter((block): block is JsonObject => isObject(block));
@@ -109,8 +109,8 @@ export function toList(value: JsonValue): JsonValue[] {
 }
 
 /**
- * The content of the user's last turn, as a session keeps it; undefined if there is nothing in it. Images and documents are
- * in front of the text that speaks of them, as the documents of the messages format advise.
+ * The content of the user's last turn, as a session keeps it; undefined if it is empty. Images and documents come before the text
+ * about them, as the documentation of the messages format advises.
  */
 export function lastTurn({
   prompt,
@@ -137,11 +137,11 @@ export interface PlainTool {
   description?: string | undefined;
   /** A JSON Schema of the input. */
   schema?: JsonValue | undefined;
-  /** What only one format has a place for. */
+  /** Fields that only one format has. */
   own: JsonObject;
 }
 
-/** The names of the schema: the plain one, those of the formats, and that of MCP and of many libraries. */
+/** Names of the schema: the plain name, those of the formats, of MCP and of many libraries. */
 const schemaNames = ['schema', 'parameters', 'input_schema', 'parametersJsonSchema', 'inputSchema'];
 
 /** Keys that the messages format has for a tool. */
@@ -149,7 +149,7 @@ const messagesKeys = 'strict cache_control input_examples defer_loading allowed_
   ' ',
 );
 
-/** Keys that say nothing to a model: those of a list of tools by MCP. */
+/** Keys that a list of tools by MCP has, and that say nothing to a model. */
 const otherKeys = ['type', 'title', 'outputSchema', 'annotations', 'execution', 'icons', '_meta'];
 
 /**

@@ -4,10 +4,10 @@ import { type Effort, effortNames } from '../vendors/effort.ts';
 import type { Use } from '../vendors/services.ts';
 import type { FormatName } from './types.ts';
 
-/** What a field of each kind is, in a plain request and as an option of the library. */
+/** The type of each kind of field, in a plain request and as an option of the library. */
 export interface PlainValues {
   text: string;
-  /** One word, which can be told from a flag. */
+  /** One word, which cannot be mistaken for a flag. */
   word: string;
   /** `W:H` */
   ratio: string;
@@ -23,7 +23,7 @@ export interface PlainValues {
   safety: readonly { category: string; threshold: string }[];
 }
 
-/** What a field of each kind of JSON is in a plain request; the command line takes a file, too. */
+/** The type of each kind of JSON field in a plain request; on the command line the value can be a file. */
 export interface JsonValues {
   object: JsonObject;
   list: readonly JsonValue[];
@@ -35,7 +35,7 @@ export interface JsonValues {
   toolChoice: string | JsonObject;
 }
 
-/** What it is as an option of the library, whose users have interfaces. */
+/** The type of each kind of JSON field as an option of the library, whose users have interfaces. */
 interface JsonOptionValues {
   object: object;
   list: readonly object[];
@@ -53,15 +53,15 @@ export type FieldKind = keyof PlainValues | keyof JsonValues | GivenKind;
 /** One field of a request. */
 export interface RequestField<Kind extends FieldKind = FieldKind, Flag extends string = string> {
   kind: Kind;
-  /** As commander takes it: `-p, --prompt <text>`. */
+  /** The flag in the syntax of commander: `-p, --prompt <text>`. */
   flag: Flag;
-  /** Its line in help. */
+  /** The line in help. */
   help: string;
   /** The flag that says the opposite. */
   opposite?: { flag: string; help: string };
-  /** Where help has it: in its part about requests, or among the flags of a command, first or last. */
+  /** The place in help: its part about requests, or among the flags of a command, first or last. */
   group: 'request' | 'input' | 'chat' | 'content';
-  /** The uses that have it (all of them). */
+  /** The uses that have the field (default: all). */
   uses?: readonly Use[];
   /** Help shows the flag with `--verbose` only. */
   advanced?: true;
@@ -72,11 +72,14 @@ export interface RequestField<Kind extends FieldKind = FieldKind, Flag extends s
   maximum?: number;
   /** Formats that have no place for it: it is refused before anything is sent. */
   lackedBy?: readonly FormatName[];
-  /** Of the others, only operations for images have it. */
+  /** Only operations for images have the field. */
   isOfImages?: true;
-  /** Its names in requests of the formats, by which a refusal or a typed flag means it. */
+  /** Names of the field in requests of the formats, by which a refusal or a typed flag means it. */
   wireNames?: string;
-  /** What an MCP client reads of it, and the uses whose tools have it (all of its own); absent: no tool has it. */
+  /**
+   * The description for MCP clients, and the uses whose tools have the argument (default: all uses of the field); absent: no tool
+   * has it.
+   */
   tool?: { text: string; uses?: readonly Use[] };
 }
 
@@ -342,7 +345,7 @@ export const requestFields = {
     wireNames: 'quality',
     tool: { text: 'how finely it is drawn: low, medium or high (OpenAI, OpenRouter)' },
   }),
-  /** What is behind the subject of an image: `transparent`, `opaque`. */
+  /** The background behind the subject of an image: `transparent`, `opaque`. */
   background: row({
     kind: 'word',
     flag: '--background <word>',
@@ -480,7 +483,7 @@ export type PlainFields = FieldsOf<PlainValues>;
 /** The fields of a request that are JSON. */
 export type JsonFields = FieldsOf<JsonValues>;
 
-/** The same as options of the library. */
+/** The JSON fields of a request as options of the library. */
 export type JsonOptions = FieldsOf<JsonOptionValues>;
 
 /** The field of this name, if there is one. */
@@ -497,7 +500,7 @@ const plainKinds = [
 ] satisfies (keyof PlainValues)[];
 const jsonKinds = ['object', 'list', 'schema', 'body', 'pairs', 'toolChoice'] satisfies (keyof JsonValues)[];
 
-/** The names of the plain fields, and of those that are JSON. */
+/** Names of the plain fields, and of the JSON fields. */
 export const plainNames = listNames(plainKinds) as (keyof PlainFields)[];
 export const jsonNames = listNames(jsonKinds) as (keyof JsonFields)[];
 

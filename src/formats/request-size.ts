@@ -5,9 +5,9 @@ import { isObject } from '../json.ts';
 export interface RequestSize {
   /** Bytes of its JSON, without files. */
   bytes: number;
-  /** It has files, or names some: their tokens do not depend on their bytes. */
+  /** The request has files, or names some: their tokens do not depend on their bytes. */
   hasFiles: boolean;
-  /** It has tools that run at the service, or a text that is kept there: the service bills more than was sent. */
+  /** The request has tools that run at the service, or a text that is kept there: the service bills more than was sent. */
   readsMore: boolean;
 }
 

@@ -27,8 +27,8 @@ export function proseDelayMs(message: string): number | undefined {
 
 /**
  * Milliseconds until a limit is over. OpenAI: `x-ratelimit-reset-requests: 1m20s`; Anthropic:
- * `anthropic-ratelimit-requests-reset: 2026-01-27T12:00:00Z`. There are some for requests and some for tokens; those that have
- * nothing left count. `resetAt` is a moment. Moments are by the clock of the service.
+ * `anthropic-ratelimit-requests-reset: 2026-01-27T12:00:00Z`. There are limits of requests and of tokens; those that are used up
+ * count. `resetAt` is a moment by the clock of the service.
  */
 export function resetDelayMs(
   headers: Readonly<Record<string, string | undefined>>,

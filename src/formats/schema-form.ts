@@ -4,15 +4,15 @@ import { closedForm, type KeptWords } from '../vendors/schema-forms.ts';
 import type { AnyApiRequest } from './format.ts';
 import type { FormatName } from './types.ts';
 
-/*
- * A service can take a part of JSON Schema, or none. What it does not take is said to the model in words; the answer is checked
+/**
+ * A service can take a part of JSON Schema, or none. The rest of the schema is told to the model in words; the answer is checked
  * against the user's own schema in any case.
  */
 
 /** A schema in a closed form: objects allow no other properties, and the keywords that it lacks stand in the description. */
 export function closeSchema(schema: JsonValue, form: KeptWords = closedForm): JsonValue {
   if (!isObject(schema)) return schema;
-  // It says nothing about a value.
+  // `$schema` says nothing about a value.
   const { $schema: _, oneOf, ...own } = schema;
   const given: JsonObject = oneOf !== undefined && own['anyOf'] === undefined ? { ...own, anyOf: oneOf } : own;
   const isAnObject = [given['type']].flat().includes('object') || isObject(given['properties']);
@@ -131,7 +131,7 @@ const plainerForms: Readonly<Partial<Record<FormatName, PlainerForm>>> = {
     refusal: /'?additionalProperties'? must be|propert(?:y|ies) '.+' (?:is|are) not supported|output_config\.format/i,
     write: withClosedSchema,
   },
-  // Those of DeepSeek, Groq and servers of their kind, about the form of an answer.
+  // Words of DeepSeek, Groq and similar servers about the form of an answer.
   completions: { refusal: /response_format|response format|json_schema/i, write: withSchemaInWords },
 };
 
@@ -140,7 +140,7 @@ export function refusesSchema(request: AnyApiRequest, message: string): boolean 
   return plainerForms[request.format]?.refusal.test(message) === true && withPlainerSchema(request) !== request;
 }
 
-/** The request with its schema in the form that every service of its format takes; the same one if there is nothing to change. */
+/** The request with its schema in the form that every service of its format takes; the same request if there is nothing to change. */
 export function withPlainerSchema<Request extends AnyApiRequest>(request: Request): Request {
   const { format, body = {} } = request;
   const changed = plainerForms[format]?.write(body) ?? body;

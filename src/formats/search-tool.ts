@@ -14,7 +14,7 @@ export function withSearch(
   return given.some((tool) => isAlike(tool, own)) ? [...given] : [...given, own];
 }
 
-/** Of the same name, type or, in the content format, key. */
+/** Whether both tools have the same name, type or, in the content format, key. */
 function isAlike(tool: BodyValue, own: JsonObject): boolean {
   if (!isObject(tool)) return false;
   const [key = 'type'] = Object.keys(own);

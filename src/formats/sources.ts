@@ -35,7 +35,7 @@ function readCitation(citation: JsonObject): FoundSource | undefined {
   }
 }
 
-/** A page by its address and title. What has another address, such as that of a file, is a document. */
+/** A page by its address and title. A source with another address, such as that of a file, is a document. */
 function named(page: JsonObject, field: string): Pick<FoundSource, 'url' | 'title' | 'kind'> {
   const address = textField(page, field) || undefined;
   const title = textField(page, 'title') || undefined;
@@ -51,7 +51,7 @@ export function sourceEvents(citations: readonly JsonValue[], index?: number): R
   });
 }
 
-/** What a block with the result of a search says: the pages that it found, or that it failed. */
+/** The pages that a search result block found, or its failure. */
 export function searchResultEvents(block: JsonObject): ReplyEvent[] {
   const [, tool] = /^(web_search|web_fetch)_tool_result$/.exec(textField(block, 'type') ?? '') ?? [];
   if (tool === undefined) return [];

@@ -6,7 +6,7 @@ import { closeSchema } from './schema-form.ts';
 const refused =
   'allOf oneOf not if then else dependentRequired dependentSchemas patternProperties prefixItems contains'.split(' ');
 
-/** One of these has to say what a value is. */
+/** A schema must have one of these keywords to say what a value is. */
 const kinds = ['type', 'anyOf', '$ref', 'enum', 'const'];
 
 /**

@@ -3,9 +3,9 @@ import type { ReplyEvent } from './events.ts';
 import { maxOf } from '../long-lists.ts';
 
 /**
- * What a service says that a reply cost, in USD: OpenRouter (npm @openrouter/sdk 1.3.19), which with a key of the user's at the
- * provider takes only its own part, Perplexity (npm @perplexity-ai/perplexity_ai 0.38.5), and xAI, whose unit is a ten-thousand-millionth of
- * a dollar (npm @ai-sdk/xai 5.0.12).
+ * The cost of a reply in USD, as the service tells it: OpenRouter (npm @openrouter/sdk 1.3.19), which tells only its own part if
+ * the user has a key at the provider, Perplexity (npm @perplexity-ai/perplexity_ai 0.38.5), and xAI, whose unit is a
+ * ten-thousand-millionth of a dollar (npm @ai-sdk/xai 5.0.12).
  */
 export function toldCostEvents(usage: JsonObject): ReplyEvent[] {
   const { cost } = usage;
@@ -19,7 +19,7 @@ export function toldCostEvents(usage: JsonObject): ReplyEvent[] {
   return amount === undefined ? [] : [{ type: 'facts', facts: { toldCost: { amount, currency: 'USD' } } }];
 }
 
-/** What LiteLLM says in a header. It says 0 of a model whose price it does not know, too. */
+/** The cost in LiteLLM's header. LiteLLM also says 0 for a model whose price it does not know. */
 export function readCostHeader(value: string | undefined): string | undefined {
   const amount = value === undefined || value.trim() === '' ? undefined : toDecimal([Number(value)]);
   return amount === '0' ? undefined : amount;

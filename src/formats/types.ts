@@ -4,12 +4,12 @@ import type { ImagesOperation } from '../vendors/image-types.ts';
 /** The name of a format. */
 export type FormatName = 'content' | 'messages' | 'completions' | 'responses';
 
-/** A row of the table of keys (formats 1): a format, and of the content format what is asked for. */
+/** A row of the table of keys (formats 1): a format; the content format has one row for text and one for images. */
 export type AuthUse = 'text' | 'image' | Exclude<FormatName, 'content'>;
 
 /** In what a service differs from others of its format. */
 export interface Quirks {
-  /** Which service it is: what it signed goes back only to it. */
+  /** The name of the service: its signatures go back only to it. */
   service: string;
   /** The field that limits the tokens of an answer, if the format has two. */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
@@ -19,11 +19,11 @@ export interface Quirks {
   includeUsage?: boolean | undefined;
   /** How it is told an effort, if not as others of its format: in an object, or in fewer words. */
   effort?: 'object' | 'ollama' | undefined;
-  /** It has OpenRouter's tool for a search in the completions format, which has no word of its own for it. */
+  /** The service has OpenRouter's tool for a search in the completions format, which has none of its own. */
   search?: true | undefined;
   /** How it wants a JSON Schema, if not as it is. */
   schema?: SchemaForm | undefined;
-  /** It may keep requests and replies that do not say `store: false`. */
+  /** The service may keep requests and replies without `store: false`. */
   keeps?: boolean | undefined;
   /** Images have an operation of their own, in the words of this service. */
   imagesOperation?: ImagesOperation | undefined;

@@ -74,7 +74,7 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
   };
 }
 
-/** What is wrong with the file of a batch that failed as a whole. */
+/** The reason that a whole batch failed, which OpenAI finds in its file. */
 function describeFailedBatch(reply: JsonObject): string {
   const errors = listField(objectField(reply, 'errors') ?? {}, 'data') ?? [];
   const messages = errors.filter(isObject).flatMap((error) => {

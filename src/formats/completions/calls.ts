@@ -18,19 +18,19 @@ interface ArrivingCall {
   readonly wireIndex: number | undefined;
   id: string | undefined;
   name: string;
-  /** Its arguments, if their pieces follow each other. */
+  /** The arguments, if each piece is appended to the ones before. */
   readonly joined: GrowingJson;
-  /** Its arguments, if a later piece holds what earlier ones held. */
+  /** The arguments, if a later piece repeats the earlier ones. */
   newest: GrowingJson;
   signature: string | undefined;
-  /** Its start was passed on: its name is known. */
+  /** The start of the call was passed on: its name is known. */
   hasStarted: boolean;
 }
 
-/** More than any model makes at once: each piece is held against all of them. */
+/** More calls than any model makes at once. There is a limit because each piece is compared with all calls. */
 const maxCalls = 1000;
 
-/** One piece of a call, or all of it. */
+/** One piece of a call, or a whole call. */
 interface ArrivingPiece {
   index: number | undefined;
   id: string | undefined;
@@ -65,7 +65,7 @@ export function createToolCallJoiner(firstBlock: number) {
     calls.slice(0, before).flatMap((call) => callStartEvents(call, calls));
 
   return {
-    /** Adds the calls of a message, or pieces of them, and says what they mean. */
+    /** Adds the calls of a message, or pieces of calls, and returns their events. */
     add(message: JsonObject): ReplyEvent[] {
       const seen = new Set<ArrivingCall>();
       return piecesIn(message).flatMap((piece) => {
@@ -75,11 +75,11 @@ export function createToolCallJoiner(firstBlock: number) {
         return [...starts(calls.indexOf(call)), ...grow(call, piece, calls)];
       });
     },
-    /** What was not passed on of them. */
+    /** The starts of calls that were not passed on yet. */
     starts: () => starts(),
-    /** They are over. */
+    /** The calls are over. */
     stop: (): ReplyEvent[] => [...starts(), ...calls.flatMap(callEndEvents)],
-    /** All of them as they came, for a candidate whose pieces are not shown. */
+    /** All calls in the order in which they came, for a candidate whose pieces are not shown. */
     whole: (candidate: number): ReplyEvent[] => inOrder(calls).map((call) => callEvent(call, candidate)),
   };
 }
@@ -135,7 +135,7 @@ function readCallPiece(call: JsonObject): ArrivingPiece {
   };
 }
 
-/** Some services send an empty call beside every text. */
+/** An empty piece is left out: some services send an empty call beside every text. */
 function isFilledPiece({ id, name, json }: ArrivingPiece): boolean {
   return id !== undefined || name !== '' || !/^(?:\{\})?$/.test(json.trim());
 }
@@ -172,7 +172,7 @@ function grow(
 ): ReplyEvent[] {
   call.id ??= id;
   call.signature ??= signature;
-  // Some servers repeat the name with every piece.
+  // The name is not added twice: some servers repeat it with every piece.
   if (!call.hasStarted && name !== call.name) call.name += name;
   if (json === '') return [];
   growJson(json, call.joined);
@@ -180,7 +180,7 @@ function grow(
   return [...callStartEvents(call, calls), { type: 'tool-input', json, index: call.block }];
 }
 
-/** What is only known when all of it came. */
+/** The events that are known only at the end of a call. */
 function callEndEvents(call: ArrivingCall): ReplyEvent[] {
   const { block: index, signature, joined } = call;
   const whole = getArguments(call);
@@ -253,7 +253,7 @@ function getArguments({ joined: { text: json }, newest }: ArrivingCall): string 
   return [newest.text, rest].find((text) => isObject(parseArguments(text))) ?? json;
 }
 
-/** No arguments at all, and null, are an empty object. Undefined if they are not JSON: cut, or wrong. */
+/** Reads the arguments of a call: an empty text and null are an empty object. Undefined if they are not JSON: cut, or wrong. */
 function parseArguments(json: string): JsonValue | undefined {
   if (json.trim() === '') return {};
   try {

@@ -29,7 +29,7 @@ export interface Choice {
   refusal: string;
   /** OpenRouter's `reasoning_details`, their pieces joined. */
   readonly details: JsonObject[];
-  /** Where thinking came: the block of it began. */
+  /** The field or tag in which thinking came: its block has begun. */
   thinkingPlace?: ThinkingPlace;
   /** A part of the answer came. */
   hasContent: boolean;
@@ -70,7 +70,7 @@ export function choiceEvents(choice: Choice, raw: JsonObject, asked: Body | unde
   const message = objectField(raw, 'message');
   const events = delta ? choiceMessageEvents(choice, delta, false) : [];
   choice.hasContent ||= events.some(({ type }) => type !== 'candidate');
-  // Some streams end with a chunk that repeats the whole message.
+  // A repeated message is skipped: some streams end with a chunk that has the whole message again.
   if (message && !choice.hasContent) append(events, choiceMessageEvents(choice, message, true));
   if (!delta && !message) append(events, textEvents(choice, raw['text']));
   const error = isObject(raw['error']) ? findErrorInReply({ error: raw['error'] }, asked) : undefined;
@@ -113,7 +113,7 @@ function roleEvents(choice: Choice, message: JsonObject): ReplyEvent[] {
   return [{ type: 'candidate', role, candidate: choice.candidate }];
 }
 
-/** Services that send the thinking under two names send the same text twice. */
+/** The thinking is taken once: services that send it under two names send the same text twice. */
 function thinkingEvents(choice: Choice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
   const details = (listField(message, 'reasoningDetails') ?? []).filter(isObject);
   for (const detail of details) choice.held.characters += addDetail(choice.details, detail, isWhole);
@@ -122,7 +122,7 @@ function thinkingEvents(choice: Choice, message: JsonObject, isWhole: boolean): 
   return thoughtEvents(choice, textField(message, 'reasoning') || detailsText(details), 'reasoning');
 }
 
-/** Where some thinking came in `reasoning_content`, all of it goes back there: servers refuse a turn without it. */
+/** If some thinking came in `reasoning_content`, all thinking goes back in that field: servers refuse a turn without it. */
 function thoughtEvents(choice: Choice, text: string, place: ThinkingPlace): ReplyEvent[] {
   if (text === '') return [];
   const { candidate } = choice;
@@ -164,7 +164,7 @@ function taggedEvents(choice: Choice, pieces: readonly TaggedPiece[]): ReplyEven
   });
 }
 
-/** What was held back for a tag. In an answer that a limit or the connection cut, an open tag is one of thinking. */
+/** The text that was held back because it may begin a tag. If a limit or the connection cut the answer, an open tag begins thinking. */
 function tagEndEvents(choice: Choice, isAnswered: boolean): ReplyEvent[] {
   return taggedEvents(choice, choice.tags?.end(isAnswered) ?? []);
 }
@@ -189,8 +189,8 @@ function addRefusal(choice: Choice, refusal: JsonValue | undefined): void {
 }
 
 /**
- * Why a candidate ended. The words of a refusal are its message and not its text: they do not answer the prompt, so they belong in
- * the error and not in the output.
+ * The reason that a candidate ended. The words of a refusal are its message and not its text: they do not answer the prompt, so
+ * they belong in the error and not in the output.
  */
 function stopEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
   const { candidate, refusal, reason: before } = choice;

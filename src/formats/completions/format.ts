@@ -78,7 +78,10 @@ function encodeSearch(request: PlainRequest, { search: hasSearch }: Quirks): Rec
   throw settingError('the completions format has no search tool', { reason: 'no-search' });
 }
 
-/** Further turns after those of a body. A choice that forces a call would force one after each result, for ever. */
+/**
+ * Adds further turns after those of a body. A `tool_choice` that forces a call is left out: it would force one after each result,
+ * for ever.
+ */
 function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
   const { tool_choice: choice, ...rest } = body;
   const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
@@ -135,7 +138,7 @@ function encodeResponseFormat({ schema, responseMime }: PlainRequest): BodyValue
   );
 }
 
-/** What only operations for images have. */
+/** Fields that only operations for images have. */
 const fieldsOfPictures = plainNames.filter((name) => findField(name)?.isOfImages);
 
 /** Models that answer in words too draw only where they are asked to. */

@@ -10,15 +10,15 @@ import { mediaPart } from './turns.ts';
 
 /** How one service takes what a picture is asked with. */
 interface ImagesForm {
-  /** Fields of each request; those of the user's own win. */
+  /** Fields of each request; a field that the user sets wins. */
   always?: Body;
   /** A shape and a size in its words. Throws usage. */
   shape(request: PlainRequest): Record<string, BodyValue | undefined>;
-  /** The operations that draw and that change pictures, if they are not those of OpenAI. */
+  /** The paths that create and change images, if they are not OpenAI's. */
   paths?: { draw?: string; edit?: string };
   /** The fields of pictures to change. */
   inputs(media: readonly Media[], mask: Media | undefined): Record<string, BodyValue | undefined>;
-  /** Its pictures are files of a form. */
+  /** The images are sent as files of a form. */
   isForm?: true;
 }
 
@@ -40,7 +40,7 @@ const forms: Readonly<Record<ImagesOperation, ImagesForm>> = {
   openai: openaiForm,
   // Public programs ask it as OpenAI, for Base64: else some of its models answer with a link (November 2026).
   vercel: { ...openaiForm, always: { response_format: 'b64_json' } },
-  // It draws, and changes the images that the request refers to.
+  // This operation draws, and changes the images that the request refers to.
   openrouter: {
     shape: ({ aspect, size }) =>
       isSizeClass(size) ? { aspect_ratio: aspect, resolution: size } : { aspect_ratio: aspect, size },
@@ -162,7 +162,7 @@ function isSizeClass(size: string | undefined): boolean {
   return size !== undefined && /^\d+K?$/i.test(size);
 }
 
-/** Both sides, which a shape and a class of size become. */
+/** Width and height, chosen by aspect ratio and size class unless the size is in pixels. */
 function bothSides({ size, aspect }: PlainRequest): string | undefined {
   if (size === undefined && aspect === undefined) return undefined;
   return size === undefined || isSizeClass(size) ? chooseImageSize(aspect ?? '1:1', size ?? '1K') : size;
@@ -188,13 +188,13 @@ function chooseImageSize(aspect: string, size: string): string {
   );
 }
 
-/** Whether a reply is one of the images operations. */
+/** Whether a reply has the shape of the images operations. */
 export function isImagesReply(json: JsonObject): boolean {
   const data = json['data'];
   return Array.isArray(data) && data.every((item) => isObject(item) && ('b64_json' in item || 'url' in item));
 }
 
-/** What a reply of the images operations says. An image that is only linked becomes a Markdown link (deviation 3). */
+/** The events of a reply of the images operations. An image that is only linked becomes a Markdown link (deviation 3). */
 export function readImagesReply(json: JsonObject): ReplyEvent[] {
   const format = textField(json, 'outputFormat');
   return (listField(json, 'data') ?? []).filter(isObject).flatMap((item) => imageItemEvents(item, format));

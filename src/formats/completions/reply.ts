@@ -19,7 +19,7 @@ import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
 import { isImagesReply, readImagesReply } from './images.ts';
 import { append } from '../../long-lists.ts';
 
-/** What is known about a reply so far. */
+/** The state of a reply while it is read. */
 interface CompletionState {
   readonly choices: Map<number, Choice>;
   /** Candidates that began and did not say why they ended. */
@@ -76,7 +76,7 @@ function feed({ event, data, unterminated }: DecoderInput, state: CompletionStat
   // A comment of the server that a gateway made data of (deviation 29).
   if (text === '' || text.startsWith(':') || state.isEnded) return [];
   if (text === '[DONE]') {
-    // It ends only a reply that said why it stopped: gateways send it after a reply that was cut, too.
+    // `[DONE]` ends only a reply that gave its finish reason: gateways send it after a reply that was cut, too.
     state.isEnded = isStopped(state);
     return state.isEnded ? [{ type: 'end' }] : [];
   }
@@ -155,7 +155,7 @@ function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEve
     { type: 'facts', facts: { usage: isImagesReply(json) ? readImagesUsage(usage) : readUsage(usage) } },
     ...toldCostEvents(usage),
   ]);
-  // OpenAI has another model write an SVG (npm openai 7.57.0). What cannot be read makes the cost unknown.
+  // OpenAI has another model write an SVG (npm openai 7.57.0). If its usage cannot be read, the cost is unknown.
   const found = field(json, 'svgUsage');
   if (found === undefined) return told;
   const svg = isObject(found) ? found : {};

@@ -8,9 +8,9 @@ export interface TaggedPiece {
 
 /** Tells the thinking in the tags at the head of a text from the answer behind it (deviation 79). */
 export interface ThinkTags {
-  /** What can be told of a further piece of the text. */
+  /** Adds a piece of the text; returns the pieces whose kind is certain. */
   read(piece: string): TaggedPiece[];
-  /** What was held back. `isAnswered`: the text is whole, so an open tag was one of its words. */
+  /** Returns the text that was held back. `isAnswered`: the text is whole, so an open tag was one of its words. */
   end(isAnswered: boolean): TaggedPiece[];
   /** Characters that are kept until the end. */
   readonly kept: number;
@@ -20,7 +20,7 @@ export interface ThinkTags {
 export function createThinkTags(): ThinkTags {
   let place: 'head' | 'thinking' | 'behind' | 'text' = 'head';
   let held = '';
-  /** All from the open tag on: it is the text where the tag is never closed. */
+  /** All text from the open tag on: it is the answer if the tag is never closed. */
   let begun = '';
 
   function read(piece: string): TaggedPiece[] {

@@ -7,7 +7,7 @@ const otherNames: Readonly<Record<string, string>> = {
   max_completion_tokens: 'max_tokens',
 };
 
-/** The request with its limit of tokens under another name; the same one if it has none, or has it so already. */
+/** The request with its limit of tokens under another name; the same request if it has no limit, or has this name already. */
 export function renameTokenField<Request extends AnyApiRequest>(request: Request, name: string): Request {
   const { format, body } = request;
   const other = otherNames[name];
@@ -19,7 +19,7 @@ export function renameTokenField<Request extends AnyApiRequest>(request: Request
 
 const name = String.raw`(max_(?:completion_)?tokens)\b`;
 
-/** What refuses a field as such, and not its value, in the words of each service. */
+/** Words with which services refuse a field itself, and not its value. */
 const refusals = [
   // OpenAI, Azure and OpenAI's older models, Groq, Go and Rust (serde), Google.
   String.raw`(?:unsupported|unknown) parameter: '${name}`,
@@ -32,7 +32,7 @@ const refusals = [
   String.raw`does not support parameters: [[{]['"]${name}`,
 ].map((words) => new RegExp(words, 'i'));
 
-/** The other name of the field that limits the tokens of an answer, where an error refuses the one. */
+/** The other name of the field that limits the tokens of an answer, if an error refuses this name. */
 export function otherTokenField({ message, code, fields }: ErrorBody): string | undefined {
   const isField = code === 'unsupported_parameter' || code === 'unknown_parameter';
   const named = refusals.map((words) => words.exec(message)?.[1]?.toLowerCase()).find((found) => found !== undefined);

@@ -4,8 +4,8 @@ import { encodeAudio, type MediaBytes, toDataUrl } from '../data-url.ts';
 import { type Media, getTurnBlocks, toList, type Turn, withTitleAbove } from '../plain-request.ts';
 
 /**
- * A turn as messages of this format: each result of a tool is a message of its own, in front of what the user says with it.
- * What the service of a turn signed goes back only to that service; other thinking is left out.
+ * A turn as messages of this format: each result of a tool is a message of its own, in front of the user's text. Thinking that a
+ * service signed goes back only to that service; other thinking is left out.
  */
 export function turnMessages(turn: Turn, service: string): Body[] {
   const blocks = getTurnBlocks(turn);
@@ -64,7 +64,7 @@ function resultMessage(block: JsonObject): Body {
   return setFields({ role: 'tool', content: text }, { tool_call_id: block['tool_use_id'] });
 }
 
-/** What a block says where only text is allowed. */
+/** The text of a block, for a place where only text is allowed. */
 function flattenToText(block: JsonObject): string {
   const { type } = block;
   if (type === 'text') return textField(block, 'text') ?? '';
@@ -119,8 +119,8 @@ function withoutParts(parts: BodyValue[]): BodyValue {
 }
 
 /**
- * Adds one of OpenRouter's `reasoning_details`. In a stream the text of one comes in pieces, its signature with the last of
- * them, and all of them go back as one. Says how many characters more are kept.
+ * Adds one of OpenRouter's `reasoning_details`. In a stream its text comes in pieces, and its signature with the last piece; they
+ * are joined, since the whole detail goes back. Returns how many more characters are kept.
  */
 export function addDetail(details: JsonObject[], piece: JsonObject, isWhole: boolean): number {
   const detail = Object.fromEntries(Object.entries(piece).filter(([, value]) => value !== null));
@@ -176,7 +176,7 @@ interface Said {
   tool_calls?: Body[];
 }
 
-/** Nothing for the signature of another format. */
+/** Empty for the signature of another format. */
 function readDetails(signature: string): Body {
   try {
     const details: unknown = JSON.parse(signature);

@@ -90,7 +90,7 @@ function encodeContentBody(request: PlainRequest, quirks: Quirks): Body {
     toolConfig: encodeToolConfig(request),
     cachedContent: request.cachedContent,
     serviceTier: request.tier,
-    // Only the vendor's own host has the field: relays refuse one that they do not know.
+    // Only the vendor's own host has the field: relays refuse a field that they do not know.
     store: quirks.keeps && !request.store ? (body['store'] ?? false) : undefined,
   });
 }
@@ -172,7 +172,7 @@ function encodeToolConfig({ toolChoice, toolConfig }: PlainRequest): BodyValue |
   return { ...toolConfig, functionCallingConfig: calling };
 }
 
-/** One encoded path segment for a model, a leading `models/` removed. Throws usage for what could leave the segment. */
+/** One encoded path segment for a model, without a leading `models/`. Throws usage for a name that could leave the segment. */
 export function modelSegment(model: string): string {
   const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
   if (name === '') throw usageError('the model is empty', 'name a model');

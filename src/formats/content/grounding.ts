@@ -27,7 +27,7 @@ export function createGroundingReader(): (candidate: JsonObject) => ReplyEvent[]
   };
 }
 
-/** What cites a piece of the text: its place is counted in bytes of UTF-8, and a beginning that is absent is 0. */
+/** The source of a piece of the text: its place is counted in bytes of UTF-8, and an absent beginning is 0. */
 function supportEvents(support: JsonObject, chunks: readonly unknown[]): ReplyEvent[] {
   const segment = objectField(support, 'segment');
   const end = segment && numberField(segment, 'endIndex');

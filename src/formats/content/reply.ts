@@ -87,7 +87,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
   };
 }
 
-/** What a stream lacks that ends without saying why. */
+/** The cause of the error when a stream ends without saying why. */
 export const missingReason = 'the stream ended without a finish reason';
 
 function withoutReason(): GatewayError {
@@ -105,7 +105,7 @@ function isReply(json: JsonObject): boolean {
   return replyKeys.some((key) => field(json, key) !== undefined);
 }
 
-/** What reads piece by piece what most replies do not have. */
+/** Readers of calls and of grounding, which need the pieces before. They are created when needed: most replies have neither. */
 interface Readers {
   calls?: CallJoiner;
   readGrounding?: ReturnType<typeof createGroundingReader>;
@@ -164,7 +164,7 @@ function candidateEvents(raw: JsonObject, position: number, readers: Readers): R
   ];
 }
 
-/** What one part of a candidate holds. A part should hold one thing; where it holds text beside another, both come out. */
+/** The events of one part of a candidate. A part should hold one thing; if it holds text beside something else, both are events. */
 function partEvents(raw: JsonValue, candidate: number, readers: Readers): ReplyEvent[] {
   if (!isObject(raw)) return [];
   const isThought = field(raw, 'thought') === true;
@@ -181,7 +181,7 @@ function partEvents(raw: JsonValue, candidate: number, readers: Readers): ReplyE
   const blob =
     inline && blobEvent(inline, { draft: isThought, ...(signature !== undefined && { signature }), candidate });
   const other = blob ?? (code && codeEvent(code, candidate));
-  // No later turn has the code that the service ran, so its signature is not kept.
+  // The signature of code that the service ran is not kept: no later turn has that code.
   if (other) events.push(other);
   else if (signature !== undefined) events.push({ type: 'signature', signature, candidate });
   return events;

@@ -9,7 +9,7 @@ export interface CallPiece {
   /** Values with the path of their place. */
   partialArgs: JsonValue[];
   willContinue: boolean;
-  /** An empty call: the one before is over. */
+  /** An empty call, which ends the call before it. */
   isEnd: boolean;
   signature?: string | undefined;
 }
@@ -99,8 +99,8 @@ const maxSegments = 1000;
 const segment = /\.([^.[\]]+)|\[(\d{1,9})\]|\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]/y;
 
 /**
- * Changes the value at a path such as `$.a.b[0]['c d']`; what is missing on the way is made. False where the path cannot
- * be read, or leads through something else than an object or the next item of an array.
+ * Changes the value at a path such as `$.a.b[0]['c d']`, and adds the missing objects and arrays on the way. False if the path
+ * cannot be read, or leads through a value that is not an object, or past the next item of an array.
  */
 function changeAt(root: JsonObject, path: string, change: (before: JsonValue | undefined) => JsonValue): boolean {
   const segments = readPath(path);

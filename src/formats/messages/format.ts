@@ -26,7 +26,7 @@ export const messages: Format = {
     if (isObject(choice) && (choice['type'] === 'any' || choice['type'] === 'tool')) delete longer['tool_choice'];
     return longer;
   },
-  // All that came is one turn, and nothing follows it.
+  // All blocks so far become one turn of the assistant, and no user turn follows it.
   goOn(body, { content }) {
     if (content.length === 0) return undefined;
     return { ...body, messages: [...turnsIn(body, 'messages'), { role: 'assistant', content: [...content] }] };
@@ -124,12 +124,12 @@ function isBlankText(block: BodyValue): boolean {
 function unsigned(block: BodyValue): BodyValue[] {
   if (!isObject(block)) return [];
   const { signature: _, ...rest } = block as JsonObject;
-  // Its sources, and what else another service says of a text, are in the words of that one.
+  // The sources of a text, and other fields of another service, are left out: only that service knows them.
   if (rest['type'] === 'text') return [{ type: 'text', text: rest['text'] ?? '' }];
   return typeof rest['type'] === 'string' && portable.has(rest['type']) ? [rest] : [];
 }
 
-/** Blocks that mean the same to every service. */
+/** Blocks that every service understands alike. */
 const portable = new Set(['text', 'image', 'document', 'tool_use', 'tool_result']);
 
 /** A tool of the format stays as it is; the plain form names its schema otherwise. */
@@ -161,7 +161,7 @@ function encodeThinking({ effort, efforts, model }: PlainRequest, body: Body): B
 const data = 'data: {"type":"content_block_delta","index":';
 const heads = [`event: content_block_delta\n${data}`, data];
 const body = ',"delta":{"type":"text_delta","text":"';
-/** More digits than any index of a block has. */
+/** No index of a block has more digits. */
 const longestIndex = 6;
 
 /**

@@ -17,7 +17,7 @@ import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '..
 import { toFailure } from '../failure.ts';
 import { quoteForeign } from '../../errors.ts';
 
-/** What is known about a stream so far. */
+/** The state of a stream while it is read. */
 interface MessageState {
   readonly asked: Body | undefined;
   message: { id: string | undefined } | undefined;
@@ -90,7 +90,7 @@ function startBlock(payload: JsonObject): ReplyEvent[] {
   return [{ type: 'block-start', raw, index }, ...foundInBlock(raw, index)];
 }
 
-/** What a block cites, or found. */
+/** The sources that a block cites, or found. */
 function foundInBlock(raw: JsonObject, index?: number): ReplyEvent[] {
   const citations = listField(raw, 'citations');
   const cited = citations ? sourceEvents(citations, index) : [];
@@ -210,7 +210,7 @@ function isMessage(json: JsonObject): boolean {
   return Array.isArray(content) || (typeof content === 'string' && field(json, 'role') !== undefined);
 }
 
-/** The blocks of a message, or a plain string (deviation 43). What is not a block is skipped. */
+/** The blocks of a message, or a plain string (deviation 43). A value that is not a block is skipped. */
 function blockEvents(content: JsonValue | undefined): ReplyEvent[] {
   if (typeof content === 'string') return content === '' ? [] : wholeBlock({ type: 'text', text: content });
   if (!Array.isArray(content)) return [];

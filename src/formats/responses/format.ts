@@ -112,7 +112,10 @@ function inputItems({ input = [] }: Body): readonly BodyValue[] {
   throw usageError("'input' in the body is neither a text nor an array, so the prompt cannot follow it");
 }
 
-/** Further turns after those of a body. A choice that forces a call would force one after each result, for ever. */
+/**
+ * Adds further turns after those of a body. A `tool_choice` that forces a call is left out: it would force one after each result,
+ * for ever.
+ */
 function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
   const { tool_choice: choice, ...rest } = body;
   const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};

@@ -8,7 +8,7 @@ import { getTurnBlocks, type Media, type PlainRequest, toList, type Turn, withTi
  * of them, so all go back, in their order.
  */
 
-/** A turn as items. What the service of a turn signed, and items that no other format has, go back only to that service. */
+/** A turn as items. Signed items, and items that no other format has, go back only to the service that sent them. */
 export function turnItems(turn: Turn, service: string): Body[] {
   const blocks = getTurnBlocks(turn);
   if (turn.role === 'assistant') return assistantItems(blocks, turn.service === service);
@@ -65,7 +65,7 @@ export function signThinking(item: JsonObject): string | undefined {
   return typeof item['encrypted_content'] === 'string' ? JSON.stringify(item) : undefined;
 }
 
-/** The item of a signature, if it is one of this format. */
+/** The item in a signature, if the signature is of this format. */
 function signedItem(signature: string | undefined): Body | undefined {
   if (signature === undefined) return undefined;
   try {

@@ -34,14 +34,14 @@ export interface ArrivingOutput {
   length: number;
 }
 
-/** The items of a type, to be found without going through all of them. */
+/** The items of a type, indexed so that no search goes through all items. */
 interface ItemsOfType {
   /** In the order in which they began. */
   readonly all: ArrivingItem[];
   readonly byId: Map<string, ArrivingItem>;
   /** The newest of each number. */
   readonly byIndex: Map<number, ArrivingItem>;
-  /** Those that are not done, and at the end perhaps some that are. */
+  /** Open items; at the end there may be some that are done. */
   readonly open: ArrivingItem[];
   /** How many of `all` the last event has had. */
   listed: number;
@@ -51,9 +51,9 @@ interface ItemsOfType {
 interface ArrivingItem {
   /** `message`, `reasoning`, `function_call`, or another kind. */
   readonly type: string;
-  /** What the item said of itself when it began. */
+  /** The fields that the item had when it began. */
   readonly start: JsonObject;
-  /** Its blocks: of a message one for each part of its content, else one. */
+  /** The blocks of the item: a message has one for each part of its content, other items have one. */
   readonly parts: ArrivingPart[];
   /** The next text begins a part, or a paragraph of thinking. */
   startsPart: boolean;
@@ -127,13 +127,13 @@ export function beginPart(payload: JsonObject, output: ArrivingOutput): void {
   if (item) Object.assign(item, { startsPart: true, announcesParts: true });
 }
 
-/** A piece with another number than the one before begins a part. */
+/** A piece whose number differs from the piece before begins a part. */
 function turnToPart(item: ArrivingItem, index: number | undefined): void {
   if (!item.announcesParts && index !== item.partIndex && item.parts.length > 0) item.startsPart = true;
   item.partIndex = index;
 }
 
-/** Of which type of item a kind of event is, if not of a message. */
+/** The type of item that a kind of event belongs to, if it is not a message. */
 const typesByKind: Readonly<Record<string, string>> = {
   reasoning_summary_text: 'reasoning',
   reasoning_text: 'reasoning',
@@ -160,7 +160,7 @@ function isOfService(item: JsonObject, { offered }: ArrivingOutput): boolean {
   return offered !== undefined && name !== undefined && !offered.includes(name);
 }
 
-/** A piece of the input of a call as JSON. That of a custom tool is free text: for readers it is `input` of an object. */
+/** A piece of the input of a call, as JSON. The input of a custom tool is free text: readers get it as `input` of an object. */
 function encodePiece({ type, json }: ArrivingItem, piece: string): string {
   if (type === 'function_call') return piece;
   return (json === '' ? '{"input":"' : '') + JSON.stringify(piece).slice(1, -1);
@@ -289,7 +289,7 @@ function growText(item: ArrivingItem, text: string, output: ArrivingOutput): Rep
   return [...events, { type: 'text', text, index: part.block }];
 }
 
-/** Paragraphs of thinking come one after the other. Where they come in two kinds of events, both say the same. */
+/** Adds a text of thinking, paragraph by paragraph. Thinking that comes in two kinds of events is the same text twice. */
 function addThinking(item: ArrivingItem, text: string, kind: string, output: ArrivingOutput): ReplyEvent[] {
   if (text === '') return [];
   const { part, events } = openPart(item, { type: 'thinking', thinking: '' }, output);
@@ -402,7 +402,7 @@ function finishOther(item: ArrivingItem, whole: JsonObject, output: ArrivingOutp
     return found;
   }
   const action = item.type === 'web_search_call' ? (objectField(whole, 'action') ?? {}) : undefined;
-  // To open a page that was found is no other search.
+  // Opening a page that was found does not count as another search.
   if (action && (action['type'] ?? 'search') === 'search') output.searches++;
   if (item.type !== 'image_generation_call')
     return [...openPart(item, { type: item.type, item: whole }, output).events, ...pageSources(whole)];
@@ -414,8 +414,8 @@ function finishOther(item: ArrivingItem, whole: JsonObject, output: ArrivingOutp
 }
 
 /**
- * The pages that Perplexity's service found or fetched, by the numbers that the text has for them; undefined for other items. Its input
- * does not take these items (npm @perplexity-ai/perplexity_ai 0.38.5, OutputItem and InputItem).
+ * The pages that Perplexity's service found or fetched, with the numbers that the text uses for them; undefined for other items.
+ * They do not go back: its input does not take these items (npm @perplexity-ai/perplexity_ai 0.38.5, OutputItem and InputItem).
  */
 function readFoundPages(item: JsonObject): ReplyEvent[] | undefined {
   if (item['type'] !== 'search_results' && item['type'] !== 'fetch_url_results') return undefined;

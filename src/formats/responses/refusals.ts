@@ -4,12 +4,12 @@ import type { AnyApiRequest } from '../format.ts';
 /** Thinking in the form in which it can go back to the service, which keeps nothing itself. */
 export const encryptedThinking = 'reasoning.encrypted_content';
 
-/*
- * What services refuse of a request of this format that others take: the thinking of earlier turns, and what asks for thinking.
- * Each function returns the same request where there is nothing to leave out.
+/**
+ * Parts of a request of this format that only some services refuse: the thinking of earlier turns, and the fields that ask for
+ * thinking. Each function returns the same request if there is nothing to leave out.
  */
 
-/** What a refusal is about, by the service's words (OpenAI, Azure, OpenRouter, Copilot); undefined for anything else. */
+/** The refused part of a request, by the service's words (OpenAI, Azure, OpenRouter, Copilot); undefined for other refusals. */
 export function findRefusedThinking(
   { format }: AnyApiRequest,
   message: string,

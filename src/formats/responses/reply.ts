@@ -17,7 +17,7 @@ import {
   type ArrivingOutput,
 } from './output.ts';
 
-/** What is known about a reply so far. */
+/** The state of a reply while it is read. */
 interface ResponseState {
   readonly asked: Body | undefined;
   readonly output: ArrivingOutput;
@@ -110,7 +110,7 @@ function otherEvents(payload: JsonObject, event: string | undefined, state: Resp
 function startEvents(response: JsonObject, state: ResponseState): ReplyEvent[] {
   const id = textField(response, 'id') || undefined;
   const model = textField(response, 'model') || undefined;
-  // Some servers say neither before the end (deviation 75).
+  // Some servers send neither id nor model before the end (deviation 75).
   if (state.hasStarted && id === undefined && model === undefined) return [];
   state.hasStarted = true;
   return [{ type: 'start', id, model }];
@@ -120,7 +120,7 @@ function startEvents(response: JsonObject, state: ResponseState): ReplyEvent[] {
 function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   const status = textField(response, 'status');
   const started = startEvents(response, state);
-  // A last event without items keeps those that came (deviation 74).
+  // If the last event has no items, the earlier ones are kept (deviation 74).
   const items = [...finishItems(listField(response, 'output') ?? [], state.output), ...endItems(state.output)];
   const events = [...started, ...items, ...usageEvents(response, state.output), ...tierEvents(response)];
 
@@ -166,8 +166,8 @@ function usageEvents(response: JsonObject, { searches: found, pictures }: Arrivi
 }
 
 /**
- * What the pictures of a tool took, which `usage` leaves out, and no count where the reply has none. The model that made them is in the
- * tool, as the reply repeats it.
+ * The usage of images that a tool made, which `usage` leaves out; without counts if the reply has none. The model that made them
+ * is named in the tool, as the reply repeats it.
  */
 function pictureEvents(response: JsonObject, images: number): ReplyEvent[] {
   const counts = objectField(objectField(response, 'toolUsage') ?? {}, 'imageGen') ?? {};

@@ -12,7 +12,7 @@ import { firstServiceNames, services } from '../vendors/services.ts';
 import { version } from '../version.ts';
 import { helpDocument } from './help/help-document.ts';
 
-/** What commander's callbacks do. */
+/** The functions that commander calls. */
 export interface CommanderHooks {
   act(action: Action, command: Command): Promise<void>;
   /** Width of the help. */
@@ -33,7 +33,7 @@ const silent: CommanderHooks = {
 /** The program for some words, without running a command: to examine its flags. */
 export const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
 
-/** The program with the names of all commands, and the flags of those that argv names. */
+/** The program with the names of all commands; only commands named in argv have their flags loaded. */
 export async function buildProgram(argv: readonly string[], hooks: CommanderHooks): Promise<Command> {
   const full = argv.some((word) => word === '--verbose' || word === '-v');
   const program = new Command('gateway-cli')

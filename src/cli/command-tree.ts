@@ -2,11 +2,11 @@ import type { Configure } from './context.ts';
 
 interface CommandEntry {
   summary: string;
-  /** Of a group. */
+  /** Only groups have examples. */
   examples?: readonly string[];
   /** Runs if the words after the group name no command; its flags are always known. */
   isDefault?: true;
-  /** Not in help. */
+  /** The command is left out of help. */
   hidden?: true;
   load?: () => Promise<Configure>;
   commands?: Tree;

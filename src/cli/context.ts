@@ -22,7 +22,7 @@ export interface RootOptions {
   profile?: string;
 }
 
-/** What is told to people, on stderr. */
+/** Messages for people, on stderr. */
 interface Notes {
   /** Lines that a log or a script needs, too; not with `--quiet`. */
   note(text: string | readonly string[]): Promise<void>;
@@ -34,9 +34,9 @@ interface Notes {
   detail(text: string): Promise<void>;
 }
 
-/** What people see in addition to the payload, on stderr. */
+/** Output for people beside the payload, on stderr. */
 export interface Ui extends Redaction, Notes {
-  /** What `warn` has said, for the document. */
+  /** The texts of all calls of `warn`, for the document. */
   readonly warnings: readonly string[];
   /** Redacts these from now on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
@@ -76,7 +76,7 @@ export interface WrittenImage {
   reply?: number;
 }
 
-/** Another file that was written. */
+/** A file that was written and is not an image. */
 export type WrittenFile = Omit<WrittenImage, 'width' | 'height'>;
 
 /** A tool call and its result. */
@@ -104,7 +104,7 @@ export interface UnsavedReply {
   readonly body?: Pick<StoredBlob, 'content'> | undefined;
 }
 
-/** What of an answer was written, and what was not. */
+/** The files of an answer: written ones, and those that could not be written. */
 export interface SavedFiles {
   readonly images: readonly WrittenImage[];
   /** Audio, documents and other files of the reply, and the text that went into a file. */
@@ -112,7 +112,7 @@ export interface SavedFiles {
   readonly unsaved: UnsavedReply;
 }
 
-/** What came of asking a model: made when the asking has ended, and never changed. What comes later makes another one. */
+/** The outcome of asking a model: made when the asking has ended, and never changed. Later steps make a new one. */
 export interface Outcome extends SavedFiles {
   /** Absent where nothing came. */
   readonly reply?: Result | undefined;
@@ -126,9 +126,9 @@ export interface Outcome extends SavedFiles {
   readonly turns?: readonly ToolRound[] | undefined;
   /** The answer as JSON, if `--schema` checked it. */
   readonly answer?: JsonValue | undefined;
-  /** Why the reply is not whole; what came of it is there. */
+  /** The reason that the reply is incomplete; its parts are in `reply`. */
   readonly error?: GatewayError | undefined;
-  /** What ended the work before it was done: no answer came, a signal, or a bug. */
+  /** The exception that ended the work early: no answer came, a signal, or a bug. */
   readonly thrown?: { readonly value: unknown } | undefined;
 }
 
@@ -139,8 +139,8 @@ export interface OwnDocument {
 }
 
 /**
- * What stdout or a file gets instead of the whole answer. `field`: the steps from the document to a value, names and indices of
- * items; `file`: `-o`, if it is a file for the text or the code.
+ * The part of an answer that stdout or a file gets. `field`: the steps from the document to a value, names and indices of items;
+ * `file`: `-o`, if it is a file for the text or the code.
  */
 export interface Selection {
   readonly field?: readonly string[] | undefined;
@@ -148,7 +148,7 @@ export interface Selection {
   readonly file?: string | undefined;
 }
 
-/** What the document and the recovery file of a run are made of. */
+/** The facts of a run for its document and its recovery file. */
 export interface Report {
   /** `image gen` */
   readonly command: string;
@@ -169,11 +169,11 @@ export interface GracePeriod {
   lastWords?: (() => string) | undefined;
 }
 
-/** What a command receives in place of the process. */
+/** The surroundings of a command: it receives these in place of the process. */
 export interface Context {
-  /** Its name: `image gen`. */
+  /** The name of the command: `image gen`. */
   readonly command: string;
-  /** What was typed after `gateway-cli`, for a hint that repeats it. */
+  /** The arguments after `gateway-cli`, for a hint that repeats them. */
   readonly argv: readonly string[];
   readonly io: Io;
   /** Aborts on INT, TERM and HUP, and when the reader of stdout closes it. */
@@ -186,47 +186,50 @@ export interface Context {
   atEnd(cleanup: () => Promise<void>): void;
 }
 
-/** What a command receives that asks a model. */
+/** The surroundings of a command that asks a model. */
 export interface AnswerContext extends Context {
   readonly selected?: Selection | undefined;
   /** `--tag`. */
   readonly tags?: Report['tags'];
-  /** What the clients of a batch have sent so far. */
+  /** Number of attempts that the clients of a batch have sent so far. */
   readonly sent?: { attempts: number };
 }
 
-/** What reads the inputs of a request: a command, or a job of a batch, which reads them from the folder of its file. */
+/**
+ * The surroundings for reading inputs of a request: by a command, or by a job of a batch, which reads files relative to the
+ * folder of the batch file.
+ */
 export interface InputContext {
   readonly io: { readonly cwd: string; readonly stdin: Input };
   readonly signal: AbortSignal;
   readonly ui: Notes;
   readonly stdin: Stdin;
   readonly command: string;
-  /** What the jobs of a batch share of their files; others read each file. */
+  /** Files that the jobs of a batch read once and share; commands read each file anew. */
   readonly known?: KnownFiles | undefined;
   atEnd(cleanup: () => Promise<void>): void;
 }
 
 /** How a command ended, in addition to what it has printed and reported. */
 export interface CommandOutcome {
-  /** Its own document for `--json`, such as a list of sessions, in place of the result of an answer. */
+  /** The command's own document for `--json`, such as a list of sessions. It replaces the result of an answer. */
   document?: OwnDocument;
-  /** What came of asking a model, for the result document and the recovery file. */
+  /** The outcome of asking a model, for the result document and the recovery file. */
   outcome?: Outcome | undefined;
-  /** What the flags select of it, and `--tag`. */
+  /** The part of the answer that the flags select, and `--tag`. */
   selected?: Selection | undefined;
   tags?: Report['tags'];
-  /** The recovery file of the reply, if there is one. */
+  /** The path of the recovery file of the reply, if there is one. */
   kept?: string | undefined;
-  /** Why it failed, where its document is printed all the same. */
+  /** The error of a command whose document is printed although it failed. */
   error?: unknown;
   /** The exit code of a program that it ran. */
   exitCode?: number;
-  /** It has printed its document itself. */
+  /** The command has printed its document itself. */
   isPrinted?: true;
 }
 
-/** Runs a command with its words and flags, as commander parsed them. What it throws is its error. */
+/** Runs a command with its words and flags, as commander parsed them. It throws the error of the command. */
 export type Action = (
   context: Context,
   words: string[],

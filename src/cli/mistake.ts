@@ -14,22 +14,22 @@ import type { Use } from '../settings/types.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 
-/** What was typed, and the command in which commander found the mistake. */
+/** The words that were typed, and the command in which commander found the mistake. */
 interface MistypedLine {
   argv: readonly string[];
   command: Command | undefined;
   asked?: AskedService | undefined;
 }
 
-/** What a command with a mistake in its flags would ask, as far as the others say it. */
+/** The service and model that a command with a mistake in its flags would ask, as far as its other flags say. */
 async function askedBy(command: Command | undefined, io: Io): Promise<AskedService | undefined> {
   const use = command && (usesByCommand as Readonly<Record<string, Use>>)[getCommandName(command)];
   return use && findAsked(command.optsWithGlobals(), io, use);
 }
 
 /**
- * The error for a mistake that commander found. Its message never repeats the value of an unknown flag, nor the rest of a short
- * one: it may be a key.
+ * The error for a mistake that commander found. Its message never repeats the value of an unknown flag, nor the letters after a
+ * short flag: they may be a key.
  */
 export async function explainMistake(error: CommanderError, typed: MistypedLine, io: Io): Promise<GatewayError> {
   const dashed = explainOtherDash(typed);
@@ -133,7 +133,7 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   return usageError(message, isCluster ? `${dashHint(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
 }
 
-/** Why a command lacks a flag that others have. */
+/** The reason that a command lacks a flag that other commands have. */
 function missingFlag(flag: string, { command }: MistypedLine): Reason | undefined {
   const name = command === undefined ? '' : getCommandName(command);
   const isInput = ['-i', '--image', '--attach', '--mask'].includes(flag);
@@ -228,7 +228,7 @@ const promptCommands: Readonly<Record<string, string>> = { '': 'text', image: 'i
 
 const longestPrompt = 60;
 
-/** Suggests the command that was meant, or the one that takes the words as a prompt. */
+/** Suggests the command that was meant, or the command that takes the words as a prompt. */
 function explainUnknownCommand({ argv }: MistypedLine, nearest: string | undefined): GatewayError {
   const words = findCommandWords(argv);
   const group = typedNames(words);
@@ -242,7 +242,7 @@ function explainUnknownCommand({ argv }: MistypedLine, nearest: string | undefin
     (name) => `${name} `.startsWith([...group, ''].join(' ')) && !name.startsWith('--'),
   );
   const near = nearest?.split(', ').map((name) => [...group, name].join(' ')) ?? [];
-  // Of more words, it may be the first of a prompt: `show me three cats`.
+  // If there are more words, this word may begin a prompt: `show me three cats`.
   const grouped = group.length === 0 && rest.length < 2 ? commandsNamed(word) : [];
   const meant = [grouped, inside, near].find((names) => names.length > 0);
   if (meant !== undefined)

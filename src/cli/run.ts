@@ -71,7 +71,7 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: EndS
   return { exitCode: error?.exitCode ?? run.outcome.exitCode ?? outcomes.ok.code, error };
 }
 
-/** What an action throws. */
+/** Runs a body and returns the value that it throws. */
 async function catchError(body: () => Promise<void>): Promise<{ value: unknown } | undefined> {
   try {
     await body();
@@ -152,7 +152,7 @@ async function explain(
   return withReplyHint(value, { report, root }, flags['raw'] === true);
 }
 
-/** What is known of the answer of a model; of other commands, whether they sent anything. */
+/** The facts of a run for its document: of the answer of a model, or whether another command sent anything. */
 function getReport({ argv, command, warnings, outcome: ended }: RunState, error?: unknown): Report {
   const { selected, tags, kept } = ended;
   const outcome = ended.outcome ?? { ...emptyOutcome, attempts: getAttempts(error) };
@@ -214,6 +214,6 @@ async function printError(error: GatewayError, { io, root, redaction: { redact }
   if (root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
   if (io.env['GITHUB_ACTIONS'] !== 'true') return;
   const line = githubErrorLine(redact(error.message), `gateway-cli ${error.class}`);
-  // As bytes: GitHub's runner must read it as a command.
+  // The line is written as bytes, so that it is not escaped: GitHub's runner must read it as a command.
   await io.stderr.write(Buffer.from(`${line}\n`));
 }

@@ -23,7 +23,7 @@ export async function listShipped(folder: string): Promise<string[]> {
   return inside?.list(folder) ?? readdir(new URL(folder, packageRoot));
 }
 
-/** What a thread that runs a file of the package is made of. */
+/** The source of a thread that runs a file of the package: its code, or its URL. */
 export function shippedThread(path: string): [string | URL, { eval: boolean }] {
   return inside ? [inside.read(path), { eval: true }] : [new URL(path, packageRoot), { eval: false }];
 }

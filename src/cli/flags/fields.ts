@@ -28,7 +28,7 @@ type Flag = FlagTable[string];
 /** A file's path, or in the jobs of a batch the JSON itself. */
 export type FileOrJson = string | JsonObject | JsonValue[];
 
-/** What commands get of a field of each kind, from its flag or from a job. */
+/** The values of fields of each kind, from a flag or from a job. */
 interface GivenValues extends PlainValues {
   object: FileOrJson;
   list: FileOrJson;
@@ -136,7 +136,7 @@ export function readValue(value: JsonValue, flag: Flag, name: string): unknown {
 }
 
 function readOne(value: JsonValue, { parse = (word) => word }: Flag, name: string): unknown {
-  // What a flag takes as JSON text can be JSON here: "metadata": {"user_id": "ci"}.
+  // A field that a flag takes as JSON text can be plain JSON in a job: "metadata": {"user_id": "ci"}.
   const isText = typeof value === 'string' || typeof value === 'number';
   if (isText || isObject(value)) return parse(isText ? String(value) : JSON.stringify(value), name);
   throw usageError(`${name} is text or a number`);

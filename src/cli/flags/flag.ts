@@ -71,7 +71,7 @@ interface ValueType {
 /** The type that each parser reads; a parser that is not here reads a string. */
 const valueTypes = new WeakMap<NonNullable<Flag['parse']>, ValueType>();
 
-/** What the table knows about a flag and commander does not. */
+/** Facts of a flag that its row in the table has and commander does not. */
 export function getFlagFacts(option: Option): ReturnType<typeof describeValue> {
   return describeValue(rows.get(option) ?? {});
 }
@@ -116,7 +116,7 @@ function invalidValue(name: string, wanted: string, word: string, example: strin
   return usageError(`${name} takes ${wanted}, not ${quoteWord(word)}`, `for example: ${writeValue(name, example)}`);
 }
 
-/** A value as one writes it: of a flag `--seed 7`, of a key `"seed": 7`, wherever the key is. */
+/** A value as the user writes it: `--seed 7` for a flag, `"seed": 7` for a key of a job or of the config. */
 export function writeValue(name: string, value: string | number): string {
   if (/^--?[\w-]+$/.test(name)) return `${name} ${value}`;
   return `${/"\w+"|\w+$/.exec(name)?.[0] ?? name}: ${JSON.stringify(value)}`;
@@ -140,7 +140,7 @@ export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: str
   return parse;
 }
 
-/** Any finite number: the range depends on the model. */
+/** Parses any finite number: the range depends on the model. */
 export function decimal(word: string, name: string): number {
   const value = toNumber(word);
   if (Number.isFinite(value)) return value;
@@ -154,7 +154,7 @@ export function amount(word: string, name: string): string {
   throw invalidValue(name, 'an amount of more than 0', word, '0.50');
 }
 
-/** Any text that is not empty: an empty word comes from a variable that is not set. */
+/** Checks that a word is not empty: an empty word comes from a variable that is not set. */
 export function notEmpty(word: string, name: string): string {
   if (word !== '') return word;
   throw usageError(`${name} is empty`, `for example: ${writeValue(name, 'END')}; without one leave ${name} out`);
@@ -169,7 +169,7 @@ export function passwordless(word: string, name: string): string {
   );
 }
 
-/** One of a few words. */
+/** Makes a parser that accepts only these words. */
 export function oneOfWords<const Word extends string>(words: readonly Word[]): (word: string, name: string) => Word {
   const parse = (word: string, name: string): Word => {
     const found = words.find((one) => one === word);
@@ -224,7 +224,7 @@ export function pairOrJson(word: string, name: string): JsonObject {
   throw invalidValue(name, 'key=value or a JSON object', word, 'user_id=ci');
 }
 
-/** One `--var`: a value, or the file that contains it. */
+/** One `--var`: a value, or the file that contains the value. */
 export interface Var {
   name: string;
   value: string;

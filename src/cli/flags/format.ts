@@ -25,7 +25,7 @@ export const answerFileFlags = {
   output: { ...fileFlags.output, text: 'file for the answer, or a folder/ for its images' },
 } satisfies FlagTable;
 
-/** Of every command that reads a text. */
+/** Commands that read a text of the model have this flag. */
 export const maxTurns = {
   flags: '--max-turns <n>',
   text: 'maximum number of requests for one answer, 1 to 1000 (default: 10): for tools, and where the service pauses',
@@ -33,7 +33,7 @@ export const maxTurns = {
   advanced: true,
 } as const;
 
-/** Both have one value, which is undefined without either. */
+/** The two flags set one value, which is undefined if neither is typed. */
 const sourcesFlags = {
   sources: { flags: '--sources', text: 'print the sources under the answer: on terminals, they are', advanced: true },
   noSources: { flags: '--no-sources', text: 'on a terminal, do not print the sources', advanced: true },
@@ -42,7 +42,7 @@ const sourcesFlags = {
 const code = { flags: '--code', text: 'print only the code blocks; -o saves them' } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', advanced: true } as const;
 
-/** Only `text`, beside its fields. */
+/** Flags that only `text` has, beside those of its fields. */
 export const textFlags = {
   stream: { flags: '--stream', text: 'print the answer while it arrives' },
   maxTurns,
@@ -81,7 +81,7 @@ export const imageFlags = {
   },
 } satisfies FlagTable;
 
-/** Only `chat`, beside its fields and the place of the answer. */
+/** Flags that only `chat` has, beside those of its fields and of the place of the answer. */
 export const chatFlags = {
   session: { flags: '--session <name|file>', text: 'continue or begin a saved conversation', parse: notAFlag },
   save: { flags: '--no-save', text: 'keep no session of this conversation', advanced: true },

@@ -6,7 +6,7 @@ import { parseDuration } from '../../settings/values.ts';
 /** The services that the local gateway can stand for; `gateway` is itself. */
 const served = ['gateway', 'gemini', 'anthropic', 'openai'] as const;
 
-/** Flags of `serve`. A flag that other commands have too means the same, seen from the server. */
+/** Flags of `serve`. A flag that other commands have too has the same meaning, seen from the server. */
 export const serveFlags = {
   port: { flags: '--port <n>', text: 'TCP port; 0 is any free one (default: 8787, with a command 0)', parse: port },
   host: { flags: '--host <address>', text: 'address to listen on (default: 127.0.0.1)', advanced: true },

@@ -139,7 +139,10 @@ export function fieldPathText(steps: readonly string[]): string {
     .join('');
 }
 
-/** Fields of a format that `--set` reaches by their names: the object that has them, and these. Most of them have no flag. */
+/**
+ * Fields of a format that `--set` suggests by their names: the object that contains the fields, and their names. Most of them
+ * have no flag.
+ */
 const settableFields: Readonly<Record<FormatName, readonly (readonly [object: string, names: string])[]>> = {
   content: [
     ['generationConfig.', 'presencePenalty frequencyPenalty responseLogprobs logprobs responseModalities'],
@@ -175,7 +178,7 @@ const settableFields: Readonly<Record<FormatName, readonly (readonly [object: st
 const listPaths = (rows: readonly (readonly [object: string, names: string])[]): string[] =>
   rows.flatMap(([object, names]) => names.split(' ').map((name) => object + name));
 
-/** Kinds of fields that are the same value in every format. */
+/** Kinds of fields whose values are the same in every format. */
 const plainKinds: ReadonlySet<FieldKind> = new Set(['number', 'whole', 'texts', 'ratio', 'size'] as const);
 
 /** Changes that begin with the name of a field alone, such as `seed=7` or `topK=40`, where the format has that field; others as they are. */

@@ -106,7 +106,7 @@ const {
   ...furtherConnection
 } = settingFlags('connection');
 
-/** Where a request goes and how. */
+/** Flags for the place of a request and the way to it. */
 export const connectionFlags = {
   model,
   service,
@@ -213,7 +213,7 @@ const templateFlags = {
   },
 } satisfies FlagTable;
 
-/** What is printed, and whether a request is sent. */
+/** Flags that choose the output, and whether a request is sent. */
 export const outputFlags = {
   dryRun: { flags: '--dry-run', text: 'print the request and do not send it; input URLs are fetched', kept: 'never' },
   curl: { flags: '--curl', text: 'print a curl command for bash and send nothing', advanced: true },

@@ -4,7 +4,7 @@ import { getExamples, getNotes, isAdvanced } from '../flags/flag.ts';
 import { findCommand } from './help.ts';
 import type { CommandFacts, FlagFacts } from './types.ts';
 
-/** What help and completion know of a command, and of those below it whose flags are loaded. */
+/** The facts of a command, and of the commands below it whose flags are loaded, for help and completion. */
 export function toCommandFacts(command: Command): CommandFacts {
   const standard = findDefaultName(command);
   const shown = new Set(command.createHelp().visibleCommands(command));
@@ -25,7 +25,7 @@ export function toCommandFacts(command: Command): CommandFacts {
   };
 }
 
-/** A command and all below it that are not hidden, with their flags: `openTree` loads those of the named one alone. */
+/** A command and all visible commands below it, with their flags: `openTree` loads the flags of only the named command. */
 export async function describeTree(
   openTree: (words: readonly string[]) => Promise<Command>,
   words: readonly string[] = [],

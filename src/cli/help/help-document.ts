@@ -10,7 +10,7 @@ export function helpDocument(command: Command, text: string): OwnDocument {
   return { schema: 'gateway-cli/help@1', text, ...describeCommand(command) };
 }
 
-/** What a program needs to know about a command: its arguments, flags and exit codes. */
+/** The facts of a command that a program needs: its arguments, flags and exit codes. */
 export function describeCommand(command: Command) {
   const facts = toCommandFacts(command);
   const usage = formatUsage(facts);
@@ -24,7 +24,7 @@ export function describeCommand(command: Command) {
     commands: commandRows(facts).map(([name, summary]) => ({ name, summary })),
     arguments: shown.registeredArguments.map((argument) => ({
       name: argument.name(),
-      // Some commands check it themselves, to say more than commander if it is missing.
+      // Some commands check a required argument themselves, to give a better message than commander.
       required: argument.required || usage.includes(`<${argument.name()}>`),
       repeatable: argument.variadic,
       text: argument.description,
@@ -35,8 +35,8 @@ export function describeCommand(command: Command) {
 }
 
 /**
- * A flag as data. A key that says nothing is absent. `value` is the placeholder of the value in help: `<path|->`; `values` are all
- * that it takes, `suggestions` some of them.
+ * A flag as data. A key without a value is absent. `value` is the placeholder of the value in help: `<path|->`; `values` are all
+ * values that the flag takes, `suggestions` some of them.
  */
 function describeFlag(option: Option) {
   const { type, minimum, maximum, isChoice, values } = getFlagFacts(option);

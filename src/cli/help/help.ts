@@ -69,7 +69,10 @@ export function formatUsage(command: CommandFacts): string {
   return `${command.name} ${orDefault(command).usage}`;
 }
 
-/** The default command of a group, else the command itself. Its name can be left out, so the group has its help. */
+/**
+ * The default command of a group, otherwise the command itself. The name of a default command can be left out, so the group shows
+ * its help.
+ */
 export function orDefault(command: CommandFacts): CommandFacts {
   return command.standard === undefined ? command : (findCommand(command, command.standard) ?? command);
 }
@@ -92,7 +95,7 @@ const commandGroups: Readonly<Record<string, readonly string[]>> = {
   'For other programs': ['serve', 'mcp'],
 };
 
-/** The commands of a group by their headings: those of the program have several. */
+/** The commands of a group by their headings: only the program has several headings. */
 function commandSections(command: CommandFacts) {
   const rows = commandRows(command);
   if (!isProgram(command)) return [{ heading: 'Commands', rows }];
@@ -130,7 +133,7 @@ function moreFlags(command: CommandFacts, { full }: Shape): string {
   return `${left.length} more flags, such as ${longName(example)}: ${command.name} --help --verbose`;
 }
 
-/** Whether a flag is only in the full help: advanced ones, and in the help of a command those of the whole program. */
+/** Whether a flag is only in the full help: an advanced flag, and in the help of a command a flag of the whole program. */
 function isLeftOut({ advanced, heading }: FlagFacts, command: CommandFacts): boolean {
   return advanced === true || (!isProgram(command) && heading === 'Everywhere');
 }

@@ -19,7 +19,7 @@ import { refuseEmptyMask } from '../../images/mask.ts';
 
 /** An input image or file, which is read while the request is sent. */
 export interface Attached {
-  /** From the bytes of an image, else from the name. */
+  /** The media type, from the bytes of an image, otherwise from the file name. */
   mimeType: string;
   data: Upload;
   /** The file's name, for formats that have one. */
@@ -40,7 +40,7 @@ export interface FetchedFile {
   mimeType: string | undefined;
 }
 
-/** By the URL as it was typed. */
+/** Fetched files by their URLs as they were typed. */
 export type FetchedFiles = ReadonlyMap<string, FetchedFile>;
 
 interface InputReading {
@@ -53,7 +53,7 @@ interface InputReading {
   copies?: Map<string, string> | undefined;
 }
 
-/** What a request has in addition to its prompt. */
+/** The files and images of a request. */
 export interface Inputs {
   /** Images. */
   inputs: Attached[];
@@ -111,7 +111,7 @@ function takesFiles({ command }: InputContext): boolean {
 /** Opens the image of `--mask`. Throws GatewayError usage if it is not a PNG, or not as large as the image that it covers. */
 async function readMask(typed: string, covered: Attached | undefined, reading: InputReading): Promise<Attached> {
   const [mask] = (await openInputImages([typed], reading, { flag: '--mask' })) as [Attached];
-  // What a URL names can be fetched later, and is nothing so far.
+  // A URL may be fetched later, so its bytes are not known yet.
   if (mask.mimeType !== 'image/png' && mask.mimeType !== 'image/*')
     throw usageError(
       `--mask ${quoteWord(typed)} is ${mask.mimeType}, and a mask is a PNG`,
@@ -288,7 +288,7 @@ async function examineFile(path: string): Promise<{ bytes: number; head: Uint8Ar
   return { bytes: (await stat(path)).size, head, isText: isText && decodes(decoder) };
 }
 
-/** Whether bytes are UTF-8 after those before; without bytes, whether these are whole. */
+/** Whether a chunk is UTF-8 after the chunks before; without a chunk, whether the last character is whole. */
 function decodes(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): boolean {
   try {
     decoder.decode(chunk, { stream: chunk !== undefined });

@@ -1,8 +1,8 @@
 import { parseFlat } from '../../json.ts';
 
 /**
- * The documents of JSON in an answer, as they stand there: the whole of it, what is in its one code block, or the objects and
- * lists between its words. Services that do not know the field that asks for JSON answer as they like.
+ * The JSON documents in an answer, as their text: the whole answer, the content of its only code block, or the objects and lists
+ * between its words. Services without a field that asks for JSON answer in any form.
  */
 export function findJson(answer: string): string[] {
   const whole = answer.trim();
@@ -15,7 +15,7 @@ export function findJson(answer: string): string[] {
 /** An answer holds few documents, and each bracket may have to be followed to its end. */
 const maxTries = 64;
 
-/** An object or a list that does not end was cut: what is inside it is not the answer. */
+/** An object or list without an end was cut: the objects inside it are not the answer. */
 function betweenWords(text: string): string[] {
   const found: string[] = [];
   const opening = /[{[]/g;

@@ -48,7 +48,7 @@ export async function readFileOrPipe(path: string): Promise<Uint8Array> {
   return stream === undefined ? readFile(path) : readBounded(stream, quoteWord(path));
 }
 
-/** The error for a file that cannot be read, in the same words everywhere. */
+/** The error for a file that cannot be read. Its words are the same for all flags. */
 export function unreadableFile(flag: string, path: string, error: unknown): Error {
   if (error instanceof GatewayError) return error;
   if (isUrl(path)) return urlForFile(flag, path);
@@ -155,7 +155,10 @@ export function isUtf16(bytes: Uint8Array): boolean {
   return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 }
 
-/** Every invalid sequence decodes to U+FFFD: the first one that is not U+FFFD in the bytes is the place. */
+/**
+ * The place of the first invalid byte. Every invalid sequence decodes to U+FFFD: the place is the first U+FFFD that is not in the
+ * bytes.
+ */
 function invalidOffset(bytes: Uint8Array): number {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   let offset = 0;

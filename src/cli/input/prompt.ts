@@ -32,7 +32,7 @@ export interface TextPlaces {
 interface PromptRules {
   /** text and chat read stdin in addition to a prompt; image commands only for `-`. */
   readsStdin: boolean;
-  /** `--no-stdin`, or the same from the environment. */
+  /** `--no-stdin`, or its environment variable. */
   noStdin: boolean;
   /** The request can lack a prompt: its body or its turns have one. */
   optional: boolean;
@@ -41,8 +41,8 @@ interface PromptRules {
 }
 
 /**
- * The prompt of a command: words (the single word `-` is stdin), `-p` or `--prompt-file` (exactly one of them), then stdin.
- * Throws GatewayError usage if there is none.
+ * The prompt of a command: words (the single word `-` is stdin), otherwise `-p` or `--prompt-file` (one of the two), otherwise
+ * stdin. Throws GatewayError usage if there is none.
  */
 export async function readPrompt(
   words: readonly string[],
@@ -177,8 +177,8 @@ export interface StdinTextOptions {
 }
 
 /**
- * All of stdin as text, without a byte order mark. Throws GatewayError usage if the first byte does not come in time, if there
- * are more than 64 MiB, or if it is not UTF-8.
+ * Reads stdin to its end as text, without a byte order mark. Throws GatewayError usage if the first byte does not come in time,
+ * if there are more than 64 MiB, or if it is not UTF-8.
  */
 export async function readStdinText(input: AsyncIterable<Uint8Array>, options: StdinTextOptions): Promise<string> {
   const { maxBytes = 64 * mebibyte } = options;
@@ -195,7 +195,7 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
       next = await untilAborted(source.next(), options.signal);
     }
   } catch (error) {
-    // Not awaited: a source that is blocked in a read may never return.
+    // The end of the source is not awaited: a source that is blocked in a read may never return.
     void source.return?.().catch(() => undefined);
     throw error;
   }

@@ -33,7 +33,7 @@ function describeFaults(errors: readonly ErrorObject[]): string[] {
   return errors.length > maxFaults ? [...faults, `and ${errors.length - maxFaults} more`] : faults;
 }
 
-/** Why ajv cannot compile a schema. */
+/** The reason that ajv cannot compile a schema. */
 function compileFault(error: unknown, fault: ErrorObject | undefined): string {
   const [, reference] = /^can't resolve reference (\S+)/.exec(getErrorMessage(error)) ?? [];
   if (reference !== undefined) return `the reference "${reference}" leads to nothing in the schema`;
@@ -45,7 +45,7 @@ function compileFault(error: unknown, fault: ErrorObject | undefined): string {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** What a value must be, by the keyword of the schema. */
+/** The rule that a value breaks, in words, by the keyword of the schema. */
 const rules: Readonly<Record<string, (params: Params) => string>> = {
   additionalProperties: ({ additionalProperty }) => `must not have the property ${JSON.stringify(additionalProperty)}`,
   const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,

@@ -2,14 +2,14 @@ import { parentPort } from 'node:worker_threads';
 import { type JsonValue, parseFlat } from '../../json.ts';
 import { compileRules, type FindFaults, SchemaFault } from './schema-rules.ts';
 
-/** What the thread is asked: whether a schema can be used, or what is wrong with a text of JSON. */
+/** A question for the thread: whether a schema can be used, or the faults of a JSON text. */
 export interface SchemaQuestion {
   /** The JSON of the schema. */
   schema: string;
   json?: string | undefined;
 }
 
-/** What the thread answers: `invalid` is about the schema, `faults` about the text. */
+/** The answer of the thread: `invalid` is about the schema, `faults` about the text. */
 export interface SchemaReport {
   invalid?: string;
   faults?: string[];

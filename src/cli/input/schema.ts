@@ -9,7 +9,7 @@ import type { SchemaQuestion, SchemaReport } from './schema-worker.ts';
 
 /** The JSON of an answer that fits a schema. */
 export interface CheckedAnswer {
-  /** As it stands in the answer. */
+  /** The JSON text in the answer. */
   json: string;
   value: JsonValue;
 }
@@ -26,7 +26,7 @@ const longestCheckMs = 10_000;
 /** How long it goes on when the command's time is over: in a batch it may have waited behind one that does not end. */
 const lateCheckMs = 3000;
 
-/** Longer for what is not paid for yet: the thread starts with it, and a machine can be busy. */
+/** The limit before anything is paid is longer: the thread may have to start, and the machine can be busy. */
 const longestCompileMs = 30_000;
 
 /** Compiles a JSON Schema of the user. Throws GatewayError usage if it is not valid, or takes too long; the reason of the signal. */
@@ -43,7 +43,7 @@ export async function compileSchema(
   return (answer, ending) => checkAgainstSchema(answer, text, { limitMs, lateMs: lateCheckMs, signal: ending });
 }
 
-/** What of a value does not fit a schema of ours: `/count must be integer`. Throws GatewayError not-sent if nobody can tell. */
+/** The faults of a value by one of our own schemas: `/count must be integer`. Throws GatewayError not-sent if the check failed. */
 export async function findFaults(schema: object, value: JsonValue): Promise<string[]> {
   const question = { schema: JSON.stringify(schema), json: JSON.stringify(value) };
   const { faults = [], late } = await askThread(question, { limitMs: longestCompileMs });
@@ -75,7 +75,7 @@ function schemaFailure(message: string, hint?: string): GatewayError {
   return new GatewayError('incomplete', message, { hint, sent: 'yes', retryable: true });
 }
 
-/** The same answer would take as long again. */
+/** The error cannot be retried: the check of the same answer would take as long again. */
 function notChecked(why: string): GatewayError {
   return new GatewayError('incomplete', `the answer was not checked against the schema: ${why}`, {
     hint: 'give a simpler schema: without patterns that repeat themselves, branches that hold themselves, uniqueItems',
@@ -94,7 +94,7 @@ interface Limits {
 /** The report of the thread. `late`: why there is none. */
 type ThreadReport = SchemaReport & { late?: string };
 
-/** One thread checks for the whole process, one answer after the other. */
+/** One thread checks all answers of the process, one after the other. */
 let thread: Worker | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
@@ -119,7 +119,7 @@ async function askNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Lim
   else signal?.addEventListener('abort', endSoon, { once: true });
   const [file, options] = shippedThread('dist/cjs/schema-worker.js');
   const worker = (thread ??= new Worker(file, options));
-  // It holds the process only while it is waited for.
+  // The thread keeps the process alive only while an answer is awaited.
   worker.ref();
   try {
     const answered = once(worker, 'message', { signal: end.signal }) as Promise<[SchemaReport]>;

@@ -13,16 +13,16 @@ export function pictureBlock(
   return { type: 'image', title: path, source, ...(signature !== undefined && { signature }) };
 }
 
-/** Who gets the turns, and who is told of pictures that are not there any more. */
+/** The service that gets the turns, and the function that is told of missing pictures. */
 interface Opening {
-  /** As a turn names it. Undefined if its format takes no pictures of answers. */
+  /** The name of the service in turns. Undefined if its format takes no pictures of answers. */
   service: string | undefined;
   warn(text: string): Promise<unknown>;
 }
 
 /**
- * Turns in which the pictures of answers are bytes, for the service that drew them. Others get the names of those that came alone. One whose
- * file is gone, or was changed, is not sent: it is not what the service drew.
+ * Turns in which the pictures of answers are bytes, for the service that drew them. Other services get the name of a picture if a
+ * turn has nothing else. A picture whose file is missing or was changed is not sent: it is not the picture that the service drew.
  */
 export async function openPictures(turns: readonly Turn[], opening: Opening): Promise<Turn[]> {
   const opened: Turn[] = [];

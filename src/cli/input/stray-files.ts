@@ -15,7 +15,7 @@ export interface ImageInputFlags {
 /** Number of files that a hint names; a `*` of the shell can become hundreds. */
 const maxNamed = 4;
 
-/** Not a name inside a longer, quoted word. */
+/** A word that is a file name; a name inside a longer, quoted word does not count. */
 const fileName = /^\S+\.[a-z]\w{0,4}$/i;
 
 /**
@@ -41,7 +41,7 @@ export async function refuseStrayFiles(
   });
 }
 
-/** What to type so that the files are sent. */
+/** The command that sends the files. */
 function commandFor(
   strays: readonly string[],
   others: readonly string[],

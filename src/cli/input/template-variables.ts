@@ -9,17 +9,17 @@ import type { TextPlaces } from './prompt.ts';
 
 /** Values for the template variables of a request. */
 export interface TemplateValues {
-  /** By the normalized names of the variables. */
+  /** Values by the normalized names of the variables. */
   values: ReadonlyMap<string, string>;
   /** Names of the variables that were filled. */
   used: Set<string>;
-  /** What to type for a variable without a value. */
+  /** Says which flag gives a value to a variable. */
   advice: (name: string) => string;
   /** The values are a row of a table: all that is in double braces is a variable. */
   isRow: boolean;
 }
 
-/** All that can be a variable: a value is first looked up by what is between the braces, whatever that is. */
+/** Every text in braces that can be a variable: a value is looked up by the text between the braces, whatever it is. */
 const bracesPattern = /\{\{(\s*[^{}\s][^{}]*)\}\}/g;
 
 /** Made for the first text with braces: its classes of letters take a millisecond, for which each start would wait. */
@@ -164,7 +164,10 @@ async function readVars(vars: string | JsonObject, context: InputContext): Promi
   throw usageError('--vars takes a JSON object', `for example: --vars '{"city":"Rome"}'`);
 }
 
-/** Throws GatewayError usage for a request that has nothing of its row: all rows would pay for the same. `prompt` is where to put it. */
+/**
+ * Throws GatewayError usage for a request that uses no column of its row: all rows would pay for the same request. `prompt` is
+ * the place for a column.
+ */
 export function requireColumn(
   { columns, isUsed }: TableRowUse,
   templateValues: TemplateValues,

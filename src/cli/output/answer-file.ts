@@ -20,7 +20,7 @@ export interface AnswerFlags {
   dryRun?: boolean | undefined;
 }
 
-/** Writes the code or the text of a complete answer to its place; returns the file, if it is one. */
+/** Writes the code or the text of a complete answer to its place; returns the file, if the place is one. */
 export type WriteAnswer = (result: Result, json?: string) => Promise<WrittenFile | undefined>;
 
 /**

@@ -11,7 +11,7 @@ import type { Outcome, OwnDocument, Report } from '../context.ts';
 import { fieldPathText } from '../flags/set.ts';
 import { documentEntries, type ErrorDocument } from './result-definition.ts';
 
-/** What the document needs in addition to the report. */
+/** The end of a run, which the document needs beside the report. */
 export interface DocumentEnd {
   error: GatewayError | undefined;
   durationMs: number;
@@ -54,7 +54,7 @@ export function ownDocument(
   report: Report,
   { error, redaction }: Omit<DocumentEnd, 'durationMs'>,
 ): object {
-  // What the command itself put there can be out of date, and keeps its place.
+  // The end is spread twice: first for the place of its keys, last because the command's own values can be out of date.
   const end = { ok: error === undefined, exitCode: error?.exitCode ?? outcomes.ok.code };
   const failure = error && { error: errorDocument(error, report, redaction) };
   const warnings = report.warnings.map((warning) => redaction.redact(warning));
@@ -86,7 +86,7 @@ export function errorDocument(
     recovery: error.class === 'usage' ? undefined : kept,
     status,
     requestId,
-    // What came of a reply is kept, and would be paid for again.
+    // An incomplete answer was kept; a retry would pay for it again.
     retryable: retryable === true && !(error.class === 'incomplete' && hasAnswer),
     retryAfterMs,
     sent: sent ?? (requested ? 'unknown' : 'no'),
@@ -102,7 +102,7 @@ export function fieldLine(document: object, steps: readonly string[]): string | 
   return value.endsWith('\n') ? value : `${value}\n`;
 }
 
-/** The error for a missing value (exit 10). Its hint has the nearest path that exists. */
+/** The error for a missing value (exit 10). Its hint has the nearest existing path. */
 export function missingField(document: object, steps: readonly string[]): GatewayError {
   let known = 0;
   let value: unknown = document;

@@ -34,10 +34,10 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
   }
 }
 
-/** Every 4K image of a model has fewer pixels. A small file can claim billions. */
+/** More pixels than any 4K image of a model. The limit is needed because a small file can claim billions. */
 const maxPixels = 24 * 2 ** 20;
 
-/** Why an image of this size is not drawn; undefined if it is. */
+/** The reason that an image of this size is not drawn; undefined if it is drawn. */
 export function describeTooLarge({ width, height }: { width: number; height: number }): string | undefined {
   if (width * height <= maxPixels) return undefined;
   return `it has ${width}×${height} pixels, more than ${maxPixels / 2 ** 20} megapixels`;

@@ -81,7 +81,7 @@ export function stopPlain(progress: Progress, { io }: AnswerContext): void {
   if (!io.stderr.isTTY) progress.stop();
 }
 
-/** Prints deltas as they arrive, those of one chunk with one write. */
+/** Prints deltas as they arrive; the deltas of one chunk are one write. */
 export async function printStream<Outcome>(
   deltas: AsyncGenerator<StreamDelta[], Outcome>,
   options: StreamOptions,
@@ -159,13 +159,13 @@ export async function printRaw(
   let failedBody: Uint8Array | undefined;
   let attempts = 0;
   let body: UnsavedReply['body'];
-  // Nothing reads what a reply cost.
+  // With `--raw`, nothing reads the cost of the reply.
   let end: PaidEnd = {};
   const paid: PaidRequest = { request, payment: undefined };
   try {
     const onFailedBody = (bytes: Uint8Array) => void (failedBody = bytes);
     const answered = await sendPaid(paid, client, { deadline, onFailedBody });
-    // That body came from an earlier attempt, which failed.
+    // The failed body came from an earlier attempt.
     failedBody = undefined;
     attempts = answered.attempts;
     if (stdout.isFile) body = await writeAndKeep(answered.reply.body, new BlockWriter({ folder: tmpdir() }), context);

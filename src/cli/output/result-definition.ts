@@ -3,9 +3,9 @@ import { replyNumber, shownFields, toolCallEntries } from '../../client/index.ts
 import { count, flag, key, optionalKey, text } from '../../document-key.ts';
 import { outcomes } from '../../errors.ts';
 
-/*
- * The definition of the result document, and the source of result.schema.json, which the build writes: the keys of a reply by their
- * table, and those of the command. Keys are added, never changed.
+/**
+ * The definition of the result document, from which the build writes result.schema.json: the keys of a reply come from their
+ * table, the others from the command. Keys are added, never changed.
  */
 
 const certainty = v.picklist(['yes', 'no', 'unknown']);
@@ -67,7 +67,7 @@ const error = v.object({
   billed: key(certainty, 'whether the request may have been billed'),
 });
 
-/** The keys that a command adds to those of its replies, and that are read again from a recovery file. */
+/** The keys of the command beside those of its replies; they can be read again from a recovery file. */
 export const answerEntries = {
   answer: optionalKey(v.unknown(), 'the answer as JSON, if --schema checked it'),
   turns: optionalKey(v.array(turn), 'the requests of a tool loop, and the tools that it ran'),
@@ -113,5 +113,5 @@ export const documentEntries: v.ObjectEntries = {
 /** The schema of what `--json` prints. */
 export const resultDefinition = v.pipe(v.object(documentEntries), v.title('The result document of gateway-cli'));
 
-/** What it says of a failure. */
+/** The failure in a document. */
 export type ErrorDocument = v.InferOutput<typeof error>;

@@ -39,7 +39,7 @@ export interface ImageOutputFlags {
   image?: readonly string[] | undefined;
 }
 
-/** What the output is planned from. */
+/** The flags and facts from which the output is planned. */
 export interface ImagePlan extends ImageOutputFlags {
   prompt: string | undefined;
   model: string;
@@ -49,7 +49,7 @@ export interface ImagePlan extends ImageOutputFlags {
   imagesAreExtra?: boolean | undefined;
   /** The file of that text, whose name its images get. */
   beside?: string | undefined;
-  /** What a sidecar says in addition to the facts of its image. */
+  /** Facts for a sidecar beside those of its image. */
   provenance?: JsonObject | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface ImageOutput {
   /** A store for one reply; its temporary files are removed at the end of the run. `onSpare`: its folder is full. */
   openStore(onSpare?: () => void): BlobStore;
   /**
-   * Publishes the images of one reply, prints their paths, and warns. Images above `most`, and those after the end that `endOf`
+   * Publishes the images of one reply, prints their paths, and warns. Images above `most`, and images after the end that `endOf`
    * returns or throws, are left for the recovery file. Never throws.
    */
   save(images: readonly ResultImage[], reply: ReplyFacts, endOf: CheckEnd): Promise<Saved>;
@@ -68,20 +68,20 @@ export interface ImageOutput {
   readonly mismatch: GatewayError | undefined;
 }
 
-/** What was saved, and what ended that before all was: a signal, or a bug. */
+/** The saved files, and the exception that ended the saving early: a signal, or a bug. */
 type Saved = SavedFiles & Pick<Outcome, 'thrown'>;
 
 /** The reply of some images. */
 type ReplyFacts = Partial<Pick<Result, 'responseId' | 'modelVersion' | 'usage'>>;
 
-/** Who saves images: a command, or a job of a batch, which prints nothing. */
+/** The surroundings for saving images: of a command, or of a job of a batch, which prints nothing. */
 export interface SavingContext {
   readonly io: { readonly cwd: string; now(): number };
   readonly ui: { warn(text: string): Promise<void>; clean<T>(value: T): T };
   atEnd(cleanup: () => Promise<void>): void;
 }
 
-/** What becomes of the images of one reply. */
+/** The images of one reply, sorted into written and unsaved ones. */
 interface Sorted {
   images: WrittenImage[];
   files: WrittenFile[];
@@ -112,7 +112,7 @@ export async function planSaving(wanted: ImagePlan, context: AnswerContext): Pro
   return planImageFiles(wanted, context, context);
 }
 
-/** The same of images that only `shownBy` prints. */
+/** Plans files for images that only `shownBy` prints; without it, nothing is printed. */
 export async function planImageFiles(
   wanted: ImagePlan,
   context: SavingContext,
@@ -240,10 +240,10 @@ async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: SaveSt
     if (isImageBlob(image)) await saveImage(image, reply, saving, sorted);
     else await saveFile(image, saving, sorted);
   } catch (thrown) {
-    // Its temporary file cannot be read any more, for example.
+    // The temporary file of an image may be unreadable, for example.
     const error = getErrorCode(thrown) === undefined ? thrown : notWritten('the picture', thrown);
     if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
-    // One that was published, and whose sidecar was not written, is not lost.
+    // An image is not lost if it was published and only its sidecar was not written.
     leaveForRecovery(saving.written === written ? [image] : [], error, saving, sorted);
     return;
   }
@@ -274,7 +274,7 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   const isCut = await isCutImage(image.blob);
   const index = saving.nextIndex++;
   const options = { cwd: context.io.cwd, force: wanted.force === true };
-  // Only a template has a place for it.
+  // Only the name from a template can have the id of the reply.
   const id = plan.kind === 'template' ? context.ui.clean(reply.responseId ?? '') : '';
   const path =
     shownBy && saving.toStdout && index === 0
@@ -301,14 +301,14 @@ async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveStat
   await printPath(path, saving);
 }
 
-/** The names of an image or a file: that of the text is none of them. */
+/** The possible names of an image or a file. The name of the text file is left out. */
 function namesBesideText({ plan, wanted }: SaveState, facts: Parameters<typeof candidateNames>[1]): CandidateNames {
   const names = candidateNames(plan, facts);
   const skipped = wanted.beside !== undefined && names(0)?.path === join(wanted.beside) ? 1 : 0;
   return (at) => names(at + skipped);
 }
 
-/** What a sidecar says about its image and its request. */
+/** The facts of an image and its request for the sidecar. */
 function sidecarFacts(
   image: WrittenImage,
   { responseId, modelVersion, usage }: ReplyFacts,

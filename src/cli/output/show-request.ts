@@ -113,7 +113,7 @@ function segmentCommand(segment: BodySegment): string {
   return segment.file ? `${text} | base64 -d` : text;
 }
 
-/** Any text as one word of a shell. */
+/** Quotes a text as one word of a shell. */
 function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -49,7 +49,7 @@ import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.t
 import { type SchemaCheck, compileSchema } from '../input/schema.ts';
 import type { FormatName, Quirks } from '../../formats/types.ts';
 
-/** What shapes a request, as it was typed; each command has some of it. */
+/** The flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends FieldFlags, PromptFlags, VarFlags {
   /** Earlier turns of a prompt file. */
   turns?: readonly Turn[];
@@ -59,7 +59,7 @@ export interface RequestFlags extends FieldFlags, PromptFlags, VarFlags {
   places?: TextPlaces;
 }
 
-/** What a request is built from in addition to its words and flags. */
+/** The sources of a request beside its words and flags. */
 export interface Building {
   context: InputContext;
   use: Use;
@@ -71,7 +71,7 @@ export interface Building {
     Partial<Pick<Settings, 'lane' | 'effort' | 'store' | 'keepThink' | 'fallback' | 'aliases' | 'findEfforts'>>;
   /** Replaced if many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
-  /** What to type for a template variable without a value, if it is not a flag. */
+  /** Says how to set a template variable without a value, if it is not set by a flag. */
   adviseVariable?: TemplateValues['advice'] | undefined;
   /** The pipes that were read before, by their path. */
   copies?: Map<string, string> | undefined;
@@ -168,7 +168,7 @@ async function encodePost(
   { format, quirksIn }: Pick<BuiltRequest, 'format' | 'quirksIn'>,
   { settings, context }: Building,
 ): Promise<BuiltRequest['post']> {
-  // What the user said in the words of a format is for that alone.
+  // A request with fields of one format (`--format`, `--set`) can be sent in that format only.
   const isOpen = settings.origins.format?.kind === 'service' && flags.set === undefined;
   const encoded = isOpen
     ? encodeFlexibly(request, format, quirksIn)
@@ -187,7 +187,7 @@ async function encodePost(
   return post;
 }
 
-/** What a request has in addition to its flags. */
+/** The parts of a request that are no flags. */
 type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens' | 'effort' | 'efforts'> & {
   files: Awaited<ReturnType<typeof readFiles>>;
   turns: EarlierTurns | undefined;
@@ -296,7 +296,7 @@ export async function readSystem(
   return fillText(text, describePlace('--system-file', systemFile), templateValues);
 }
 
-/** Earlier turns: those of a prompt file, or of the flag, which the format may take as they are. */
+/** Earlier turns of a prompt file, or of `--turns`, which can have them in the words of the format. */
 async function readEarlier(
   { contents, messages, turns, places }: RequestFlags,
   templateValues: TemplateValues | undefined,
@@ -319,7 +319,7 @@ function describePlace(flag: string, path: FileOrJson): string {
   return typeof path === 'string' && path !== '-' ? `${flag} ${quoteWord(path)}` : flag;
 }
 
-/** Which pictures of answers a request can hold. */
+/** The service whose pictures a request can hold, since it drew them. */
 export function choosePictures(
   { format, quirks }: Pick<BuiltRequest, 'format' | 'quirks'>,
   { ui }: InputContext,

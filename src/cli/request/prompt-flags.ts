@@ -10,8 +10,8 @@ export function isPromptYaml(path: string): boolean {
 }
 
 /**
- * The flags with what their `.prompt.yml` file says in its place; what was typed wins. Other prompt files are left to those
- * who read them. Throws GatewayError usage.
+ * The flags, completed from their `.prompt.yml` file; typed flags win. Prompt files of other types are read elsewhere. Throws
+ * GatewayError usage.
  */
 export async function withPromptYaml<Flags extends PromptYamlFlags>(
   words: readonly string[],

@@ -136,7 +136,7 @@ function parseYaml(text: string, place: string) {
     };
     return { value, lineOf };
   } catch (error) {
-    // The library throws it for an alias without an anchor, and for too many of them.
+    // The yaml library throws ReferenceError for an alias without an anchor, and for too many aliases.
     const isAlias = error instanceof ReferenceError;
     if (!isAlias && !(error instanceof RangeError) && !(error instanceof TypeError)) throw error;
     const what = isAlias
@@ -165,7 +165,7 @@ interface FileUse {
   command: string;
 }
 
-/** The typed flags, and values of the prompt file for those that were not typed. Throws GatewayError usage. */
+/** The typed flags, with values of the prompt file for the other ones. Throws GatewayError usage. */
 export function mergePromptYaml(
   typed: Omit<PromptYamlFlags, 'promptFile'>,
   file: PromptYaml,
@@ -218,7 +218,7 @@ function formatFlags({ format, schema }: PromptYaml, { place, command }: FileUse
   return schema === undefined ? { responseMime: 'application/json' } : { schema };
 }
 
-/** The parameters of the format, by the field that each of them is. */
+/** The parameters of a prompt file, by the field of the request that they set. */
 const parameters: Readonly<Record<string, FieldName>> = {
   maxTokens: 'maxTokens',
   maxCompletionTokens: 'maxTokens',

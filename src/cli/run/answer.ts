@@ -13,7 +13,7 @@ import { shellWord } from '../../shell-word.ts';
 import { chooseHint } from '../../advice.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 
-/** What is chosen of an answer before it is asked for. */
+/** The parts of the answer that were chosen before the request was sent. */
 interface Chosen {
   selected: Selection | undefined;
   tags: Report['tags'];
@@ -21,7 +21,10 @@ interface Chosen {
   writeFile: WriteAnswer | undefined;
 }
 
-/** Runs a command that asks a model. What its flags choose of the answer is known also where it fails. */
+/**
+ * Runs a command that asks a model. The flags that choose a part of the answer are read first: they are known also if the command
+ * fails.
+ */
 export async function answerCommand(
   typed: CommonFlags,
   { use, context }: { use: Use; context: Context },
@@ -46,7 +49,7 @@ async function chooseOutput(flags: CommonFlags, use: Use, context: Context): Pro
   return { selected, tags: flags.tag && Object.fromEntries(flags.tag), writeFile: place?.writeFile };
 }
 
-/** What the flags require of an answer. */
+/** The conditions that flags set for an answer. */
 export function toWanted(
   {
     requireComplete,

@@ -86,7 +86,7 @@ function unwritable({ place }: BudgetSetting, reason: string, cause: unknown): G
 /** A budget that cannot be written before the first request is a mistake of its place: nothing was sent. */
 function beforeSending({ ledger, setting }: OpenBudget, error: unknown): unknown {
   const isUnwritten = error instanceof GatewayError && error.class === 'not-written';
-  // Its folder may be gone.
+  // The folder may be removed, so the ledger is prepared anew next time.
   if (isUnwritten) prepared.delete(ledger);
   return isUnwritten ? unwritable(setting, error.message, error) : error;
 }
@@ -106,14 +106,14 @@ export async function budgetsFolder(): Promise<string> {
   return join(await stateFolder(), 'budgets');
 }
 
-/** The file of a budget. One of a profile is relative to the folder of the config file. */
+/** The path of the file of a budget. A path in a profile is relative to the folder of the config file. */
 async function budgetPath({ place }: BudgetSetting, origin: Origin | undefined, { io }: Context): Promise<string> {
   if (!isBudgetPath(place)) return join(await budgetsFolder(), `${place}.jsonl`);
   const isOfConfig = origin?.kind === 'profile' || origin?.kind === 'config';
   return resolve(isOfConfig ? dirname(await configPath(io)) : io.cwd, place);
 }
 
-/** What decides the cost of a request. */
+/** The facts that decide the cost of a request. */
 interface PayableRequest {
   model: string;
   /** The model that may answer in its place. */
@@ -252,7 +252,7 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
 }
 
-/** What a recording answers costs nothing. */
+/** A reply from a recording costs nothing. */
 async function saveRecorded(budget: OpenBudget, model: string, { answer }: PaidEnd): Promise<void> {
   const cost = answer && computeAnswerCost(answer, budget);
   if (cost === undefined) return;

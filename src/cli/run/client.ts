@@ -49,7 +49,10 @@ export async function createDryClient(settings: PartialSettings, context: Contex
   return createClient({ ...endpointOptions(settings, context, forms), apiKey, lessons });
 }
 
-/** What the service of the settings taught within a day. What is recorded teaches itself: a replay elsewhere needs the refusal, too. */
+/**
+ * Opens the lessons that the service of the settings taught within a day. With recordings there are none from memory: a replay
+ * elsewhere needs the refusal in the recording, too.
+ */
 async function openKnownLessons(
   settings: PartialSettings,
   flags: RecordingFlags,
@@ -64,7 +67,7 @@ async function refuseKey(): Promise<never> {
   throw new Error('a request that is only shown was sent');
 }
 
-/** What the settings say about the gateway, in the words of the library. */
+/** The options of the library for the settings of the gateway. */
 function endpointOptions(settings: PartialSettings, context: Context, forms?: AuthForms): ClientOptions {
   const { service, format, auth, headerNames, headers, allowHttp } = settings;
   context.ui.hide(listCredentials(settings).map(({ secret }) => secret));
@@ -79,7 +82,7 @@ function endpointOptions(settings: PartialSettings, context: Context, forms?: Au
   };
 }
 
-/** One of the gateways that a command asks. */
+/** The settings of one of the gateways that a command asks. */
 interface AskedGateway {
   settings: PartialSettings;
   forms?: AuthForms | undefined;
@@ -113,7 +116,10 @@ export async function openClient(
   return { ...(clients[0] as Client), close };
 }
 
-/** Opens a client of each gateway, with its own key; they share connections, and what is recorded goes to one place. Offline there is one. */
+/**
+ * Opens a client for each gateway, with its own key. The clients share connections and one folder of recordings. Offline there is
+ * only one client.
+ */
 export async function openClients(
   gateways: readonly AskedGateway[],
   flags: SendingFlags,
@@ -128,7 +134,7 @@ export async function openClients(
   const lessons = await Promise.all(allSettings.map((settings) => openKnownLessons(settings, flags, context)));
   const corrections = new Set<string>();
   const onCorrection: ClientOptions['onCorrection'] = async ({ text, isDetail }) => {
-    // One for each of many requests would say nothing new.
+    // Each correction is told once: to repeat it for many requests would say nothing new.
     if (corrections.has(text)) return;
     corrections.add(text);
     await (isDetail ? context.ui.notice(text) : context.ui.note(text));
@@ -163,7 +169,10 @@ export async function openClients(
   };
 }
 
-/** Whether a list tells the end of models: those of gateways, and of servers on this machine, hardly do. */
+/**
+ * Whether the list of models is the vendor's own, which can tell the end of models. Lists of gateways, and of servers on this
+ * machine, hardly do.
+ */
 function isAtVendor({ service, baseUrl, offline }: PartialSettings): boolean {
   return !offline && baseUrl !== undefined && isOwnHost(service, baseUrl);
 }
@@ -204,7 +213,7 @@ interface Way {
   /** Absent where recordings answer everything. */
   connection?: Connection;
   use: FetchWrapper[];
-  /** What belongs to each gateway. A replay has no key, and a cache needs none. */
+  /** The options that differ for each gateway. A replay has no key, and a cache needs none. */
   own: Pick<ClientOptions, 'apiKey' | 'baseUrl' | 'recordedAs'>[];
   close(): Promise<void>;
 }
@@ -253,7 +262,7 @@ async function openLocalWay(
   const recordings = await openRecordings(flags, { context, credentials: listCredentials(settings) });
   const { startOffline } = await import('./offline.ts');
   const local = await startOffline({ headerNames: endpointOptions(settings, context).headerNames });
-  // Its port is another one each time; for recordings it is always the same gateway.
+  // The port of the local gateway changes with each run, but recordings need one constant name.
   const own = [{ baseUrl: local.url, apiKey: local.key, recordedAs: 'http://offline' }];
   const close = async () => {
     await recordings.close();
@@ -320,7 +329,7 @@ async function openSeveralConnections(
   };
 }
 
-/** With `--record`, what is sent is kept, without the credentials. Throws GatewayError usage. */
+/** With `--record`, requests and replies are recorded without credentials. Throws GatewayError usage. */
 export async function openRecordings(
   { record, ...flags }: RecordingFlags,
   options: { context: Context; credentials: readonly Credential[] },

@@ -29,7 +29,7 @@ export interface CostLimit {
    * that may answer has no price.
    */
   reserve(body: Body, models: readonly string[], format: Format): Promise<Reservation | GatewayError>;
-  /** The same for another request of the same answer. Throws that error. */
+  /** Reserves more for another request of the same answer. Throws the error that `reserve` would return. */
   grow(
     reservation: Reservation,
     next: { body: Body; models: readonly string[]; format: Format; came: readonly MeteredAnswer[] },
@@ -73,7 +73,7 @@ export function requirePrice(prices: Pricing['prices'], model: string, flag = '-
   return findPrice(prices, model) as Price;
 }
 
-/** Why the requests of a model cannot count against a limit; undefined if its price is whole. */
+/** The error that says why the cost of a model is unknown and cannot be limited; undefined if its price is complete. */
 export function findLackOfPrice(prices: Pricing['prices'], model: string, flag: string): GatewayError | undefined {
   const price = findPrice(prices, model);
   if (price !== undefined && isWholePrice(price)) return undefined;

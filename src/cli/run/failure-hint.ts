@@ -8,8 +8,8 @@ import type { PartialSettings } from '../../settings/types.ts';
 import type { Context, Report, RootOptions } from '../context.ts';
 
 /**
- * What a request threw, with what its settings add to the hint: the key that was refused, the flags that lead to the same gateway,
- * and the name in the kept list of models that is nearest to one that the service did not find.
+ * Adds settings to the hint of an error of a request: the key that was refused, the flags that lead to the same gateway, and the
+ * nearest name in the kept list of models if the service did not find the model.
  */
 export async function withSettingsHint(
   thrown: GatewayError,
@@ -39,7 +39,7 @@ export async function withSettingsHint(
   return nearest === undefined ? error : error.withDetails({ reason: 'nearest-model', value: nearest });
 }
 
-/** What an action threw; after a request, a failure that has no hint gets that of its class. */
+/** Adds a hint to the error of an action. After a request, an error without a hint gets the hint of its class. */
 export function withReplyHint(
   thrown: unknown,
   { report, root }: { report: Report; root: RootOptions },

@@ -109,7 +109,7 @@ async function openFetcher(
   return fetcher;
 }
 
-/** Reads a body; its errors are explained like those of the request. */
+/** Reads a body; its errors are explained in the same way as errors of the request. */
 async function* readExplained(
   body: FetchedInput['body'],
   { label, deadline, progress }: { label: string; deadline: Deadline; progress: Progress },
@@ -128,7 +128,7 @@ async function* readExplained(
   }
 }
 
-/** The same error with the URL in front, without hints about the base URL, billing or the client's certificate. */
+/** Puts the URL in front of an error, and removes hints about the base URL, billing or the client's certificate. */
 function explainFetchError(error: unknown, label: string, deadline: Deadline): unknown {
   const known = deadline.explain(error, 'unsent');
   if (!(known instanceof GatewayError)) return known;

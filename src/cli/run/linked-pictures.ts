@@ -13,7 +13,7 @@ interface LinkedOptions {
   settings: Pick<PartialSettings, 'offline' | 'proxy' | 'systemCa' | 'origins'>;
   deadline: Deadline;
   atEnd: InputContext['atEnd'];
-  /** Told of a picture that did not come. Its link stays in the text. */
+  /** Called for a picture that could not be fetched. Its link stays in the text. */
   warn: (text: string) => Promise<unknown>;
 }
 

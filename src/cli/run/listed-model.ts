@@ -9,8 +9,8 @@ import { setForGoodHint } from './model-notices.ts';
 import type { TypedSettings } from './settings.ts';
 
 /**
- * The model that is asked at a server of one's own if none is named: by the rule, from its list. It is kept for a day, and a request
- * that is only shown has what is kept. Undefined if the rule finds none. Throws GatewayError.
+ * Finds a model for a local server if the user named none: by the rule, in its list of models. The list is kept for a day, and a
+ * request that is only shown uses the kept list. Undefined if the rule finds none. Throws GatewayError.
  */
 export async function findListedModel(
   settings: PartialSettings,
@@ -29,7 +29,7 @@ export async function findListedModel(
   }
   if (flags.dryRun || flags.curl) return undefined;
 
-  // What is in memory is beside the version, which an address may have.
+  // The list of loaded models has a path beside `/v1`, which is cut from the end of the address.
   const { baseUrl: base } = settings;
   const baseUrl = path ? base?.replace(/\/v1\/*$/, '') : base;
   const client = await openClient({ ...settings, baseUrl }, flags, context);

@@ -7,7 +7,7 @@ import { describeEnd, mayBeLine } from '../../vendors/model-rules.ts';
 import { services } from '../../vendors/services.ts';
 import type { Context } from '../context.ts';
 
-/** What a client remembers of the models of a gateway, and what people are told of them. */
+/** The options of a client that concern models: its memory of a gateway's models, and the notices for the user. */
 export function modelOptions(
   settings: PartialSettings,
   context: Context,
@@ -16,7 +16,7 @@ export function modelOptions(
   return {
     modelMemory: openModelMemory(settings, context),
     async onModel(notice) {
-      // Many requests of a batch have the same model.
+      // Each notice is told once: many requests of a batch have the same model.
       const about = 'from' in notice ? [notice.from, notice.to] : 'end' in notice ? notice.end.model : notice.model;
       const key = JSON.stringify([notice.type, about]);
       if (said.has(key)) return;
@@ -26,7 +26,7 @@ export function modelOptions(
   };
 }
 
-/** The cache folder. What it cannot keep is not remembered. */
+/** Keeps facts of models in the cache folder. If a fact cannot be written, it is not remembered. */
 function openModelMemory(settings: PartialSettings, { io, ui }: Context): ModelMemory {
   const tellUnkept = (error: Error): Promise<void> => ui.detail(`the models are not kept: ${error.message}`);
   const ends = new Map<string, ReturnType<typeof readKeptEnd>>();
@@ -59,7 +59,7 @@ export async function withKeptChoice(
   return replaceModel(post, to);
 }
 
-/** What a model is made the default with. */
+/** The command that makes a model the default. */
 export function setForGoodHint(
   model: string,
   { use }: Pick<PartialSettings, 'use'>,

@@ -42,8 +42,8 @@ export function openReplaying(replay: string, { io }: Context): Promise<Fetch> {
 }
 
 /**
- * Records what is sent, without credentials, in the folder of `--record`, and with `--replay` too answers from it.
- * Throws GatewayError usage.
+ * Records exchanges, without credentials, in the folder of `--record`, and with `--replay` answers from there first. Throws
+ * GatewayError usage.
  */
 export async function openRecording(
   flags: RecordingFlags & { record: string },

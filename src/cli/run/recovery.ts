@@ -31,7 +31,7 @@ export interface RecoveryInput {
   document?: object | undefined;
 }
 
-/** The error that is reported for what could not be written, and the recovery file that keeps it, if there is one. */
+/** The error about a file that could not be written, and the recovery file that has its content, if there is one. */
 export interface Lost {
   error: GatewayError;
   kept: string | undefined;
@@ -119,7 +119,7 @@ export async function saveUnread<E>(
   return saveForRecovery(error, { ...input, report: withUnsaved({ ...report, kept: undefined }, { body: undefined }) });
 }
 
-/** Saves what is known about a paid reply after a bug. */
+/** Saves a paid reply, as far as it came, after a bug. */
 export async function saveAfterBug(thrown: unknown, { report, ...input }: RecoveryInput): Promise<Lost> {
   const { reply, images, files, unsaved } = report.outcome;
   const text = (reply?.text ?? '') !== '' || (reply?.toolCalls.length ?? 0) > 0;
@@ -165,7 +165,7 @@ async function describeKept(
   report: Report,
   failure: GatewayError,
 ): Promise<string> {
-  // Where the folder was removed, no run knows of the job.
+  // If the folder was removed, no later run knows of the job.
   if (batch?.isResult && (await stat(join(batch.folder, 'journal.jsonl')).catch(() => undefined)))
     return `the reply is kept (${path}): the next run of the batch adds it to its results`;
   if (failure.details.unread !== undefined)
@@ -242,13 +242,13 @@ export async function hasJobReplies(since: number, folder: string): Promise<bool
   return false;
 }
 
-/** The readable recovery files since a time: the folder for temporary files can also have those of other users. */
+/** The readable recovery files since a time. Files of other users are left out, since the folder for temporary files can have some. */
 async function recoveryFiles(since = 0): Promise<{ path: string; savedAt: number }[]> {
   const found: { path: string; savedAt: number }[] = [];
   for (const folder of await recoveryFolders()) {
     for (const name of await readdir(folder).catch(() => [])) {
       if (!/^gateway-cli-\d{8}T\d{6}-[\da-f]{8}\.json$/.test(name)) continue;
-      // To the second.
+      // The time in the name is in whole seconds.
       const savedAt = Date.parse(name.replace(/^\D*(....)(..)(..)T(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z'));
       const path = join(folder, name);
       if (savedAt + 1000 > since && (await isReadableFile(path))) found.push({ path, savedAt });
@@ -257,7 +257,7 @@ async function recoveryFiles(since = 0): Promise<{ path: string; savedAt: number
   return found;
 }
 
-/** Only a regular file: reading a pipe would wait for its other end. */
+/** Only a regular file is read: a pipe would block until its other end is opened. */
 async function isReadableFile(path: string): Promise<boolean> {
   try {
     await access(path, constants.R_OK);

@@ -6,7 +6,7 @@ import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessag
 import { emptyOutcome, joinOutcomes } from '../output/outcome.ts';
 import { askOnce, type Asking, saveFiles } from './ask.ts';
 
-/** What is requested, how often, and where the images go. */
+/** The request, the number of times to send it, and the place of the images. */
 export interface SendAllOptions extends Asking {
   request: PreparedRequest;
   count: number;
@@ -25,7 +25,7 @@ export interface SendAllOutcome {
 
 /** A signal, a closed stdout, a full disk and a bug end the command. */
 const endings = new Set([...endSignals, 'not-written', 'internal']);
-/** Failures that the same request would have again. */
+/** Failures that the same request would meet again. */
 const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
 
 /**
@@ -46,7 +46,7 @@ export async function sendAll(options: SendAllOptions): Promise<SendAllOutcome> 
 
 /** The state of the requests while they are sent. */
 interface SendState extends SendAllOptions {
-  /** Why no more requests are made. */
+  /** The error after which no more requests are sent. */
   over: GatewayError | undefined;
   thrown: Outcome['thrown'];
   /** An image went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
@@ -99,8 +99,9 @@ function noteEnd(error: unknown, state: SendState): void {
 }
 
 /**
- * One outcome of several requests: everything that came, usage and costs added up. Without a reply all failed, and the
- * error is the first failure. If some failed, or gave no image, the answer is incomplete (exit 11) and says how many are missing.
+ * Joins the outcomes of several requests into one: texts and images together, usage and costs added up. If all requests failed,
+ * the error is the first failure. If some failed, or gave no image, the answer is incomplete (exit 11) and the error says how
+ * many are missing.
  */
 export function joinAnswers(outcomes: readonly Outcome[]): Outcome {
   const [only] = outcomes;
@@ -128,7 +129,7 @@ export function joinAnswers(outcomes: readonly Outcome[]): Outcome {
   return { ...joined, reply, error };
 }
 
-/** Why requests got no answer, or one that is not whole. */
+/** The errors of requests without an answer, or with an incomplete one. */
 export function listFailures(outcomes: readonly Outcome[]): GatewayError[] {
   return outcomes.flatMap(({ reply, error, thrown }) => (reply || !thrown ? (error ?? []) : toFailure(thrown.value)));
 }

@@ -9,7 +9,7 @@ import type { Client } from '../../client/index.ts';
 import { printRequest } from '../output/show-request.ts';
 import { warnOfPrice } from './costs.ts';
 
-/** Where images go that come with a text. */
+/** Plans the files of images that come with a text. */
 export async function planBesideText(
   flags: AnswerFlags & Pick<ImagePlan, 'maxImages'>,
   { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,

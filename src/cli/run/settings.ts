@@ -37,12 +37,12 @@ import { findListedModel } from './listed-model.ts';
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
 export type ConnectionFlags = FlagValues<typeof connectionFlags> & FlagValues<typeof priceFlags>;
 
-/** The flags of a command that asks a model, as they were typed; `Own` are those that only this command has. */
+/** The flags of a command that asks a model, as they were typed; `Own` are the flags of this command alone. */
 export type AskFlags<Own extends FlagTable> = ConnectionFlags &
   RequestFlags &
   Omit<FlagValues<Own & typeof outputFlags>, keyof RequestFlags>;
 
-/** Every flag of a setting, as it was typed. */
+/** All flags of settings, as they were typed. */
 export type TypedSettings = ConnectionFlags &
   Omit<SettingsFlags, keyof ConnectionFlags | 'modelFrom' | 'replay'> & {
     places?: Pick<TextPlaces, 'model'>;
@@ -58,7 +58,7 @@ export function keyInArgv(): GatewayError {
   );
 }
 
-/** What settings are resolved from, without the use. Throws GatewayError usage. */
+/** Reads the sources of settings: flags, environment and config file, without the use. Throws GatewayError usage. */
 export async function readSettingsInput(flags: TypedSettings, context: Context): Promise<Omit<SettingsInput, 'use'>> {
   if (flags.apiKey !== undefined) throw keyInArgv();
   checkRecordingFlags(flags);
@@ -70,7 +70,7 @@ export async function readSettingsInput(flags: TypedSettings, context: Context):
 export async function readSettingsFlags(flags: TypedSettings, { io, root }: Context): Promise<SettingsFlags> {
   return {
     ...flags,
-    // These two can come before the command's name.
+    // These two flags can be typed before the name of the command.
     stdin: root.stdin,
     profile: root.profile,
     modelFrom: flags.places?.model,
@@ -119,7 +119,7 @@ export async function readSettings(
   return settings;
 }
 
-/** Reads the kept list once, where many requests have the same settings. */
+/** Reads the kept list of models once for all requests with the same settings. */
 function findKeptEfforts(settings: Settings, { io }: Context): NonNullable<Settings['findEfforts']> {
   let found: ReturnType<typeof readKeptEfforts> | undefined;
   return () => (found ??= readKeptEfforts(settings, settings.model, io.now()));
@@ -148,7 +148,7 @@ export async function findAsked(
   }
 }
 
-/** What chose the service, if nothing named it; for `--verbose`, what the base URL decides. */
+/** Logs why a service was chosen if the user named none; with `--verbose`, also the effects of the base URL. */
 async function logChoices({ service, model, proxy, baseUrl, key, origins }: Settings, { ui }: Context): Promise<void> {
   const { title } = services[service];
   const byVariable = origins.baseUrl?.kind === 'variable' ? origins.baseUrl.name : '';

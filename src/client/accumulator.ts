@@ -40,7 +40,7 @@ export function createAccumulator({
     shown: 0,
   };
   return {
-    /** No part of a reply has arrived. */
+    /** Whether no part of the reply has arrived. */
     isEmpty: () => arriving.isEmpty,
     /** Candidates that began. */
     countCandidates: () => arriving.candidates.size,
@@ -69,14 +69,14 @@ export function createAccumulator({
       for (const candidate of candidates) joinSounds(candidate, arriving);
       return isOver ? [...held, ...stopFirstCandidate(arriving)] : held;
     },
-    /** What came, and why a call of it is not whole, if one is not. */
+    /** The result so far, and the reason that a call in it is not whole, if one is not. */
     result: () => finishResult(arriving),
   };
 }
 
 export type Accumulator = ReturnType<typeof createAccumulator>;
 
-/** What an event changes, and what it means to a reader. */
+/** Applies an event to the reply; returns the deltas for a reader of the stream. */
 function applyEvent(event: ReplyEvent, arriving: ArrivingReply): StreamDelta[] {
   if ('candidate' in event && isSurplus(event.candidate, arriving)) return [];
   switch (event.type) {
@@ -106,7 +106,7 @@ function isSurplus(index = 0, { candidates, surplus, maxCandidates }: ArrivingRe
   return true;
 }
 
-/** What a value of JSON takes: its text, and what each value in it takes in addition. */
+/** Estimates the memory of a JSON value: its text, and a cost for each value in it. */
 function estimateSize(value: JsonValue): number {
   const text = JSON.stringify(value);
   return text.length + valueCost * countValues(text);
@@ -142,7 +142,7 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
   }
 }
 
-/** Notes the fields that an event has: the others leave what is known already. */
+/** Notes the fields that an event has; the other fields keep their values. */
 function noteKnown<T extends object>(known: Partial<T>, event: T): void {
   for (const name in event) if (event[name] !== undefined) known[name] = event[name];
 }
@@ -179,7 +179,7 @@ function beginBlock(
   return [...held, begun, ...(isShown ? [textDelta(block, block.text, block.position)] : [])];
 }
 
-/** Where the block of a text never began, or is of another kind, a block of the text's own kind begins. */
+/** Adds a text to its block. If that block never began, or is of another kind, a block of the text's kind begins. */
 function addText(
   { type, text, index, candidate: at }: EventByType<'text' | 'thinking' | 'code'>,
   arriving: ArrivingReply,
@@ -245,7 +245,7 @@ function addInput({ json, index, isAll }: EventByType<'tool-input'>, arriving: A
   return block.position === undefined ? [] : [{ type: 'tool-input', json, block: block.position }];
 }
 
-/** Without an index, what is said about a block may come when it is over. */
+/** Changes the block of an event, which may have ended: without an index, a signature or citation can come later. */
 function changeBlock(
   event: EventByType<'signature' | 'citation'>,
   arriving: ArrivingReply,

@@ -18,9 +18,9 @@ export type EventByType<Type extends ReplyEvent['type']> = Extract<ReplyEvent, {
 export interface ArrivingCandidate {
   readonly index: number;
   readonly blocks: Block[];
-  /** Blocks that have not ended, by the wire's index; those without one below 0. */
+  /** Blocks that have not ended, by the wire's index; blocks without an index have keys below 0. */
   readonly open: Map<number, Block>;
-  /** The same in the order in which they began; some of them may have ended. */
+  /** The open blocks in the order in which they began; some may have ended. */
   readonly opened: Block[];
   readonly blobs: ResultImage[];
   /** Sounds without a header: their pieces, each the Base64 of some samples, or its placeholder. */
@@ -37,7 +37,7 @@ export interface ArrivingReply {
   readonly maxCandidates: number;
   readonly store: ImageStore;
   readonly candidates: Map<number, ArrivingCandidate>;
-  /** Indexes of the candidates that came after those. */
+  /** Indexes of the candidates beyond the limit. */
   readonly surplus: Set<number>;
   /** Work on images and files, in the order in which they came. */
   readonly waiting: (() => Promise<void>)[];
@@ -47,7 +47,7 @@ export interface ArrivingReply {
   readonly sources: NotedSource[];
   readonly warnings: Set<string>;
   isEmpty: boolean;
-  /** It said who answers. */
+  /** The start of the reply came, which names the model. */
   isStarted: boolean;
   /** Readers know how the first candidate ended. */
   isStopped: boolean;
@@ -95,13 +95,13 @@ export function findBlock({ open, opened }: ArrivingCandidate, index: number | u
 export interface Block {
   /** `text`, `thinking`, `code`, or the type that the wire gives it. */
   readonly kind: string;
-  /** Its text is for people: `text`, `thinking` or `code`. Else `text` is the JSON of a call's input. */
+  /** Whether the text is for people: `text`, `thinking` or `code`. Otherwise `text` is the JSON of a call's input. */
   readonly isText: boolean;
-  /** Its key among the open blocks of its candidate. */
+  /** The key of the block among the open blocks of its candidate. */
   readonly key: number;
   /** The block as it began. */
   readonly start: JsonObject;
-  /** Its number for readers; undefined if they are not shown it. */
+  /** The number of the block for readers; undefined if they are not shown it. */
   readonly position: number | undefined;
   /** Base64 that came in it, or the placeholder for it, and its type. */
   readonly data?: string | undefined;
@@ -205,14 +205,17 @@ export function finishResult(arriving: ArrivingReply): Answer {
   return { result, error: result.complete ? findCutCall(candidates) : undefined, unfinished };
 }
 
-/** What is known of a reply by its first candidate. */
+/** The facts of a reply, with those of its first candidate. */
 function toFacts({
   said: { role, reason: stopReason, sequence: stopSequence, details: stopDetails },
 }: ArrivingCandidate): ReplyFacts {
   return noteFacts({}, { role, stopReason, stopSequence, stopDetails });
 }
 
-/** What another request goes on with: after the service's own word for it, or after a token with which all that came was saved. */
+/**
+ * The content and token for a request that goes on with the answer: if the stop reason asks for one, or the service saved the
+ * whole answer under a token.
+ */
 function findUnfinished(
   { stopReason, content = [], candidates }: Result,
   arriving: ArrivingReply,
@@ -278,7 +281,7 @@ function withId(block: Block, position: number): JsonObject {
   return { ...raw, id: `call_${position}` };
 }
 
-/** Drafts are kept only where a reply has no other image; then the last of them. */
+/** The images without drafts; if a reply has only drafts, the last one is kept. */
 function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
   const finals = images.filter((image) => !image.draft);
   return finals.length > 0 ? finals : images.slice(-1);

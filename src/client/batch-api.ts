@@ -17,7 +17,7 @@ type SendApiRequest = (apiRequest: AnyApiRequest, options: SendOptions) => Promi
 export interface BatchApi {
   /** Uploads the lines of a batch. Returns the name of the file at the service. */
   upload(lines: SentFile, deadline: Deadline): Promise<string>;
-  /** Creates a batch of an uploaded file. That is never repeated where the batch may exist. */
+  /** Creates a batch of an uploaded file. The request is never repeated if the batch may exist. */
   createOf(file: string, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
   /** Creates a batch by one request, whose body is in a file. */
   createInline(body: SentFile, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
@@ -31,7 +31,7 @@ export interface BatchApi {
 /** One result as the bytes of its JSON. */
 export interface ResultText {
   bytes: Buffer;
-  /** Its end came. Otherwise it can be cut. */
+  /** The end of the result came. Otherwise it may be cut. */
   isWhole: boolean;
 }
 
@@ -50,7 +50,7 @@ interface CreateOptions {
 
 /** A larger result is invalid: no model writes so much. */
 const maxResultBytes = 256 * 1024 * 1024;
-/** What a service says about a batch is short, except for results inside it. */
+/** A reply about a batch is short, apart from the results inside it. */
 const maxReplyBytes = 16 * 1024 * 1024;
 
 export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: AuthUse): BatchApi {
@@ -114,7 +114,7 @@ export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: Aut
   };
 }
 
-/** A request without what is the same in all. */
+/** A request without the members that are the same for all calls. */
 type Call = Omit<AnyApiRequest, 'format' | 'use'>;
 
 /** A reply, and the JSON in it. */

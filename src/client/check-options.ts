@@ -4,7 +4,7 @@ import { isAspect } from '../images/aspect.ts';
 import { isObject } from '../json.ts';
 import type { ClientOptions } from './client-types.ts';
 
-/** What an option takes, for callers who have no help of types. */
+/** The values that an option takes, for callers without types. */
 interface Wanted {
   what: string;
   fits(value: unknown): boolean;
@@ -68,7 +68,7 @@ const baseUrl: Wanted = {
   example: "'https://gateway.example.com'",
 };
 
-/** Options of a client that are used as what they should be. The others say themselves what is wrong with them. */
+/** Checks of a client's options that are used without a check elsewhere. Other options are checked where they are read. */
 const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
   baseUrl,
   recordedAs: { ...baseUrl, fits: (value) => isText(value) && URL.canParse(value) },
@@ -97,7 +97,7 @@ const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
   onLaneFallback: hook,
 };
 
-/** The options of a client, without those that are null. Throws GatewayError usage for one that is not what it should be. */
+/** The options of a client, without those that are null. Throws GatewayError usage for an option of the wrong type. */
 export function checkClientOptions(given: ClientOptions | undefined): ClientOptions {
   const options = withoutNull(given ?? {}) as ClientOptions;
   for (const [name, wanted] of Object.entries(clientOptions))
@@ -105,7 +105,7 @@ export function checkClientOptions(given: ClientOptions | undefined): ClientOpti
   return options;
 }
 
-/** The options of a call, without those that are null. Throws GatewayError usage for what are none. */
+/** The options of a call, without those that are null. Throws GatewayError usage if they are not an object. */
 export function checkCallOptions<Options extends object>(given: Options | undefined): Options {
   if (given !== undefined && !isObject(given))
     throw usageError(
@@ -115,7 +115,7 @@ export function checkCallOptions<Options extends object>(given: Options | undefi
   return withoutNull(given ?? {}) as Options;
 }
 
-/** The fields of a request, without those that are null. Throws GatewayError usage for one that is not of its kind. */
+/** The fields of a request, without those that are null. Throws GatewayError usage for a value that does not fit its field. */
 export function checkFields(given: object): Record<string, unknown> {
   const request = withoutNull(given);
   for (const name of [...plainNames, ...jsonNames])
@@ -135,7 +135,7 @@ function checkOption(name: string, value: unknown, { what, fits, example }: Want
 
 const mostLevels = 1000;
 
-/** Throws GatewayError usage for a value that holds itself, or is nested too deep to be walked. `above` are those that hold it. */
+/** Throws GatewayError usage for a value that contains itself, or is nested too deep to be walked. `above` are the values around it. */
 function requireTree(name: string, value: unknown, above: Set<unknown> = new Set()): void {
   if (!isThing(value) || isBytes(value)) return;
   if (above.has(value)) throw usageError(`${name} holds itself: JSON cannot say that`, 'give it without the circle');

@@ -13,10 +13,10 @@ import type { Result } from './result.ts';
 import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
 import type { JsonObject } from '../json.ts';
 
-/** The URL of the platform, if its types are loaded (DOM or Node); else what is needed of one. */
+/** The URL of the platform, if its types are loaded (DOM or Node); otherwise the members that are needed. */
 export type Url = typeof globalThis extends { URL: { prototype: infer Known } } ? Known : { readonly href: string };
 
-/** The AbortSignal of the platform, if its types are loaded (DOM or Node); else what is needed of one. */
+/** The AbortSignal of the platform, if its types are loaded (DOM or Node); otherwise the members that are needed. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
   ? Known
   : { readonly aborted: boolean; readonly reason: unknown; throwIfAborted(): void };
@@ -31,9 +31,9 @@ export interface ClientOptions {
   baseUrl?: string | { readonly href: string } | undefined;
   /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
-  /** One form for all, or one for each operation. */
+  /** One form for all operations, or one for each. */
   auth?: AuthForm | { [use in AuthUse]?: AuthForm } | undefined;
-  /** The real names of vendor-a's key header and vendor-b's version header; those of the service otherwise. */
+  /** The real names of vendor-a's key header and vendor-b's version header; by default those of the service. */
   headerNames?: { apiKey?: string | undefined; version?: string | undefined } | undefined;
   /** Further headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined;
@@ -41,7 +41,7 @@ export interface ClientOptions {
   allowHttp?: boolean | undefined;
   /** ms for a whole call, retries and waits included; 600000 by default. Images need 120000 or more. */
   timeoutMs?: number | undefined;
-  /** Further attempts after the first; 2 by default. What was sent and never answered is not repeated. */
+  /** Number of attempts after the first; 2 by default. A request that was sent and never answered is not repeated. */
   retries?: number | undefined;
   /** ms of waiting between attempts in all; 60000 by default. */
   retryMaxWaitMs?: number | undefined;
@@ -49,9 +49,12 @@ export interface ClientOptions {
   retrySafeOnly?: boolean | undefined;
   /** Called before every wait for another attempt. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;
-  /** Where HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
+  /**
+   * The environment with HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS, such as `process.env`; empty by
+   * default.
+   */
   env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** `http://host:port`: comes before those of `env`, whose NO_PROXY counts; never for loopback. */
+  /** `http://host:port`: replaces the proxies of `env`, whose NO_PROXY counts; never used for loopback. */
   proxy?: string | undefined;
   /** Trust the system's certificate store too; Node 22.15, 23.10, 24 or later can. */
   systemCa?: boolean | undefined;
@@ -64,15 +67,15 @@ export interface ClientOptions {
   /** Connections that are open, in place of own ones: several clients can share them, and `close` leaves them open. */
   connection?: Pick<Connection, 'fetch'> | undefined;
   /**
-   * What stands around the connection, inside the retries, the first outermost: it may answer in its place. It sees every attempt,
-   * and never the key.
+   * Middleware around the connection, inside the retries, the first outermost: it may answer in place of the connection. It sees
+   * every attempt, and never the key.
    */
   use?: readonly FetchWrapper[] | undefined;
   /** The base URL that recordings know this one by, where it is another each time, and its key too. */
   recordedAs?: string | undefined;
   /** Pays for requests to models. */
   payments?: Payments | undefined;
-  /** What its service taught, from an earlier client of the same base URL: a Map is one. Its own otherwise. */
+  /** Lessons of the service from an earlier client of the same base URL, such as a Map. By default the client keeps its own. */
   lessons?: Lessons | undefined;
   /** Called before a request that was refused, and not billed, is sent once more as the service wants it. */
   onCorrection?: ((told: { text: string; isDetail?: true }) => Promise<void> | void) | undefined;
@@ -90,7 +93,7 @@ export interface ClientOptions {
   aliveMs?: number | undefined;
   /** Looks each model up in the list of the service before it is asked, and tells of one that goes. */
   looksUpModels?: boolean | undefined;
-  /** What is remembered of models between runs. */
+  /** A memory of models that lasts between runs. */
   modelMemory?: ModelMemory | undefined;
   /** Told of a model that is asked in place of another, and of one that goes. */
   onModel?: ((notice: ModelNotice) => Promise<void> | void) | undefined;
@@ -100,10 +103,10 @@ export interface ClientOptions {
   onLaneFallback?: ((error: GatewayError) => void) | undefined;
 }
 
-/** What a request is prepared for. */
+/** The circumstances for which a request is prepared. */
 export interface PrepareOptions
   extends Pick<SendOptions, 'signal' | 'timeoutMs' | 'deadline'>, Pick<CallOptions, 'fallback'> {
-  /** What it asks for: `text` by default. */
+  /** The use of the request: `text` by default. */
   use?: Use | undefined;
   /** The format of the service otherwise. */
   format?: FormatName | undefined;
@@ -122,8 +125,9 @@ export interface CallOptions {
   /** Reject an answer that the token limit cut. */
   requireComplete?: boolean | undefined;
   /**
-   * Some services end a long answer in the middle (`CONTINUATION`, `pause_turn`), and another request goes on with it: at most this
-   * many requests for one answer; 10 by default. Each is billed. Where they do not reach the end, the call rejects with class `incomplete`.
+   * Some services end a long answer in the middle (`CONTINUATION`, `pause_turn`), and another request goes on with it. The
+   * maximum number of requests for one answer; 10 by default. Each is billed. If the end is not reached, the call rejects with
+   * class `incomplete`.
    */
   maxTurns?: number | undefined;
   /** Instead of the client's. */
@@ -148,7 +152,7 @@ export type MessagesFields = Pick<
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
 export interface AskRequest extends PlainFields, JsonOptions {
   model: string;
-  /** Earlier turns of `user` and `assistant`; their blocks are those of `Message`. What the system says is `system`. */
+  /** Earlier turns of `user` and `assistant`; their blocks are those of `Message`. The system's text goes into `system`. */
   turns?: readonly Message[] | undefined;
   /** Images, and files with their type. */
   media?: readonly MediaInput[] | undefined;
@@ -156,7 +160,7 @@ export interface AskRequest extends PlainFields, JsonOptions {
   mask?: MediaInput | undefined;
 }
 
-/** A content-format request; what is absent is not sent. */
+/** A content-format request; absent fields are not sent. */
 export interface ContentRequest extends PlainFields, Omit<JsonOptions, 'metadata'> {
   model: string;
   /** Earlier turns, sent before the prompt as they are. */
@@ -165,7 +169,7 @@ export interface ContentRequest extends PlainFields, Omit<JsonOptions, 'metadata
   media?: readonly MediaInput[] | undefined;
 }
 
-/** A messages-format request; what is absent is not sent. */
+/** A messages-format request; absent fields are not sent. */
 export interface MessagesRequest extends MessagesFields {
   model: string;
   /** max_tokens, which the wire requires. */
@@ -210,7 +214,7 @@ export interface FilePicture extends Picture {
   path: string;
 }
 
-/** One reply, whatever its format; absent means that the gateway did not say. */
+/** One reply, whatever its format. An absent value was not in the reply. */
 export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Result, 'images' | 'files'> {
   images: Image[];
   /** Audio, documents and other files that are not images; absent if none came. */
@@ -223,11 +227,11 @@ export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Resul
 export interface MessageStream extends AsyncIterable<StreamDelta> {
   /** The whole reply: after the loop, or instead of it. Rejects with what ended the stream. */
   reply(): Promise<Reply>;
-  /** What came so far: at any time, also after an abort, whose reason knows nothing of the call. */
+  /** The parts that came so far: at any time, also after an abort, whose reason has no facts of the call. */
   received(): Received;
 }
 
-/** What is known of a streamed call, however it ended. */
+/** The parts of a streamed call that came, however it ended. */
 export interface Received {
   /** The text of the first candidate, as far as it was read. */
   readonly text: string;
@@ -262,8 +266,8 @@ export interface Client {
   /** Like `messages`, streamed; nothing is sent before the first delta is requested. */
   streamMessages(request: MessagesRequest, options?: CallOptions): MessageStream;
   /**
-   * What a call would send, as a value: `address` shows it, `ask` sends it. Files of its media are opened, and its `close` removes
-   * copies of those that can be read only once. Throws GatewayError usage.
+   * Prepares a call as a value: `address` shows it, `ask` sends it. Files of its media are opened, and its `close` removes copies
+   * of those that can be read only once. Throws GatewayError usage.
    */
   prepare(request: AskRequest, options?: PrepareOptions): Promise<PreparedRequest & { close(): Promise<void> }>;
   /**
@@ -273,7 +277,7 @@ export interface Client {
   ask(request: PreparedRequest, options?: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
   /** Sends a request, with retries, and leaves its reply to be read. A status other than 2xx is thrown as the error that it means. */
   send(request: AnyApiRequest, options?: SendOptions): Promise<Answered>;
-  /** What `send` would send, but for its key. Throws GatewayError usage for a URL that the key must not go to. */
+  /** The HTTP request that `send` would send, without its key. Throws GatewayError usage for a URL that the key must not go to. */
   address(request: AnyApiRequest): HttpRequest;
   /** A request as the service is known to want it: what `address` shows and `send` sends. */
   correct<Request extends AnyApiRequest>(request: Request): Request;
@@ -287,24 +291,24 @@ export interface Client {
   countTokens(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
   /** How many input tokens the model of a request takes, if the service says so. */
   contextWindow(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
-  /** One attempt of any request to the endpoint, with the key; its status is not judged. For what passes requests on. */
+  /** One attempt of any request to the endpoint, with the key; its status is not judged. It is for programs that pass requests on. */
   readonly fetch: Fetch;
-  /** What pays for the requests of `ask`. */
+  /** The payments for the requests of `ask`. */
   readonly payments: Payments | undefined;
-  /** What decides which model the requests of `ask` go to. */
+  /** Decides which model gets a request of `ask`. */
   readonly models: ModelChoice;
   /** A digest of the key and a word, by which the key is recognized without keeping it; undefined without a key. */
   keyDigest(word: string): Promise<string | undefined>;
-  /** What was corrected in the base URL. */
+  /** Corrections that were made in the base URL. */
   readonly warnings: readonly string[];
   /** Ends every connection. */
   close(): Promise<void>;
 }
 
-/** One of these values, or any other: gateways get new ones. */
+/** One of the listed values, or any other string: gateways get new values. */
 export type Known<Value extends string> = Value | (string & Record<never, never>);
 
-/** Why an answer ended: the stop reason or finish reason, in the format's own word. */
+/** The reason that an answer ended: the stop reason or finish reason, in the format's own word. */
 export type StopReason = Known<
   | 'end_turn'
   | 'max_tokens'
@@ -359,7 +363,7 @@ export interface ToolUseBlock {
   readonly input: object;
 }
 
-/** What a tool answered to a call. */
+/** The result of a tool for one call. */
 export interface ToolResultBlock {
   readonly type: 'tool_result';
   readonly tool_use_id: string;
@@ -367,7 +371,7 @@ export interface ToolResultBlock {
   readonly is_error?: boolean | undefined;
 }
 
-/** A tool that the model may call, in the messages format. One that the gateway runs has a `type` and fields of its own. */
+/** A tool that the model may call, in the messages format. A tool that the gateway runs has a `type` and fields of its own. */
 export type Tool = ClientTool | JsonObject;
 
 export interface ClientTool {

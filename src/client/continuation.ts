@@ -9,29 +9,29 @@ import type { Answer } from './result.ts';
 /** How many requests one answer may take. */
 export const defaultMaxTurns = 10;
 
-/** One of the requests that an answer took. */
+/** One of the requests of an answer. */
 export interface Hop extends Answer {
   /** A recording answered it, or it was certainly not billed. */
   isFree: boolean;
 }
 
-/** What bounds the requests of one answer. */
+/** The limits for the requests of one answer. */
 export interface ContinuationOptions {
   /** How many requests one answer may take, where the service ends it in the middle; 10 by default. */
   maxTurns?: number | undefined;
-  /** Awaited before a request that goes on with an answer, after those that came. What it throws ends the answer there. */
+  /** Awaited before a request that goes on with an answer; `came` are the requests before it. If it throws, the answer ends there. */
   beforeHop?: ((next: PreparedRequest, came: readonly Performed[]) => Promise<void> | void) | undefined;
 }
 
-/** Sends one request, with what is other for it than for the first. */
+/** Sends one request with options that differ from those of the first. */
 export type AskOne = (
   request: PaidRequest,
   changed: Pick<AskOptions, 'onSent' | 'beforeRead'>,
 ) => AsyncGenerator<StreamDelta[], Performed>;
 
 /**
- * Asks for the rest of an answer that the service ended in the middle: the next request goes on with it, and readers see one answer.
- * What came stays where such a request fails: the answer is returned then with an error that says so. `sent`: the first request, to the
+ * Asks for the rest of an answer that the service ended in the middle: the next request goes on with it, and readers see one
+ * answer. If such a request fails, the answer so far is returned with an error that says so. `sent`: the first request, to the
  * model that answered it.
  */
 export async function* askRest(
@@ -91,7 +91,7 @@ async function findNext(request: PreparedRequest, came: readonly Performed[]): P
   return body && { ...request, post: { ...post, body, inFormat: undefined } };
 }
 
-/** The deltas of one request, as those of an answer that began before and has shown so many blocks. */
+/** The deltas of one request as deltas of the whole answer: their blocks are counted on from those that were shown before. */
 async function* readHop(
   deltas: AsyncGenerator<StreamDelta[], Performed>,
   shown: number,
@@ -115,7 +115,7 @@ function isOfThisMachine(error: GatewayError): boolean {
   return ['not-written', 'closed', 'internal'].includes(error.class);
 }
 
-/** One answer of those of its requests, and of the failure of the next one. */
+/** Joins the answers of several requests into one, with the failure of the next request. */
 function joinHops(came: readonly Performed[], failure: GatewayError | undefined): Performed {
   const [first, ...others] = came as [Performed, ...Performed[]];
   if (others.length === 0 && failure === undefined) return first;
@@ -138,7 +138,7 @@ function joinHops(came: readonly Performed[], failure: GatewayError | undefined)
   };
 }
 
-/** Why an answer stays unfinished. A signal ends the command as it does elsewhere. */
+/** The error of an answer that stays unfinished. A signal ends the command as usual. */
 function stoppedIn(error: GatewayError): GatewayError {
   if (endSignals.has(error.class)) return error;
   return new GatewayError('incomplete', `the rest of the answer did not come: ${error.message}`, {

@@ -15,12 +15,15 @@ import {
 } from '../formats/responses/refusals.ts';
 import { type Endpoint, placeRequest } from './endpoint.ts';
 
-/*
- * A service that refuses a request can say how it wants it. Nothing was billed then, so the request is sent once more, as it was
- * asked for, and what was learnt counts for those that follow.
+/**
+ * A service that refuses a request can say how it wants it. The refused request was not billed, so it is sent once more in that
+ * form, and the lesson counts for later requests.
  */
 
-/** Lessons of services: the key is the name of a correction with the model behind it, or alone where it is about the address. A Map is one. */
+/**
+ * Lessons of services: the key is the name of a correction followed by the model, or the name alone if the lesson is about the
+ * address. A Map has this interface.
+ */
 export interface Lessons {
   get(name: string): string | undefined;
   set(name: string, lesson: string): unknown;
@@ -32,34 +35,34 @@ export interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
   error: GatewayError;
 }
 
-/** The service's own words of a refusal: those of the prompt that it quotes teach nothing. */
+/** The service's own words in a refusal, without words that it quotes from the prompt. */
 function hear({ request, error }: Refused): string {
   return withoutQuotes(error.message, listTexts(request.body));
 }
 
-/** One way in which a refused request can be right. */
+/** A change that can mend a refused request. */
 interface Correction {
-  /** What the refusal asks for; undefined if it is about something else. */
+  /** The lesson in a refusal; undefined if the refusal is about something else. */
   learn(refused: Refused, endpoint: Endpoint): string | undefined;
-  /** The request as the service asks for it; the same one if it is so already. */
+  /** The request in the form that the service asks for; the same request if it has that form. */
   apply<Request extends AnyApiRequest>(request: Request, lesson: string): Request;
-  /** What people are told. `detail`: on a terminal and with `--verbose` alone. */
+  /** The message for people. `detail`: shown only on a terminal and with `--verbose`. */
   tell(lesson: string, endpoint: Endpoint): { text: string; isDetail?: true };
-  /** For which later requests it counts, if not for those to the same model: behind one address can be models of several services. */
+  /** The later requests that the lesson counts for, if not those to the same model: one address can have models of several services. */
   counts?: 'for-address' | 'once';
-  /** Only an answer shows that it is right. */
+  /** The lesson is proved only by an answer. */
   isGuess?: true;
 }
 
-/** Why a 404 is not one of the path. */
+/** Reasons of a 404 that is not about the path. */
 const knownPath = new Set<Reason | undefined>(['model', 'pull-model', 'named-format', 'key-project']);
 
-/** Every correction, by the name of its lesson. Each is made once for a request. */
+/** Every correction, by the name of its lesson. A correction is made once for a request. */
 const corrections: Readonly<Record<string, Correction>> = {
   'base-path': {
     learn({ request, error: { details } }, endpoint) {
       if (details.status !== 404 || knownPath.has(details.reason)) return undefined;
-      // What was right once need not be so for a day: another server can answer at the address.
+      // A lesson of an earlier run can be wrong within its day: another server can answer at the address.
       if (request.behindBase !== undefined) return '';
       return placeRequest(endpoint, request).isGuess ? '/v1' : undefined;
     },
@@ -130,12 +133,12 @@ export function applyLessons<Request extends AnyApiRequest>(request: Request, le
   return applied;
 }
 
-/** What a refusal taught. */
+/** The result of a lesson from a refusal. */
 export interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
-  /** As the service asks for it. */
+  /** The request in the form that the service asks for. */
   request: Request;
   told: ReturnType<Correction['tell']>;
-  /** It counts for later requests, whether or not this one is answered. */
+  /** The lesson counts for later requests, even if this request is not answered. */
   isCertain: boolean;
   keep(lessons: Lessons): void;
 }
@@ -143,7 +146,7 @@ export interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
 /** The corrections, each by the name of its lesson. */
 export const correctionNames: readonly string[] = Object.keys(corrections);
 
-/** What a refusal teaches about a request as it was sent; undefined if it asks for nothing that can be given. */
+/** Learns from a refusal of a request as it was sent; undefined if the refusal asks for nothing that can be changed. */
 export function learnFrom<Request extends AnyApiRequest>(
   { request, error }: Refused<Request>,
   endpoint: Endpoint,
@@ -184,11 +187,11 @@ async function encodeAgain<Request extends AnyApiRequest>(
   name: string | undefined,
 ): Promise<Request | undefined> {
   if (!inFormat || name === undefined || name === format || !isOpenAiFormat(name)) return undefined;
-  // What the other format lacks leaves the refusal as it is.
+  // If the other format lacks a field of the request, the refusal stands.
   return inFormat(name).catch(() => undefined) as Promise<Request | undefined>;
 }
 
-/** What a refusal teaches about the format. `request` is as it was given, `asked` as it was sent. */
+/** Learns the format from a refusal. `request` is the request before corrections, `asked` the one that was sent. */
 export async function learnFormat(
   request: AnyApiRequest,
   { request: asked, error }: Refused,
@@ -196,7 +199,7 @@ export async function learnFormat(
 ): Promise<Learnt | undefined> {
   const { status, reason } = error.details;
   if (error.class !== 'rejected' || error.lastBilled !== 'no' || (status !== 404 && status !== 400)) return undefined;
-  // What was right once need not be so for a day: another server can answer at the address.
+  // A lesson of an earlier run can be wrong within its day: another server can answer at the address.
   const isGone = asked.format !== request.format && status === 404 && !knownPath.has(reason);
   const lesson = isGone ? request.format : findNamedFormat(hear({ request: asked, error }));
   if (lesson === undefined || lesson === asked.format) return undefined;
@@ -210,7 +213,7 @@ export async function learnFormat(
   };
 }
 
-/** Where a lesson is kept. */
+/** The key of a lesson among the kept ones. */
 function lessonName(name: string, { counts }: Correction, request: AnyApiRequest): string {
   return counts === 'for-address' ? name : `${name} ${modelOf(request)}`;
 }

@@ -8,7 +8,7 @@ import { type ServiceName, services } from '../vendors/services.ts';
 const windowStep = 1024;
 const smallestWindow = 2 * windowStep;
 
-/** More characters than a token holds in a text of any language. */
+/** More characters than a token has in a text of any language. */
 const charactersPerToken = 8;
 
 /** The warning about a service that cuts a prompt in silence and answers the rest as if it were all, if its count of tokens says so. */

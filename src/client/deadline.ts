@@ -19,7 +19,7 @@ export interface Deadline {
   end(): void;
 }
 
-/** What is recommended for images: a hint that named less would be answered with a warning. */
+/** The recommended minimum for images: a hint that names less would cause a warning. */
 const minHintMinutes = 2;
 
 /** Starts the time now. The timer never keeps the process alive. */
@@ -48,7 +48,10 @@ export function startDeadline(ms: number, caller?: Signal): Deadline {
 /** How long work that listens to the signal itself, such as a fetch, has to report a better error. */
 const lastWordMs = 50;
 
-/** Bounds what is read before anything is sent by the time of the command, too. Throws at once what ends it. */
+/**
+ * Applies the command's deadline to work before the first request, such as reading a file. Rejects at once with the reason that
+ * ends the command.
+ */
 export async function within<T>({ signal, explain }: Deadline, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   let end: (() => void) | undefined;
@@ -67,13 +70,13 @@ export async function within<T>({ signal, explain }: Deadline, work: Promise<T>)
   }
 }
 
-/** The one deadline of a command: its time begins when something first needs it. */
+/** The single deadline of a command: its time begins when something first needs it. */
 export function deadlineOnce(ms: number, caller: AbortSignal): () => Deadline {
   let deadline: Deadline | undefined;
   return () => (deadline ??= startDeadline(ms, caller));
 }
 
-/** Starts deadlines for thousands of calls. One that did not fire is used again: an AbortSignal costs more than a timer. */
+/** Starts deadlines for thousands of calls. A deadline that did not fire is used again: an AbortSignal costs more than a timer. */
 export function createDeadlines(): (ms: number) => Deadline {
   const idle: Clock[] = [];
   return (ms) => {
@@ -201,7 +204,7 @@ export async function* readWhilePatient(
     }
   } finally {
     clearTimeout(timer);
-    // Not waited for: it would wait for the chunk that never comes.
+    // The return is not awaited: it would wait for the chunk that never comes.
     void Promise.resolve(iterator.return?.()).catch(() => {});
   }
 }

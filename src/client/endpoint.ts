@@ -12,7 +12,7 @@ import { version } from '../version.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Lessons } from './correct.ts';
 
-/** Where requests go, and with which key. */
+/** The address of a service, and its key. */
 export interface Endpoint {
   service: ServiceName;
   baseUrl: URL;
@@ -30,11 +30,11 @@ export interface Endpoint {
   /** Further headers of every request, lower-case names. */
   headers: Readonly<Record<string, string>>;
   allowHttp: boolean;
-  /** What its service taught about itself. */
+  /** Lessons that the service taught. */
   lessons: Lessons;
 }
 
-/** Reads what the options of a client say about its endpoint. Throws GatewayError usage. What is corrected is a warning. */
+/** Reads the endpoint from the options of a client. Throws GatewayError usage. Corrections of the base URL are warnings. */
 export function readEndpoint(given: ClientOptions | undefined): { endpoint: Endpoint; warnings: string[] } {
   const options = given ?? {};
   const name = options.service ?? 'gateway';
@@ -67,13 +67,13 @@ export function readEndpoint(given: ClientOptions | undefined): { endpoint: Endp
   return { endpoint, warnings: [describeCut(url, format) ?? []].flat() };
 }
 
-/** Throws GatewayError usage for what is not a number from 0 on. */
+/** Throws GatewayError usage for a value that is not a number from 0 on. */
 function requireAmount(name: string, value: unknown): void {
   if (value !== undefined && !(typeof value === 'number' && value >= 0))
     throw usageError(`${name} is not a number from 0 on: ${JSON.stringify(value)}`, `for example: ${name}: 2`);
 }
 
-/** Where a request of the completions format, or of another, goes below the base URL. */
+/** The place of a request below the base URL, which depends on its format. */
 export function placeRequest(
   { service, baseUrl }: Pick<Endpoint, 'service' | 'baseUrl'>,
   { path, use, behindBase }: Pick<AnyApiRequest, 'path' | 'use' | 'behindBase'>,
@@ -91,8 +91,8 @@ function readAuth(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<A
 }
 
 /**
- * The HTTP request of an API request, but for its key: what a dry run shows and what is sent. Throws GatewayError usage for a URL
- * that the key must not go to, auth for a key that cannot be one.
+ * The HTTP request of an API request, without its key: a dry run shows it. Throws GatewayError usage for a URL that the key must
+ * not go to, auth for a text that cannot be a key.
  */
 export function addressRequest(
   endpoint: Endpoint,
@@ -144,7 +144,7 @@ export function endpointHeaders(
   return headers;
 }
 
-/** Where the key of a request goes. */
+/** The header for the key of a request. */
 export function getKeyHeader({ auth, headerNames }: Pick<Endpoint, 'auth' | 'headerNames'>, use: AuthUse): KeyHeader {
   const { form, header = headerNames.apiKey } = keyFacts[use];
   const isBearer = (auth[use] === 'auto' ? form : auth[use]) === 'bearer';

@@ -4,7 +4,7 @@ import type { ClientOptions } from './client-types.ts';
 import type { Endpoint } from './endpoint.ts';
 import { requireSystemStore } from '../transport/trust.ts';
 
-/** What the requests of a client pass. */
+/** The layers that a client's requests pass. */
 interface Passed {
   endpoint: Endpoint;
   connection: Pick<Connection, 'fetch'>;
@@ -15,9 +15,9 @@ interface Passed {
 }
 
 /**
- * One attempt of a request. From the outside, where `sendWithRetries` calls it and counts: the log, which sees no key; what is
- * used around the connection, which may answer in its place; the key, which is read only for what is really sent; the connection,
- * which has the attempt paid for when nothing but its network can fail any more.
+ * Composes the function that sends one attempt of a request. From the outside, where `sendWithRetries` calls it and counts: the
+ * log, which sees no key; the middleware around the connection, which may answer in its place; the key, which is read only for
+ * requests that are really sent; the connection, which pays for the attempt when nothing but its network can fail any more.
  */
 export function composeFetch({ endpoint, connection, use = [], onRequest, onReply }: Passed): Fetch {
   const keyed = addKeyHeader(endpoint, connection.fetch);
@@ -37,7 +37,7 @@ function addKeyHeader(endpoint: Endpoint, next: Fetch): Fetch {
   const readKeyOnce = async () => (typeof apiKey === 'function' ? apiKey() : (apiKey ?? ''));
   return async (request, call) => {
     if (request.keyHeader === undefined) return next(request, call);
-    // What failed once, such as a key store that was locked, is tried again by the next request.
+    // A failure is not kept: the next request reads the key again, for example from a key store that was locked.
     known ??= forgetIfItFails(readKeyOnce(), () => (known = undefined));
     const key = await known;
     const { name, prefix } = request.keyHeader;

@@ -11,9 +11,7 @@ import type { Client } from './client-types.ts';
 import type { PreparedRequest, SendOptions } from './send.ts';
 import { append } from '../long-lists.ts';
 
-/*
- * What a service says for free: the models that it has, how many tokens a request has, and how many a model takes.
- */
+/** Free requests to a service: for its models, for the number of tokens of a request, and for the number that a model takes. */
 
 type Sender = Pick<Client, 'send'>;
 
@@ -91,7 +89,7 @@ function countIn(reply: JsonValue | undefined, names: readonly string[]): number
 /** The models of a list. */
 export interface ModelList {
   models: ListedModel[];
-  /** Why the rest of the list was not read. */
+  /** The reason that the rest of the list was not read. */
   cut?: string | undefined;
 }
 
@@ -133,7 +131,7 @@ async function readPages(
   }
 }
 
-/** Why the next page of a list cannot be asked for, if it has one. */
+/** The reason that the next page of a list cannot be requested, if the list has one. */
 function explainMissingPage({ goesOn, next }: ModelPage, seen: ReadonlySet<string | undefined>): string | undefined {
   if (!goesOn) return undefined;
   if (next === undefined) return 'it does not say where it goes on';
@@ -141,7 +139,7 @@ function explainMissingPage({ goesOn, next }: ModelPage, seen: ReadonlySet<strin
   return seen.size < maxPages ? undefined : `it has more than ${maxPages} pages`;
 }
 
-/** One page of a list, and the token of the next one. */
+/** One page of a list, and the token of the next page. */
 interface ModelPage {
   models: ListedModel[];
   next: string | undefined;

@@ -11,7 +11,7 @@ import type { FilePicture, MemoryPicture, Picture, Reply } from './client-types.
 import { describeImage } from './image-store.ts';
 import type { Result, ResultImage } from './result.ts';
 
-/** Where the images of one call go. */
+/** The place for the images of one call. */
 export interface ImageSink<Image extends Picture> {
   store: BlobStore;
   /** The reply for the caller, its images kept: as many as there were when the signal ended it. */

@@ -9,7 +9,7 @@ import type { Result, ResultImage } from './result.ts';
 import { joinBlobs, toSoundFile } from '../images/sound.ts';
 import { isHarmlessSvg } from '../images/svg.ts';
 
-/** What bounds the work on a reply that has come. */
+/** The limits for the work on a reply that has come. */
 export interface ReplyBounds {
   /** Looked at between images and candidates. */
   endOf?: CheckEnd | undefined;
@@ -24,9 +24,9 @@ export const mostImages = 256;
 export interface ImageStore extends Base64Diversion {
   /** Undefined for an image that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */
   resolve(data: string): Promise<StoredBlob | undefined>;
-  /** One file of the pieces of a sound; undefined if none of them was Base64. Throws as `resolve` does. */
+  /** One file that joins the pieces of a sound; undefined if no piece was Base64. Throws as `resolve` does. */
   join(pieces: readonly string[]): Promise<StoredBlob | undefined>;
-  /** Why an image is missing: the first bad one (bad-reply), or the time. */
+  /** The reason that an image is missing: the first bad image (bad-reply), or the time limit. */
   failure(): GatewayError | undefined;
 }
 
@@ -34,16 +34,16 @@ export interface ImageStore extends Base64Diversion {
 interface KeptImages {
   store: BlobStore;
   mostImages: number;
-  /** Placeholders of those that were opened in the store, and of those that were bad. */
+  /** Placeholders of images that were opened in the store, and of bad images. */
   stored: Set<string>;
   bad: Map<string, GatewayError>;
   count: number;
-  /** For what is not written anyway. */
+  /** A store for images that are not written anyway. */
   memory?: BlobStore;
   failure?: GatewayError | undefined;
 }
 
-/** Keeps the good images of a reply in a store, and remembers that one was bad. */
+/** Keeps the good images of a reply in a store, and remembers the first error of a bad image. */
 export function keepGoodImages(store: BlobStore, { endOf, mostImages = Infinity }: ReplyBounds = {}): ImageStore {
   const kept: KeptImages = { store, mostImages, stored: new Set(), bad: new Map(), count: 0 };
   const watch = createWatch(endOf);
@@ -94,7 +94,10 @@ async function joinKept(pieces: readonly string[], watch: Watch, kept: KeptImage
   return blobs.length === 0 ? undefined : joinBlobs(blobs);
 }
 
-/** Where an image goes: what is not written anyway needs no file; nowhere when it is one too many and time is over. */
+/**
+ * Chooses the store for an image: memory for images that are not written anyway; none for an image above the limit when the time
+ * is over.
+ */
 function chooseStore(data: string, late: GatewayError | undefined, kept: KeptImages): BlobStore | undefined {
   const isWanted = ++kept.count <= kept.mostImages;
   if (kept.stored.has(data) || (isWanted && late === undefined)) return kept.store;
@@ -132,8 +135,8 @@ export function isImageBlob({ declaredType, blob }: Pick<ResultImage, 'declaredT
 }
 
 /**
- * What the bytes say about an image or another file, and a warning if they differ from its declared type. `blob` is what is written: sound
- * without a header has one there.
+ * Describes an image or another file by its bytes, with a warning if they differ from its declared type. `blob` has the bytes to
+ * write: sound without a header gets one there.
  */
 export async function describeImage({
   blob: given,
@@ -155,7 +158,7 @@ function isSound(declaredType: string | undefined): declaredType is string {
   return declaredType !== undefined && /^\s*audio\//i.test(declaredType);
 }
 
-/** All that came as bytes, in the order in which it is written. */
+/** Images and other files with bytes, in the order in which they are written. */
 export function listBlobs({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
   return [...images, ...files];
 }

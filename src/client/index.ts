@@ -1,6 +1,6 @@
-/*
- * The library as the program uses it, and nothing below it: what command line and batches need of a client is here, or is a method
- * of `createClient`. What users import is in `../index.ts`.
+/**
+ * The library as the program uses it, and nothing below it: everything that command line and batches need of a client is here, or
+ * is a method of `createClient`. Users of the library import `../index.ts`.
  */
 
 // Calls.
@@ -19,7 +19,7 @@ export type { ListedModel } from './listed-model.ts';
 export { createDeadlines, deadlineOnce, checkEnd, startDeadline, getTimeoutError, within } from './deadline.ts';
 export type { Deadline, CheckEnd } from './deadline.ts';
 
-// Answers: reading them, judging them, and what is in them.
+// Answers: reading them, judging them, and finding links in them.
 export { drainDeltas, readParsedReply, readReply } from './read-reply.ts';
 export { adviceForRest, judgeAnswer, listLinkedImages } from './verdict.ts';
 export { emptyResult } from './arriving-reply.ts';
@@ -27,7 +27,7 @@ export { joinReplies, replyNumber, shownFields, toolCallEntries } from './reply-
 export type { Answer, Result, ResultImage, Source, ToolCall } from './result.ts';
 export type { Wanted } from './verdict.ts';
 
-// Their images.
+// Images of answers.
 export { listBlobs, describeImage, isImageBlob, mostImages } from './image-store.ts';
 
 // The services' batches.

@@ -13,23 +13,23 @@ import type { ModelFacts } from '../vendors/model-rules.ts';
 
 /** A model that a service offers; absent means that its list does not say. */
 export interface ListedModel extends ModelFacts {
-  /** As `-m` takes it, without `models/`. */
+  /** The name that `-m` takes, without `models/`. */
   id: string;
-  /** Its name for people. */
+  /** The name of the model for people. */
   title: string | undefined;
   /** The operations that it supports, if the list has them: `generateContent`. */
   operations: string[] | undefined;
   /** How many tokens it takes, and how many it gives at most. */
   context?: number | undefined;
   outputLimit?: number | undefined;
-  /** What it takes: `text`, `image`. */
+  /** The inputs that the model takes: `text`, `image`. */
   inputs?: string[] | undefined;
   outputs?: string[] | undefined;
   /** USD for a million tokens, as decimals. */
   prices?: { input?: string; output?: string; cached?: string } | undefined;
 }
 
-/** Reads an entry of the list of any service. One without a name is left out: it cannot be requested. */
+/** Reads an entry of the list of any service. An entry without a name is left out: it cannot be requested. */
 export function readListedModel(entry: JsonValue): ListedModel[] {
   if (!isObject(entry)) return [];
   // Beside an id, `name` is the name for people; LM Studio's own list has a key.

@@ -19,34 +19,34 @@ import type { ListedModel } from './listed-model.ts';
 import type { Result } from './result.ts';
 import type { PreparedRequest } from './send.ts';
 
-/** What is remembered of models between runs; nothing of it is needed. */
+/** A memory of models that lasts between runs; a client works without it. */
 export interface ModelMemory {
-  /** What was chosen for a name within a day: in place of a default that is gone, or as the newest of a line. */
+  /** The model that was chosen for a name within a day: in place of a default that is gone, or as the newest of a line. */
   findChoice(name: string): Promise<string | undefined>;
   keepChoice(name: string, model: string): Promise<void>;
   keepList(list: ModelList): Promise<void>;
-  /** What the list of the last day says of the end of a model. */
+  /** The end of a model, as the list of the last day has it. */
   findEnd(model: string): Promise<ModelEnd | undefined>;
 }
 
-/** What a client tells of models. */
+/** A notice about models from a client. */
 export type ModelNotice =
   /** A request that was refused goes to another model. */
   | { type: 'replaced'; from: string; to: string; because: 'gone' | 'refused' | 'fallback'; error: GatewayError }
-  /** It goes to the model that was chosen before in place of one that is gone. */
+  /** The request goes to the model that was chosen before, in place of one that is gone. */
   | { type: 'kept'; from: string; to: string }
-  /** Its model is a line, and the newest model of that answers. */
+  /** The requested name is a line, whose newest model answers. */
   | { type: 'line'; from: string; to: string }
   /** The model goes. `isLookedUp`: its list was asked for to know it; else it is told with each answer. */
   | { type: 'ends'; end: ModelEnd; isLookedUp: boolean }
   /** Whether the model goes is not known. */
   | { type: 'unknown'; model: string; why: string };
 
-/** What decides which model a request goes to. */
+/** Decides which model gets a request. */
 export interface ModelChoice {
   /** The request that is sent. Throws GatewayError incomplete where its model ends too soon. */
   choose(request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest>;
-  /** What is sent once in place of a request that was refused and certainly not billed; undefined: nothing. */
+  /** The request that replaces, once, a request that was refused and certainly not billed; undefined if there is none. */
   chooseOther(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
   /** Remembers the choice for a request that was answered. */
   keep(request: PreparedRequest): Promise<void>;
@@ -69,7 +69,7 @@ interface Choosing extends ChoosingClient {
   choices: Map<string, Promise<string | undefined>>;
   replacements: Map<string, Promise<string | undefined>>;
   examined: Map<string, Promise<void>>;
-  /** What was chosen and did not answer yet, with the names that it was chosen for. */
+  /** Choices that no answer has confirmed yet: the chosen model by the name that it was chosen for. */
   unkept: Map<string, string>;
 }
 
@@ -150,7 +150,7 @@ async function findChoice(
   if (kept !== undefined) await onModel?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
   if (kept !== undefined || !isLine) return kept;
   const models = await list(post.format, deadline);
-  // It can also be the name of a model: the service decides.
+  // The service decides: the name of a line can also be the name of a model.
   if (models instanceof GatewayError) return undefined;
   const newest = chooseOfLine(model, models, Date.now());
   if (newest === undefined) return undefined;
@@ -198,7 +198,10 @@ async function findReplacement(
   return to;
 }
 
-/** The list of each format, which is asked for once, or why there is none. What it returns throws the end of the call. */
+/**
+ * Asks for the list of each format once, and returns the list, or the error if there is none. It throws only the error that ends
+ * the call.
+ */
 function askOnceForLists(client: ChoosingClient) {
   const lists = new Map<string, Promise<ListedModel[] | GatewayError>>();
   return (format: FormatName, deadline: Deadline) =>
@@ -214,7 +217,7 @@ function askOnceForLists(client: ChoosingClient) {
     });
 }
 
-/** What a list says of the end of a model, or why that is not known. */
+/** The end of a model by a list of models, or the reason that it is not known. */
 function findListedEnd(models: readonly ListedModel[] | GatewayError, model: string): ModelEnd | string {
   if (models instanceof GatewayError) return models.message;
   const id = model.replace(/^models\//, '');

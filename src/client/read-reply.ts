@@ -23,7 +23,7 @@ import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../json.ts';
 import { append } from '../long-lists.ts';
 
-/** What was asked for, and where the images of the reply go. */
+/** The options for reading a reply: its limits, and the place of its images. */
 export interface ReadOptions extends ReplyBounds {
   store: BlobStore;
   model: string;
@@ -43,7 +43,7 @@ export interface ReadOptions extends ReplyBounds {
   held?: StreamDelta[] | undefined;
 }
 
-/** At most this many candidates are read beyond those that were requested. */
+/** Maximum number of candidates that are read beyond those that were requested. */
 const moreCandidates = 64;
 
 /** A reply that came by another way than a call. */
@@ -51,13 +51,13 @@ export interface HeldReply extends Pick<HttpReply, 'status' | 'headers' | 'reque
   readonly body: Uint8Array | AsyncIterable<Uint8Array>;
 }
 
-/** What a reply answers, and how it is read. */
+/** The request of a reply, and options for reading it. */
 export interface ReadReplyOptions extends Omit<ReadOptions, 'store'> {
   /** The format that it is in. */
   format: FormatName;
-  /** Where its images go; memory otherwise. */
+  /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
-  /** Bounds the reading: when its time is over, what came is kept, with that error. Its signal ends it. */
+  /** Limits the reading: when its time is over, the parts so far are returned with that error. Its signal ends the reading. */
   deadline?: Deadline | undefined;
 }
 
@@ -80,7 +80,7 @@ export async function readReply(
   return drainDeltas(readDeltas(http, reading, await loadFormat(name)));
 }
 
-/** The same for the JSON of a reply of status 200, parsed by `parseFlat`; long Base64 in it is in memory already. */
+/** Reads the JSON of a reply of status 200 that was parsed by `parseFlat`; long Base64 in it is in memory already. */
 export async function readParsedReply(
   value: JsonObject,
   { format: name, store = createMemoryStore(), ...options }: Omit<ReadReplyOptions, 'deadline'>,
@@ -124,7 +124,7 @@ export async function* readDeltas(
   options: ReadOptions,
   format: Format,
 ): AsyncGenerator<StreamDelta[], Answer> {
-  // From here on: to parse and decode a large reply takes long, too.
+  // The time is watched from here on: parsing and decoding a large reply takes long, too.
   const watch = createWatch(options.endOf);
   try {
     const reader = openReader(reply, options, format);
@@ -157,7 +157,7 @@ interface ReplyReader {
   accumulator: Accumulator;
   store: ImageStore;
   options: ReadOptions;
-  /** Its deltas were passed on as they came. */
+  /** The deltas of the reply were passed on as they came. */
   isStreamed: boolean;
 }
 
@@ -189,7 +189,7 @@ function finishReading(
   return { result, error, unfinished };
 }
 
-/** A stream of lines as one of events, the last of which may be cut. */
+/** Turns a stream of lines into a stream of events, whose last one may be cut. */
 async function* streamEvents(lines: readonly string[], cut: GatewayError | undefined): AsyncGenerator<Uint8Array> {
   yield Buffer.from(lines.map((line) => `data: ${line}`).join('\n\n'));
   if (cut) throw cut;
@@ -215,7 +215,7 @@ async function* readValue(
   try {
     events = decoder.whole(value);
   } catch (error) {
-    // What would say that it is a reply may not have come.
+    // In a cut reply, the part that would show that the address is right may be missing.
     if (isCut(cut) && error instanceof GatewayError && error.details.reason === 'address') return cut;
     throw error;
   }
@@ -309,7 +309,7 @@ function requireReplyError(thrown: unknown): GatewayError {
   throw thrown;
 }
 
-/** Why a stream is not whole, if it is not. Throws GatewayError if nothing came. */
+/** The reason that a stream is not whole, if it is not. Throws GatewayError if nothing came. */
 function whyCut(
   { decoder, accumulator, format }: ReplyReader,
   failure: GatewayError | undefined,
@@ -317,7 +317,7 @@ function whyCut(
 ): GatewayError | undefined {
   if (failure !== undefined && failure.class !== 'incomplete') {
     if (accumulator.isEmpty()) throw failure;
-    // Where pieces came, the address is right.
+    // Earlier events show that the address is right.
     return failure.details.reason === 'address' ? badReply('an event of the stream is not JSON') : failure;
   }
   if (decoder.progress !== 'open') return undefined;
@@ -338,8 +338,8 @@ async function* untilCut(body: AsyncIterable<Uint8Array>, broken: { by?: Gateway
 }
 
 /**
- * Reads the rest of a body whose long Base64 strings go to the store; what is left is small. `parts` came before it. Throws bad-reply,
- * not-written, or the abort.
+ * Reads the rest of a body and moves its long Base64 strings to the store; the remaining text is small. `parts` are the chunks
+ * before it. Throws bad-reply, not-written, or the abort.
  */
 export async function readDiverted(
   body: AsyncIterator<Uint8Array>,
@@ -387,12 +387,12 @@ function isCut(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.class === 'incomplete';
 }
 
-/** Nothing, or the `{}` that is left of a reply that was cut at its beginning. */
+/** Whether a value is undefined, or the empty object of a reply that was cut at its beginning. */
 export function isBare(value: unknown): boolean {
   return value === undefined || (isObject(value) && Object.keys(value).length === 0);
 }
 
-/** The beginning of a body, until there are bytes that are not whitespace or a BOM. Its chunks are added to `seen`. */
+/** Reads the beginning of a body, until a byte comes that is not whitespace or a BOM. The chunks are added to `seen`. */
 export async function peek(body: AsyncIterator<Uint8Array>, seen: Uint8Array[]): Promise<Uint8Array> {
   let head: Uint8Array = new Uint8Array();
   for (let next = await body.next(); !next.done; next = await body.next()) {

@@ -17,18 +17,21 @@ interface Failed extends Refused {
 
 /** The request that goes out after one that failed. */
 export interface Next {
-  /** As the service asks for it. */
+  /** The request in the form that the service asks for. */
   request?: AnyApiRequest;
-  /** Another request, which is corrected anew. */
+  /** A different request, which is corrected anew. */
   given?: AnyApiRequest;
-  /** Its payment, if it is another one than before. */
+  /** The payment, if it differs from the one before. */
   payment?: Payment | undefined;
   tell?(): unknown;
   /** Called where it was answered. */
   keep?(): void;
 }
 
-/** One way to a second chance: what is sent in place of a request that failed, and was certainly not billed. Each is tried once. */
+/**
+ * One kind of second chance: finds the request to send in place of one that failed and was certainly not billed. Each kind is
+ * tried once.
+ */
 type Repair = (failed: Failed, own: SendOptions, sending: RepairedSending) => Found | Promise<Found>;
 type Found = Next | undefined;
 

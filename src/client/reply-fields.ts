@@ -10,17 +10,20 @@ import { mergeSources, shiftSources, withoutSpans } from './sources.ts';
  * The fields of a reply, one row each. A decoder reads a new one as a fact (`formats/events.ts`); its type is in `result.ts`.
  */
 
-/** Why several replies become one: they are the parts of one answer, the answers to one prompt, or the rounds of a tool loop. */
+/**
+ * The occasion on which several replies become one: they are the parts of one answer, the answers to one prompt, or the rounds of
+ * a tool loop.
+ */
 type Occasion = 'parts' | 'answers' | 'rounds';
 
 interface ReplyField<Value> {
-  /** Its key in the JSON document, where the rows are in this order; absent if it is not shown. */
+  /** The schema of the field in the JSON document, where the fields are in the order of the rows; absent if the field is not shown. */
   shown?: v.GenericSchema;
   /** The value of several replies; otherwise it is that of the last reply, and of several answers that of the first. */
   join?: {
     [on in Occasion]?: (values: readonly (Value | undefined)[], results: readonly Result[]) => Value | undefined;
   };
-  /** What a reply means that says it once more; otherwise the later value wins. */
+  /** The new value if a reply gives the fact again; by default the later value wins. */
   again?(before: Value | undefined, said: Value): Value | undefined;
 }
 
@@ -82,7 +85,7 @@ const usage = v.object({
   searches: optionalKey(count, 'searches of the service'),
 });
 
-/** What one answer adds to the replies that it is read from: how often it was asked, and how that ended. */
+/** Facts of an answer that its replies do not have: whether it is complete, its attempts and its time. */
 type OfTheAnswer = 'complete' | 'attempts' | 'durationMs';
 
 const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNullable<Result[Name]>> } = {
@@ -126,7 +129,7 @@ const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNull
     join: {
       parts: joinSources,
       answers: (lists) => mergeSources(joinLists(lists) ?? [])?.map(withoutSpans),
-      // A place is one in the last text.
+      // Only the places in the last text are kept.
       rounds: (lists) =>
         mergeSources([...(lists.at(-1) ?? []), ...(joinLists(lists.slice(0, -1)) ?? []).map(withoutSpans)]),
     },
@@ -149,9 +152,9 @@ const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNull
   },
   otherUsage: {},
   toldCost: {
-    // What each request cost is in its own result.
+    // The cost of each request is in its own result.
     join: { parts: (values) => (values.length === 1 ? values[0] : undefined) },
-    // Some end a stream with a cost of nothing.
+    // Some services end a stream with a cost of 0, which is ignored.
     again: (before, said) => (before === undefined || Number(said.amount) > 0 ? said : before),
   },
   warnings: { join: everywhere((lists: readonly (string[] | undefined)[]) => [...new Set(joinLists(lists))]) },
@@ -168,7 +171,7 @@ export const shownFields: v.ObjectEntries = Object.fromEntries(
   Object.entries(rows as Rows).flatMap(([name, { shown }]) => (shown === undefined ? [] : [[name, shown]])),
 );
 
-/** One reply of one or several. Whether it is complete is what the one says whose other facts it has. */
+/** Joins replies into one. `complete` comes from the reply that gives the other facts. */
 export function joinReplies(results: readonly Result[], on: Occasion): Result {
   const joined: Record<string, unknown> = { ...(on === 'answers' ? results[0] : results.at(-1)) };
   for (const [name, { join }] of Object.entries(rows as Rows)) {
@@ -183,7 +186,7 @@ export function joinReplies(results: readonly Result[], on: Occasion): Result {
   return joined as unknown as Result;
 }
 
-/** Notes what a reply says of itself: what it does not say leaves what is known already. */
+/** Notes the facts of a reply; absent facts leave the known ones. */
 export function noteFacts(known: ReplyFacts, said: ReplyFacts): ReplyFacts {
   const noted: Record<string, unknown> = known as Record<string, unknown>;
   for (const [name, value] of Object.entries(said)) {
@@ -193,7 +196,7 @@ export function noteFacts(known: ReplyFacts, said: ReplyFacts): ReplyFacts {
   return known;
 }
 
-/** What a reply says of itself before anything came: the facts that each result has, in their order there. */
+/** The facts before anything came: the keys that each result has, in their order. */
 export function emptyFacts(): ReplyFacts {
   return {
     modelVersion: undefined,
@@ -234,7 +237,7 @@ function joinLists<Item>(lists: readonly (readonly Item[] | undefined)[]): Item[
 
 /** The candidate that goes on through all parts of an answer. */
 function joinFirstCandidates(_: unknown, results: readonly Result[]): ResultCandidate[] {
-  // Of a reply that was blocked there is no candidate.
+  // A reply that was blocked has no candidate.
   const candidates = results.flatMap((result) => result.candidates.slice(0, 1));
   const text = results.map((result) => result.text).join('');
   const hasMarkdown = candidates.some(({ markdown }) => markdown !== undefined);
@@ -255,7 +258,7 @@ function joinSources(_: unknown, results: readonly Result[]): Result['sources'] 
   return mergeSources(shifted);
 }
 
-/** The blocks of several replies as those of one turn: a text that was cut in the middle is one again. */
+/** The blocks of several replies as the blocks of one turn: a text that was cut in the middle is joined again. */
 export function joinContents(contents: readonly (readonly JsonObject[] | undefined)[]): JsonObject[] {
   const joined: JsonObject[] = [];
   for (const content of contents) {

@@ -21,7 +21,7 @@ export interface ResultCandidate {
 
 /** An image or another file of the reply, before it has a name. */
 export interface ResultImage {
-  /** As the gateway declared it; the bytes may say otherwise. */
+  /** The type that the gateway declared; the bytes may be of another type. */
   declaredType: string | undefined;
   /** Index of the candidate it came with; 0 in the messages format. */
   candidate: number;
@@ -63,24 +63,27 @@ export interface Source {
   snippet?: string | undefined;
   /** How the text names it, such as `[1]`. */
   mark?: string | undefined;
-  /** What it stands for in the text, in code points; absent where that is not certain. */
+  /** The places in the text that cite the source, in code points; absent if they are not certain. */
   spans?: SourceSpan[];
 }
 
-/** Another model was to answer. */
+/** The model that was replaced. */
 export interface InsteadOf {
   model: string;
-  /** Why it did not. */
+  /** The reason that it did not answer. */
   why: string;
 }
 
-/** One reply, whatever its format. Absent means the gateway did not say. How the fields of several become one is in `reply-fields.ts`. */
+/**
+ * One reply, whatever its format. An absent value was not in the reply. `reply-fields.ts` says how the fields of several replies
+ * become one.
+ */
 export interface Result extends Omit<ReplyFacts, 'modelEnds'> {
   /** The requested model. */
   model: string;
-  /** Another model was to answer, and the requested one answers in its place. */
+  /** The model that should have answered; `model` answers in its place. */
   insteadOf?: InsteadOf | undefined;
-  /** What the service says of the end of the model, if that is near or the model is deprecated. */
+  /** The end of the model, as the service tells it, if it is near or the model is deprecated. */
   modelEnds?: ModelEnd | undefined;
   /** The wire format that it came in. */
   format?: FormatName | undefined;
@@ -93,9 +96,9 @@ export interface Result extends Omit<ReplyFacts, 'modelEnds'> {
   /** Audio, documents and other bytes that are not images; absent if none came. */
   files?: ResultImage[];
   toolCalls: ToolCall[];
-  /** Each once, in the order in which they are cited, then those that are not; absent if none came. */
+  /** Each source once: cited ones in the order of their citations, then the others; absent if none came. */
   sources?: Source[];
-  /** As the gateway gave it: a finish reason or a stop reason. */
+  /** The finish reason or stop reason in the gateway's own word. */
   stopReason?: StopReason | undefined;
   /** The answer as a turn of a conversation: content blocks in the words of `formats/plain-request.ts`. */
   content?: JsonObject[] | undefined;
@@ -113,6 +116,9 @@ export interface Result extends Omit<ReplyFacts, 'modelEnds'> {
 export interface Answer {
   result: Result;
   error: GatewayError | undefined;
-  /** What another request goes on with, if the service ended the answer in the middle, and how many blocks readers were shown. */
+  /**
+   * The values for a request that goes on with the answer, if the service ended it in the middle, and the number of blocks that
+   * readers were shown.
+   */
   unfinished?: (Unfinished & { shown: number }) | undefined;
 }

@@ -49,11 +49,11 @@ export interface Performed extends Answer {
   hops?: readonly Hop[];
 }
 
-/** What pays for the requests of a client. */
+/** The payments for the requests of a client. */
 export interface Payments {
-  /** What pays for one request; undefined for one that costs nothing. */
+  /** The payment for one request; undefined if the request costs nothing. */
   open(request: Pick<PreparedRequest, 'post' | 'model' | 'fallback'>): Payment | undefined;
-  /** Why requests to a model cannot be paid for; undefined if they can. */
+  /** The reason that requests to a model cannot be paid for; undefined if they can. */
   refuse?(model: string): GatewayError | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface Payment {
   retry(error: GatewayError): void;
   /** Writes down what it cost, once. A failure is a warning: the request counts with what was reserved. */
   end(end: PaidEnd, signal?: Signal): Promise<void>;
-  /** It is not sent after all. Does nothing after `end`. */
+  /** Cancels the payment of a request that is not sent. Does nothing after `end`. */
   cancel(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export interface PaidEnd {
 /** How a request is sent, and where its images go. */
 export interface AskOptions
   extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store' | 'held'> {
-  /** Where its images go; memory otherwise. */
+  /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
   /** Waited for between the head of the reply and its body. */
   beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
@@ -90,9 +90,9 @@ interface Asking {
 }
 
 /**
- * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. Where the service
- * ends the answer in the middle, so do those that go on with it. Yields the deltas of one arriving chunk
- * together. An answer that was cut, or came with an error, is returned with that error; throws GatewayError if nothing came.
+ * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. If the service
+ * ends the answer in the middle, the requests for the rest go the same way. Yields the deltas of one arriving chunk together. An
+ * answer that was cut, or came with an error, is returned with that error; throws GatewayError if nothing came.
  */
 export async function* perform(
   request: PreparedRequest,
@@ -114,7 +114,7 @@ export async function* perform(
   return answer;
 }
 
-/** Where what comes of all requests of an answer goes. */
+/** The place of the images and deltas of all requests of an answer. */
 interface Reader {
   store: BlobStore;
   /** The end of an answer that may go on. */
@@ -161,7 +161,7 @@ async function* performOne(
 /** A service that knows the limit of tokens by another name alone takes no notice of it: what was to bound the cost did not. */
 function tellPassedLimit({ usage, images, warnings }: Result, { maxTokens, candidates }: RequestLimits): void {
   const { outputTokens = 0 } = usage ?? {};
-  // Some count the thinking apart.
+  // Some services count the tokens of thinking apart.
   if (maxTokens === undefined || images.length > 0 || outputTokens <= 2 * maxTokens * candidates) return;
   warnings.push(`the service did not keep the limit of ${maxTokens} tokens: the answer has ${outputTokens}`);
 }
@@ -212,11 +212,11 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
   payment?: Payment | undefined;
   /** The request to the model that may answer in place of the one that refused. @internal */
   findOther?: ((error: GatewayError) => Promise<Next | undefined>) | undefined;
-  /** Which of several answers to the same request is wanted, from 0. */
+  /** Number of the wanted answer among several answers to the same request, from 0. */
   sample?: number | undefined;
 }
 
-/** What the requests of a client have in common. */
+/** The parts that all requests of a client share. */
 export interface Sending {
   endpoint: Endpoint;
   fetch: Fetch;

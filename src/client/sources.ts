@@ -11,7 +11,7 @@ export interface NotedSource {
 /** At most this many places are searched for in a text: a search costs as much as the text is long. */
 const mostSearches = 1000;
 
-/** The sources of a text, which the blocks hold: each once, in the order in which they are cited, and then those that are not. */
+/** The sources that the blocks of a text hold: each once, cited ones in the order of their citations, then the others. */
 export function collectSources(noted: readonly NotedSource[], blocks: readonly Block[]): Source[] | undefined {
   const begins = new Map<Block, number>();
   let text = '';
@@ -64,7 +64,7 @@ export function mergeSources(list: readonly Source[]): Source[] | undefined {
     if (url === undefined && title === undefined) continue;
     const name = url ?? JSON.stringify([kind, title, page]);
     const known = byName.get(name) ?? { source, spans: new Map<string, SourceSpan>() };
-    // What is known already stays.
+    // Facts that are known already win.
     known.source = { ...dropUnknown(source), ...dropUnknown(known.source) } as Source;
     for (const span of source.spans ?? []) known.spans.set(`${span.start}-${span.end}`, span);
     byName.set(name, known);
@@ -87,7 +87,7 @@ function findBegin({ spans = [] }: Source): number {
   return spans.reduce((least, { start }) => Math.min(least, start), Infinity);
 }
 
-/** A source of another text than the one that is shown. */
+/** The source without its places, for a text that is not shown. */
 export function withoutSpans(source: Source): Source {
   return Object.fromEntries(Object.entries(source).filter(([name]) => name !== 'spans')) as unknown as Source;
 }
@@ -110,12 +110,12 @@ function toSpan(start: number | undefined, end: number | undefined): SourceSpan[
 
 interface Located {
   text: string;
-  /** Where the text of each block begins. */
+  /** The position at which the text of each block begins. */
   begins: ReadonlyMap<Block, number>;
   /** The places of bytes. */
   units: ReadonlyMap<number, Offset>;
   searches: number;
-  /** What `findPair` found. */
+  /** Results of `findPair`. */
   pairs: Map<number, number>;
 }
 
@@ -129,7 +129,8 @@ function locate(place: CitedPlace, block: Block | undefined, located: Located): 
   }
   if (place.unit === 'character') {
     const [start, end] = [(begin ?? 0) + place.start, (begin ?? 0) + place.end];
-    // Units or code points: services do not say which they count, and it is the same without pairs of units.
+    // Positions can count UTF-16 units or code points: services do not say which. Both are the same before the first pair of
+    // units.
     const isCertain = start < end && end <= text.length && end <= findPair(begin ?? 0, located);
     return isCertain ? [[start, end]] : undefined;
   }
@@ -141,7 +142,7 @@ function locate(place: CitedPlace, block: Block | undefined, located: Located): 
   return at < 0 || text.includes(place.text, at + 1) ? undefined : [[at, at + place.text.length]];
 }
 
-/** Where the first character of two units is from a place on; behind the text if there is none. */
+/** The position of the first character of two units from a position on; the end of the text if there is none. */
 function findPair(from: number, { text, pairs }: Located): number {
   let at = pairs.get(from);
   if (at === undefined) {

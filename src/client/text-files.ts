@@ -7,7 +7,7 @@ import { type HeadMatch, matchDataUrl, matchLinkTarget, matchMarkdownImage } fro
 export interface TextFilter {
   /** The part of the text that may be kept now. */
   take(text: string): string;
-  /** What was held back, when the block is over. */
+  /** Returns the text that was held back, at the end of the block. */
   flush(): string;
 }
 
@@ -21,7 +21,7 @@ interface OpenFile {
 /** Longer than any placeholder. */
 const headLength = 256;
 
-/** Work on files in the order in which they came, and the files; those that were cut are dropped. */
+/** Work on files in the order in which they came, and the files; files that were cut are dropped. */
 interface FoundFiles {
   waiting: (() => Promise<void>)[];
   files: ResultImage[];
@@ -103,7 +103,7 @@ export class DataUrlSplitter {
     return this.#pieces;
   }
 
-  /** The text that was held back at the end. What lacks its `)` was cut and has no file-end. */
+  /** Returns the text that was held back at the end. A file link without its `)` was cut and has no file-end. */
   finish(): TextPiece[] {
     this.#pieces = [];
     this.#split(this.#held, true);

@@ -6,7 +6,7 @@ import { isObject, type JsonValue } from '../json.ts';
 import { type Result } from './result.ts';
 import { append } from '../long-lists.ts';
 
-/** What was asked for, as far as the verdict needs it. */
+/** The parts of a request that the verdict needs. */
 export interface Wanted {
   /** Images that were asked for; 0 if none need come. */
   images: number;
@@ -14,7 +14,7 @@ export interface Wanted {
   requireComplete: boolean;
   /** Whether an answer of another model than the requested one is a failure. */
   requireModel?: boolean | undefined;
-  /** Whether links to images do in place of them. */
+  /** Whether links to images count as images. */
   takesLinks?: boolean | undefined;
 }
 
@@ -40,8 +40,8 @@ export function judgeAnswer(
 }
 
 /**
- * Whether a whole reply holds what was asked for (codes 10 and 11). Undefined: it does. A tool call alone is an answer; an
- * image request that got only words is not. If the service stopped every candidate, there is no result; if it stopped some of
+ * Whether a whole reply has everything that was requested (codes 10 and 11). Undefined: it has. A tool call alone is an answer;
+ * an image request that got only words is not. If the service stopped every candidate, there is no result; if it stopped some of
  * them or images are missing, the result is incomplete.
  */
 function judge(result: Result, wanted: Wanted, reasons: Reasons): GatewayError | undefined {
@@ -65,7 +65,7 @@ function judge(result: Result, wanted: Wanted, reasons: Reasons): GatewayError |
   return wanted.requireComplete ? findWarning(reasons) : undefined;
 }
 
-/** Whether the reasons of a reply say that it is whole. One without a reason says nothing against it. */
+/** Whether the finish reasons of a reply say that it is whole. A reply without a reason counts as whole. */
 export function endedWell(result: Result): boolean {
   return listReasons(result).every((reason) => classifyReason(reason) === 'complete');
 }
@@ -82,7 +82,7 @@ function findCallAtLimit(result: Result, { cut: [limit] }: Reasons): GatewayErro
 function findWarning({ cut: [limit], unknown: [unknown] }: Reasons): GatewayError | undefined {
   if (limit?.toLowerCase() === 'model_context_window_exceeded')
     return incomplete(`cut: the context window of the model is full (${limit})`, { reason: 'context-window' });
-  // No limit of tokens: OpenAI stopped it for other reasons.
+  // OpenAI ended the answer for a reason that is not a limit of tokens.
   if (limit && /^(?:max_messages|steered)$/i.test(limit))
     return incomplete(`cut by the service (${limit})`, {}).withDetails({ hint: 'ask it to go on' });
   if (limit !== undefined) return incomplete(`cut by the token limit (${limit})`, { reason: 'max-tokens' });
@@ -163,7 +163,7 @@ function isEmpty(result: Result): boolean {
   return !texts && text === '' && [images, files, toolCalls].every((list) => list.length === 0);
 }
 
-/** What an answer has that nobody is shown: what the service's own tools did or want, of kinds that are not known. */
+/** Names the parts of an answer that nobody is shown: calls and results of the service's own tools, of unknown kinds. */
 function describeOthers({ content = [] }: Result): string {
   const kinds = new Set(content.map(({ type }) => String(type)).filter((type) => !/^(?:text|.*thinking)$/.test(type)));
   return kinds.size === 0 ? '' : ` but for ${quoted([...kinds].join(', '))}`;
@@ -190,7 +190,7 @@ function chooseResultAdvice(result: Result, wanted: Wanted, { cut }: Reasons): A
   return { reason: hasSafety && !notInSettings.test(result.stopReason ?? '') ? 'safety' : 'prompt' };
 }
 
-/** What Google stops whatever the safety settings are. */
+/** Reasons for which Google stops an answer whatever the safety settings are. */
 const notInSettings = /prohibited|recitation|spii|blocklist/i;
 
 /** The URLs of hosted images, in a text without an image (deviation 3). */
@@ -219,7 +219,7 @@ function feedback(result: Result): string[] {
   }
   append(facts, ratings(promptFeedback?.['safetyRatings'] ?? promptFeedback?.['safety_ratings']));
   if (result.candidates.length === 0 && result.stopReason && !block) facts.push(`stopped with ${result.stopReason}`);
-  // Their type says the stop reason again.
+  // The type of the details repeats the stop reason.
   const details = isObject(result.stopDetails) ? Object.values(result.stopDetails) : [];
   append(
     facts,
@@ -250,7 +250,7 @@ function valueToText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The same, and where the client chose another model itself. */
+/** Warnings about an answer of another model, also if the client chose it. */
 function replacementWarnings(result: Result): string[] {
   const { insteadOf, model } = result;
   if (insteadOf === undefined) return otherModelWarnings(result);

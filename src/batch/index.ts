@@ -8,7 +8,7 @@ export { assignAgain, type BatchPlan, closeUnsent, emptyPlan, planBatch, sentBef
 export type { EditedRow } from './run/edited.ts';
 export { listIds, nameRows } from './run/row-names.ts';
 export { defaultGraceMs, runBatch, runStream } from './run/run.ts';
-export type { Stop } from './run/runner.ts';
+export type { ResultPrinter, Stop } from './run/runner.ts';
 export type { BatchEvent, RunProgress } from './events.ts';
 export type { BatchBudgets } from './lane/budgets.ts';
 export { batchFiles, jobCommands, retryWords } from './types.ts';
@@ -23,13 +23,11 @@ export type {
   JobCommand,
   JobError,
   JobLinks,
-  JobOutcome,
   JobOutput,
   JobParent,
   JobReply,
   KeptCommand,
   PreparedJob,
-  ReadyJob,
   RetryWord,
   Shard,
   Vary,
@@ -39,10 +37,11 @@ export type {
 export { keyRow } from './key.ts';
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
-export type { JobQueue } from './run/queue.ts';
+export type { QueuedJob } from './run/queue.ts';
+export { openAssigning } from './run/assign.ts';
 export { listAwaiting, listStuck, openLinks } from './run/links.ts';
 export { decideSlot, isLeftToRedo } from './run/decide.ts';
-export { addRow, hashRowId, type RowTable } from './run/table.ts';
+export { hashRowId, type RowTable } from './run/table.ts';
 
 export { listVariations, parseVariedId } from './vary.ts';
 export type { Variation } from './vary.ts';
@@ -65,7 +64,6 @@ export { chooseAnswers } from './folder/choose.ts';
 export { listFailures, newBatchState } from './folder/state.ts';
 export { addUsage, totalTokens, unanswered } from './folder/spending.ts';
 export type { BatchState } from './folder/state.ts';
-export type { Recorder } from './folder/recorder.ts';
 export type { Recovery } from './folder/adopt.ts';
 export {
   describeTimes,

@@ -81,16 +81,17 @@ export interface JobEnd {
 }
 
 /** How a job ended. `unsent`: it was not sent or not billed, so it counts as new. */
-export type JobOutcome =
-  | { state: 'unsent'; quotaSpent?: GatewayError }
-  | (JobEnd & {
-      state: 'done' | 'failed' | 'unknown';
-      /** The document that --json prints of one command. */
-      document: object;
-      /** The gateway asked for a longer wait than the job may have. */
-      longWait?: GatewayError | undefined;
-      saveReply?: SaveReply | undefined;
-    });
+export type JobOutcome = { state: 'unsent'; quotaSpent?: GatewayError } | EndedJob;
+
+/** A job that was sent, and has ended. */
+export interface EndedJob extends JobEnd {
+  state: 'done' | 'failed' | 'unknown';
+  /** The document that --json prints of one command. */
+  document: object;
+  /** The gateway asked for a longer wait than the job may have. */
+  longWait?: GatewayError | undefined;
+  saveReply?: SaveReply | undefined;
+}
 
 /**
  * Saves a paid reply whose result cannot be written in a recovery file. Returns the failure, whose hint names the file, and the

@@ -362,11 +362,50 @@ describe('batch again', () => {
     expect(await at('.', ...argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  test('a folder of a stream says how it is fed', async ({ folder, server }) => {
+  test('a folder of a stream takes more jobs from stdin, with the flags that it was begun with', async ({
+    folder,
+    server,
+  }) => {
     const options = { cwd: folder.cwd, env: environmentFor(server) };
-    await run(['batch', '-', '--stream', '-o', 'out'], { ...options, stdin: '{"id":"a","prompt":"x"}\n' });
-    const again = await run(['batch', 'again', 'out'], options);
-    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('batch - --stream -o out')]);
+    const line = (id: string) => `${JSON.stringify({ id, prompt: id })}\n`;
+    await run(['batch', '-', '--stream', '-o', 'out', '--ordered', '--offline'], { ...options, stdin: line('a') });
+    const again = await run(['batch', 'again', 'out'], { ...options, stdin: line('a') + line('b') });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('\n2 done\n') });
+    expect(
+      again.stdout
+        .trimEnd()
+        .split('\n')
+        .map((text) => (JSON.parse(text) as { id: string }).id),
+    ).toEqual(['a', 'b']);
+    expect(server.connections).toBe(0);
+    expect(folder.lines('jobs.jsonl')).toMatchObject([
+      { command: { flags: { jobs: '-', stream: true, ordered: true, offline: true } } },
+      { id: 'a' },
+      { id: 'b' },
+    ]);
+  });
+
+  test('a file of jobs takes the place of a stream', async ({ folder, server }) => {
+    const options = { cwd: folder.cwd, env: environmentFor(server) };
+    await run(['batch', '-', '--stream', '--ordered', '-o', 'out'], {
+      ...options,
+      stdin: '{"id":"p1","prompt":"p1"}\n',
+    });
+    folder.jobs(...manyJobs(2));
+    const again = await run(['batch', 'again', 'out', 'jobs.jsonl'], options);
+    expect(again).toMatchObject({ code: 0, stdout: 'out/results.jsonl\n' });
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1 });
+    const redo = await run(['batch', 'redo', 'out', 'p1'], options);
+    expect(redo.code).toBe(0);
+  });
+
+  test('a row of a stream that the power left half written is left out', async ({ folder, server }) => {
+    const options = { cwd: folder.cwd, env: environmentFor(server) };
+    const stdin = '{"id":"a","prompt":"a"}\n';
+    await run(['batch', '-', '--stream', '-o', 'out'], { ...options, stdin });
+    folder.write('out/jobs.jsonl', folder.read('out/jobs.jsonl').slice(0, -9));
+    expect(await run(['batch', 'again', 'out'], { ...options, stdin })).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ a: 1 });
   });
 });
 

@@ -1,7 +1,9 @@
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '../../errors.ts';
-import { readFileLines } from '../../files/lines.ts';
-import { SyncedFile } from '../../files/synced-file.ts';
+import { type Line, readFileLines } from '../../files/lines.ts';
+import { cannotWrite, SyncedFile } from '../../files/synced-file.ts';
+import { writeAtomically } from '../../files/temp-file.ts';
 import { isObject, parseObject } from '../../json.ts';
 import { addManifestRow, newRowTable, type RowTable } from '../run/table.ts';
 import { version } from '../../version.ts';
@@ -146,19 +148,26 @@ export async function readManifest(
 ): Promise<Manifest> {
   let manifest = newManifest();
   for await (const lines of readFileLines(join(folder, batchFiles.manifest)))
-    for (const { text, number } of lines) {
+    for (const line of lines) {
+      const { text, number } = line;
       if (number === 1) {
         const header = readHeader(text);
         manifest = { ...newManifest(header?.rows), header };
         continue;
       }
       const row = readManifestHead(text);
+      if (row === undefined && isTorn(line)) continue;
       if (row === undefined) throw brokenManifest(`${batchFiles.manifest}:${number}: no row that this version knows`);
       const place = addManifestRow(manifest.rows, row, slots);
       if (row.from !== undefined) noteKey(manifest, row.from, manifest.rows.firsts[place] as number);
       see(row, place);
     }
   return manifest;
+}
+
+/** Whether a line is what the power left of rows that came one by one. */
+function isTorn({ text, whole }: Line): boolean {
+  return !whole || text.startsWith('\0');
 }
 
 function noteKey({ memo }: Manifest, from: string, first: number): void {
@@ -175,16 +184,22 @@ export function findKnown({ memo }: Manifest, from: string): number | undefined 
 export async function* readManifestRows(folder: string): AsyncGenerator<ManifestRow[], void> {
   for await (const lines of readFileLines(join(folder, batchFiles.manifest))) {
     const rows: ManifestRow[] = [];
-    for (const { text, number } of lines) if (number > 1) rows.push(parseObject(text) as unknown as ManifestRow);
+    for (const line of lines)
+      if (line.number > 1 && !isTorn(line)) rows.push(parseObject(line.text) as unknown as ManifestRow);
     yield rows;
   }
 }
 
-/** Opens the table of a folder for jobs that come one by one: each is added once. To be closed. */
-export async function openManifest(folder: string, { manifest, slots }: BatchState) {
-  const file = await SyncedFile.open(join(folder, batchFiles.manifest));
+/** Opens the table of a folder for jobs that come one by one: each is added once. To be closed. Throws GatewayError not-written. */
+export async function openManifest(
+  folder: string,
+  { state: { manifest, slots }, command }: { state: BatchState; command: KeptCommand | undefined },
+) {
+  const path = join(folder, batchFiles.manifest);
+  const { header = { manifest: 1, tool: `gateway-cli ${version}`, rows: 0, jobs: 0 } } = manifest;
+  if (!isSame(command, header.command)) await replaceHeader(path, { ...header, command });
+  const file = await SyncedFile.open(path);
   const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
-  if (file.size === 0) file.append(JSON.stringify({ manifest: 1, tool: `gateway-cli ${version}`, rows: 0, jobs: 0 }));
   return {
     enter({ id, line, name, command, values: { vars, prompt } }: Job, slot: number): void {
       if (known.has(slot)) return;
@@ -194,4 +209,23 @@ export async function openManifest(folder: string, { manifest, slots }: BatchSta
     },
     close: () => file.close(),
   };
+}
+
+/** Replaces what holds for a whole table; its rows stay. */
+async function replaceHeader(path: string, header: ManifestHeader): Promise<void> {
+  const write = async (file: FileHandle): Promise<void> => {
+    await file.appendFile(`${JSON.stringify(header)}\n`);
+    for await (const lines of readFileLines(path)) {
+      const rows = [...lines].filter((line) => line.number > 1 && !isTorn(line));
+      await file.appendFile(rows.map(({ text }) => `${text}\n`).join(''));
+    }
+  };
+  await writeAtomically(path, write, { mode: 0o666 }).catch((error: unknown) => {
+    throw cannotWrite(path, error);
+  });
+}
+
+/** Whether a table has been written by the same command. */
+export function isSame(command: KeptCommand | undefined, before: KeptCommand | undefined): boolean {
+  return JSON.stringify(command) === JSON.stringify(before);
 }

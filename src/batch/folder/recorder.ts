@@ -1,6 +1,13 @@
 import { join } from 'node:path';
 import { SyncedFile } from '../../files/synced-file.ts';
-import { batchFiles, type BatchHooks, type JobOutcome, type JournalEntry, type SaveReply } from '../types.ts';
+import {
+  batchFiles,
+  type BatchHooks,
+  type EndedJob,
+  type JobOutcome,
+  type JournalEntry,
+  type SaveReply,
+} from '../types.ts';
 import type { BatchStep, EndRecord, GroupRecord, RunStart, SlotRecord } from './records.ts';
 import type { FolderLock } from './lock.ts';
 import { listImageNames } from './results.ts';
@@ -32,8 +39,6 @@ export interface Recorder {
   flushWithoutDelay(): void;
   close(): Promise<void>;
 }
-
-type RecordedEnd = Exclude<JobOutcome, { state: 'unsent' }>;
 
 interface RecorderOptions {
   folder: string;
@@ -183,7 +188,7 @@ async function writeReady(group: readonly JournalEntry[], open: Open): Promise<v
   for (const { job } of group) step?.('ready-synced', job.id);
 }
 
-async function writeJobEnd(entry: JournalEntry, outcome: RecordedEnd, open: Open): Promise<void> {
+async function writeJobEnd(entry: JournalEntry, outcome: EndedJob, open: Open): Promise<void> {
   const { journal, results, lock, state, now } = open;
   const { step, gatherMs = usualGatherMs } = open.hooks;
   const { id } = entry.job;
@@ -213,11 +218,11 @@ async function writeJobEnd(entry: JournalEntry, outcome: RecordedEnd, open: Open
 }
 
 /** Other requests that may have been billed: without the line of the journal, that of the results alone knows of them. */
-function doubtsOf({ bound }: JournalEntry, { doubtful }: RecordedEnd): Pick<EndRecord, 'doubtful' | 'bound'> {
+function doubtsOf({ bound }: JournalEntry, { doubtful }: EndedJob): Pick<EndRecord, 'doubtful' | 'bound'> {
   return doubtful === undefined ? {} : { doubtful, bound };
 }
 
-function getEndType({ state, incomplete }: RecordedEnd): EndRecord['t'] {
+function getEndType({ state, incomplete }: EndedJob): EndRecord['t'] {
   return state === 'done' && incomplete ? 'incomplete' : state;
 }
 
@@ -225,7 +230,7 @@ function getEndType({ state, incomplete }: RecordedEnd): EndRecord['t'] {
 function toEndRecord(
   slot: string,
   { bound }: JournalEntry,
-  outcome: RecordedEnd,
+  outcome: EndedJob,
   place: { off: number; len: number },
 ): EndRecord {
   const { requestedModel, model, tier, usage, cost, doubtful, billed, error, document } = outcome;

@@ -6,7 +6,7 @@ import { isObject } from '../../json.ts';
 import { version } from '../../version.ts';
 import { hashRowId } from '../run/table.ts';
 import { type Batch, batchFiles, type Job } from '../types.ts';
-import { type ManifestHeader, manifestLine } from './manifest.ts';
+import { isSame, type ManifestHeader, manifestLine } from './manifest.ts';
 
 type ManifestBatch = Pick<Batch, 'jobs' | 'outdir' | 'plan' | 'policy' | 'shard' | 'state'>;
 
@@ -82,7 +82,7 @@ function describeRow(job: Job, place: number, { jobs, plan, state }: ManifestBat
 export function isAsWritten({ plan, policy, state }: Pick<Batch, 'plan' | 'policy' | 'state'>): boolean {
   const { table } = plan;
   const { header, rows: before } = state.manifest;
-  if (JSON.stringify(policy.command) !== JSON.stringify(header?.command)) return false;
+  if (!isSame(policy.command, header?.command)) return false;
   // A row that was built can have other variables.
   if (table.size !== before.size || plan.built > 0) return false;
   for (let place = 0; place < table.size; place++)

@@ -1,5 +1,5 @@
 import type { Slots } from '../folder/slots.ts';
-import { digestUses, type RowTable } from './table.ts';
+import { addRow, type AskingRow, digestUses, hashRowId, type RowTable } from './table.ts';
 
 /** What is known of rows while they get their slots. */
 export interface AssignOptions {
@@ -45,6 +45,29 @@ export function assignSlots(
     assignLinked(due, assigning);
     for (const place of due) open.delete(place);
   }
+}
+
+/**
+ * Gives slots to rows of which the next one is never known: of those that ask the same, each has the next slot of their key. Undefined for a row
+ * whose id has asked the same before.
+ */
+export function openAssigning(table: RowTable, slots: Slots): (row: AskingRow) => number | undefined {
+  const placeOf = new Map<number, number>();
+  return (row) => {
+    const id = hashRowId(row.id);
+    let number = 1;
+    const findOther = (): number | undefined => placeOf.get(slots.find(row.key, number));
+    for (let other = findOther(); other !== undefined; other = findOther()) {
+      if (table.ids[other] === id) return undefined;
+      number++;
+    }
+    const place = addRow(table, row, slots);
+    const slot = slots.add(row.key, number);
+    table.slots[place] = slot;
+    placeOf.set(slot, place);
+    slots.setFlag(slot, 'wanted');
+    return slot;
+  };
 }
 
 function mapSlots({ size, ids, slots }: RowTable): Map<number, number> {

@@ -32,6 +32,8 @@ export interface BatchPlan {
   /** Rows without an answer, and rows to be made again, that the limit leaves for another run. */
   left: number;
   leftAgain: number;
+  /** Lines that are no rows, where rows come one by one. */
+  refused: number;
   /** Rows that take no place of the limit: what they use is neither there nor made by this run. */
   held: readonly number[];
   /** 1 for each row that is to be sent, by its place. */
@@ -79,6 +81,7 @@ export function emptyPlan(origin: string): BatchPlan {
     built: 0,
     left: 0,
     leftAgain: 0,
+    refused: 0,
     held: [],
     due: new Uint8Array(0),
     edited: [],

@@ -2,35 +2,43 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
 import { isReady } from './links.ts';
 import { hashRowId } from './table.ts';
-import type { Batch, Job, JobOutcome, PreparedJob, ReadyJob, Step } from '../types.ts';
+import type { Batch, Job, PreparedJob, ReadyJob, Step } from '../types.ts';
+import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { append } from '../../long-lists.ts';
 
-/** Jobs on their way to the workers: while requests are in flight, the next ones are built and recorded as ready. */
+/** A job for which nothing is sent: it is refused, or an earlier run answered it. */
+interface AnsweredJob {
+  job: Pick<Job, 'id'>;
+  document: object;
+}
+
+/** A job as a worker takes it. */
+export type QueuedJob = ReadyJob | AnsweredJob;
+
+/** Jobs on their way to the workers. */
 export interface JobQueue {
-  /** The next job; undefined after the last one and after the signal. Throws what building or recording a job threw. */
-  next(signal: AbortSignal): Promise<ReadyJob | undefined>;
+  /** The next job; undefined after the last one and after the signal. Throws what building or recording a job threw, and the signal's reason. */
+  next(signal: AbortSignal): Promise<QueuedJob | undefined>;
   /** It was taken, and is not sent in this run. */
-  giveBack(job: ReadyJob): Promise<void> | void;
-  /** A job has ended; its worker waits until the result is printed. Rejects if stdout is closed or full. */
-  ended?(job: ReadyJob, outcome: JobOutcome): Promise<void>;
-  /** A job is over, with a result or without. */
-  release?(job: ReadyJob): void;
+  giveBack(job: ReadyJob): void;
   /** Records that what is left was not sent. Throws GatewayError not-written. */
   close(): Promise<void>;
 }
 
+/** Gives the jobs of a run in their order. The signal ends its waits. Throws what ends the batch. */
+export type JobSource = (signal: AbortSignal) => AsyncGenerator<QueuedJob, void>;
+
 interface JobQueueOptions {
-  /** The jobs to send, in the order of their file. */
-  jobs: AsyncIterator<PlacedJob, void>;
-  /** Builds the request of a job. Throws what ends the batch. */
-  prepare(job: PlacedJob): Promise<ReadyJob>;
+  source: JobSource;
   recorder: Recorder;
-  /** The most jobs that are ready, unless jobs end much faster than the disk writes. */
+  /**
+   * The most jobs that are ready, unless jobs end much faster than the disk writes: while requests are in flight, the next ones are built and
+   * recorded as ready. 0: each job is taken from its source when a worker waits for it.
+   */
   ahead: number;
   /** Monotonic clock in ms. */
   elapsed: () => number;
-  step?: Step | undefined;
 }
 
 /**
@@ -44,8 +52,10 @@ const atOnce = 16;
 
 /** Nothing is taken before the first `next`. */
 export function openJobQueue(options: JobQueueOptions): JobQueue {
-  const { jobs, prepare, recorder, ahead: usual, elapsed, step } = options;
-  const ready: ReadyJob[] = [];
+  const { source, recorder, ahead: usual, elapsed } = options;
+  const closing = new AbortController();
+  const jobs = source(closing.signal);
+  const ready: QueuedJob[] = [];
   // The first group is smaller: its jobs are sent while the next are built.
   let ahead = Math.min(usual, Math.max(4, Math.ceil(usual / 8)));
   let loadedAt: number | undefined;
@@ -54,25 +64,25 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
   let over = false;
 
   async function load(): Promise<void> {
-    const group: ReadyJob[] = [];
+    const group: QueuedJob[] = [];
     if (loadedAt !== undefined && ahead < usual) ahead = usual;
     else if (loadedAt !== undefined && elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, usual * maxTimes);
     try {
-      while (!over && ready.length + group.length < ahead) {
+      while (!over && ready.length + group.length < Math.max(1, ahead)) {
         const { value: job, done } = await jobs.next();
         if (done) over = true;
         if (!job) break;
-        step?.('taken', job.job.id);
-        group.push(await prepare(job));
+        group.push(job);
         if (group.length % atOnce === 0) await yieldToEventLoop();
       }
-      if (group.length > 0) await recorder.ready(group);
+      const unsent = listReady(group);
+      if (unsent.length > 0) await recorder.ready(unsent);
       append(ready, group);
       loadedAt = elapsed();
     } catch (error) {
       failure = { error };
       // The journal does not name them: to record them as unsent would make them as new.
-      for (const { prepared } of group) await prepared.close();
+      await closeAll(listReady(group));
     }
     loading = undefined;
   }
@@ -83,20 +93,42 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
         if (failure) throw failure.error;
         if (signal.aborted) return undefined;
         const job = ready.shift();
-        if (!over && ready.length <= ahead / 2) loading ??= load();
+        const isLow = ahead === 0 ? job === undefined : ready.length <= ahead / 2;
+        if (!over && isLow) loading ??= load();
         if (job || !loading) return job;
-        await loading;
+        await untilAborted(loading, signal);
       }
     },
     giveBack: (job) => void ready.unshift(job),
     async close() {
       over = true;
+      closing.abort();
       await loading;
-      await jobs.return?.();
-      for (const { prepared } of ready) await prepared.close();
-      if (ready.length > 0) await recorder.unsent(ready);
+      await jobs.return();
+      const left = listReady(ready);
+      await closeAll(left);
+      if (left.length > 0) await recorder.unsent(left);
     },
   };
+}
+
+function listReady(jobs: readonly QueuedJob[]): ReadyJob[] {
+  return jobs.filter((job) => 'prepared' in job);
+}
+
+async function closeAll(jobs: readonly ReadyJob[]): Promise<void> {
+  for (const { prepared } of jobs) await prepared.close();
+}
+
+/** The rows that are to be sent now, ready to be sent. Throws GatewayError batch-edited. */
+export async function* readyJobs(
+  batch: Pick<Batch, 'jobs' | 'state' | 'plan'>,
+  step?: Step,
+): AsyncGenerator<ReadyJob, void> {
+  for await (const placed of jobsToSend(batch)) {
+    step?.('taken', placed.job.id);
+    yield await prepareAgain(placed, batch);
+  }
 }
 
 /**

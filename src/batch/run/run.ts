@@ -2,7 +2,7 @@ import { noRecorder, openRecorder, type Recorder } from '../folder/recorder.ts';
 import { type BatchBudgets, freePlanned } from '../lane/budgets.ts';
 import { sendByBatches } from '../lane/lane.ts';
 import type { RunStart } from '../folder/records.ts';
-import type { Batch, BatchHooks, ReadyJob } from '../types.ts';
+import type { Batch, BatchHooks } from '../types.ts';
 import type { Client } from '../../client/index.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
@@ -12,9 +12,9 @@ import { isLeftToRedo } from './decide.ts';
 import { hasDue } from './links.ts';
 import { hashRowId } from './table.ts';
 import { openThrottle } from './pace.ts';
-import { type JobQueue, jobsToSend, openJobQueue, prepareAgain } from './queue.ts';
+import { type JobSource, openJobQueue, readyJobs } from './queue.ts';
 import { openRunBudget } from './run-budget.ts';
-import { runJobs, type Stop } from './runner.ts';
+import { type ResultPrinter, runJobs, type Stop } from './runner.ts';
 import { countOutcomes } from './tally.ts';
 
 /** How long jobs in flight can go on after a signal. */
@@ -65,14 +65,8 @@ async function sendLive(
   await host.on({ type: 'sending', jobs: plan.toSend, progress });
   try {
     for (;;) {
-      const queue = openJobQueue({
-        jobs: jobsToSend(batch),
-        prepare: (job): Promise<ReadyJob> => prepareAgain(job, batch),
-        recorder,
-        ahead: concurrency,
-        elapsed: () => host.elapsed(),
-        step,
-      });
+      const source: JobSource = () => readyJobs(batch, step);
+      const queue = openJobQueue({ source, recorder, ahead: concurrency, elapsed: () => host.elapsed() });
       const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
       // What waited for the results of these is sent next.
       if (stop !== undefined || !hasDue(batch)) return stop;
@@ -83,8 +77,10 @@ async function sendLive(
 }
 
 interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
-  /** Opens the jobs, which come one by one. */
-  openQueue: (recorder: Recorder) => JobQueue;
+  /** Gives the jobs, which come one by one. */
+  source: JobSource;
+  /** Prints what comes of each. */
+  printer: ResultPrinter;
   concurrency: number;
   /** The batch has a folder, whose journal is written. */
   hasFolder: boolean;
@@ -93,12 +89,13 @@ interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
 /** Sends jobs as they come. Resolves when all that came have ended, with the reason if it ended early. */
 export async function runStream(
   batch: Omit<Batch, 'jobs'>,
-  { openQueue, concurrency, hasFolder, clientOf }: RunStreamOptions,
+  { source, printer, concurrency, hasFolder, clientOf }: RunStreamOptions,
 ): Promise<Stop | undefined> {
   const recorder = hasFolder ? await openFolderRecorder(batch) : noRecorder(batch.state);
   const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf });
   const tally = countOutcomes(batch);
-  return runJobs({ ...workers, batch, queue: openQueue(recorder), recorder, tally, graceMs: defaultGraceMs });
+  const queue = openJobQueue({ source, recorder, ahead: 0, elapsed: () => batch.host.elapsed() });
+  return runJobs({ ...workers, batch, queue, printer, recorder, tally, graceMs: defaultGraceMs });
 }
 
 /** What the workers of a run share: their sender, the rate, the gate and the budget. `jobs` is how many come, if that is known. */

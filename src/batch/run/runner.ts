@@ -6,14 +6,23 @@ import type { SharedGate } from '../../transport/gate.ts';
 import { mayHaveCost } from '../folder/spending.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { Tally } from './tally.ts';
-import type { JobQueue } from './queue.ts';
+import type { JobQueue, QueuedJob } from './queue.ts';
 import type { JobSender } from './live.ts';
 import type { Pacer } from './pace.ts';
-import type { Batch, ReadyJob, JobOutcome, Step } from '../types.ts';
+import type { Batch, EndedJob, ReadyJob, JobOutcome, Step } from '../types.ts';
+
+/** Prints what comes of each job of a run, where somebody waits for it. */
+export interface ResultPrinter {
+  /** Prints the document of a job; its worker waits for that. Rejects if stdout is closed or full. */
+  print(job: QueuedJob, ended: Pick<EndedJob, 'document' | 'saveReply'>): Promise<void>;
+  /** A job is over, with a result or without. */
+  release(job: QueuedJob): void;
+}
 
 export interface RunnerOptions {
   batch: Pick<Batch, 'host' | 'policy' | 'state'>;
   queue: JobQueue;
+  printer?: ResultPrinter | undefined;
   sender: JobSender;
   recorder: Recorder;
   tally: Tally;
@@ -104,11 +113,16 @@ async function runWorker(run: RunStatus): Promise<void> {
     while (!stopAtLimit(run)) {
       const job = await queue.next(taking.signal);
       if (!job) return;
-      await runJob(job, await waitForTurn(job, run), run);
+      await takeJob(job, run).finally(() => run.printer?.release(job));
     }
   } catch (error) {
     if (!taking.signal.aborted) stopWithError(run, error);
   }
+}
+
+async function takeJob(job: QueuedJob, run: RunStatus): Promise<void> {
+  if ('document' in job) await run.printer?.print(job, job);
+  else await runJob(job, await waitForTurn(job, run), run);
 }
 
 /** Stops the run where a limit of the policy is reached. Returns whether it is stopped, by that or something else. */
@@ -145,7 +159,7 @@ async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<JobTurn> {
     if (isOut) stopTaking(run, error, error);
     turn.reservation?.free();
     await turn.payment?.cancel();
-    await queue.giveBack(job);
+    queue.giveBack(job);
     throw error;
   }
 }
@@ -171,7 +185,7 @@ function overCost(): GatewayError {
 }
 
 async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: RunStatus): Promise<void> {
-  const { recorder, sender, queue, tally, step } = run;
+  const { recorder, sender, printer, tally, step } = run;
   const { host } = run.batch;
   let sentAt: number | undefined;
   const onReady = async (): Promise<void> => {
@@ -198,11 +212,10 @@ async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: Run
     if (outcome.state === 'unsent' || !mayHaveCost(outcome)) reservation?.free();
     else reservation?.spend(outcome.cost, outcome.doubtful);
     recordOutcome(job, outcome, run);
-    await queue.ended?.(job, outcome);
+    // A job that was not sent has no line.
+    if (outcome.state !== 'unsent') await printer?.print(job, outcome);
   } catch (error) {
     stopWithError(run, error);
-  } finally {
-    queue.release?.(job);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
 import { countRequests } from './clients.ts';
-import { runJobFile } from './batch.ts';
+import { runTyped } from './batch.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags, parseRetry } from './flags.ts';
 import { recallCommand } from './kept-command.ts';
 
@@ -77,5 +77,6 @@ async function runRecalled(
   context: AnswerContext,
 ): Promise<CommandOutcome> {
   const { words, flags, root } = await recallCommand(outdir, typed, context);
-  return runJobFile(words, { ...flags, output: outdir }, { ...context, root });
+  if (flags.stream) await context.ui.notice('the jobs come on stdin, one per line');
+  return runTyped(words, { ...flags, output: outdir }, { ...context, root });
 }

@@ -1,24 +1,17 @@
 import type { Command } from 'commander';
 import {
-  addKeptReplies,
   assignAgain,
   type Batch,
-  batchFiles,
   type BatchHooks,
-  type BatchHost,
   type BatchJobs,
-  type BatchState,
   closeUnsent,
   defaultGraceMs,
   enterNewOutdir,
   enterOutdir,
-  type FolderLock,
   isAsWritten,
   type JobLinks,
-  type LostEnds,
   newBatchState,
   openLinks,
-  readFolder,
   requireOwn,
   runBatch,
   type Stop,
@@ -33,20 +26,19 @@ import { countRequests, openBatchClients } from './clients.ts';
 import { noteEmptyShard, showPlan } from './dry-run.ts';
 import { failBatch, finishBatch } from './finish.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
-import { createHost, recovery } from './host.ts';
+import { createHost } from './host.ts';
 import { requireUsable } from './jobs/references.ts';
 import { keepCommand } from './kept-command.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { parseShard } from './jobs/shard.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
-import { findOutdir } from './outdir.ts';
+import { findOutdir, readOutdir } from './outdir.ts';
 import { openParentResults } from './parent-results.ts';
 import { checkPrice, emptyFacts, type BatchPlanFacts, planJobs } from './plan.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
 import { trackChecking } from './progress.ts';
 import { noteGone, noteEmptyRows, noteResume } from './resume.ts';
-import { warnUnread } from './summary.ts';
-import { finishStream, openStream, streamJobs } from './stream.ts';
+import { runStreamed } from './stream.ts';
 import { showEstimate } from './estimate.ts';
 import { openBatchBudgets } from './budgets.ts';
 
@@ -73,12 +65,24 @@ export function batchRunCommand(command: Command): Action {
   addFlags(command, 'Costs', priceFlags);
   return (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
-    if (flags.stream) return countRequests(context, (own) => runStreamCommand(words, flags, own));
     // Nothing was said: the help, as of every group of commands; and after it what is missing.
-    if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output && !flags.estimate)
+    if (
+      words.length === 0 &&
+      !flags.prompts &&
+      !flags.data &&
+      !flags.template &&
+      !flags.output &&
+      !flags.estimate &&
+      !flags.stream
+    )
       command.parent?.outputHelp({ error: true });
-    return countRequests(context, (own) => runJobFile(words, flags, own));
+    return countRequests(context, (own) => runTyped(words, flags, own));
   };
+}
+
+/** Runs a command of `batch`, as it was typed or as a folder keeps it. */
+export function runTyped(words: readonly string[], flags: BatchFlags, context: AnswerContext): Promise<CommandOutcome> {
+  return flags.stream ? runStreamed(words, flags, context) : runJobFile(words, flags, context);
 }
 
 /**
@@ -181,40 +185,6 @@ export async function planJobFile(
   return { planned, results, checking, early };
 }
 
-/** What earlier runs left in a folder; with its lock, with what they could not write there. */
-async function readOutdir(
-  path: string,
-  lock: FolderLock | undefined,
-  { host, context }: { host: BatchHost; context: Context },
-): Promise<LostEnds & { state: BatchState }> {
-  const { state, ...found } = await readFolder(path);
-  const ends = state.run && lock ? await addKeptReplies(path, state, { ends: found, lock, host, recovery }) : found;
-  const torn = [...(state.torn ? [batchFiles.journal] : []), ...(found.torn ? [batchFiles.results] : [])];
-  await warnUnread({ unreadable: found.unreadable, torn }, context);
-  return { state, ...ends };
-}
-
-/** `batch - --stream`: a worker, with or without a folder. */
-async function runStreamCommand(
-  words: readonly string[],
-  flags: BatchFlags,
-  context: AnswerContext,
-): Promise<CommandOutcome> {
-  const batch = await openStream(words, flags, context);
-  const hasFolder = batch.results !== undefined;
-  let stop: Stop | undefined;
-  try {
-    stop = await streamJobs(batch);
-  } catch (error) {
-    if (hasFolder) return failBatch(batch, error);
-    throw error;
-  }
-  if (!hasFolder) return finishStream(batch, stop);
-  const outcome = await finishBatch(batch, stop);
-  // A line that is no job is in no folder.
-  return outcome.error === undefined ? { ...outcome, ...(await finishStream(batch, stop)) } : outcome;
-}
-
 /** A batch, and the command that runs it. */
 export interface RunningBatch extends Batch {
   flags: BatchFlags;
@@ -233,7 +203,7 @@ async function writeTable(batch: Batch, { step }: BatchHooks): Promise<void> {
 /** Sends the jobs of a plan. Resolves with the reason why it ended early, if any. */
 async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | undefined> {
   const { plan, flags, context } = batch;
-  const clients = await openBatchClients(plan, flags, context, hooks.connection);
+  const clients = await openBatchClients(plan.gateways, flags, context, hooks.connection);
   const isInBatches = [...plan.gateways.values()].some(({ settings }) => settings.lane === 'batch');
   if (isInBatches) saveMemory();
   const isLive = !isInBatches && plan.toSend > 0;

@@ -1,9 +1,11 @@
-import type { BatchPlan } from '../../batch/index.ts';
+import { type BatchPlan, gatewayKey, type PreparedJob } from '../../batch/index.ts';
 import { openClients } from '../../cli/run/client.ts';
 import type { BatchFlags } from './flags.ts';
+import { requireOwnKeys } from './plan.ts';
 import type { AnswerContext, CommandOutcome, Context } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
 import type { Client } from '../../client/index.ts';
+import type { Settings } from '../../settings/types.ts';
 import type { Connection } from '../../transport/types.ts';
 
 /** Runs a batch: how many requests it sent is known also where it fails. */
@@ -18,7 +20,7 @@ export async function countRequests(
 
 /** Opens a client of each gateway of a batch, by `gatewayKey`. */
 export async function openBatchClients(
-  { gateways }: BatchPlan,
+  gateways: BatchPlan['gateways'],
   flags: BatchFlags,
   context: AnswerContext,
   connection?: Connection,
@@ -30,4 +32,25 @@ export async function openBatchClients(
   });
   context.atEnd(close);
   return new Map([...gateways.keys()].map((key, at) => [key, clients[at] as Client]));
+}
+
+/**
+ * Finds the clients of jobs whose gateways are not known before they come: each is opened when the first job needs it. Throws GatewayError usage
+ * if a key would go to several hosts.
+ */
+export function openClientsLate(flags: BatchFlags, context: AnswerContext): (job: PreparedJob) => Promise<Client> {
+  const opened = new Map<string, Promise<Client>>();
+  const used: Settings[] = [];
+  return ({ settings, request }) => {
+    const { use } = request.post;
+    const key = `${use} ${gatewayKey(settings)}`;
+    const known = opened.get(key);
+    if (known) return known;
+    requireOwnKeys([...used, settings]);
+    used.push(settings);
+    const gateways = new Map([[key, { settings, forms: { [use]: settings.auth } }]]);
+    const client = openBatchClients(gateways, flags, context).then((clients) => clients.get(key) as Client);
+    opened.set(key, client);
+    return client;
+  };
 }

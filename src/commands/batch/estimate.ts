@@ -130,7 +130,7 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
   const { flags, plan } = batch;
   const estimate: Estimate = { models: new Map(), lanes: new Map(), tooLong: [], tooLongJobs: 0 };
   if (plan.toSend === 0) return estimate;
-  const counter = createTokenCounter(batch, await openBatchClients(plan, flags, batch.context));
+  const counter = createTokenCounter(batch, await openBatchClients(plan.gateways, flags, batch.context));
   const add = createSums(estimate);
   // Nothing is sent, so none waits for the result of another one.
   const jobs = jobsToSend({ ...batch, plan: { ...plan, table: { ...plan.table, links: new Map() } } });

@@ -13,6 +13,7 @@ import {
   type Stop,
   writeSummary,
 } from '../../batch/index.ts';
+import { chooseHint } from '../../advice.ts';
 import { seeSpentHint } from '../../advice-words.ts';
 import type { CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
@@ -36,9 +37,15 @@ import {
 /** The part of a batch that its end needs, whether its jobs were known before or not. */
 export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
 
+/** Results of jobs that come one by one can be printed alone. */
+function hasFolder({ flags }: Pick<EndedBatch, 'flags'>): boolean {
+  return flags.output !== undefined;
+}
+
 /** The journal could not be written: the summary is tried, and the error is reported. */
 export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandOutcome> {
-  const counts = countTable(batch);
+  if (!hasFolder(batch)) return { error };
+  const counts = countLines(batch);
   const known = { counts, states: listStates(counts), failures: await nameFailures(batch) };
   const document = await summarize(batch, known, error);
   await saveSummary(batch, document).catch(() => undefined);
@@ -48,7 +55,7 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
 /** Writes the summary, and prints where the results are. The error is what the whole means: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandOutcome> {
   const { context, flags, plan, outdir, state } = batch;
-  const counts = countTable(batch);
+  const counts = countLines(batch);
   const failures = await nameFailures(batch);
   const spent = findSpent(stop);
   const states = listStates(counts, {
@@ -62,8 +69,8 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const failure = stop === 'signal' ? undefined : await judgeEnd(ended, batch);
   const error: unknown = stop === 'signal' ? context.signal.reason : failure;
   const document = await summarize(batch, ended, error);
-  await saveSummary(batch, document);
-  if (stop !== 'signal') await renewPage(batch);
+  if (hasFolder(batch)) await saveSummary(batch, document);
+  if (hasFolder(batch) && stop !== 'signal') await renewPage(batch);
   if (failure === undefined) await context.ui.note(describeStates(states));
   const waiting = plan.table.links.size > 0 ? await describeWaiting(batch) : undefined;
   if (waiting !== undefined) await context.ui.note(waiting);
@@ -76,7 +83,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   if (stop === 'signal') return { document, error };
   if (!context.root.json && !flags.stream)
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
-  if (failures.size + counts.failed > 0) await noteFailures(failures, counts, batch);
+  if (hasFolder(batch)) await noteFailures(failures, batch);
   return { document, error };
 }
 
@@ -140,6 +147,13 @@ function countTable({ state, plan }: EndedBatch): Counts {
   return waiting > 0 ? { ...counts, waiting } : counts;
 }
 
+/** The rows of the table, and the lines of a stream that are no rows: these have failed. */
+function countLines(batch: EndedBatch): Counts {
+  const { refused } = batch.plan;
+  const counts = countTable(batch);
+  return { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
+}
+
 /** Jobs that `--limit` leaves for the next run, without those that wait for results that it will not have either. */
 function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number {
   return toSend === 0 ? left - waiting : left;
@@ -175,10 +189,8 @@ async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): 
 }
 
 /** What the end means for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */
-async function judgeEnd(
-  { counts, states, stop, spent }: RunEnd,
-  { flags, state, outdir, plan }: EndedBatch,
-): Promise<GatewayError | undefined> {
+async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBatch): Promise<GatewayError | undefined> {
+  const { flags, state, outdir, plan } = batch;
   // What `--limit` leaves is no failure; nor is what waits: the jobs that it waits for are counted.
   const waiting = counts.waiting ?? 0;
   const excused = stop === undefined ? countLeft(plan, counts) + waiting : 0;
@@ -196,11 +208,9 @@ async function judgeEnd(
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
   const budget = findBudget(stop);
-  const hints = [
-    await keptHint(counts, state.beganAt, [outdir]),
-    ...describeNext(states),
-    budget && seeSpentHint(budget),
-  ];
+  const hints = hasFolder(batch)
+    ? [await keptHint(counts, state.beganAt, [outdir]), ...describeNext(states), budget && seeSpentHint(budget)]
+    : [eachHasError, stop instanceof GatewayError ? chooseHint(stop) : undefined];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
   return new GatewayError('batch-failed', `${why ?? ''}${describeStates(states)}`, {
@@ -210,6 +220,8 @@ async function judgeEnd(
     retryable: failed + unknown === 0 && (spent === undefined || budget?.retryable === true),
   });
 }
+
+const eachHasError = 'each line with "ok":false has its error; a job without a line was not sent';
 
 /** The jobs that others wait for, and what they are. */
 async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
@@ -233,11 +245,9 @@ function describeState(slot: number, { state: { atService, slots } }: EndedBatch
 }
 
 /** Why the first few failed. */
-async function noteFailures(
-  failures: ReadonlyMap<string, JobError>,
-  counts: Counts,
-  { context, outdir }: EndedBatch,
-): Promise<void> {
+async function noteFailures(failures: ReadonlyMap<string, JobError>, batch: EndedBatch): Promise<void> {
+  const { context, outdir } = batch;
+  const counts = countTable(batch);
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
   for (const line of describeFailures(failures, { counts, most: maxNamed, results })) await context.ui.note(line);
 }

@@ -146,13 +146,11 @@ export const batchFlags = {
   stream: {
     flags: '--stream',
     text: 'take jobs from stdin one by one, and print each result as soon as it is there',
-    kept: 'never',
   },
   ordered: {
     flags: '--ordered',
     text: 'with --stream: print results in the order of the jobs',
     advanced: true,
-    kept: 'never',
   },
   maxImages: imageFlags.maxImages,
   strict: {

@@ -113,13 +113,13 @@ function readWords(words: FlagWords, row: FlagRow, move: (path: string) => strin
   throw usageError(`${name} cannot be ${JSON.stringify(words).slice(0, 40)}`);
 }
 
-const otherRows = ['dataFormat', 'delimiter', 'idColumn'];
+const otherRows = ['dataFormat', 'delimiter', 'idColumn', 'stream', 'ordered'];
 
 /** What else a word or flag takes the place of: a command has one table, and one prompt for its rows. */
 const replaced: Readonly<Record<string, readonly string[]>> = {
   jobs: ['prompt', 'prompts', 'data', 'template', ...otherRows],
   prompts: ['jobs', 'prompt', 'data', 'template', ...otherRows],
-  data: ['jobs', 'prompts'],
+  data: ['jobs', 'prompts', 'stream', 'ordered'],
   prompt: ['template'],
   template: ['prompt'],
 };
@@ -137,8 +137,8 @@ export async function recallCommand(
   const { command } = known.header;
   if (command === undefined)
     throw usageError(
-      `the jobs of ${outdir} came one by one: no command made them`,
-      `send more: gateway-cli batch - --stream -o ${shellWord(outdir)}`,
+      `${outdir} keeps no command`,
+      'type it once more, with its jobs: gateway-cli batch jobs.jsonl -o …',
     );
   const { data = command.flags['data'] } = flags;
   const typed = mapFlags({ ...flags, ...nameWords(words, data ? String(data) : undefined) }, table, (value) => value);
@@ -231,6 +231,8 @@ async function requireTable(
   outdir: string,
   { argv, io }: Context,
 ): Promise<void> {
+  // The jobs of a stream are others each time.
+  if (left['stream'] === true) return;
   for (const [name, words] of Object.entries(tableWords)) {
     const path = left[name];
     if (typeof path !== 'string') continue;

@@ -1,11 +1,23 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type BatchState, type KnownBatch, type ManifestHead, readFolder } from '../../batch/index.ts';
+import {
+  addKeptReplies,
+  batchFiles,
+  type BatchHost,
+  type BatchState,
+  type FolderLock,
+  type KnownBatch,
+  type LostEnds,
+  type ManifestHead,
+  readFolder,
+} from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
 import { describeReadError } from '../../files/file-reason.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import { shellWord } from '../../shell-word.ts';
+import { recovery } from './host.ts';
+import { warnUnread } from './summary.ts';
 
 /** The absolute path of `-o`. Throws GatewayError usage if none is given, it is not a folder, or its parent does not exist. */
 export async function findOutdir(
@@ -49,6 +61,19 @@ export async function readBatchFolder(
   } finally {
     progress.stop();
   }
+}
+
+/** What earlier runs left in the folder of a run; with its lock, with what they could not write there. */
+export async function readOutdir(
+  path: string,
+  lock: FolderLock | undefined,
+  { host, context }: { host: BatchHost; context: Context },
+): Promise<LostEnds & { state: BatchState }> {
+  const { state, ...found } = await readFolder(path);
+  const ends = state.run && lock ? await addKeptReplies(path, state, { ends: found, lock, host, recovery }) : found;
+  const torn = [...(state.torn ? [batchFiles.journal] : []), ...(found.torn ? [batchFiles.results] : [])];
+  await warnUnread({ unreadable: found.unreadable, torn }, context);
+  return { state, ...ends };
 }
 
 async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {

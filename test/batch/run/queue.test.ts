@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { openJobQueue, type PlacedJob } from '../../../src/batch/run/queue.ts';
+import { openJobQueue, type QueuedJob } from '../../../src/batch/run/queue.ts';
+import { untilAborted } from '../../../src/clock.ts';
 import { readyOf, jobOf, silentRecorder } from './with-runner.ts';
 
 /** A queue of endless jobs; what it built, in what groups, and what it gave back. */
@@ -12,16 +13,15 @@ function queueOf({
   elapsed: () => number;
   prepared?: (id: string) => Promise<void>;
 }) {
-  async function* jobs(): AsyncGenerator<PlacedJob, void> {
-    for (let line = 1; ; line++) yield { job: jobOf(line), place: line - 1 };
-  }
   const seen = { built: [] as string[], groups: [] as number[], unsent: [] as string[] };
   const queue = openJobQueue({
-    jobs: jobs(),
-    async prepare({ job }) {
-      seen.built.push(job.id);
-      await prepared?.(job.id);
-      return readyOf(job);
+    async *source() {
+      for (let line = 1; ; line++) {
+        const job = jobOf(line);
+        seen.built.push(job.id);
+        await prepared?.(job.id);
+        yield readyOf(job);
+      }
     },
     recorder: {
       ...silentRecorder,
@@ -79,4 +79,32 @@ test('groups that have time stay as small as they are', async () => {
   for (let taken = 0; taken < 40; taken++) await next();
   await queue.close();
   expect(Math.max(...seen.groups)).toBe(4);
+});
+
+test('where jobs come one by one, each is taken when a worker waits for it, and what waits for the next one ends with the queue', async () => {
+  const recorded: string[] = [];
+  let taken = 0;
+  const never = new Promise<QueuedJob>(() => undefined);
+  const queue = openJobQueue({
+    async *source(signal) {
+      for (const job of [readyOf(jobOf(1)), { job: { id: '2' }, document: {} }, readyOf(jobOf(3))]) {
+        taken++;
+        yield job;
+      }
+      yield await untilAborted(never, signal);
+    },
+    recorder: { ...silentRecorder, ready: async (group) => void recorded.push(...group.map(({ job }) => job.id)) },
+    ahead: 0,
+    elapsed: () => 0,
+  });
+  const { signal } = new AbortController();
+  expect([(await queue.next(signal))?.job.id, taken]).toEqual(['1', 1]);
+  const [second, third] = await Promise.all([queue.next(signal), queue.next(signal)]);
+  expect([second?.job.id, third?.job.id, taken]).toEqual(['2', '3', 3]);
+  expect(recorded).toEqual(['1', '3']);
+  const stop = new AbortController();
+  const waiting = queue.next(stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(waiting).rejects.toThrow('stopped');
+  await queue.close();
 });

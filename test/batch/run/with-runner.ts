@@ -1,7 +1,7 @@
 import { newBatchState } from '../../../src/batch/folder/state.ts';
 import { countOutcomes } from '../../../src/batch/run/tally.ts';
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
-import { openJobQueue, type PlacedJob } from '../../../src/batch/run/queue.ts';
+import { openJobQueue } from '../../../src/batch/run/queue.ts';
 import { noRecorder, type Recorder } from '../../../src/batch/folder/recorder.ts';
 import type { BatchHost, BatchPolicy, Job, JobOutcome, PreparedJob, ReadyJob } from '../../../src/batch/types.ts';
 import type { JobSender } from '../../../src/batch/run/live.ts';
@@ -70,13 +70,10 @@ export async function start(setup: Setup) {
   const { jobs = 10, send = async () => done, changes = {}, options = {}, policy = {} } = setup;
   const log: string[] = [];
   const state = { running: 0, most: 0, now: 0 };
-  async function* source(): AsyncGenerator<PlacedJob, void> {
-    for (let line = 1; line <= jobs; line++) yield { job: jobOf(line), place: line - 1 };
+  const { prepare = async (job: Job) => readyOf(job, log) } = setup;
+  async function* source(): AsyncGenerator<ReadyJob, void> {
+    for (let line = 1; line <= jobs; line++) yield { ...(await prepare(jobOf(line), log)), slot: line - 1 };
   }
-  const prepare = async ({ job, place }: PlacedJob): Promise<ReadyJob> => ({
-    ...(await (setup.prepare ?? (async () => readyOf(job, log)))(job, log)),
-    slot: place,
-  });
   const known = newBatchState(jobs);
   for (let slot = 0; slot < jobs; slot++) known.slots.add(slot.toString(16).padStart(32, '0'));
   const counting = noRecorder(known);
@@ -114,7 +111,7 @@ export async function start(setup: Setup) {
   const ahead = options.concurrency ?? 2;
   const ended = runJobs({
     batch,
-    queue: openJobQueue({ jobs: source(), prepare, recorder, ahead, elapsed }),
+    queue: openJobQueue({ source, recorder, ahead, elapsed }),
     sender,
     recorder,
     tally: countOutcomes(batch),

@@ -40,7 +40,7 @@ export interface AppOptions extends OfflineOptions, Allowed {
   key?: string | undefined;
   /** Real names of the two vendor headers, accepted beside the neutral ones. */
   headerNames?: ServedHeaderNames | undefined;
-  /** Every path leads to the handler, and every method. */
+  /** The handler gets every path and every method. */
   everyPath?: boolean | undefined;
   /** Largest request body, bytes (default 128 MiB). */
   maxBody?: number | undefined;
@@ -76,7 +76,7 @@ export function createApp(options: AppOptions = {}): App {
   return Object.assign(app, { close: () => handler.close?.() });
 }
 
-/** One exchange. It never throws: a failing handler must not stop the server. */
+/** Answers one request. It never throws: a failing handler must not stop the server. */
 async function serveRequest(request: IncomingMessage, response: ServerResponse, settings: AppSettings): Promise<void> {
   const started = settings.elapsed();
   const { url = '' } = request;

@@ -31,7 +31,7 @@ export interface OfflineOptions {
   batchDelay?: number | undefined;
   /** The service that the gateway stands for. */
   rules?: ServiceRules | undefined;
-  /** What answers in place of the models. */
+  /** Answers in place of the models. */
   script?: AnswerScript | undefined;
 }
 
@@ -128,7 +128,7 @@ function plainStep(step: string | number): string {
     .replaceAll(/[^\w$-]/g, '?');
 }
 
-/** `GET /v1beta/models` and `GET /v1/models`, or one model of them. Throws Problem 404. */
+/** `GET /v1beta/models` and `GET /v1/models`, or a single model. Throws Problem 404. */
 function answerModels(
   { format: pathFormat, keyForm, model: requested, query }: GatewayRequest,
   rules: ServiceRules | undefined,
@@ -137,7 +137,7 @@ function answerModels(
   const format = keyForm === 'vendor-key' || keyForm === 'query' ? contentFormat : pathFormat;
   const offered = localModels.filter(format.offers);
   if (requested === undefined) return jsonReply(format.listModels(offered, query));
-  // What is answered for a vendor's model is listed too: clients look a model up before they ask it.
+  // A vendor's model that is answered is listed too: clients look a model up before they ask it.
   const vendors = isVendorModel(requested, rules)
     ? { id: requested, title: requested, draws: drawsByName(requested) }
     : undefined;

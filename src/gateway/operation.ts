@@ -100,7 +100,7 @@ function readRequest(
   return read;
 }
 
-/** A fault model draws an image if its fault is one of images only, or if the request wants an image. */
+/** Whether a fault model draws an image: if its fault concerns images only, or the request wants an image. */
 function draws(
   fault: Fault | undefined,
   operation: GatewayOperation,

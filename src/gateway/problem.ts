@@ -3,7 +3,7 @@ import type { JsonObject } from '../json.ts';
 import { Violation } from './fields/rule.ts';
 import type { GatewayFormat, GatewayReply } from './types.ts';
 
-/** What an error reply has in addition to status and message. */
+/** The parts of an error reply beside status and message. */
 export interface ProblemDetails {
   /** Names the status of the content format where it is not the usual one of the HTTP status. */
   status?: string;
@@ -18,7 +18,7 @@ export interface ProblemDetails {
   headers?: Record<string, string>;
 }
 
-/** A request that gets an error reply: HTTP status and a message that names what is wrong. */
+/** A request that gets an error reply: HTTP status and a message that names the mistake. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: number;
@@ -31,7 +31,7 @@ export class Problem extends Error {
   }
 }
 
-/** What a caller sees of an error, whatever was thrown. */
+/** The error that a caller sees, whatever was thrown. */
 export function toProblem(error: unknown, format: GatewayFormat): Problem {
   if (error instanceof Violation) return format.violation(error.path, error.breach);
   return error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${getErrorMessage(error)}`);

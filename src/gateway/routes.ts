@@ -22,15 +22,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from './problem.ts';
 import type { AppOptions } from './app.ts';
 
-/** Every format of the gateway. A path belongs to the first that claims it. */
+/** Every format of the gateway. A path belongs to the first format that claims it. */
 const formats: readonly GatewayFormat[] = [completionsFormat, messagesFormat, contentFormat];
 
-/** The format that has the errors and the lists of a format of the wire: those of OpenAI's two are the same. */
+/** The format of the gateway for the errors and lists of a wire format: OpenAI's two formats share them. */
 export function findGatewayFormat(name: FormatName): GatewayFormat {
   return formats.find((format) => format.name === name) ?? completionsFormat;
 }
 
-/** A path of the gateway. One that neither answers a body nor acts on anything lists models. */
+/** A path of the gateway. A path without a handler for a body and without an action lists models. */
 interface RouteRow {
   /** A pattern, in which `{model}` and `{id}` match a segment, and `{version}` one of Google's. */
   path: string;
@@ -42,7 +42,7 @@ interface RouteRow {
   batch?: BatchActions;
   /** Acts on responses that are kept. */
   responses?: ResponseActions;
-  /** The only format that has it: vendors have files, batches and lists of models at the same paths. */
+  /** The only format of the path: vendors have files, batches and lists of models at the same paths. */
   format?: GatewayFormatName;
   /** Whether the body can be a form in place of JSON. */
   form?: true;
@@ -127,7 +127,7 @@ const routes = rows.map((row): Route => {
   return { ...row, methods, pattern: new RegExp(`^${pattern}$`) };
 });
 
-/** Where a request leads; without a route: to a path that only an upstream gateway may know. */
+/** The destination of a request; without a route it is a path that only an upstream gateway may know. */
 export type Destination = { route: Route | undefined; model: string | undefined } | 'health';
 
 /** The format whose error shape a path gets, also where it is not found: that of the service, if the gateway stands for one. */
@@ -139,7 +139,10 @@ export function chooseErrorFormat(
   return formats.find(({ name, claims }) => (rules ? name === rules.format : claims(path, headers))) ?? contentFormat;
 }
 
-/** Some clients take a base URL for the part before `/messages` or `/chat/completions`, others for the part before `/v1`. */
+/**
+ * Adds `/v1` if it is missing: some clients take a base URL for the part before `/messages` or `/chat/completions`, others for
+ * the part before `/v1`.
+ */
 export function withVersion(path: string): string {
   const isBare =
     /^\/(?:messages|chat\/completions|responses|images\/(?:generations|edits)|files|batches|models(?:\/[^/:]+)?)(?:\/|$)/.test(
@@ -178,7 +181,7 @@ function allow(method: string, methods: readonly string[], path: string): void {
   });
 }
 
-/** What to use in place of a vendor's path that this gateway does not have. */
+/** The replacement for a vendor's path that this gateway does not have. */
 const instead: readonly [path: RegExp, words: string][] = [
   [
     /^\/v1\/(?:completions|assistants|threads|conversations)(?:\/|$)/,
@@ -187,7 +190,7 @@ const instead: readonly [path: RegExp, words: string][] = [
   [/^\/v1\/responses\/compact$/, 'send the whole conversation: POST /v1/responses'],
   [/^\/v1\/images\//, 'use POST /v1/images/generations or POST /v1/images/edits'],
   [/^\/v1\/complete(?:\/|$)/, 'use POST /v1/messages'],
-  // Of the other formats it has files.
+  // The gateway has files of the other formats, but not of the messages format.
   [/^\/v1\/files(?:\/|$)/, 'send files inside the messages, as Base64'],
   [/^\/v1(?:alpha|beta)?\/interactions(?:\/|$)/, 'use POST /v1beta/models/<model>:generateContent'],
 ];

@@ -3,7 +3,7 @@ import type { GatewayFormatName, KeyForm } from './types.ts';
 /** A vendor's service that the gateway can stand for. */
 export type ServedService = 'gemini' | 'anthropic' | 'openai';
 
-/** What a service takes of all that the gateway has. */
+/** The part of the gateway that a service has. */
 export interface ServiceRules {
   /** The format of its paths, and of every error. */
   format: GatewayFormatName;
@@ -14,10 +14,10 @@ export interface ServiceRules {
   /** The variables that its SDKs read. */
   variables: {
     baseUrl: string;
-    /** What their base URL ends with. */
+    /** The end of the base URL that the SDKs expect. */
     version?: string;
     key: readonly string[];
-    /** What they prefer to these: another form of the key, or another service of the vendor. */
+    /** Variables that the SDKs prefer to the ones above: another form of the key, or another service of the vendor. */
     rivals: readonly string[];
   };
 }
@@ -29,7 +29,7 @@ export const serviceRules: Readonly<Record<ServedService, ServiceRules>> = {
     keyForms: ['vendor-key', 'query'],
     variables: {
       baseUrl: 'GOOGLE_GEMINI_BASE_URL',
-      // Some clients read no base URL: these do not see the real key either.
+      // The key is set in all variables: clients that read no base URL must not see the real key either.
       key: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
       rivals: ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_ENTERPRISE'],
     },
@@ -71,7 +71,7 @@ export const misleadingVariables = [
 /** Local answers cost nothing: no budget counts them. */
 export const unpaid = { GATEWAY_BUDGET: 'none' };
 
-/** The variables that lead SDKs of the vendors and of Vercel to this gateway: for the one that is served, else for each. */
+/** The variables that lead SDKs of the vendors and of Vercel to this gateway: for the served service, otherwise for each. */
 export function vendorEnvironment(
   service: ServedService | undefined,
   { url, key }: { url: string; key: string },

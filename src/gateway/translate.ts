@@ -18,7 +18,7 @@ import type { GatewayReply, GatewayRequest, Handler } from './types.ts';
 export interface Spoken {
   /** The formats that it speaks. */
   formats: readonly FormatName[];
-  /** The one of them in which it is asked for texts of all other formats. */
+  /** The format in which texts of all other formats are requested. */
   format: Format;
   quirks: Quirks;
 }

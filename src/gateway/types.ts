@@ -14,7 +14,7 @@ import type { Problem } from './problem.ts';
 /** The form in which the caller sent its key. */
 export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
 
-/** One request that passed the checks of host, route, key and content type. Its body is not read yet. */
+/** A request that passed the checks of host, route, key and content type. Its body is not read yet. */
 export interface GatewayRequest {
   keyForm: KeyForm | undefined;
   /** Undefined for a path that only an upstream gateway may know. */
@@ -23,17 +23,17 @@ export interface GatewayRequest {
   method: string;
   /** The path's model, or the id of its batch or file; undefined if the path names none. */
   model: string | undefined;
-  /** As it came. */
+  /** The path as it came. */
   path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
   /** The body as it comes, to be passed on; either this or `readBody` is used. */
   body: Readable;
-  /** Its length in bytes; undefined if the caller does not say. */
+  /** The length of the body in bytes; undefined if the caller does not send it. */
   length: number | undefined;
   /** The whole body, once there is room for it; throws Problem 413 past the limit. */
   readBody(): Promise<Buffer>;
-  /** Its signal aborts when the caller leaves before the reply is complete; it is made when it is first asked for. */
+  /** The signal aborts when the caller leaves before the reply is complete; it is made when it is first read. */
   left: { readonly signal: AbortSignal };
 }
 
@@ -50,7 +50,7 @@ export interface GatewayReply {
   head?: boolean;
   /** The model that answered, for the log. */
   model?: string | undefined;
-  /** What the log adds to it. */
+  /** A note on the exchange for the log. */
   note?: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface Handler {
   close?: () => void;
 }
 
-/** What the log learns of one request; never a header, a query or a body. */
+/** The log entry of one request; never with a header, a query or a body. */
 export interface LogEntry {
   method: string;
   path: string;
@@ -73,7 +73,7 @@ export interface LogEntry {
   durationMs: number;
   /** Body bytes sent. */
   bytes: number;
-  /** Why it was refused, or how it ended early. */
+  /** The reason that the request was refused, or the way in which it ended early. */
   note: string | undefined;
 }
 
@@ -94,7 +94,7 @@ export interface ValidationMode {
   leftOut(path: Path): void;
 }
 
-/** What an offline model knows about a request in addition to its body. */
+/** The facts of a request that an offline model needs beside its body. */
 export interface RequestContext {
   mode: ValidationMode;
   /** Whether a local model answers for a vendor's. */
@@ -112,7 +112,7 @@ export interface RequestContext {
   pace: number;
   /** Made only from the request's bytes: equal requests get equal ids. */
   id: string;
-  /** How often the same request was answered before, where each of them gets an image of its own; else 0. */
+  /** Number of earlier answers to the same request, if each gets an image of its own; otherwise 0. */
   variant: number;
   /** Counts one more attempt at a fault model. */
   attempt(stream: boolean): Attempt;
@@ -120,14 +120,14 @@ export interface RequestContext {
 
 /** One request to a fault model. */
 export interface Attempt {
-  /** How often the same request came before. */
+  /** Number of earlier requests that were the same. */
   count: number;
   format: GatewayFormatName;
   /** Whether the reply is a stream. */
   stream: boolean;
   /** The wait of the slow faults, ms. */
   delay: number;
-  /** Its signal aborts when the caller leaves. */
+  /** The signal aborts when the caller leaves. */
   left: { readonly signal: AbortSignal };
 }
 
@@ -140,7 +140,7 @@ export interface OptionNames {
 /** The request formats. */
 export type GatewayFormatName = 'content' | 'messages' | 'completions';
 
-/** What all paths of a format have in common: errors and lists of models. */
+/** The parts that all paths of a format share: errors and lists of models. */
 export interface GatewayFormat {
   name: GatewayFormatName;
   /** Whether the format answers a path, also one that is not served. */
@@ -157,7 +157,7 @@ export interface GatewayFormat {
   error(problem: Problem, requestId?: string): JsonObject;
   /** The 400 reply to a field that breaks a rule. */
   violation(path: Path, breach: Breach): Problem;
-  /** The 404 reply to a model that is not served; `served` names those that are. */
+  /** The 404 reply for a model that is not served; `served` names the served models. */
   unknownModel(model: string, served: string): Problem;
   /** A page of the list of models. */
   listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject;
@@ -166,7 +166,7 @@ export interface GatewayFormat {
   offers(model: LocalModel): boolean;
 }
 
-/** What a request asks of a model, whatever its format. */
+/** The request to a model, whatever its format. */
 export interface ModelRequest {
   task: TextTask;
   /** The model that the request names, if another answers for it. */
@@ -184,26 +184,26 @@ export interface ModelRequest {
   encryptsThinking?: boolean;
   /** The service tier, if the reply names it. */
   tier?: string | undefined;
-  /** What the reply repeats of the request. */
+  /** The part of the request that the reply repeats. */
   repeated?: JsonObject;
-  /** All that was said, for a reply that is kept. */
+  /** All items of the conversation, for a reply that is kept. */
   items?: readonly JsonValue[];
-  /** What it says about the image that it wants. */
+  /** The image that the request wants. */
   image: {
     /** Whether the request names an image as the answer. */
     isAsked: boolean;
     aspectRatio?: string | undefined;
-    /** Its class: `512`, `1K`, `2K`, `4K`. */
+    /** The class of the size: `512`, `1K`, `2K`, `4K`. */
     imageSize?: string | undefined;
-    /** Its pixels, if they are named. */
+    /** The size in pixels, if the request names it. */
     size?: Size | undefined;
-    /** Its type; by default PNG, and JPEG for an edit of a JPEG. */
+    /** The media type; by default PNG, and JPEG for an edit of a JPEG. */
     mimeType?: string | undefined;
     /** Whether it comes as a URL. */
     url?: boolean;
     /** Whether the answer has images and no text. */
     withoutText?: boolean;
-    /** Where the prompt and the image belong in the body, for errors. */
+    /** The places of prompt and image in the body, for errors. */
     promptPath: Path;
     imagePath: Path;
   };
@@ -211,7 +211,7 @@ export interface ModelRequest {
   pieces?: readonly string[] | undefined;
 }
 
-/** What is said to a request in place of the offline models' answer. */
+/** The answer of a script in place of the offline models' answer. */
 export interface Scripted {
   draft?: Draft;
   /** An image is drawn. */
@@ -240,7 +240,7 @@ export interface StreamEvent {
   waits?: boolean;
 }
 
-/** One kind of request: how it is read, and how its answer is written. */
+/** One kind of request: its reader, and the writer of its answer. */
 export interface GatewayOperation {
   /** Whether a local model answers requests of this kind. */
   serves(model: LocalModel): boolean;
@@ -263,7 +263,7 @@ export interface GatewayOperation {
   wantsImage?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */
   reply(answer: ModelAnswer, request: ModelRequest): JsonObject;
-  /** Whether that also says that the answer failed; else an error does, with the same status 200. */
+  /** Whether the body of the reply can say that the answer failed; otherwise an error is sent, also with status 200. */
   repliesFailure?: true;
   /** Keeps the body of a reply for later requests. */
   keep?(reply: JsonObject, request: ModelRequest, context: RequestContext): void;
@@ -291,6 +291,6 @@ export interface OperationStream {
   failure: StreamEvent;
   /** An event that is not JSON. */
   broken: StreamEvent;
-  /** What a newer server could send after an event. */
+  /** Events of an unknown kind that a newer server could send after an event. */
   unknownAfter?(event: StreamEvent): StreamEvent[];
 }

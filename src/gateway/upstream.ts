@@ -4,29 +4,29 @@ import { Problem } from './problem.ts';
 import type { GatewayRequest, Handler, GatewayReply } from './types.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Where a request goes, and what authenticates it there. */
+/** The address of a request, and the headers that authenticate it there. */
 interface UpstreamAddress {
   url: URL;
   /** Lower-case names; they win over the caller's. */
   headers: Readonly<Record<string, string>>;
   /** The part of `headers` that the user set. */
   ownHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Where the key goes, if it is put there later. */
+  /** The header for the key, if the key is added later. */
   keyHeader?: HttpRequest['keyHeader'];
   base?: HttpRequest['base'];
 }
 
-/** One request that is paid for. */
+/** The payment for one request. */
 interface UpstreamPayment {
   /** Awaited right before the request is sent. Throws Problem if it is not paid for. */
   reserve(signal: AbortSignal): Promise<void>;
   /** The reply, whose cost is read while it is passed on. */
   watch(reply: HttpReply): HttpReply;
-  /** There is no reply. */
+  /** Called if there is no reply. */
   fail(error: unknown): Promise<void>;
 }
 
-/** Where requests are passed on to. */
+/** The upstream gateway for requests, and options for passing them on. */
 export interface UpstreamOptions {
   fetch: Fetch;
   address: (request: GatewayRequest) => UpstreamAddress;
@@ -36,7 +36,7 @@ export interface UpstreamOptions {
   timeoutMs?: number | undefined;
   /** The fetch looks at whole bodies, so they are not passed on while they come. */
   wholeBodies?: boolean | undefined;
-  /** What pays for a request; undefined for one that costs nothing. Throws Problem for one that is not passed on. */
+  /** Opens the payment for a request; undefined for a request that costs nothing. Throws Problem for a request that is not passed on. */
   pay?: ((request: GatewayRequest, body: Buffer) => Promise<UpstreamPayment | undefined>) | undefined;
   /** Status of a failure of class usage: 404 where it means that nothing was recorded (default 502). */
   usageStatus?: number | undefined;
@@ -91,7 +91,7 @@ async function prepareBody(
 ): Promise<{ body: HttpRequest['body']; payment?: UpstreamPayment | undefined }> {
   const { length } = request;
   if (!wholeBodies && !pay && length !== undefined && length > shortBody) {
-    // If reading stops early, the caller must still get a reply.
+    // The iterator does not destroy the request: if reading stops early, the caller must still get a reply.
     const arriving = request.body.iterator({ destroyOnReturn: false });
     return { body: { segments: [], bytes: length, arriving } };
   }
@@ -155,7 +155,7 @@ function failureProblem(error: unknown, usageStatus: number): unknown {
   return new Problem(status, `the upstream gateway gave no reply: ${getErrorMessage(error)}`, again ? {} : notAgain);
 }
 
-/** Headers of one connection (RFC 9110 7.6.1), and those that the connection upstream sets itself. */
+/** Headers of one connection (RFC 9110 7.6.1), and headers that the connection upstream sets itself. */
 const hopHeaders = [
   'accept-encoding',
   'connection',
@@ -172,7 +172,10 @@ const hopHeaders = [
   'upgrade',
 ];
 
-/** Headers meant for this gateway: keys, what a browser says about the page that calls, and another method than the one that is paid for. */
+/**
+ * Headers for this gateway alone: keys, a browser's facts about the calling page, and a method override, which could differ from
+ * the paid request.
+ */
 const usualHeaders = [
   'authorization',
   'cookie',

@@ -14,7 +14,7 @@ export async function manPage(): Promise<string> {
   const lines = [
     // Shell words are not hyphenated, and the spaces between them are not stretched.
     '.nr HY 0',
-    // No date: the same source makes the same page.
+    // The page has no date: the same source makes the same page.
     `.TH GATEWAY\\-CLI 1 "" "gateway\\-cli ${version}" "gateway\\-cli"`,
     '.ad l',
     ...section('Name', [`gateway\\-cli \\- ${roffText(program.summary.replace(/\.$/, ''))}`]),

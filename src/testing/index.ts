@@ -71,7 +71,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     requests: () => [...received],
     async reset(script) {
       const before = answering;
-      // Other faults leave the answers as they are.
+      // A script without answers leaves the answers as they are.
       answering = await openHandler(script === undefined ? options : { answers: options.answers, ...script });
       before.close?.();
       received = [];
@@ -177,7 +177,7 @@ function setVariables(variables: Readonly<Record<string, string | undefined>>): 
   }
 }
 
-/** The hooks of jest and of vitest with globals, else those of node:test. */
+/** The hooks of jest or of vitest with globals, otherwise those of node:test. */
 function runnerHooks(): Hooks {
   const found = globalThis as Partial<Hooks>;
   if (found.beforeAll && found.afterEach) return found as Hooks;

@@ -17,8 +17,8 @@ interface ScriptRule {
 }
 
 /**
- * Makes the answers of a test. Throws GatewayError usage for an answer that says nothing, or a fault that is not one. What it
- * returns throws Problem 404 if no answer matches.
+ * Makes the answers of a test. Throws GatewayError usage for an empty answer, or an unknown fault. The function that it returns
+ * throws Problem 404 if no answer matches.
  */
 export async function createScript({ answers, faults = [] }: Script): Promise<ModelScript> {
   const rules = answers && (await Promise.all(toAnswerList(answers).map(prepareRule)));

@@ -1,4 +1,4 @@
-/** What the gateway says to one request. */
+/** The gateway's answer to one request. */
 export interface Answer {
   text?: string;
   /** The bytes of an image; `true` draws a test card. */
@@ -10,18 +10,18 @@ export interface Answer {
   fault?: string;
 }
 
-/** What the gateway says to the requests whose prompt matches. */
+/** The answer to the requests whose prompt matches. */
 export interface PromptAnswer extends Answer {
   /** A part of the prompt, or a pattern; without it every prompt matches. */
   prompt?: string | RegExp;
-  /** What it says to the first such request, the second and so on; the last one repeats. */
+  /** The answers to the first such request, the second and so on; the last one repeats. */
   turns?: readonly (Answer | string)[];
 }
 
 /** Answers by prompt. The first that matches counts. */
 export type Answers = readonly PromptAnswer[] | Readonly<Record<string, Answer | string>>;
 
-/** What can change between two tests. */
+/** The part of the gateway that can change between two tests. */
 export interface Script {
   /** Without answers, the offline models answer everything. */
   answers?: Answers | undefined;
@@ -54,7 +54,7 @@ export interface ReceivedRequest {
 export interface Gateway {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** Its key, which clients must send. */
+  /** The key of the gateway, which clients must send. */
   readonly key: string;
   /** Variables that lead gateway-cli, and the SDKs of Gemini, Anthropic and OpenAI, to it; `undefined` marks a variable to unset. */
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -18,18 +18,18 @@ interface LineResult {
 
 /** One request of a batch. */
 export interface BatchLine {
-  /** What joins it to its result, as the result repeats it. */
+  /** The key of the request, which its result repeats. */
   label: JsonObject;
   body: JsonObject;
-  /** Why it cannot be answered. */
+  /** The reason that the request cannot be answered. */
   problem?: Problem | undefined;
 }
 
-/** What a batch is made of. */
+/** The parts of a batch. */
 export interface BatchJob {
   /** The request that created it. */
   request: GatewayRequest;
-  /** What the API shows of it again: metadata, a display name. */
+  /** Values of the request that the API shows again: metadata, a display name. */
   about: JsonObject;
   /** The model of its first request; the fault of a fault model is that of the whole batch. */
   model: string;
@@ -37,7 +37,7 @@ export interface BatchJob {
   path: string;
   handle: BodyHandler;
   lines: readonly BatchLine[];
-  /** Why none of its lines is taken: the batch is created, and fails. */
+  /** The reason that no line is taken: the batch is created, and fails. */
   fault?: Problem | undefined;
 }
 
@@ -127,7 +127,7 @@ async function run(batch: StoredBatch, job: BatchJob, { delay, answer }: BatchOp
     if (batch.isDropped) return;
     for (let times = fault.doublesResults ? 2 : 1; times > 0; times--)
       batch.results.push({ label: line.label, result });
-    // Other callers are answered between two requests of a batch.
+    // Control goes back to the event loop, so that other callers are answered between two requests of a batch.
     await yieldToEventLoop();
   }
   batch.state = 'ended';
@@ -141,7 +141,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Every second line comes before the one that it follows. */
+/** Swaps each pair of lines. */
 function swapped(lines: readonly BatchLine[]): BatchLine[] {
   return lines.flatMap((_, index) => (index % 2 === 0 ? lines.slice(index, index + 2).toReversed() : []));
 }
@@ -168,7 +168,7 @@ async function runLine(
   }
 }
 
-/** The JSON of a reply. What only a connection can do, such as ending early, is an error of the service in a batch. */
+/** The JSON of a reply. A fault that only a connection can have, such as an early end, is an error of the service in a batch. */
 function wholeBody({ status, body, head = true, ending }: GatewayReply): JsonObject {
   if (status === 200 && head && ending === undefined && typeof body === 'string') {
     const json = parseObject(body);

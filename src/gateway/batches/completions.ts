@@ -148,7 +148,7 @@ function findFaultyLine(lines: readonly (JsonObject | undefined)[], endpoint: st
   return undefined;
 }
 
-/** Code and words for a line that cannot be taken; `ids` are those of the lines before it. */
+/** Code and message for a line that cannot be taken; `ids` are the ids of the lines before it. */
 function findLineFault(
   line: JsonObject | undefined,
   ids: ReadonlySet<string>,

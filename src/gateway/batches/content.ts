@@ -121,7 +121,7 @@ function describeState(batch: StoredBatch): string {
   return countEnds(batch).expired > 0 ? 'EXPIRED' : 'SUCCEEDED';
 }
 
-/** An operation: only one that succeeded has results, those of a file by its name. */
+/** The batch as an operation: only a batch that succeeded has results; results in a file have the name of the file. */
 function describe(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, model, total, results, created, ended } = batch;
   const name = `batches/${id}`;

@@ -45,7 +45,7 @@ export const messagesBatchPaths: BatchPaths = {
   '/v1/messages/batches/{id}/results': { GET: results },
 };
 
-/** Each id is there once: a result is found by it. Throws Violation. */
+/** Checks that no id is there twice: a result is found by its id. Throws Violation. */
 function checkIds(ids: readonly string[]): void {
   const seen = new Set<string>();
   for (const [index, id] of ids.entries()) {

@@ -7,7 +7,7 @@ import { createShelf } from '../shelf.ts';
 import type { GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
 import { type StoredBatch, type BatchJob, type BatchOptions, dropBatch, startBatch } from './batch.ts';
 
-/** An uploaded file, or the results of a batch as one. */
+/** An uploaded file, or the results of a batch as a file. */
 export interface StoredFile {
   id: string;
   format: GatewayFormatName;
@@ -71,7 +71,7 @@ interface VendorBatchApi {
   notFound(id: string): string;
 }
 
-/** The actions that all batch APIs have in the same way. */
+/** The actions that are the same in all batch APIs. */
 export function batchActions({ format, newId, body, read, describe, notFound }: VendorBatchApi) {
   /** The batch in the path, as a client sees it: some are not found at first. Throws Problem 404. */
   const find = ({ model: id = '' }: GatewayRequest, batches: Batches): StoredBatch => {

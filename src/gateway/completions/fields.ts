@@ -21,7 +21,7 @@ import type { Path, ValidationMode } from '../types.ts';
  * left alone.
  */
 
-/** Some servers take only the address. */
+/** Some servers take the address alone, without an object around it. */
 const imageUrl = choose((value) => (typeof value === 'string' ? text : openObject({ 'url!': text })));
 
 const contentPart = openObject({
@@ -58,7 +58,7 @@ function hasField(value: JsonValue, name: string): boolean {
   return typeof value === 'object' && value !== null && name in value;
 }
 
-/** One text, or a list of them. */
+/** One stop text, or a list of them. */
 export const stops = choose((value) => (typeof value === 'string' ? text : list(text)));
 
 /** The rule for a request body of chat completions. */

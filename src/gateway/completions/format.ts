@@ -125,7 +125,7 @@ function toToolChoice(choice: JsonValue | undefined): JsonValue | undefined {
   return isObject(choice) ? { type: 'function', function: choice } : choice;
 }
 
-/** The name in a call, in a choice or in a list of those that are allowed. */
+/** The name of a tool in a call, in a choice or in a list of allowed tools. */
 function calledName(tool: JsonValue | undefined): string | undefined {
   return textAt(objectAt(tool, 'function') ?? objectAt(tool, 'custom'), 'name');
 }

@@ -88,7 +88,7 @@ function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
   };
 }
 
-/** As many pixels as an image of the class 4K. */
+/** The pixels of a square image of the class 4K. */
 const maxPixels = 2 ** 24;
 
 function readSize(size: string): Size | undefined {

@@ -197,7 +197,7 @@ function* splitIntoChunks(reply: JsonObject, request: ModelRequest): Generator<S
   yield { data: '[DONE]', step: 'done' };
 }
 
-/** The deltas of what is not text. */
+/** The deltas of images and other parts that are not text. */
 function listOtherDeltas(message: JsonValue | undefined): JsonObject[] {
   const images = valueAt(message, 'images');
   const calls = listAt(message, 'tool_calls').filter(isObject).flatMap(callDeltas);

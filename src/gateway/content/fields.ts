@@ -18,7 +18,7 @@ import {
   badValue,
 } from '../fields/rule.ts';
 
-/** The one field of a part that makes it what it is. */
+/** The fields of a part that hold its content; a part has one of them. */
 const partKinds = {
   text,
   inlineData: object({ 'mimeType!': text, 'data!': text, displayName: text }),

@@ -117,7 +117,7 @@ function holdsImage(body: JsonObject): boolean {
   return listAt(turn, 'parts').some((part) => textAt(objectAt(part, 'inlineData'), 'mimeType')?.startsWith('image/'));
 }
 
-/** Rules about several fields, the same as those of the public service. */
+/** Checks that involve several fields; the public service has the same rules. */
 function checkGenerationConfig(config: JsonObject, model: string): void {
   const path = ['generationConfig'];
   const hasField = (name: string): boolean => Object.hasOwn(config, name);

@@ -113,7 +113,7 @@ function urlAlphabet(data: string): string {
     .replace(/={1,2}$/, '');
 }
 
-/** All names of the content format in snake_case, in arguments of tools too, and the empty siblings of an image as nulls. */
+/** Spells all names of the content format in snake_case, in arguments of tools too, and adds the empty siblings of an image as nulls. */
 function spellInSnakeCase(reply: JsonObject): JsonObject {
   const candidates = listAt(reply, 'candidates')
     .filter(isObject)

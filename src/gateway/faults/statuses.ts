@@ -63,7 +63,7 @@ export const statusFaults: FaultTable = {
 
 interface Failure extends Partial<Record<GatewayFormatName, { message: string; extra?: ProblemDetails }>> {
   code: number;
-  /** What a format says that has no words of its own. */
+  /** The message, for formats that have none of their own. */
   message: string;
   /** How long to wait: as a header, and in the details of the content format. */
   waitSeconds?: number;

@@ -30,7 +30,7 @@ const faults = new Map<string, Fault>(
     .map(([name, fault]) => [name, { name, commands: everyCommand, ...fault }]),
 );
 
-/** Every fault model with what it does and the exit code it leads to. */
+/** Every fault model with its effect and the exit code that follows. */
 export const faultRows: readonly FaultRow[] = [...faults.values()];
 
 /** The fault of a model name. */
@@ -38,7 +38,7 @@ export function findFault(model: string): Fault | undefined {
   return faults.get(model);
 }
 
-/** What the topic `faults` says about a fault model. */
+/** The row of a fault model in the topic `faults`. */
 export interface FaultRow {
   /** The model's name: `fault-…`. */
   name: string;
@@ -67,18 +67,18 @@ export interface Fault extends FaultRow {
 
 /** How a batch goes wrong whose first request names the model. */
 export interface BatchFault {
-  /** It is created, and its creator gets no reply. */
+  /** The batch is created, but its creator gets no reply. */
   losesReply?: true;
   /** How often it is not found after its creation. */
   hiddenReads?: number;
-  /** It never ends by itself. */
+  /** The batch never ends by itself. */
   isStuck?: true;
   /** The second half of its requests expires. */
   expires?: true;
   failsEverySecond?: true;
   /** Two neighbours are answered in the wrong order. */
   swapsLines?: true;
-  /** Each result comes twice. */
+  /** Each result is there twice. */
   doublesResults?: true;
 }
 

@@ -59,7 +59,7 @@ export function decodeBase64(data: string, path: Path): Buffer {
   const digits = data.length - padding;
   const whole = padding === 0 || data.length % 4 === 0;
   const bytes = Buffer.from(data, 'base64');
-  // The decoder skips what is not in the alphabet, so a foreign character shows in the length.
+  // The decoder skips characters outside the alphabet: they show in the length.
   if (!whole || digits % 4 === 1 || bytes.length !== Math.floor((digits * 3) / 4)) {
     throw badValue(path, 'Base64 decoding failed');
   }

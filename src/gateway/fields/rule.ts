@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Path, ValidationMode } from '../types.ts';
 
-/** What is wrong with a value. */
+/** The rule that a value breaks. */
 export type Breach =
   | { kind: 'unknown'; name: string }
   | { kind: 'missing' }
@@ -48,7 +48,7 @@ interface Bounds {
   max?: number;
 }
 
-/** Any JSON. */
+/** Accepts any JSON. */
 export const anything: Rule = (value) => value;
 export const text = ofType('string', (value) => typeof value === 'string');
 export const flag = ofType('boolean', (value) => typeof value === 'boolean');
@@ -85,7 +85,7 @@ function inBounds(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule
   };
 }
 
-/** One of some words. A check that is not strict leaves out the field that has another. */
+/** Accepts one of these words. A check that is not strict leaves out a field with another word. */
 export function oneOf(...allowed: readonly string[]): Rule {
   return oneOfList(allowed);
 }

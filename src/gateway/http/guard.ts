@@ -47,7 +47,7 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
 
 const loopbackHosts = ['127.0.0.1', 'localhost', '[::1]'] as const;
 
-/** All values of a header, also where Node keeps the first only. */
+/** All values of a header, also if Node keeps only the first. */
 function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -57,7 +57,7 @@ function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
   return values;
 }
 
-/** What a browser needs to show a reply to a page of an allowed origin; nothing for other callers. */
+/** Headers that a browser needs to show a reply to a page of an allowed origin; empty for other callers. */
 export function corsHeaders({ headers }: IncomingMessage, origins: readonly string[]): Record<string, string> {
   const { origin } = headers;
   if (origin === undefined || !origins.includes(origin.toLowerCase())) return {};
@@ -88,7 +88,7 @@ export function preflightReply({ headers }: IncomingMessage): GatewayReply {
   };
 }
 
-/** What a caller's key is checked against. */
+/** The rules for a caller's key. */
 export interface KeyRules {
   /** Undefined: every caller is allowed, with or without a key. */
   key?: string | undefined;
@@ -98,7 +98,7 @@ export interface KeyRules {
 }
 
 const { apiKey: vendorKeyHeader, version: vendorVersionHeader } = services.gateway.headerNames;
-/** What the vendors' own clients send. */
+/** Headers of the vendors' own clients. */
 const { apiKey: publicKeyHeader, version: publicVersionHeader } = vendorHeaderNames;
 const firstVersion = '2023-06-01';
 

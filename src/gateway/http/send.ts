@@ -3,7 +3,7 @@ import type { GatewayReply } from '../types.ts';
 
 const resetDelayMs = 50;
 
-/** What was left unread of a refused body is read and dropped up to here, so that the caller gets to see the reply. */
+/** The unread rest of a refused body is read and dropped up to this size, so that the caller gets to see the reply. */
 const lingerBytes = 16 * 2 ** 20;
 const lingerMs = 2000;
 
@@ -23,7 +23,7 @@ export async function sendReply(
   const { body } = reply;
   const length = typeof body === 'string' ? Buffer.byteLength(body) : undefined;
   const headers: Record<string, string | number> = {
-    // Nothing that comes from here may be taken for a page, or kept.
+    // Browsers must not take a reply for a page, and must not keep it.
     'cache-control': 'no-store',
     'content-security-policy': "default-src 'none'; sandbox",
     'x-content-type-options': 'nosniff',
@@ -106,7 +106,7 @@ async function room(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Waits until the system has what was written: an end in the same tick would overtake it, on Node 26 the whole reply. */
+/** Waits until the system has all that was written: an end in the same tick would overtake it, on Node 26 the whole reply. */
 async function handOver(response: ServerResponse): Promise<void> {
   if (response.destroyed) return;
   await new Promise<void>((resolve) => {

@@ -14,15 +14,15 @@ const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this m
 /** Output tokens of an image, as the public image models count them. */
 const madeImageTokens = 1290;
 
-/** An image, and what is said about it. */
+/** An image and its caption. */
 interface Drawn {
   caption: string;
   image: MadeImage;
 }
 
 /**
- * The answers of an image model: edits of the first image of a request, or drawings where it has none; one for each candidate.
- * A later variant of a request without a seed goes on where the one before ended. Throws Violation.
+ * The answers of an image model: edits of the first image of a request, or drawings if it has none; one for each candidate. Each
+ * later variant of a request without a seed starts at the number where the variant before ended. Throws Violation.
  */
 export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Draft[]> {
   const { task, image } = request;
@@ -49,7 +49,7 @@ function toDraft({ caption, image }: Drawn, withoutText: boolean): Draft {
   };
 }
 
-/** A small file can have many pixels: those of all requests together are no more than one image may have. */
+/** Limits the pixels of all requests together to those of the largest image, since a small file can have many pixels. */
 const pixels = createByteBudget(maxPixels);
 
 function countPixels(images: readonly DecodedMedia[]): number {
@@ -140,7 +140,7 @@ async function decodeImage({ bytes, mimeType, path }: DecodedMedia): Promise<Dec
   );
 }
 
-/** What the public image models give for a ratio in the 1K class. */
+/** Sizes of the public image models for a ratio in the 1K class. */
 const known: Readonly<Record<string, readonly [number, number]>> = {
   '1:1': [1024, 1024],
   '2:3': [832, 1248],

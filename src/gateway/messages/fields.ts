@@ -18,7 +18,7 @@ import {
 } from '../fields/rule.ts';
 import type { Path, ValidationMode } from '../types.ts';
 
-/** What the specification does not name, and the service takes. */
+/** Fields that the service takes and the specification does not name. */
 const newerFields: Fields = {
   thinking: object({
     'type!': oneOf('enabled', 'adaptive', 'disabled', 'between_tools'),

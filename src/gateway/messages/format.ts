@@ -104,7 +104,7 @@ function readToolChoice(choice: JsonObject | undefined): ToolChoice {
   return { mode: type === 'any' || type === 'none' ? type : 'auto' };
 }
 
-/** Every Base64 source, also inside tool results. Throws Violation if the bytes are not of the declared media type. */
+/** Reads every Base64 source, also inside tool results. Throws Violation if the bytes are not of the declared media type. */
 function readMedia(content: JsonValue | undefined, path: Path): DecodedMedia[] {
   if (!Array.isArray(content)) return [];
   return content.flatMap((block, index) => {

@@ -9,7 +9,7 @@ export interface LocalModel {
   draws: boolean;
 }
 
-/** Every offline model but the fault models, which are not for choosing. */
+/** Every offline model except the fault models, which are not for choosing. */
 export const localModels: readonly LocalModel[] = [
   { id: 'local-text', title: 'Local text', draws: false },
   { id: 'local-chat', title: 'Local chat', draws: false },
@@ -30,13 +30,13 @@ export function listModelNames(offers: GatewayFormat['offers']): string {
     .join(', ');
 }
 
-/** Whether a model is one that only a vendor has: the vendor chooses the rest of its name. A service has only its own models. */
+/** Whether the name belongs to models of a vendor, which can have any ending. A service has only its own models. */
 export function isVendorModel(model: string, rules: ServiceRules | undefined): boolean {
   if (rules) return rules.models.test(model);
   return vendorModels.test(model) || drawsByName(model);
 }
 
-/** Names of vendors' models; a slash is in those that an aggregator of several vendors gives them. */
+/** Names of vendors' models; an aggregator of several vendors has a slash in its names. */
 const vendorModels = /^(?:claude|gemini|gemma|gpt|chatgpt|codex)-.|^o\d|^[a-z][\w-]*\/\w/;
 
 /** Names of models that draw, below the name of their vendor. */

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { listAt, numberAt, textAt, textsAt, valueAt } from '../fields/read.ts';
 import { hashText } from './random.ts';
 
-/** What makes the values. */
+/** The source of the values. */
 export interface InstanceSource {
   /** Numbers depend on it. */
   seed: string;
@@ -18,7 +18,7 @@ interface Walk {
   depth: number;
   /** The hash of the seed and of all names down to the value. */
   hash: number;
-  /** What may still be made, in characters and steps; shared by the whole walk. */
+  /** The rest of the budget in characters and steps; the whole walk shares it. */
   left: { size: number };
 }
 
@@ -216,7 +216,7 @@ interface Scan {
 /** Made texts are no longer, however often a pattern repeats; nor are the patterns that are read. */
 const maxCharacters = 1000;
 
-/** One character for each class. */
+/** One character of each class. */
 const classes: Readonly<Record<string, string>> = {
   d: '0',
   w: 'a',

@@ -8,7 +8,7 @@ import type { Problem } from '../problem.ts';
 export interface DecodedMedia {
   mimeType: string;
   bytes: Buffer;
-  /** Where it is in the body, for messages. */
+  /** The place in the body, for messages. */
   path: readonly (string | number)[];
 }
 
@@ -17,7 +17,7 @@ export interface ToolOffer {
   name: string;
   /** JSON Schema of its arguments, or the OpenAPI form with types in capitals. */
   schema: JsonValue | undefined;
-  /** Its input is a text: `custom` tools of OpenAI. */
+  /** The input is a text, as of OpenAI's `custom` tools. */
   isCustom?: true;
 }
 
@@ -33,7 +33,7 @@ export interface ToolChoice {
   names?: readonly string[] | undefined;
 }
 
-/** What a text model is asked for, whichever format asked. */
+/** The task of a text model, whatever the format of the request. */
 export interface TextTask {
   model: string;
   /** Text of the last user turn. */
@@ -43,7 +43,7 @@ export interface TextTask {
   earlier: readonly string[];
   /** Media of the last user turn. */
   media: readonly DecodedMedia[];
-  /** What tools returned in the last turn. */
+  /** The results of tools in the last turn. */
   toolResults: readonly { name: string; text: string }[];
   tools: readonly ToolOffer[];
   choice: ToolChoice;
@@ -68,12 +68,12 @@ export interface MadeImage {
   draft?: boolean;
 }
 
-/** One piece of what a model said; with both, the text holds the image. */
+/** One piece of a model's answer; if it has both, the text holds the image. */
 export type AnswerPart = { text: string; image?: MadeImage } | { text?: undefined; image: MadeImage };
 
 /** A call of a tool. */
 export interface ToolCall {
-  /** As the service that made the call names it. */
+  /** The id in the words of the service that made the call. */
   id?: string | undefined;
   name: string;
   input: JsonValue;
@@ -110,7 +110,7 @@ export interface ModelAnswer {
   failure?: Problem;
 }
 
-/** The calls of a draft, each with an id: those of one reply differ by their number. */
+/** The calls of a draft, each with an id: ids of one reply differ by their number. */
 export function listCalls({ calls = [] }: Draft, prefix: string, id: string): (ToolCall & { id: string })[] {
   return calls.map((call, index) => ({ ...call, id: call.id ?? `${prefix}${id}${index === 0 ? '' : `_${index}`}` }));
 }
@@ -120,7 +120,7 @@ export function draftText({ parts }: Draft): string {
   return parts.map(({ text = '' }) => text).join('\n');
 }
 
-/** The offline models' token rule: four UTF-16 units are one token, a rest counts as one. */
+/** The offline models' token rule: four UTF-16 units are one token, and a rest counts as one. */
 const unitsPerToken = 4;
 
 /** Tokens of an image in a request, whatever its size. */
@@ -130,7 +130,7 @@ export function estimateTokens(text: string): number {
   return Math.ceil(text.length / unitsPerToken);
 }
 
-/** As much of a text as the tokens allow; a character is never split. */
+/** The beginning of a text that fits into the tokens; a character is never split. */
 export function cutToTokens(text: string, tokens = Infinity): string {
   const end = tokens * unitsPerToken;
   return text.length <= end ? text : text.slice(0, end).replace(/[\uD800-\uDBFF]$/, '');

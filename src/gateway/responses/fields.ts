@@ -28,7 +28,7 @@ const items: Readonly<Record<string, Rule>> = {
   additional_tools: openObject({ 'tools!': list(freeObject) }),
 };
 
-/** One of the input. What has a role and no type is a message. */
+/** One item of the input. An item with a role and no type is a message. */
 const item = choose((value) => {
   const type = textAt(value, 'type') ?? (textAt(value, 'role') === undefined ? '' : 'message');
   return Object.hasOwn(items, type) ? (items[type] ?? freeObject) : freeObject;

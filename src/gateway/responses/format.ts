@@ -86,7 +86,7 @@ function toTask(body: JsonObject, items: readonly JsonValue[], model: string): T
   );
 }
 
-/** The functions and custom tools of a tool: of a bundle those that are in it. The offline models do not call tools that run at the service. */
+/** The functions and custom tools in a tool; a bundle has several. The offline models do not call tools that run at the service. */
 function toolOffer(tool: JsonValue): ToolOffer[] {
   const type = textAt(tool, 'type');
   if (type === 'namespace') return listAt(tool, 'tools').flatMap(toolOffer);

@@ -14,7 +14,7 @@ import {
 import { Problem } from '../problem.ts';
 import type { ModelRequest, OperationStream, StreamEvent } from '../types.ts';
 
-/** What a reply says of the request that does not. */
+/** The values in a reply of fields that the request leaves out. */
 const defaults: JsonObject = {
   background: false,
   instructions: null,
@@ -35,7 +35,7 @@ const defaults: JsonObject = {
   user: null,
 };
 
-/** What a reply repeats of a request. */
+/** The fields of a request that its reply repeats. */
 export function repeatRequest(checked: JsonObject): JsonObject {
   const given: JsonObject = {};
   for (const [name, usual] of Object.entries(defaults)) given[name] = checked[name] ?? usual;
@@ -48,7 +48,7 @@ export function repeatRequest(checked: JsonObject): JsonObject {
 
 const refusal = "I'm sorry, but this offline model refuses everything.";
 
-/** Why an answer is not whole. */
+/** The reason that an answer is incomplete. */
 const incompleteReasons: Partial<Record<Draft['ended'], string>> = {
   'max-tokens': 'max_output_tokens',
   refused: 'content_filter',
@@ -168,7 +168,7 @@ export const responsesStream: OperationStream = {
   },
 };
 
-/** A whole response as the events of its stream, in the order of the format: clients need each of them. */
+/** The events of a whole response as a stream, in the order of the format: clients need each of them. */
 function* responseEvents(response: JsonObject, request: Pick<ModelRequest, 'pieces'>): Generator<StreamEvent> {
   const begun = toUnfinished(response);
   yield event('response.created', { response: begun });
@@ -187,7 +187,7 @@ function toUnfinished(response: JsonObject): JsonObject {
   return { ...response, status: 'in_progress', output: [], ...none };
 }
 
-/** Its number is not known before it is sent. */
+/** Makes an event whose number is set when it is sent. */
 function event(type: string, data: JsonObject): StreamEvent {
   const isEnd = /\.done$|^(?:response\.(?:completed|incomplete|failed)|error)$/.test(type);
   const step = type.endsWith('.delta') ? 'delta' : isEnd ? 'end' : 'start';
@@ -198,7 +198,7 @@ function frameEvent(data: JsonObject): string {
   return `event: ${String(data['type'])}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** The deltas of a text, which is in one field of them. */
+/** The deltas of a text; the text is in one field of each event. */
 function deltaEvents(type: string, pieces: readonly string[], toData: (delta: string) => JsonObject): StreamEvent[] {
   const texts = encodePieces(pieces, (delta) => frameEvent({ type, sequence_number: null, ...toData(delta) }));
   return texts.map((data) => ({ data, step: 'delta' }));
@@ -228,7 +228,7 @@ function emptyItem(item: JsonObject): JsonObject {
 /** The item that an event belongs to. */
 type ItemPlace = Readonly<Record<'item_id' | 'output_index', JsonValue>>;
 
-/** What comes between the beginning and the end of an item. */
+/** The events between the beginning and the end of an item. */
 function itemEvents(item: JsonObject, place: ItemPlace, request: Pick<ModelRequest, 'pieces'>): StreamEvent[] {
   switch (item['type']) {
     case 'message':

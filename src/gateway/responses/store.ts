@@ -33,7 +33,7 @@ function findItem(id: string, store: ResponseStore): JsonObject | undefined {
     .find((item) => item['id'] === id);
 }
 
-/** Keeps a response, unless the request says otherwise. One in the background is ready at once, too. */
+/** Keeps a response, unless the request says otherwise. A response in the background is ready at once, too. */
 export function keepResponse(response: JsonObject, { items = [] }: ModelRequest, store: ResponseStore): void {
   const { id } = response;
   if (response['store'] !== true || typeof id !== 'string') return;
@@ -63,7 +63,7 @@ function findKept({ model: id = '' }: GatewayRequest, store: ResponseStore): Kep
   throw new Problem(404, `Response with id '${id.slice(0, 100)}' not found.`);
 }
 
-/** The items of a request: what came before, then its own, with those that it names by their id. Throws Problem. */
+/** The items of a request: the items of earlier responses, then its own, with the items that it refers to by id. Throws Problem. */
 export function gatherItems(
   checked: JsonObject,
   own: readonly JsonValue[],

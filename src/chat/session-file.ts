@@ -82,7 +82,7 @@ export async function summarizeSession(
 
 /** Whether a block of a line is the middle of a long string such as a picture's: nothing else of JSON is so long without these. */
 function isInsideData(block: Buffer, before: Buffer): boolean {
-  // It begins in the middle of an escape such as `\u00e9`.
+  // The block begins in the middle of an escape such as `\u00e9`.
   if (before.subarray(-6).includes('\\')) return false;
   return !['"', '\\', ',', ' '].some((character) => block.includes(character));
 }
@@ -99,7 +99,7 @@ async function scanSession(
   try {
     for await (const lines of readFileLines(path, { maxBytes: Number.POSITIVE_INFINITY, leavesOut }))
       for (const { text, number, bytes, whole: hasBreak } of lines) {
-        // Only the last line can be one that a crash cut.
+        // A crash can have cut only the last line.
         if (last?.isMessage === false) throw noSession(path, last.number);
         size += bytes;
         lacksBreak = !hasBreak;
@@ -196,7 +196,7 @@ async function appendTurn(
   }
 }
 
-/** Only a session without a turn is created: one that was removed would start again in the middle. */
+/** The file is created only for a session without turns: a session that was removed meanwhile would start again in the middle. */
 function openToWrite(path: string, { size }: StoredSession): Promise<FileHandle> {
   const create = size === 0 ? constants.O_CREAT : 0;
   return open(path, constants.O_RDWR | create, 0o600).catch((error: unknown) => {
@@ -245,8 +245,8 @@ function toSessionLines(messages: readonly SessionMessage[]): string {
 }
 
 /**
- * A part of a request for a session: images and files as the Base64 that was sent, so that a session is one file that can be
- * moved, and a later turn sends the same bytes. A request has at most 32 MB, so it fits into memory.
+ * A part of a request in the form for a session file: images and files as the Base64 that was sent. The session is then one file
+ * that can be moved, and a later turn sends the same bytes. A request has at most 32 MB, so it fits into memory.
  */
 export async function toStorable(value: BodyValue): Promise<JsonValue> {
   if (isUpload(value)) {

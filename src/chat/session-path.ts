@@ -53,7 +53,7 @@ export async function listSessions(): Promise<SessionEntry[]> {
   return entries.flat().toSorted((a, b) => b.changed - a.changed || a.name.localeCompare(b.name));
 }
 
-/** Nothing if it was removed meanwhile or is not a file. */
+/** The entry of a session file; empty if the file was removed meanwhile or is not a regular file. */
 async function readSessionEntry(folder: string, name: string): Promise<SessionEntry[]> {
   const path = join(folder, name + extension);
   const stats = await stat(path).catch(() => undefined);

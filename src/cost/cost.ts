@@ -39,9 +39,9 @@ interface Billed extends Record<(typeof tokenAmounts)[number], number> {
   countsImageOutput: boolean;
   /** The service tells which of the cached tokens are pictures and sound, or none can be. */
   splitsCached: boolean;
-  /** All tokens of the prompt, on which the price can depend. */
+  /** All tokens of the prompt; the price can depend on them. */
   promptTokens: number;
-  /** More was cached than the prompt is said to have: whether that is beside it, nobody says. */
+  /** The cached tokens are more than the prompt's own count: whether they are part of the prompt is not known. */
   cachesMore: boolean;
   /** Tokens of the total that the service says nothing of; fewer than 0 where it leaves some out. */
   unsaid: number;
@@ -97,7 +97,7 @@ function countBilled(
   };
 }
 
-/** The amounts of a price for a prompt of some tokens: those of the highest step that it is above. */
+/** The amounts of a price for a prompt of this length: those of the highest step that the prompt exceeds. */
 function atLength({ tiers = [], ...base }: Price, promptTokens: number): Price {
   const passed = tiers.filter(({ above }) => promptTokens > above).sort((a, b) => b.above - a.above);
   const { above: _, ...amounts } = passed[0] ?? { above: 0 };
@@ -106,7 +106,7 @@ function atLength({ tiers = [], ...base }: Price, promptTokens: number): Price {
 
 type Amounts = { [name in (typeof tokenAmounts)[number] | 'image' | 'search']: string | number | undefined };
 
-/** The amounts of a price, with those that follow from others. What nothing says stays undefined: no amount is guessed. */
+/** Completes the amounts of a price by those that follow from others. An amount without a source stays undefined: none is guessed. */
 function completeAmounts(price: Price, { inputHasCached }: FormatFacts['billing']): Amounts {
   // If only images have a price, the prompt is free.
   const free = isOfImagesAlone(price) ? '0' : undefined;
@@ -120,7 +120,7 @@ function completeAmounts(price: Price, { inputHasCached }: FormatFacts['billing'
   return { ...ofInput, output, imageOutput, audioOutput, thinking, image, search };
 }
 
-/** The tokens that cost the amounts of a price. One of an image includes their tokens, and without a price of output all others too. */
+/** Removes tokens that the amount for an image covers: the tokens of the image, and if output has no price, all other output. */
 function withoutImages(billed: Billed, price: Amounts): Billed {
   if (price.image === undefined) return billed;
   if (!billed.countsImageOutput)
@@ -182,7 +182,8 @@ export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: 
   if (hops !== undefined) return joinFound(hops.flatMap((hop) => (hop.isFree ? [] : [findAnswerCost(hop, pricing)])));
   const { usage, otherUsage, images, stopReason, toldCost } = result;
   const found = findAnswerPrice(pricing, result);
-  // What the service says is what it takes. Amounts of another currency than that of the prices cannot be added to the others.
+  // The cost that the service tells is the cost that it takes. A told amount in another currency than the prices could not be
+  // added to the others.
   if (toldCost !== undefined && ('lack' in found || getCurrency(found.price) === toldCost.currency))
     return { cost: { ...toldCost, told: true } };
   if ('lack' in found) return found;
@@ -195,7 +196,7 @@ export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: 
   if (otherUsage === undefined) return scaled;
   const { model, images: made } = otherUsage;
   if (made > 0 && otherUsage.usage.inputTokens === undefined)
-    // Where the model that was asked has a price of a picture, that pays for those of its tool.
+    // If the requested model has a price for an image, it pays for the images of the tool.
     return found.price.image === undefined ? { lack: 'the reply does not count what its picture tool took' } : scaled;
   const other = findAnswerPrice(pricing, otherUsage);
   if ('lack' in other)
@@ -216,7 +217,7 @@ function joinFound(all: readonly FoundCost[]): FoundCost {
   return cost === undefined ? (lacking ?? { lack: undefined }) : { cost };
 }
 
-/** What the answered requests of one answer cost; undefined if that of one is unknown. */
+/** The cost of the answered requests of one answer; undefined if the cost of one is unknown. */
 export function addUpCosts(came: readonly MeteredAnswer[], pricing: Pricing): KnownCosts | undefined {
   const amounts = came.flatMap((answer) => computeAnswerCost(answer, pricing)?.amount ?? []);
   if (amounts.length < came.length) return undefined;
@@ -299,12 +300,12 @@ function multiply(amount: string, factor: string | number): string {
   return new Big(amount).times(factor).toFixed();
 }
 
-/** What is left of an amount. */
+/** Subtracts an amount. */
 export function subtractAmounts(from: string, amount: string): string {
   return new Big(from).minus(amount).toFixed();
 }
 
-/** An amount with so many decimals at most; what is cut is rounded up. */
+/** Rounds an amount up to this number of decimals. */
 export function roundUp(amount: string, decimals: number): string {
   return new Big(amount).round(decimals, Big.roundUp).toFixed();
 }
@@ -319,7 +320,7 @@ export function scaleAmount(amount: string, times: number, by: number): string {
  * amounts of all others.
  */
 export type AmountSums = Map<string, bigint>;
-/** What an amount in a ledger can have: 60, and 99 more by its exponent. */
+/** The most decimals of an amount in a ledger: 60, and 99 more by its exponent. */
 const sumDecimals = 160;
 
 /** Adds an amount, or takes it away (-1), under each of the names. */
@@ -329,7 +330,7 @@ export function countAmount(sums: AmountSums, names: readonly string[], amount: 
   for (const name of names) sums.set(name, (sums.get(name) ?? 0n) + more);
 }
 
-/** What was counted under a name. */
+/** The sum under a name. */
 export function getCounted(sums: AmountSums, name: string): string {
   const digits = `${sums.get(name) ?? 0}`.padStart(sumDecimals + 1, '0');
   return new Big(`${digits.slice(0, -sumDecimals)}.${digits.slice(-sumDecimals)}`).toFixed();
@@ -348,7 +349,7 @@ export function addCost(costs: readonly Cost[], added: Cost): Cost[] {
   return costs.map((cost) => (cost === before ? { ...cost, amount: sumAmounts([cost.amount, amount]) } : cost));
 }
 
-/** The sum of costs, if they have one currency. It is told if all of them are. */
+/** The sum of costs, if they have one currency. It is told by services if all of them are. */
 function joinCosts(costs: readonly Cost[]): Cost | undefined {
   const [first, ...rest] = costs.reduce<readonly Cost[]>(addCost, []);
   if (first === undefined || rest.some(({ currency }) => currency !== first.currency)) return undefined;
@@ -387,7 +388,7 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   };
 }
 
-/** What requests cost, added up. */
+/** Adds up the costs of requests. */
 export function joinSpent(all: readonly Spent[]): Spent {
   return {
     costs: all.flatMap(({ costs }) => costs).reduce<readonly Cost[]>(addCost, []),

@@ -4,7 +4,7 @@ import { usageError } from '../errors.ts';
 import { roundUp } from './cost.ts';
 import type { ProcessMark } from '../files/process-mark.ts';
 
-/** What a request is for, as the report groups it. */
+/** The purpose of a request, by which the report groups it. */
 export interface LedgerEntry {
   /** `image gen` */
   command: string;
@@ -27,7 +27,7 @@ export interface LedgerLimit {
 export interface ReservedLine extends LedgerEntry {
   type: 'reserved';
   id: string;
-  /** ISO 8601, UTC. Its date is the day that the cost counts for. */
+  /** ISO 8601, UTC. The cost counts for the day of this time. */
   at: string;
   amount: string;
   currency: string;
@@ -53,10 +53,10 @@ export interface SpentLine extends Partial<BatchEnd> {
   lane?: string | undefined;
 }
 
-/** What is known about the requests of a batch that were billed, or may have been. */
+/** The requests of a batch that were billed, or may have been. */
 export interface BatchEnd {
   requests: number;
-  /** The highest cost of one of them. */
+  /** The highest cost of one request. */
   dearest: string;
 }
 
@@ -136,7 +136,7 @@ export function toUtcDay(at: string): string {
 /** How many of its first bytes distinguish a ledger from others. */
 export const headBytes = 96;
 
-/** What a ledger begins with. A crash can have cut it. */
+/** The beginning of a ledger. A crash can have cut it. */
 const beginning = '{"type":"budget","schema":"gateway-cli/budget@2"';
 
 /** The first bytes of a ledger. Throws GatewayError usage for a file that holds something else: writing would destroy it. */
@@ -151,7 +151,7 @@ export function readLedgerHead(fd: number, path: string): string {
 
 const blockBytes = 64 * 1024;
 
-/** The whole lines of a file from a place on, each with the place where it ends. What cannot be read is skipped. */
+/** The whole lines of a file from an offset on, each with the offset of its end. Unreadable lines are skipped. */
 export function* readLedger(fd: number, from = 0): Generator<{ line: LedgerLine | undefined; end: number }, void> {
   const block = Buffer.allocUnsafe(blockBytes);
   let rest: Buffer = Buffer.alloc(0);

@@ -12,11 +12,11 @@ import {
   type ReservedLine,
 } from './ledger-lines.ts';
 
-/** What a ledger says so far. Its size does not grow with the number of ended requests. */
+/** The state of a budget after reading its ledger. Its size does not grow with the number of ended requests. */
 export interface LedgerState {
-  /** What ended requests cost, by the period of their reservation: a UTC day, its month, and all time (''). */
+  /** The cost of ended requests, by the period of their reservation: a UTC day, its month, and all time (''). */
   spent: AmountSums;
-  /** What is reserved, the same way. */
+  /** The reserved amounts by the same periods. */
   reserved: AmountSums;
   open: Map<string, ReservedLine>;
   /** The highest known cost of one request. */
@@ -129,7 +129,7 @@ export function roomFor(
 ): Room {
   const period = toPeriod(new Date(now).toISOString(), limit.per);
   const all = sumAmounts([getCounted(state.spent, period), getCounted(state.reserved, period)]);
-  // Whatever has become of the processes that reserved: they need not be looked for.
+  // There is room even if all reserved amounts are spent, so the processes of the reservations need not be looked for.
   if (areWithin([all, amount], limit.amount) && !areWithin([limit.amount], all)) return 'free';
   const { spent: ended, held, inFlight } = computeSpent(state, limit.per, now, isInFlight);
   // A batch can take a day: no request waits for what it may leave.
@@ -140,8 +140,8 @@ export function roomFor(
 }
 
 /**
- * What is spent in the period of a time, what batches hold, and what requests in flight have reserved. A request whose process has
- * ended may have been billed: it counts as spent.
+ * The amount spent in the period of a time, the amount held by batches, and the amount reserved by requests in flight. A request
+ * whose process has ended may have been billed: it counts as spent.
  */
 export function computeSpent(
   { spent, open }: LedgerState,

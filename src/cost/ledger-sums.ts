@@ -24,7 +24,7 @@ interface LedgerSums {
   open: Map<string, ReservedLine>;
 }
 
-/** More kinds than these are added up without their tags: a tag that is unique to each run must not fill the memory. */
+/** If there are more kinds, requests are added up without their tags: a tag that is unique to each run must not fill the memory. */
 const maxKinds = 20_000;
 
 /** Adds a line to the sums. */
@@ -62,7 +62,7 @@ function addSum(sums: Map<string, SumLine>, line: SumLine): void {
   else addLedgerCounts(before, line);
 }
 
-/** What is counted of requests that are added up. */
+/** The counts of requests that are added up. */
 type LedgerCounts = Pick<SumLine, 'requests' | 'unknown' | 'amount' | 'told' | 'savedRequests' | 'saved'>;
 
 /** Adds requests to others, in place. */
@@ -102,12 +102,12 @@ export async function compact(fd: number, lock: Lock, ledger: LedgerFile): Promi
   await syncFolder(dirname(path));
 }
 
-/** What a ledger says: its budget, and its requests by day and kind. */
+/** The report of a ledger: its budget, and its requests by day and kind. */
 export interface LedgerSummary {
   /** The limit that the last run named. */
   limit: LedgerLimit | undefined;
   currency: string | undefined;
-  /** What is spent in the period of the limit, and what requests in flight and batches have reserved. */
+  /** `spent`: the amount in the period of the limit; `inFlight`: the amount that requests in flight and batches have reserved. */
   spent: string;
   inFlight: string;
   sums: SumLine[];
@@ -142,7 +142,7 @@ export async function summarizeLedger(path: string, now: number): Promise<Ledger
   return { limit, currency, spent, inFlight: sumAmounts([held, inFlight]), sums: [...all.sums.values()] };
 }
 
-/** What requests are grouped by. */
+/** The properties by which a report can group requests. */
 export const groupings = ['tag', 'model', 'service', 'day', 'lane', 'command'] as const;
 export type Grouping = (typeof groupings)[number];
 
@@ -163,7 +163,7 @@ export function groupCosts(sums: readonly SumLine[], by: Grouping | 'total'): Co
   return [...rows.values()].toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
-/** All tags of a request together are one name, so that every request is in one row. */
+/** The name of the group of a request. All tags of a request together are one name, so that every request is in one row. */
 function getGroupName(sum: SumLine, by: Grouping | 'total'): string {
   if (by === 'total') return by;
   if (by !== 'tag') return sum[by];

@@ -39,9 +39,9 @@ export interface LedgerRequest extends LedgerEntry {
 
 /** A batch of requests that a service holds for a day. */
 export interface LedgerBatch extends LedgerEntry {
-  /** No other request or batch has it. */
+  /** The id, which no other request or batch has. */
   id: string;
-  /** What each request can cost. */
+  /** The most that each request can cost. */
   bounds: readonly Bound[];
   currency: string;
 }
@@ -49,9 +49,9 @@ export interface LedgerBatch extends LedgerEntry {
 /** A budget that processes share: one file of JSON lines, to which each appends under a lock. */
 export interface Ledger {
   /**
-   * Writes down what a request can cost, synced, and returns its id. Waits while requests of running processes have reserved the
-   * rest. Returns what is spent if the request could pass the limit whatever those cost. Throws the signal's reason, GatewayError
-   * usage for another currency, and not-written.
+   * Writes down the most that a request can cost, synced, and returns its id. Waits while requests of running processes have
+   * reserved the rest. Returns the spent amount if the request could exceed the limit whatever the others cost. Throws the
+   * signal's reason, GatewayError usage for another currency, and not-written.
    */
   reserve(request: LedgerRequest, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /**
@@ -59,11 +59,14 @@ export interface Ledger {
    * Throws GatewayError not-written.
    */
   spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane' | 'told'> & WaitEnd): Promise<void>;
-  /** The same as `reserve` for a batch. It stays reserved until its end is recorded, even if its process dies. */
+  /**
+   * Reserves an amount for a batch, as `reserve` does. It stays reserved until the end of the batch is recorded, even if its
+   * process dies.
+   */
   reserveBatch(batch: LedgerBatch, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /** Writes down what a batch cost, once. Throws GatewayError not-written. */
   endBatch(id: string, end: BatchEnd & { amount: string; unknown: number }): Promise<void>;
-  /** What is neither spent nor reserved, and the highest cost of one request. Throws GatewayError not-written. */
+  /** The amount that is neither spent nor reserved, and the highest cost of one request. Throws GatewayError not-written. */
   left(): Promise<{ left: string; dearest: string }>;
   /** Writes down that a request, or a batch, was not billed. Throws GatewayError not-written. */
   free(id: string, signal?: AbortSignal | undefined): Promise<void>;
@@ -98,10 +101,10 @@ interface WaitingChange {
 
 interface OpenLedger extends LedgerOptions, LedgerFile {
   waiting: WaitingChange[];
-  /** What found no room. */
+  /** Reservations that found no room. */
   parked: WaitingChange[];
   isWorking: boolean;
-  /** Ends the pause until what is parked looks again. */
+  /** Ends the pause, so that the parked reservations are tried again. */
   wake: () => void;
 }
 
@@ -150,7 +153,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   };
 }
 
-/** Ends what is reserved, once. */
+/** Ends a reservation, once. */
 function endReservation(
   ledger: OpenLedger,
   id: string,
@@ -168,7 +171,7 @@ function free(ledger: OpenLedger, id: string, signal?: AbortSignal): Promise<voi
   return endReservation(ledger, id, () => ({ type: 'freed', id, at: getLedgerTime(ledger) }), signal);
 }
 
-/** How long an end that comes with the signal, or after it, waits for the lock, in ms. Without its line, what is reserved counts. */
+/** Time in ms that an end waits for the lock if it comes with the signal, or after it. Without its line, the reserved amount counts. */
 const graceMs = 3000;
 
 /** A signal that counts as aborted only when the wait for the lock was long enough. */
@@ -257,7 +260,7 @@ const maxPauseMs = 500;
 async function workOff(ledger: OpenLedger): Promise<void> {
   ledger.isWorking = true;
   for (let pauseMs = 25; ledger.waiting.length + ledger.parked.length > 0;) {
-    // What comes in the same turn of the event loop is done with it.
+    // Changes of the same turn of the event loop are made together.
     await nextTurn();
     const isChanged = await workTogether(ledger);
     if (ledger.waiting.length > 0 || ledger.parked.length === 0) continue;
@@ -273,7 +276,10 @@ async function workOff(ledger: OpenLedger): Promise<void> {
   ledger.isWorking = false;
 }
 
-/** Does what waits under one lock. What was reserved is on the disk before it is told, and the lock is not held for the disk. */
+/**
+ * Makes the waiting changes under one lock. Reservations are on the disk before their callers hear of them, and the lock is not
+ * held while the disk works.
+ */
 async function workTogether(ledger: OpenLedger): Promise<boolean> {
   const work: Work = { fd: undefined, taken: [], lines: [], isNew: false };
   try {
@@ -295,13 +301,13 @@ function sync(fd: number): Promise<void> {
   return new Promise((done, fail) => fdatasync(fd, (error) => (error ? fail(error) : done())));
 }
 
-/** Ends of requests come first: they make room for those that are parked, and those are before new ones. */
+/** Takes all changes in their order. Ends of requests come first, since they make room; parked reservations come before new ones. */
 function takeAll({ parked, waiting }: OpenLedger): WaitingChange[] {
   const all = [...parked.splice(0), ...waiting.splice(0)];
   return all.toSorted((a, b) => Number(a.isReservation) - Number(b.isReservation));
 }
 
-/** What is done under one lock. */
+/** The work under one lock. */
 interface Work {
   /** The file, as soon as it is open. */
   fd: number | undefined;
@@ -334,7 +340,7 @@ async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<vo
   try {
     appendToLedger(fd, work.lines, ledger);
   } catch (error) {
-    // What was not written does not belong to the state.
+    // The state is read again from the file: it must not have lines that were not written.
     Object.assign(ledger, unreadFile());
     throw error;
   }
@@ -344,7 +350,7 @@ async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<vo
     await compact(fd, lock, ledger).catch(() => undefined);
 }
 
-/** The lines of all changes, each of which sees those before it. What one throws is its own. */
+/** Makes the lines of all changes, each of which sees the ones before it. The exception of a change goes to its own caller. */
 function makeLines(ledger: OpenLedger, { taken, lines }: Work): void {
   const isInFlight = judgeProcesses(ledger.now());
   for (const waiting of takeAll(ledger)) {

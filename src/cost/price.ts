@@ -36,7 +36,10 @@ export function normalizeTier(tier: string): string {
   return tier.toLowerCase().replace(/^service_tier_/, '');
 }
 
-/** The service tier that answered; undefined if it is one of the full price. Of several words, those that are not. */
+/**
+ * The service tier that answered; undefined if its price is the full price. If the tier has several words, only words without the
+ * full price are kept.
+ */
 export function unusualTier(tier = ''): string | undefined {
   return tier.split(' ').filter(isUnusual).join(' ') || undefined;
 }
@@ -134,7 +137,7 @@ export function getCurrency({ currency = 'USD' }: Price): string {
   return currency;
 }
 
-/** `0.0012 USD`, or several joined by `and`; `as told` are those that services said. */
+/** `0.0012 USD`, or several costs joined by `and`; `as told` marks costs that services told. */
 export function describeCosts(costs: readonly Cost[]): string {
   return costs.map(({ amount, currency, told }) => `${amount} ${currency}${told ? ' as told' : ''}`).join(' and ');
 }

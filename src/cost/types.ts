@@ -8,13 +8,13 @@ export interface Cost {
   told?: true;
 }
 
-/** What many requests cost. */
+/** The cost of many requests. */
 export interface Spending {
-  /** By currency. */
+  /** The costs by currency. */
   costs: readonly Cost[];
   /** Requests that may have been billed, with an unknown cost. */
   unknown: number;
-  /** The amount that those can cost, which counts against a limit. */
+  /** The most that those requests can cost, which counts against a limit. */
   held: string;
   /** The highest cost of one request. */
   dearest: string;
@@ -27,7 +27,7 @@ export interface Bound {
   isMost: boolean;
 }
 
-/** What requests cost: the known costs, by currency, and how many may have been billed at an unknown one. */
+/** The cost of requests: the known costs by currency, and the number of requests that may have been billed at an unknown cost. */
 export type Spent = Pick<Spending, 'costs' | 'unknown'>;
 
 /** A part of the budget that is reserved for one request. */
@@ -37,15 +37,15 @@ export interface Reservation {
   /** The request was not sent, or not billed. */
   free(): void;
   /**
-   * Another request follows for the same answer; false if both could exceed the budget. `known`: what those before it cost. Waits for
-   * no other.
+   * Reserves more for another request of the same answer; false if both could exceed the budget. `known`: the cost of the earlier
+   * ones. It never waits for other requests.
    */
   grow(more: Bound, known?: KnownCosts): boolean;
   /** The last request may have been billed, and is sent again; false if both could exceed the budget. Waits for no other. */
   repeat(): boolean;
 }
 
-/** What several requests cost together, and the dearest of them. */
+/** The cost of several requests together, and the highest cost of one. */
 export interface KnownCosts {
   amount: string;
   dearest: string;
@@ -54,8 +54,8 @@ export interface KnownCosts {
 /** A limit of costs. Requests in flight count with the amount that they can cost. */
 export interface Budget {
   /**
-   * Reserves the amount that a request can cost; waits if requests in flight have reserved it. Undefined if the request could
-   * exceed the budget whatever those cost. Rejects with the signal's reason.
+   * Reserves the most that a request can cost; waits if requests in flight have reserved the rest. Undefined if the request could
+   * exceed the budget whatever the others cost. Rejects with the signal's reason.
    */
   reserve(bound: Bound, signal?: AbortSignal): Promise<Reservation | undefined>;
   /** The spent amount; an unknown cost counts with the reserved amount. */

@@ -34,7 +34,7 @@ export interface SavedReply {
 
 /** The batch of a job. */
 export interface SavedBatch {
-  /** Its folder, absolute. */
+  /** The absolute path of the folder of the batch. */
   folder: string;
   /** Hash of the job's canonical request. */
   request: string;
@@ -44,10 +44,10 @@ export interface SavedBatch {
 
 const schema = 'gateway-cli/recovery@1';
 
-/** What a list says about a recovery file. */
+/** The facts of a recovery file in a list. */
 export type RecoveryHead = Pick<SavedReply, 'command' | 'job' | 'batch'>;
 
-/** What `writeReply` writes before the document, without the end of the object: the reply itself can have gigabytes. */
+/** The beginning of a recovery file as `writeReply` writes it, up to the document: the reply itself can have gigabytes. */
 const headPattern =
   /^\{"schema":"gateway-cli\/recovery@1"(?:,"(?:savedAt|command|job)":"(?:[^"\\]|\\.)*")*(?:,"printsText":\w+)?(?:,"batch":\{(?:"(?:[^"\\]|\\.)*"|[^{}"])*\})?/;
 
@@ -58,7 +58,7 @@ const pieceLength = 8 * 1024;
 
 /**
  * Writes a reply to the first folder that can be written, as one file `<id>.json` that only its owner can read, and returns its
- * path. Images are copied from file to file. Throws the error of the last folder if none can be written, and leaves no file then.
+ * path. Images are copied from file to file. If no folder can be written, it throws the error of the last one and leaves no file.
  */
 export async function writeRecovery(
   reply: SavedReply,
@@ -121,8 +121,8 @@ async function writeBase64(
 }
 
 /**
- * If no recovery file can be written: renames the temporary files, so that they are not removed. It needs no space on the disk.
- * Returns their paths.
+ * Renames the temporary files, so that they are not removed: it is used if no recovery file can be written, and needs no space on
+ * the disk. Returns their paths.
  */
 export async function keepTempFiles({ images, body }: SavedReply, id: string): Promise<string[]> {
   const kept: string[] = [];
@@ -133,7 +133,7 @@ export async function keepTempFiles({ images, body }: SavedReply, id: string): P
       await rename(content.file, path);
       kept.push(path);
     } catch {
-      // This file cannot be kept; the others may.
+      // A file that cannot be kept must not stop the others.
     }
   }
   return kept;

@@ -97,7 +97,7 @@ interface UserFolders {
   config: string;
   /** Data that is not a setting and must outlive a run: conversations, recovered replies. */
   state: string;
-  /** What can be asked for again: lists of models. */
+  /** The folder of data that can be requested again: lists of models. */
   cache: string;
 }
 
@@ -150,7 +150,7 @@ export function nameFor(profile: Config['profile'], use: Use): string | undefine
   return profile[use] ?? (use === 'edit' ? profile.image : undefined);
 }
 
-/** A config's `profile` when some uses take another one: a map, or a name if all uses have the same. */
+/** A config's `profile` when some uses take another profile: a map, or a name if all uses have the same. */
 export function withNameFor(
   before: Config['profile'],
   name: string,
@@ -163,7 +163,7 @@ export function withNameFor(
 }
 
 /**
- * The profile that `--profile`, GATEWAY_PROFILE or the config's own `profile` names for a use, else the one called `default`.
+ * The profile that `--profile`, GATEWAY_PROFILE or the config's own `profile` names for a use, otherwise the profile `default`.
  * Throws usage for a name that does not exist.
  */
 export function pickProfile(input: SettingsInput): PickedProfile | undefined {
@@ -179,7 +179,7 @@ export function pickProfile(input: SettingsInput): PickedProfile | undefined {
   return { name, profile, label: `profile ${name.value} (${path})` };
 }
 
-/** What a profile is for: the service that it names, or whose host its base URL has. */
+/** The service of a profile: the one of its base URL's host, otherwise the one that it names. */
 export function getProfileService({ service, baseUrl }: Profile): ServiceName {
   return (baseUrl === undefined ? undefined : findServiceByUrl(baseUrl)) ?? service ?? 'gateway';
 }
@@ -195,8 +195,8 @@ export function isNamed({ kind }: Origin): boolean {
 }
 
 /**
- * Whether a profile that was not named is for another service than the one that was: neither its URL nor its models fit. A
- * profile without a URL and a service is for any.
+ * Whether a profile that the user did not name is for another service than the one that the user did: neither its URL nor its
+ * models fit. A profile with neither URL nor service is for any service.
  */
 export function isForAnotherService(picked: PickedProfile, service: SourcedValue<ServiceName> | undefined): boolean {
   if (service === undefined || isNamed(picked.name.origin)) return false;

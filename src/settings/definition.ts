@@ -9,10 +9,10 @@ import { profileNameForm, profileNameRule } from './profile-name.ts';
 import { type Kind, type SettingDefinition, settings } from './table.ts';
 import { longestTimerMs } from '../clock.ts';
 
-/*
- * What the config file may hold: the keys of `table.ts`, each kind of value with its schema. `parseConfig` checks files by it, and
- * the build makes config.schema.json of it. A rule that JSON Schema can express is a regular expression or a bound; a `check` is
- * used only where it cannot. Messages never quote a value, which may be a key.
+/**
+ * The definition of the config file: the keys of `table.ts`, each kind of value with its schema. `parseConfig` checks files by
+ * it, and the build makes config.schema.json of it. A rule that JSON Schema can express is a regular expression or a bound; a
+ * `check` is used only for other rules. Messages never quote a value, which may be a key.
  */
 
 /** The message for a value of another type. */
@@ -120,7 +120,7 @@ const headerValue = v.pipe(
 const countReason = 'must be a whole number from 1 on';
 const count = v.pipe(v.number(countReason), v.safeInteger(countReason), v.minValue(1, countReason));
 
-/** Why a value is not a duration; empty if it is one. */
+/** The reason that a value is not a duration; empty if it is one. */
 function durationReason({ input }: { input: number | string }): string {
   try {
     parseDuration(String(input), 'it');
@@ -223,7 +223,7 @@ const modelPattern = v.pipe(
   v.regex(/^\S{1,200}$/, 'cannot name a model: use its name, or a pattern with *, without blanks'),
 );
 
-/** What models cost, by name or by a pattern in which `*` matches any characters. A list has prices of several times. */
+/** Prices of models, by name or by a pattern in which `*` matches any characters. A list has prices of several times. */
 export const pricesDefinition = v.pipe(
   plainObject,
   v.record(
@@ -277,7 +277,7 @@ const entries = Object.fromEntries(
 ) as { [key in keyof Profile]-?: v.ObjectEntries[string] };
 const { service, baseUrl, apiKey, apiKeyFile, apiKeyCommand, models, prices, ...others } = entries;
 
-/** The keys that hold the API key, or say where it is; a profile has at most one of them. */
+/** The keys that hold the API key, or its place; a profile has at most one of them. */
 export const keyForms = ['apiKey', 'apiKeyFile', 'apiKeyCommand'] as const;
 
 const profile = v.pipe(

@@ -20,14 +20,14 @@ export const refusedHeaderNames = new Set([
   'upgrade',
 ]);
 
-/** Why a user cannot set a header of this name, or undefined. */
+/** The reason that a user cannot set a header of this name; undefined if they can. */
 export function invalidNameReason(name: string): string | undefined {
   if (name.length > 200 || !/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) return 'is not a header name';
   if (refusedHeaderNames.has(name.toLowerCase())) return 'is set by the connection itself';
   return undefined;
 }
 
-/** Why a text cannot be a header's value, or undefined. The value, which may be a key, is never quoted. */
+/** The reason that a text cannot be a header's value; undefined if it can. The value may be a key, so it is never quoted. */
 export function invalidValueReason(value: string): string | undefined {
   const position = value.search(/[^\t\x20-\x7e]/);
   return position === -1 ? undefined : `has a character at position ${position + 1} that a header cannot carry`;
@@ -71,7 +71,10 @@ export function parseHeaderNames(text: string, { from }: Origin): HeaderNames {
   return { ...(apiKey !== '' && { apiKey }), ...(version !== '' && { version }) };
 }
 
-/** All values of `--header`, `@file` read by `readFile`. A header given twice is sent once, its values joined by commas. */
+/**
+ * All values of `--header`; `readFile` reads those of the form `@file`. A header given twice is sent once, its values joined by
+ * commas.
+ */
 export async function readHeaderFlags(
   flags: readonly string[],
   readFile: (path: string) => Promise<string>,

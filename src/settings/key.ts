@@ -12,10 +12,10 @@ import { type Environment, getLongFlag, fromFlags, fromVariables, listVariables 
 import { addressNames, vendorKey } from './vendor-variables.ts';
 import type { KeySource, Origin, PickedProfile, SettingsInput, SourcedValue } from './types.ts';
 
-/** What reading a key does outside the program, given by the caller. */
+/** Effects of reading a key, such as reading a file; the caller gives them. */
 export interface KeyEffects {
   readFile(path: string): Promise<string>;
-  /** All of standard input. */
+  /** Reads standard input to its end. */
   readStdin(): Promise<string>;
   /** Kills a key command. */
   signal?: AbortSignal | undefined;
@@ -107,7 +107,7 @@ function keyError(message: string, hint: string, cause?: unknown): GatewayError 
   return new GatewayError('auth', message, { hint, cause, sent: 'no', retryable: false });
 }
 
-/** What decides where the key comes from, in addition to flags and variables. */
+/** The facts that decide the source of the key, beside flags and variables. */
 export interface KeyPlace {
   /** The chosen profile, if it is of the service that is asked. */
   serviceProfile: PickedProfile | undefined;

@@ -14,22 +14,21 @@ import { makeFolder, writeAtomically } from '../files/temp-file.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** A file of another version is one of which nothing is known. */
+/** A file of another version is ignored. */
 const version = 1;
 
-/** More than the lists of all services. */
+/** The limit is larger than the lists of all services. */
 const maxBytes = 16 * 1024 * 1024;
 
 /** Shells insert a completed name as it is: one that could be a command, or control the terminal, is never offered. */
 const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
 
-/** Whose memory it is. */
+/** The endpoint and profile that a memory belongs to. */
 export type MemoryOwner = Pick<PartialSettings, 'baseUrl' | 'profile'>;
 
 /**
- * Keeps a list that a service gave: the names, for completion and the hint of an unknown model, which of them end, and which
- * efforts they take.
- * Throws errors of the system.
+ * Keeps facts of a service's list: the names, for completion and the hint of an unknown model, the ends of models, and their
+ * efforts. Throws errors of the system.
  */
 export async function keepModels(owner: MemoryOwner, models: readonly ModelFacts[], now: number): Promise<void> {
   const names = [...new Set(models.map(({ id }) => id))].filter(isPlainModelName);
@@ -132,7 +131,7 @@ function isPlainModelName(model: unknown): model is string {
   return typeof model === 'string' && plainName.test(model);
 }
 
-/** One thing that is remembered, and since when, in ms since 1970. */
+/** A remembered fact, and its time in ms since 1970. */
 interface Fact {
   value: JsonValue;
   at: number;
@@ -144,7 +143,7 @@ async function readFacts(owner: MemoryOwner, now: number): Promise<Map<string, F
   return (address !== undefined && (await readMemory(now)).get(address)) || new Map<string, Fact>();
 }
 
-/** Of two programs that change the file at the same time, one may lose what it learnt. */
+/** Adds a fact to the file. If two programs change the file at the same time, one may lose its fact. */
 async function remember(owner: MemoryOwner, fact: string, value: unknown, now: number): Promise<void> {
   const [address, path] = [addressOf(owner), await findFile()];
   if (address === undefined || path === undefined) return;
@@ -153,7 +152,7 @@ async function remember(owner: MemoryOwner, fact: string, value: unknown, now: n
   memory.set(address, facts.set(fact, { value: value as JsonValue, at: now }));
   const addresses = [...memory].map(([known, of]) => [known, Object.fromEntries(of)]);
   const text = JSON.stringify({ version, addresses: Object.fromEntries(addresses) as object });
-  // Every answer looks into the file, and few change it.
+  // The folder is made only here: every answer reads the file, and few change it.
   await makeFolder(dirname(path), 0o700);
   await writeAtomically(path, (handle) => handle.writeFile(`${text}\n`));
 }

@@ -130,7 +130,7 @@ export function useError({ service, origins, use }: PartialSettings, { profiles 
   const { service: origin, baseUrl, profile } = origins;
   const message = `${title} (service ${service}, ${origin?.from}) ${commands[use].lacking}`;
   const fitting = Object.entries(profiles).find(([, other]) => listUses(getProfileService(other)).includes(use));
-  // What a flag or a variable says would still win.
+  // A flag or a variable would still win over another profile.
   const isOfProfile = origin?.kind === 'profile' || (origin?.kind === 'host' && baseUrl?.kind === 'profile');
   if (fitting !== undefined && isOfProfile && profile !== undefined && !isNamed(profile))
     return usageError(message, `gateway-cli config use ${fitting[0]} --for ${use}`);

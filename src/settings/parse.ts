@@ -60,7 +60,7 @@ function findConfigFault(definition: v.GenericSchema, value: unknown): ConfigFau
   return issue && innermost(issue);
 }
 
-/** The fault in the smallest part of a value: of the forms that the value can have, the one that it fits best names that part. */
+/** The fault in the smallest part of a value: if the value can have several forms, the form that fits best names that part. */
 function innermost({ path, message, issues }: v.BaseIssue<unknown>): ConfigFault {
   const part = issues?.find(({ path: inner, input }) => inner !== undefined && input !== undefined);
   if (part === undefined) return { place: path ?? [], reason: message };

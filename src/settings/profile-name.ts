@@ -3,10 +3,10 @@ import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Config, LoadedConfig, SourcedValue } from './types.ts';
 
-/** The names that a profile can have. Those that every object knows are left out. */
+/** The names that a profile can have. Names of members of every object are left out. */
 export const profileNameForm = /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-/** The same in words. */
+/** The rule of `profileNameForm` in words. */
 export const profileNameRule = 'use letters, digits, ".", "_" and "-", a letter or digit first';
 
 /** Throws usage for a name that a profile cannot have. */
@@ -26,7 +26,7 @@ export function makeProfileHint(name: string): string {
   return `make it: gateway-cli config init --profile ${profileNameForm.test(name) ? name : '<name>'}`;
 }
 
-/** The error for a profile that does not exist, with those that do; `from` says what named it. */
+/** The error for a profile that does not exist, with the names of existing ones; `from` is the flag, variable or file that named it. */
 export function unknownProfile({ value, origin }: SourcedValue<string>, loaded: LoadedConfig): Error {
   const { from } = origin;
   const { path, config, exists } = loaded;

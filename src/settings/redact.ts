@@ -1,7 +1,7 @@
 import type { Header, Settings } from './types.ts';
 import { inspect } from 'node:util';
 
-/** What is shown in place of a secret. */
+/** The text in place of a secret. */
 export const mask = '(redacted)';
 
 /** A value that no log, message or dump can show; only `reveal` gives it. */
@@ -69,7 +69,7 @@ export type Redactor = (text: string) => string;
 export interface Redaction {
   /** For messages to people: errors, hints, warnings, lines of `--verbose`. */
   redact: Redactor;
-  /** Every string and every name of a value that is kept or printed as JSON; its structure stays. */
+  /** Cleans every string and every name in a value that is kept or printed as JSON; its structure stays. */
   clean<T>(value: T): T;
 }
 
@@ -84,8 +84,8 @@ export function createRedaction(secrets: readonly Secret[]): Redaction {
 }
 
 /**
- * A function that replaces each secret in a message, as it is, URL-encoded, JSON-escaped or inside Base64, by `(redacted)`.
- * One that may be an ordinary word is replaced only as a whole word, one of one or two characters never.
+ * A function that replaces each secret in a message, as it is, URL-encoded, JSON-escaped or inside Base64, by `(redacted)`. A
+ * secret that may be an ordinary word is replaced only as a whole word, and a secret of one or two characters never.
  */
 export function createRedactor(secrets: readonly Secret[]): Redactor {
   const words = listSecretValues(secrets)
@@ -95,8 +95,8 @@ export function createRedactor(secrets: readonly Secret[]): Redactor {
 }
 
 /**
- * For what is recorded byte for byte: every character of an unmistakable secret becomes `*`, so that no length changes.
- * `reach` is the length of the longest spelling.
+ * A masker for bytes that are recorded: every character of an unmistakable secret becomes `*`, so that no length changes. `reach`
+ * is the length of the longest spelling.
  */
 export function createMasker(secrets: readonly Secret[]): { hide: Redactor; reach: number } {
   const spellings = listSpellings(secrets);
@@ -157,7 +157,7 @@ function redactStrings<T>(value: T, redact: Redactor): T {
 
 const scheme = /^(?:Bearer|Basic) +/i;
 
-/** The values, and what follows the scheme of those that have one. */
+/** The values of the secrets; for a value with a scheme, also the part after the scheme. */
 function listSecretValues(secrets: readonly Secret[]): string[] {
   const values = secrets.map((secret) => secret.reveal().trim());
   return values.flatMap((value) => [value, value.replace(scheme, '')]);

@@ -47,8 +47,8 @@ import { type SettingDefinition, type SettingName, settingNames, settings } from
 import type { FormatName } from '../formats/types.ts';
 
 /**
- * The settings of one request: flag > environment > profile > default. Pure: reads no file, no key and no clock.
- * Throws usage for what is missing or wrong. A missing key is not an error yet: its source says why, and `readKey` throws.
+ * The settings of one request: flag > environment > profile > default. Pure: reads no file, no key and no clock. Throws usage for
+ * a missing or wrong setting. A missing key is not an error yet: its source has the reason, and `readKey` throws.
  */
 export function resolveSettings(input: SettingsInput, partial = resolvePartialSettings(input)): Settings {
   const { model, baseUrl, offline, service, use } = partial;
@@ -67,7 +67,7 @@ export function resolveEveryUse(input: Omit<SettingsInput, 'use'>): Record<Use, 
   return { text: resolveUse('text'), image: resolveUse('image'), edit: resolveUse('edit'), chat: resolveUse('chat') };
 }
 
-/** Like `resolveSettings`, but a missing base URL or model is simply absent. Throws usage for what is wrong. */
+/** Like `resolveSettings`, but a missing base URL or model is absent. Throws usage for a wrong setting. */
 export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const { flags, config, use } = input;
   const offline = isOffline(input);
@@ -136,15 +136,16 @@ function mapEntries(found: object, read: (source: SourcedValue<unknown> | undefi
 }
 
 /**
- * Which profile, which service and which address: a named service, else the one whose host the address has, the profile's, the only
- * one whose key a variable holds, or a gateway. Throws usage.
+ * Chooses profile, service and address: a named service, otherwise the one of the address's host, the profile's, the only service
+ * whose key is in a variable, or a gateway. Throws usage.
  */
 function choosePlace(input: SettingsInput, offline: boolean): KeyPlace & { chosenProfile: PickedProfile | undefined } {
   const named = offline ? undefined : given('service', input);
   const chosenProfile = pickProfile(input);
   if (offline)
     return { chosenProfile, serviceProfile: chosenProfile, service: byDefault('gateway'), baseUrl: undefined };
-  // Its URL, key, headers, models and forms belong to its service; the rest of it counts for any service.
+  // If the profile is for another service, its URL, key, headers, models and forms do not count; its other settings count for any
+  // service.
   const serviceProfile = chosenProfile && isForAnotherService(chosenProfile, named) ? undefined : chosenProfile;
   const baseUrl = given('baseUrl', input) ?? inProfile('baseUrl', serviceProfile);
   const host = baseUrl && findServiceByUrl(baseUrl.value);
@@ -196,7 +197,7 @@ export const useDefaults: { [use in Use]: { local: string; modelOf: Use } } = {
   chat: { local: 'local-chat', modelOf: 'text' },
 };
 
-/** Every setting without a rule of its own. `profiles`: by the column `only`, undefined if its values do not count. */
+/** Picks every setting without a rule of its own. `profiles`: by the column `only`, undefined if its values do not count. */
 function pickPlain(
   input: SettingsInput,
   profiles: Record<'any' | 'service' | 'origin', PickedProfile | undefined>,
@@ -214,7 +215,7 @@ function pickPlain(
   return { ...picked, timeoutMs: { ...timeoutMs, value: flexTimeoutMs } };
 }
 
-/** What the local gateway answers costs nothing: a budget that is set for every command has no part in it. */
+/** Ignores a budget that is set for every command if the local gateway answers: its replies cost nothing. */
 function pickBudget(budget: Found['budget'], offline: boolean): Found['budget'] {
   return budget?.value === noBudget || (offline && budget?.origin.kind !== 'flag') ? undefined : budget;
 }
@@ -278,7 +279,7 @@ function pickModel(
   return { model: byDefault(local), warnings };
 }
 
-/** The models of a profile that are not those of a use, by their names. */
+/** The named models of a profile: all names that are not uses. */
 function listAliases(serviceProfile: PickedProfile | undefined): Readonly<Record<string, string>> {
   const models = Object.entries(serviceProfile?.profile.models ?? {});
   return Object.fromEntries(models.filter(([name]) => !useNames.some((use) => use === name)));
@@ -352,7 +353,10 @@ function pickHeaderNames(
   return { apiKey: pickHeaderName('apiKey'), version: pickHeaderName('version') };
 }
 
-/** The flags' headers, those of the profile that owns the base URL's origin, and the vendor's: the first of these that has it counts. */
+/**
+ * The headers of the flags, of the profile that owns the base URL's origin, and of the vendor: for each header, the first of
+ * these that has it counts.
+ */
 function pickHeaders(
   flags: readonly Header[],
   owner: PickedProfile | undefined,

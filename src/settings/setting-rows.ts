@@ -13,17 +13,17 @@ import {
   useNames,
 } from './types.ts';
 
-/** One setting as it is shown: of a key only its source. */
+/** One setting in the form in which it is shown; a key is shown by its source only. */
 export interface SettingRow {
   key: string;
-  /** Absent if it is the same for every use that looks at it. */
+  /** The uses that have this value; absent if it is the same for every use. */
   uses?: readonly Use[];
   value: string | number | boolean;
   /** `flag --model`, `environment GATEWAY_MODEL`, `profile work (<path>)` or `default`. */
   from: string;
 }
 
-/** Where the settings are looked for. */
+/** The sources of settings, without the use. */
 export type SettingsPlace = Omit<SettingsInput, 'use'>;
 
 /** `baseUrl`, or `baseUrl of text, image` if other uses have another. */
@@ -32,7 +32,7 @@ export function rowName({ key, uses }: SettingRow): string {
 }
 
 /**
- * Every setting that has a value, with its origin; with `used`, without defaults that the service does not look at.
+ * Every setting that has a value, with its origin; with `used`, without defaults of settings that the service does not use.
  * Throws GatewayError usage for wrong values.
  */
 export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
@@ -123,7 +123,7 @@ function merged(
   return rows.map(({ uses, ...row }) => (uses.length === partials.length ? row : { ...row, uses }));
 }
 
-/** What one use has for a setting, or for a field of it. */
+/** The values of a setting, or of a field of it, for one use. */
 function showSetting(name: SettingName, field: string, partial: PartialSettings): ShownSetting[] {
   const { key = name, kind, shown, formats }: SettingDefinition = settings[name];
   const { key: keySource, origins } = partial;
@@ -133,7 +133,7 @@ function showSetting(name: SettingName, field: string, partial: PartialSettings)
     case 'apiKeyFile':
       return keySource.kind === 'file' ? [{ ...keySource, key, value: keySource.path }] : [];
     case 'apiKeyCommand':
-      // Only the program's name: its arguments may hold a secret.
+      // Only the name of the program is shown: its arguments may hold a secret.
       return keySource.kind === 'command' ? [{ ...keySource, key, value: `${keySource.argv[0] ?? ''} …` }] : [];
     case 'headers':
       return partial.headers.map((header) => ({
@@ -160,7 +160,7 @@ function showSetting(name: SettingName, field: string, partial: PartialSettings)
   return [{ key: shownKey, value: shownValue(kind, value), origin: { ...origin, from } }];
 }
 
-/** The values within a price with the names that lead to them; those of a list begin with its number, from 0. */
+/** The values within a price with the names that lead to them; values in a list begin with its number, from 0. */
 function flattenPrice(value: object): [string[], string | number][] {
   return Object.entries(value).flatMap(([name, part]: [string, string | number | object]) =>
     typeof part === 'object'

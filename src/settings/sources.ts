@@ -17,7 +17,7 @@ import type {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a flag says about a setting, else a variable. Throws usage for a value that its kind does not take. */
+/** The value of a setting from its flag, otherwise from its variables. Throws usage for a value that the setting cannot have. */
 export function given<N extends SettingName>(
   name: N,
   { flags, env, use }: Omit<SettingsInput, 'config'>,
@@ -26,7 +26,7 @@ export function given<N extends SettingName>(
   return mapValue(found, (value, { from }) => parseSettingValue(settings[name], value, from) as SettingValue<N>);
 }
 
-/** What a flag says about a setting, as it was typed. Throws usage for an empty value. */
+/** The value of a setting from its flag, as it was typed. Throws usage for an empty value. */
 export function fromFlags<N extends SettingName>(
   name: N,
   flags: SettingsFlags,
@@ -35,7 +35,7 @@ export function fromFlags<N extends SettingName>(
   const value = (flags as Readonly<Record<string, unknown>>)[toAttribute(flag)] as FlagValue<N> | undefined;
   const row: SettingDefinition = settings[name];
   if (row.kind !== 'switch') return fromFlag(flag, value);
-  // `--no-markdown` turns on what is off by default, and off what is on.
+  // The flag of a switch sets the opposite of its default: `--no-markdown` turns off what is on.
   return value === !flag.startsWith('--no-') ? fromFlag(flag, !row.default as FlagValue<N>) : undefined;
 }
 
@@ -67,7 +67,7 @@ export function fromEnvironment(env: Environment, name: string): SourcedValue<st
   return { value, origin: { kind: 'variable', name, from: `environment ${name}` } };
 }
 
-/** What a profile says about a setting that is one value. */
+/** The value of a setting from a profile, if the setting is one value. */
 export function inProfile<N extends SettingName>(
   name: N,
   picked: PickedProfile | undefined,
@@ -77,7 +77,7 @@ export function inProfile<N extends SettingName>(
   return mapValue(found, (value, { from }) => parseSettingValue(row, value, from) as SettingValue<N>);
 }
 
-/** What `read` takes from a profile. */
+/** The value that `read` finds in a profile, with its origin. */
 export function fromProfile<T>(
   picked: PickedProfile | undefined,
   read: (profile: Profile) => T | undefined,
@@ -90,7 +90,7 @@ export function byDefault<T>(value: T): SourcedValue<T> {
   return { value, origin: { kind: 'default', from: 'default' } };
 }
 
-/** A value, if there is one, with its origin. */
+/** A value with its origin; undefined if there is no value. */
 export function sourced<T>(
   value: T | undefined,
   from: string,
@@ -99,7 +99,7 @@ export function sourced<T>(
   return value === undefined ? undefined : { value, origin: { kind, from } };
 }
 
-/** The same origin with the value read further. */
+/** A changed value with the same origin. */
 export function mapValue<T, U>(
   source: SourcedValue<T> | undefined,
   read: (value: T, origin: Origin) => U,
@@ -124,7 +124,7 @@ export function listVariables(name: SettingName, use: Use): readonly string[] {
 }
 
 /**
- * The flags that led to a gateway, each after a blank, so that a command in a hint asks the same one. A URL that may hold a
+ * The flags that led to a gateway, each after a blank, so that a command in a hint asks the same gateway. A URL that may hold a
  * password is not repeated.
  */
 export function typedFlags(flags: SettingsFlags): string {
@@ -165,7 +165,7 @@ export function parseSettingValue(row: SettingDefinition, value: unknown, from: 
       );
     }
     case 'url':
-      // It is not quoted: it may hold a password.
+      // The URL is not quoted: it may hold a password.
       if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
       throw usageError(
         `${from}: not a URL that begins with https:// or http://`,

@@ -5,7 +5,7 @@ import { effortNames } from '../vendors/effort.ts';
 import { authForms, firstServiceNames, serviceNames, type Use } from '../vendors/services.ts';
 import type { FormatName } from '../formats/types.ts';
 
-/** What the value of a setting is. `definition.ts` has the schema of each kind, `values.ts` reads what is typed. */
+/** The kind of a setting's value. `definition.ts` has the schema of each kind, `values.ts` parses typed values. */
 export type Kind =
   | 'budget'
   | 'choice'
@@ -24,12 +24,12 @@ export type Kind =
 /** One setting. */
 export interface SettingDefinition {
   kind: Kind;
-  /** What a `choice` can be, and what it is called in messages. */
+  /** The values of a `choice`, and its noun for messages. */
   values?: readonly string[];
   noun?: string;
   /** The table of `cli/flags` that its flag is added to; absent: it is a field of a request, whose table has more of it. */
   group?: 'root' | 'connection' | 'costs' | 'answer' | 'image';
-  /** As commander takes it: `-m, --model <id>`. */
+  /** The flag in the syntax of commander: `-m, --model <id>`. */
   flag?: string;
   help?: string;
   /** Help shows the flag with `--verbose` only. */
@@ -38,7 +38,7 @@ export interface SettingDefinition {
   repeat?: true;
   /** Environment variables; the first that is set counts. */
   variables?: readonly string[] | { [use in Use]: readonly string[] };
-  /** Its key in a profile of the config file. */
+  /** The key in a profile of the config file. */
   key?: string;
   /** The members of a key that holds an object, each with the uses that it is for. */
   fields?: Readonly<
@@ -50,13 +50,13 @@ export interface SettingDefinition {
   description?: string;
   /** Values of the key; `config set` shows the first one in hints. */
   examples?: readonly unknown[] | undefined;
-  /** What counts if it is set nowhere. */
+  /** The value of a setting that is set nowhere. */
   default?: unknown;
-  /** The uses that the profile's value and the default are for (all of them). The flag is for every use. */
+  /** The uses of the profile's value and of the default (all uses). The flag is for every use. */
   uses?: readonly Use[];
-  /** The formats that look at it (all of them). */
+  /** The formats that use the setting (all formats). */
   formats?: readonly FormatName[];
-  /** Where the profile's value counts: for the service of the profile, for the origin of its base URL, or everywhere. */
+  /** The scope of the profile's value: the service of the profile, the origin of its base URL, or everywhere. */
   only?: 'service' | 'origin' | undefined;
   /** `resolve.ts` has a rule of its own for it; else flag > environment > profile > default. */
   rule?: true;
@@ -70,8 +70,9 @@ export interface SettingDefinition {
 const defaultMaxTokens = 4096;
 
 /**
- * Every setting: flag, environment variables, profile key, default and help. The order is that of `config list`. Adding a row adds
- * the flag with its help and completion, the key of `config set` and of the JSON Schema, and the line of `config list` and `doctor`.
+ * Every setting: flag, environment variables, profile key, default and help. The order is that of `config list`. Adding a row
+ * adds the flag with its help and completion, the key of `config set` and of the JSON Schema, and the line of `config list` and
+ * `doctor`.
  */
 export const settings = {
   profile: {

@@ -35,12 +35,12 @@ interface ValueByKind {
   prices: Prices;
 }
 
-/** What a flag says: most values are read when the settings are resolved. */
+/** The value of a flag: most values are parsed when the settings are resolved. */
 export type FlagValue<N extends SettingName> = SettingTable[N]['kind'] extends 'switch' | 'count' | 'headers' | 'prices'
   ? SettingValue<N>
   : string;
 
-/** What the flags say, under the names that commander gives them; absent if a flag was not given. */
+/** The values of flags under the names that commander gives them; absent if a flag was not given. */
 export type SettingsFlags = {
   [N in SettingName as SettingTable[N] extends { flag: infer F } ? Attribute<F> : never]?: FlagValue<N> | undefined;
 } & {
@@ -60,7 +60,7 @@ export interface Config {
   prices?: Prices;
 }
 
-/** One profile of the config file: the keys of the table. At most one of the three keys of the gateway is in it. */
+/** One profile of the config file: the keys of the table. A profile has at most one of the three keys for the API key. */
 export type Profile = {
   [N in SettingName as SettingTable[N] extends { key: infer K extends string } ? K : never]?: SettingTable[N] extends {
     fields: infer F;
@@ -85,10 +85,10 @@ interface ConfigValueByKind {
   switch: boolean;
 }
 
-/** What models cost, by name or pattern. */
+/** Prices of models, by name or pattern. */
 export type Prices = InferOutput<typeof pricesDefinition>;
 
-/** What one model costs: amounts for a million tokens, and for one image. */
+/** The price of a model: amounts for a million tokens, and for one image. */
 export type Price = Exclude<Prices[string], readonly unknown[]>;
 
 /** A config with the path it came from, or would be written to. */
@@ -97,7 +97,7 @@ export interface LoadedConfig {
   exists: boolean;
   config: Config;
   warnings: string[];
-  /** Why its commands are not run, and how to fix it: others own the file or can write it. */
+  /** The reason that its commands are not run, and how to fix it: other users own the file or can write it. */
   distrust?: { reason: string; hint: string } | undefined;
 }
 
@@ -109,7 +109,7 @@ export interface PickedProfile {
   label: string;
 }
 
-/** What `resolveSettings` decides from. */
+/** The sources from which `resolveSettings` decides. */
 export interface SettingsInput {
   flags: SettingsFlags;
   env: Readonly<Record<string, string | undefined>>;
@@ -138,14 +138,14 @@ export type PlainSettings = {
         : undefined);
 };
 
-/** Where each value comes from. Only messages, `doctor` and `config list` tell it. */
+/** The origin of each value. Only messages, `doctor` and `config list` show it. */
 export type Origins = {
   [N in keyof PlainSettings]: Origin | Extract<PlainSettings[N], undefined>;
 } & { [N in 'service' | 'format' | 'auth']: Origin } & {
   [N in 'profile' | 'baseUrl' | 'model' | 'fallback']: Origin | undefined;
 } & {
   headerNames: { apiKey: Origin | undefined; version: Origin | undefined };
-  /** By the names of the headers, and of the models. */
+  /** Origins by the names of the headers, and of the models. */
   headers: Readonly<Record<string, Origin>>;
   prices: Readonly<Record<string, Origin>>;
 };
@@ -157,14 +157,14 @@ export interface Settings extends PlainSettings {
   service: ServiceName;
   /** The wire format of the use. */
   format: FormatName;
-  /** As it was given; absent when offline. */
+  /** The base URL as it was given; absent when offline. */
   baseUrl: string | undefined;
   model: string;
   /** Asked once where the model is busy or gone. */
   fallback: string | undefined;
   /** The models that the profile has names for. */
   aliases: Readonly<Record<string, string>>;
-  /** What the kept list of the service says of the efforts of the model. */
+  /** Finds the efforts of the model in the kept list of the service. */
   findEfforts?: () => Promise<ModelEfforts | undefined>;
   key: KeySource;
   auth: AuthForm;
@@ -172,9 +172,9 @@ export interface Settings extends PlainSettings {
   headers: readonly Header[];
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
   typedFlags: () => string;
-  /** By the name or the pattern of a model. */
+  /** Prices by the name or the pattern of a model. */
   prices: Prices;
-  /** Also the warnings of the config file. */
+  /** Warnings, also those of the config file. */
   warnings: string[];
   origins: Origins;
 }
@@ -184,10 +184,10 @@ export interface PartialSettings extends Omit<Settings, 'model'> {
   model: string | undefined;
 }
 
-/** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
+/** These types are defined beside the services. The library's declarations use them, which must refer to no package. */
 export { type AuthForm, type Use, useNames } from '../vendors/services.ts';
 
-/** Where a value comes from; flags and variables by their names. */
+/** The source of a value; flags and variables by their names. */
 export type Origin = (
   | { kind: 'flag' | 'variable'; name: string }
   | { kind: 'job' | 'session' | 'profile' | 'config' | 'service' | 'host' | 'default' }
@@ -202,7 +202,7 @@ export interface SourcedValue<T> {
   origin: Origin;
 }
 
-/** Where the key is; nothing of it is read before `readKey`. */
+/** The place of the key; nothing of it is read before `readKey`. */
 export type KeySource =
   | { kind: 'value'; secret: Secret; origin: Origin }
   /** Path `-` is stdin. */

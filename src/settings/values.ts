@@ -3,7 +3,7 @@ import { usageError } from '../errors.ts';
 
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A duration as it is typed. Its groups are the number and the unit. */
+/** The form of a typed duration. Its groups are the number and the unit. */
 export const durationForm = /^\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?\s*$/;
 
 /**
@@ -44,7 +44,7 @@ export function formatDuration(ms: number): string {
   return `${whole}ms`;
 }
 
-/** A budget as it is typed: `team:20/month`. Its groups are the name or path, the amount and the period. */
+/** The form of a typed budget: `team:20/month`. Its groups are the name or path, the amount and the period. */
 export const budgetForm = /^([^:].*):(?=[0.]*[1-9])(\d{1,12}(?:\.\d{1,12})?)(?:\/(day|month))?$/;
 
 /** In place of a budget: there is none, whatever a profile says. */
@@ -73,7 +73,7 @@ export function isBudgetPath(place: string): boolean {
   return /[\\/]/.test(place) || place.endsWith('.jsonl');
 }
 
-/** The same budget for a program that runs in another folder: its path as `move` has it. */
+/** The same budget for a program that runs in another folder: `move` changes its path. */
 export function moveBudget(text: string, move: (path: string) => string): string {
   const [, place] = budgetForm.exec(text.trim()) ?? [];
   return place !== undefined && isBudgetPath(place) ? move(place) + text.trim().slice(place.length) : text;

@@ -31,8 +31,8 @@ export function vendorHeaders(env: Environment, service: ServiceName): SourcedVa
 }
 
 /**
- * The services whose key a variable holds or names. One without a default model counts only where none has one: it could not answer
- * by its key alone. A key that opens other things too counts only where there is no other.
+ * The services whose key a variable holds or names. A service without a default model counts only if no other service has a key:
+ * its key alone is not enough to answer. A key that opens other things too counts only if there is no other key.
  */
 export function keysIn(env: Environment): { name: ServiceName; variable: string }[] {
   const found = serviceNames.flatMap((name) => {
@@ -52,7 +52,7 @@ export function addressNames(service: ServiceName): string[] {
   return [...addressVariables, ...Object.values(template?.variables ?? {}).flat()];
 }
 
-/** The address that variables of the service name, whole or in parts, as a base URL. Throws usage for what is not a URL. */
+/** The address of the service in its variables, whole or in parts, as a base URL. Throws usage for a value that is not a URL. */
 export function vendorAddress(env: Environment, service: ServiceName): SourcedValue<string> | undefined {
   const found = findFirstVariable(env, services[service].addressVariables);
   const read = service === 'ollama' ? withDefaults : (text: string) => asBaseUrl(text, service);
@@ -88,7 +88,7 @@ function readAddressPart({ value, origin: { from } }: SourcedValue<string>): str
   throw usageError(`${from}: not a part of an address`, 'it is one name, such as my-resource, or a host');
 }
 
-/** What the vendor's own tools make of the address: some put a path behind it, others have the version in their operations. */
+/** The base URL that the vendor's own tools make of the address: some add a path, others have the version in their operations. */
 function asBaseUrl(text: string, service: ServiceName): string {
   const { addressPath = '', formats } = services[service];
   const isInBase = formats.text === 'completions' || formats.text === 'responses';

@@ -2,14 +2,14 @@
 export const effortNames = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof effortNames)[number];
 
-/** What a model takes, by its name or by the list of its service. */
+/** The efforts that a model takes, by its name or by the list of its service. */
 export interface ModelEfforts {
   takes: readonly Effort[];
-  /** What turns thinking off in the messages format, if it is not `disabled`. */
+  /** The value that turns thinking off in the messages format, if it is not `disabled`. */
   off?: 'between_tools' | undefined;
 }
 
-/** What is known of the models of one family; of every other model, the service decides. */
+/** The efforts of one family of models; for every other model, the service decides. */
 interface EffortRule extends ModelEfforts {
   models: RegExp;
   /** The model takes a number of tokens in place of a word: the numbers are this program's choice within what it takes. */
@@ -46,7 +46,7 @@ const rules: readonly EffortRule[] = [
   { models: /^gemini-2\.5-pro$/, takes: effortNames.slice(1), budgets: { ...fromMinimal, max: 32_768 } },
 ];
 
-/** What is known of a model by its name; undefined for one that is not known. */
+/** The efforts of a model by its name; undefined for an unknown model. */
 export function findEffortRule(model: string): EffortRule | undefined {
   const name = model
     .slice(model.lastIndexOf('/') + 1)
@@ -61,7 +61,7 @@ export function findEffortRule(model: string): EffortRule | undefined {
  */
 export const ollamaEfforts: Readonly<Partial<Record<Effort, Effort>>> = { minimal: 'low', xhigh: 'max' };
 
-/** Those of some words that are efforts, in their order. */
+/** The words that are efforts, in the order of `effortNames`. */
 export function listEfforts(words: readonly unknown[]): Effort[] {
   return effortNames.filter((name) => words.includes(name));
 }
@@ -76,7 +76,7 @@ export const encodedEffortFields = [
   'generationConfig.thinkingConfig.thinkingBudget',
 ];
 
-/** All that say how much the model thinks. */
+/** All fields that say how much the model thinks. */
 const effortFields = [
   ...encodedEffortFields,
   'reasoning.max_tokens',
@@ -96,7 +96,7 @@ export function findEffortField(body: object): string | undefined {
   });
 }
 
-/** The words of efforts in what a service says about a refused one: those that it takes, in the order of `effortNames`. */
+/** The efforts in the message of a refusal, which lists those that the model takes, in the order of `effortNames`. */
 export function findEffortsIn(message: string): Effort[] {
   const list = /(?:supported|allowed|valid|possible) values(?: are)?|should be|must be one of/i.exec(message);
   if (list === null) return [];

@@ -1,6 +1,6 @@
 /**
- * What a finish reason or a stop reason says about an answer: it is whole; it goes on with another request; the service still makes it; a
- * limit cut it; the service stopped it; or no one knows.
+ * The meaning of a finish reason or a stop reason: the answer is whole; it goes on with another request; the service still makes
+ * it; a limit cut it; the service stopped it; or no one knows.
  */
 export type ReasonMeaning = 'complete' | 'unfinished' | 'running' | 'cut' | 'stopped' | 'unknown';
 
@@ -30,7 +30,7 @@ const byReason = new Map(
   ),
 );
 
-/** All formats share one table: gateways translate one into another, and change upper and lower case. */
+/** The meaning of a reason. All formats share one table: gateways translate one into another, and change upper and lower case. */
 export function classifyReason(reason: string): ReasonMeaning {
   return byReason.get(reason.toLowerCase()) ?? 'unknown';
 }

@@ -1,10 +1,10 @@
 import type { PlainRequest } from '../formats/plain-request.ts';
 import type { ServiceName } from './services.ts';
 
-/*
- * The types of images that services can be asked for, and those that they are known to refuse. Sources: npm openai 7.57.0 (2026-11-13),
- * resources/images.d.ts; npm @openrouter/sdk 1.3.19, models/imagegenerationrequest.d.ts; npm @anthropic-ai/sdk 1.14.0 (2026-11-24),
- * Base64ImageSource. Some models draw only some of them, which the service says.
+/**
+ * The types of images that services can be asked for, and those that they are known to refuse. Sources: npm openai 7.57.0
+ * (2026-11-13), resources/images.d.ts; npm @openrouter/sdk 1.3.19, models/imagegenerationrequest.d.ts; npm @anthropic-ai/sdk
+ * 1.14.0 (2026-11-24), Base64ImageSource. Some models draw only a part of them, which the service says.
  */
 
 /** In whose words a service's own operation for images is asked. */
@@ -25,8 +25,9 @@ export const imagesFields: Readonly<Record<ImagesOperation, readonly (keyof Plai
 const openaiFormats = { 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'image/gif': 'gif', 'image/svg+xml': 'svg' };
 
 /**
- * The word of `output_format` for a media type that is asked for by the name of a file. What comes without it is not: of most services PNG,
- * and older models know no such field. Together: JPEG comes without it (npm together-ai 0.52.0). Nobody says which types xAI has.
+ * The word of `output_format` for a media type that the name of a file asks for. The type that comes without the field is left
+ * out: for most services PNG, and older models know no such field. Together: JPEG comes without it (npm together-ai 0.52.0).
+ * Nobody says which types xAI has.
  */
 export const outputFormats: Readonly<Record<ImagesOperation, Readonly<Record<string, string>>>> = {
   openai: openaiFormats,
@@ -48,13 +49,13 @@ export const notInBatches: Readonly<Partial<Record<ServiceName, NotInBatches>>> 
   openai: { models: /^gpt-image-2\.6-/, instead: 'gpt-image-2' },
 };
 
-/** The extensions of images that people send, and that no service is known to draw: those above make PNG, and these types. */
+/** Extensions of images that people send, and that no service is known to draw: services draw PNG and the types above. */
 export const undrawnExtensions: ReadonlySet<string> = new Set(['heic', 'heif', 'bmp', 'tiff']);
 
-/** What a service is known to refuse of an input image. */
+/** The input images that a service is known to refuse. */
 interface RefusedImages {
   types: RegExp;
-  /** Of an image to edit. */
+  /** Types that are refused only for an image to edit. */
   editTypes?: RegExp;
   /** The most characters of Base64. */
   base64?: number;
@@ -67,7 +68,7 @@ interface RefusedImages {
 
 /** A service that is not here gets what it is given. */
 export const refusedImages: Readonly<Partial<Record<ServiceName, RefusedImages>>> = {
-  // Its error lists PNG, JPEG, WebP, HEIC and HEIF (EvanZhouDev/gemini-ai#3); GIF: microsoft/vscode#286628, BMP:
+  // Google's error lists PNG, JPEG, WebP, HEIC and HEIF (EvanZhouDev/gemini-ai#3); GIF: microsoft/vscode#286628, BMP:
   // google-gemini/gemini-cli#14838, TIFF: googleapis/js-genai#862, AVIF: googleapis/js-genai#1664 (2026-06).
   gemini: { types: /^image\/(?:gif|bmp|tiff|avif)$/ },
   // The limit is measured on the Base64: anthropics/claude-code#19631. Sides: anthropics/claude-code#4778 and #24630, charmbracelet/crush#3810.

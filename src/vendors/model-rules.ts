@@ -6,9 +6,9 @@ import type { ServiceName, Use } from './services.ts';
  * schemes of names: where no rule fits, nothing is replaced.
  */
 
-/** What a service says of a model, as far as a rule looks at it. */
+/** The facts of a model from its service that the rules use. */
 export interface ModelFacts {
-  /** As `-m` takes it. */
+  /** The name that `-m` takes. */
   id: string;
   /** The day on which it ends, or has ended: `2026-12-11`. */
   endsOn?: string | undefined;
@@ -20,7 +20,7 @@ export interface ModelFacts {
   line?: string | undefined;
   /** When it came out, or came here, in ISO 8601. */
   createdAt?: string | undefined;
-  /** What it makes: `text`, `image`. */
+  /** The kinds of output: `text`, `image`. */
   outputs?: readonly string[] | undefined;
   /** How much it can think, in the words of `--effort`, and what turns that off. */
   efforts?: readonly Effort[] | undefined;
@@ -29,7 +29,7 @@ export interface ModelFacts {
   isLoaded?: boolean | undefined;
 }
 
-/** What a service says of the end of a model. */
+/** The end of a model as a service tells it. */
 export interface ModelEnd extends Pick<ModelFacts, 'endsOn' | 'lifecycle' | 'successor'> {
   model: string;
 }
@@ -65,7 +65,7 @@ const endWords = /^(?:deprecated|retired|legacy|shutdown)$/i;
 const passingName =
   /(?:^|[-.@:/])(?:preview|exp|experimental|alpha|beta)(?=$|[-.:])|[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2})$/i;
 
-/** Names in the order in which they are taken; the group is the version, and of the same version a lower rank wins. */
+/** Patterns of names, the first choice first; the group is the version, and of the same version a lower rank wins. */
 type NamePatterns = readonly RegExp[];
 
 /**
@@ -87,20 +87,20 @@ const patterns: Readonly<Partial<Record<ServiceName, Readonly<Partial<Record<Use
     text: [/^claude-sonnet-(\d+(?:-\d{1,2})?)$/],
   },
   openrouter: {
-    // Its moving aliases have a tilde in front and no version.
+    // OpenRouter's moving aliases have a tilde in front and no version.
     text: [/^~google\/gemini-flash-latest$/, /^openrouter\/auto$/],
   },
 };
 
-/** Servers of one's own: what is there has no end, and any name. */
+/** Local servers: their models have no end, and any name. */
 const localServices: ReadonlySet<ServiceName> = new Set(['ollama', 'lmstudio', 'vllm', 'llamacpp']);
 
-/** Of two names of the same version, the one that has such a word. */
+/** The word of the preferred name if two names have the same version. */
 const preferred = /-(?:luna|flare)$/;
 
 /**
- * The model that takes the place of a default of a service, from the service's own list; undefined if no rule finds one. What ends
- * soon, previews and dated names are left out first.
+ * The model that replaces a default of a service, from the service's own list; undefined if no rule finds one. Models that end
+ * soon, previews and dated names are left out.
  */
 export function chooseDefault(
   { service, use, gone }: { service: ServiceName; use: Use; gone?: string | undefined },
@@ -145,8 +145,8 @@ export function describeEnd(end: ModelEnd, now: number): string {
 }
 
 /**
- * What the headers of a reply say of the end of its model: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and a link to the
- * `successor-version` (RFC 5829). Gateways send them; of OpenAI, Anthropic and Google no document has them (2026-11).
+ * The end of a model in the headers of a reply: `Deprecation` (RFC 9745), `Sunset` (RFC 8594) and a link to the
+ * `successor-version` (RFC 5829). Gateways send them; no document of OpenAI, Anthropic or Google has them (2026-11).
  */
 export function readEndHeaders(
   headers: Readonly<Record<string, string | undefined>>,
@@ -160,7 +160,7 @@ export function readEndHeaders(
   return { endsOn, lifecycle, successor: target && /[^/?#]+(?=\/?(?:[?#]|$))/.exec(target)?.[0] };
 }
 
-/** On a server of one's own: the only model in memory, else the one that came last; undefined if that is not clear. */
+/** The model of a local server: the only model in memory, otherwise the newest; undefined if that is not clear. */
 function chooseLocal(models: readonly ModelFacts[]): string | undefined {
   const loaded = models.filter(({ isLoaded }) => isLoaded);
   if (loaded.length === 1) return loaded[0]?.id;
@@ -182,8 +182,9 @@ function compareNames(one: string, other: string, pattern: RegExp): number {
 }
 
 /**
- * What services say with status 400, 404 or 410 of a model that was there: OpenAI "The model `x` has been deprecated", Google "This
- * model x is no longer available", Groq "The model `x` has been decommissioned and is no longer supported" (their forums, 2025 and 2026).
+ * Words of services with status 400, 404 or 410 for a model that was there: OpenAI "The model `x` has been deprecated", Google
+ * "This model x is no longer available", Groq "The model `x` has been decommissioned and is no longer supported" (their forums,
+ * 2025 and 2026).
  */
 const retiredWords =
   /\bmodels?\b.{0,160}\b(?:has been|have been|was|is|are)\s+(?:(?:now|already)\s+)?(?:deprecated|retired|shut ?down|sunset|discontinued|decommissioned|no longer (?:available|supported|offered))/is;
@@ -198,13 +199,13 @@ export function saysRetired(message: string): boolean {
 }
 
 /**
- * What services say with 400 of a model that they do not have, each with its report in test/services/more-services.test.ts: Mistral and
- * Perplexity "Invalid model", Z.ai, MiniMax and Cloudflare "unknown" and "no such", Bedrock, DeepSeek and llama.cpp.
+ * Words of services with 400 for a model that they do not have, each with its report in test/services/more-services.test.ts:
+ * Mistral and Perplexity "Invalid model", Z.ai, MiniMax and Cloudflare "unknown" and "no such", Bedrock, DeepSeek and llama.cpp.
  */
 const unknownWords =
   /\b(?:unknown|invalid|no such) model\b|\bmodel (?:identifier is invalid|not exist)\b|^model '[^']{1,200}' not found/i;
 
-/** Their codes: of OpenAI, Hugging Face and LM Studio, of Together, and of Groq for one that was there. */
+/** Codes for such a model: of OpenAI, Hugging Face and LM Studio, of Together, and of Groq for a model that was there. */
 const unknownCodes = new Set(['model_not_found', 'model_not_available', 'model_decommissioned']);
 
 /** Whether a refusal with status 400 is about a model that the service does not have. */
@@ -217,11 +218,11 @@ export function findSuccessor(message: string): string | undefined {
   return successorWords.exec(message.slice(0, 1000))?.[1];
 }
 
-/** What names say where a list does not: of models that make pictures, and of those that make neither text nor pictures. */
+/** Names that show the output of a model if the list does not: images, or neither text nor images. */
 const imageNames = /image|banana|dall-e|imagen|flux|diffusion|seedream|recraft/i;
 const otherNames = /embed|whisper|tts|transcribe|moderation|rerank|realtime|audio|speech|lyria|veo|sora|video/i;
 
-/** The kind of model for a use: `chat` takes those of `text`, and `edit` those of `image`. */
+/** The kind of model for a use: `chat` takes models for `text`, and `edit` models for `image`. */
 export function kindOf(use: Use): 'text' | 'image' {
   return use === 'edit' || use === 'image' ? 'image' : 'text';
 }

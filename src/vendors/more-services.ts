@@ -1,14 +1,14 @@
 import type { Service } from './services.ts';
 
-/*
- * Further services that speak the formats of OpenAI, for text and chat, some for images. Each base URL is whole: the operations follow it.
- * Their models change with every month, so none has a default. Addresses, variables and headers are those of the services' documents and of
- * their own packages, read on 2026-11-26: where a package is named, its default is meant.
+/**
+ * Further services that speak the formats of OpenAI, for text and chat, some for images. Each base URL is whole: the operations
+ * follow it. Their models change with every month, so none has a default. Addresses, variables and headers are from the services'
+ * documents and from their own packages, read on 2026-11-26: if a row names a package, its default is used.
  */
 
 type Row = Pick<Service, 'title' | 'baseUrl' | 'keyVariables' | 'keyPage'> & Partial<Service>;
 
-/** What most of these services have in common. */
+/** The parts that most of these services share. */
 function completionsService(row: Row): Omit<Service, 'name'> {
   return {
     formats: { text: 'completions', chat: 'completions' },

@@ -1,11 +1,11 @@
 import type { FormatName, Quirks } from '../formats/types.ts';
 import { moreServices } from './more-services.ts';
 
-/** The form in which the key is sent; `auto` is the one that the service takes (formats 1). */
+/** The form in which the key is sent; `auto` is the form that the service takes (formats 1). */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;
 export type AuthForm = (typeof authForms)[number];
 
-/** What a request is for; it decides the model and the form of authentication. */
+/** The use of a request; it decides the model and the form of authentication. */
 export const useNames = ['text', 'image', 'edit', 'chat'] as const;
 export type Use = (typeof useNames)[number];
 
@@ -15,7 +15,7 @@ export type ServiceName = keyof typeof firstServices | keyof typeof moreServices
 /** One service: its address, and how requests to it differ. */
 export interface Service {
   name: ServiceName;
-  /** Its name for people. */
+  /** The name of the service for people. */
   title: string;
   /** Undefined if the user has to name it. */
   baseUrl: string | undefined;
@@ -25,27 +25,27 @@ export interface Service {
   isHostOf?: 'openai';
   /** The base URL is whole: the operations follow it without their `/v1`. */
   hasWholePath?: true;
-  /** What listens at its port need not be it. */
+  /** Other servers use the port too: a server at this port may be another one. */
   isAtCommonPort?: true;
   /** The uses that it has, and the format of each. */
   formats: Readonly<Partial<Record<Use, FormatName>>>;
   /** The formats of other servers that take its requests, where they differ. */
   formatsElsewhere?: Readonly<Partial<Record<Use, FormatName>>>;
-  /** Its differences from other services of its format. */
+  /** Differences from other services of the same format. */
   quirks: Omit<Quirks, 'service'>;
-  /** It has no batch API that is known to be that of its format. */
+  /** Whether its batch API is missing, or not known to be that of its format. */
   lacksBatches?: boolean;
-  /** It ignores the tier that a request asks for. */
+  /** The service ignores the tier that a request asks for. */
   lacksFlex?: true;
-  /** It takes requests without a key. */
+  /** The service takes requests without a key. */
   isKeyless?: true;
-  /** It cuts a prompt that is longer than the window, and answers what is left: the command for a window of `{tokens}`. */
+  /** The service cuts a prompt that is longer than the window, and answers the rest: the command that sets a window of `{tokens}`. */
   cutsPrompts?: string;
-  /** Its list of models needs no key, so the list cannot show whether a key is valid. */
+  /** The list of models needs no key, so it cannot show whether a key is valid. */
   hasPublicList?: true;
   /** The path that lists the models in memory, where its list does not say which these are. */
   loadedPath?: string;
-  /** The query that lists the models of all its uses; without it, the list has only those for text. */
+  /** The query that lists the models of all uses; without it, the list has only those for text. */
   listQuery?: string;
   /** The headers of the key in formats without one of their own, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
@@ -53,15 +53,15 @@ export interface Service {
   auth: AuthForm;
   /** Variables with a key of this service that the vendor's own tools read; the first one that is set is used. */
   keyVariables: readonly string[];
-  /** Those of them that hold a token, which goes as a bearer's whatever the form of the key. */
+  /** Variables of the key that hold a token, which is sent as a bearer token whatever the form of the key. */
   tokenVariables?: readonly string[];
   /** Headers of its account, and the variable of each that the vendor's own tools read. Lower case. */
   headerVariables?: Readonly<Record<string, string>>;
-  /** Its key opens other things too: it chooses the service only where no other key is set. */
+  /** The key opens other things too: it chooses the service only if no other key is set. */
   hasWideKey?: true;
   /** Variables with an address in place of `baseUrl`, which the vendor's own tools read too. */
   addressVariables: readonly string[];
-  /** What these tools put behind such an address. */
+  /** The path that these tools add to such an address. */
   addressPath?: string;
   /** The page where users make a key. */
   keyPage: string | undefined;
@@ -69,7 +69,7 @@ export interface Service {
   models: Readonly<Partial<Record<Use, string>>>;
 }
 
-/** An address with `{blanks}` for what is the account's own. */
+/** An address with `{blanks}` for the parts that differ for each account. */
 export interface AddressTemplate {
   url: string;
   /** The variables of each blank; the first one that is set is used. */
@@ -81,7 +81,7 @@ export interface AddressTemplate {
 /** The names of the vendors' public services for the placeholders of formats/README.md. */
 export const vendorHeaderNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
 
-/** Declarations have the names of the rows alone, not what is in them. */
+/** The declarations then have only the names of the rows, not their contents. */
 const nameServices = <Name extends string>(rows: Readonly<Record<Name, Omit<Service, 'name'>>>) => rows;
 
 /** The services that short lists name. */
@@ -133,7 +133,7 @@ const firstServices = nameServices({
   openai: {
     title: 'OpenAI',
     baseUrl: 'https://api.openai.com',
-    // Its current models refuse tools in chat completions (npm openai 7.57.0, the pages of its models, November 2026).
+    // OpenAI's current models refuse tools in chat completions (npm openai 7.57.0, the pages of its models, November 2026).
     formats: { text: 'responses', chat: 'responses', image: 'completions', edit: 'completions' },
     formatsElsewhere: { text: 'completions', chat: 'completions' },
     quirks: { maxTokensField: 'max_completion_tokens', includeUsage: true, imagesOperation: 'openai' },
@@ -181,7 +181,7 @@ const firstServices = nameServices({
     // docs.ollama.com/api/ps (2026-11): `{"models":[{"name":"llama3:8b",…}]}`.
     loadedPath: '/api/ps',
     isKeyless: true,
-    // Its log alone says `truncating input prompt limit=4096 prompt=7268 new=4096` (ollama 0.12, 2025-11).
+    // Ollama says it only in its log: `truncating input prompt limit=4096 prompt=7268 new=4096` (ollama 0.12, 2025-11).
     cutsPrompts: 'OLLAMA_CONTEXT_LENGTH={tokens} ollama serve',
     headerNames: vendorHeaderNames,
     auth: 'bearer',
@@ -200,7 +200,7 @@ export const services = Object.fromEntries(
 /** Every name that `--service` takes. */
 export const serviceNames = Object.keys(services) as ServiceName[];
 
-/** Those that short lists name; `gateway-cli help services` has all. */
+/** The services in short lists; `gateway-cli help services` has all. */
 export const firstServiceNames = Object.keys(firstServices) as ServiceName[];
 
 /** Whether a service has hosts of its own. */
@@ -208,7 +208,7 @@ export function hasOwnHost(name: ServiceName): boolean {
   return (services[name].baseUrl ?? services[name].template) !== undefined;
 }
 
-/** Whether a base URL is at the service's own host: the same scheme, host and port. No URL is, of a service without one. */
+/** Whether a base URL is at the service's own host: the same scheme, host and port. False for a service without a host. */
 export function isOwnHost(name: ServiceName, baseUrl: string | URL): boolean {
   const { baseUrl: own, template } = services[name];
   if (!hasOwnHost(name)) return false;
@@ -263,8 +263,8 @@ export function listVendors(use: Use): ServiceName[] {
 }
 
 /**
- * Nothing, or the date or number of a version that vendors add to the name of a model: `-20250929`, `@20250929`, `-2024-08-06`,
- * `-05-20`, `-001`.
+ * The end of a model's name that is empty, or the date or number of a version: `-20250929`, `@20250929`, `-2024-08-06`, `-05-20`,
+ * `-001`.
  */
 const modelVersion = /^(?:[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?))?$/;
 
@@ -305,7 +305,7 @@ export function withoutFormat(remembered: string): string {
 export function getQuirks(name: ServiceName, format: FormatName, baseUrl: string | undefined): Quirks {
   const { quirks } = services[name];
   if (baseUrl === undefined || isOwnHost(name, baseUrl)) return { ...quirks, service: `${name}/${format}` };
-  // Another server that speaks a vendor's format knows its older fields.
+  // Another server that speaks a vendor's format knows only its older fields.
   const { imagesOperation, includeUsage, effort, search } = quirks;
   return { imagesOperation, includeUsage, effort, search, service: `${new URL(baseUrl).host}/${format}` };
 }

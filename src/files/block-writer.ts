@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { copyRange, createTempFile, notWritten, removeFile, type TempFile, writeFully } from './temp-file.ts';
 
-/** Where temporary files are written. */
+/** The folders for temporary files. */
 export interface TempFolders {
   /** The folder of the final names, so that publishing is a link. */
   folder: string;
@@ -65,7 +65,7 @@ export class BlockWriter {
         throw notWritten(this.#folders.spare ?? this.#folders.folder, second, lostHint);
       });
     }
-    // What is synced is not lost by it.
+    // Closing loses nothing that is synced.
     await this.#file?.handle.close().catch(() => undefined);
   }
 

@@ -56,17 +56,17 @@ const running: Readonly<Record<string, string>> = {
   ETXTBSY: 'it is being written',
 };
 
-/** Why a program could not be run, in words. */
+/** The reason that a program could not be run, in words. */
 export function describeRunError(error: unknown): string {
   return reasonIn(running, error);
 }
 
-/** Why something could not be read, in words. */
+/** The reason that something could not be read, in words. */
 export function describeReadError(error: unknown): string {
   return reasonIn(reading, error);
 }
 
-/** Why something could not be written or created, in words. */
+/** The reason that something could not be written or created, in words. */
 export function describeWriteError(error: unknown): string {
   return reasonIn(writing, error);
 }

@@ -1,11 +1,11 @@
 import { type BigIntStats, statSync } from 'node:fs';
 
-/** What is known of a file: its text, the type and size of a picture, the type of another file, what it is in the key of a request. */
+/** Facts of a file: its text, the type and size of a picture, the type of another file, its part in the key of a request. */
 type FileFact = 'text' | 'picture' | 'facts' | 'key';
 
 /**
- * What `read` makes of a file. What it made before is given again as long as size, time and number of the file stay the same:
- * the thousand rows of a table share a schema and a picture. A pipe or a device is read each time.
+ * The value that `read` makes of a file. An earlier value is used again as long as size, time and inode number of the file stay
+ * the same: the thousand rows of a table share a schema and a picture. A pipe or a device is read each time.
  */
 export type KnownFiles = <Value>(path: string, what: FileFact, read: () => Promise<Value>) => Promise<Value>;
 
@@ -15,10 +15,10 @@ interface KeptValue {
   value: Promise<unknown>;
 }
 
-/** What is kept at most: values, and bytes of texts in all. What was not used for the longest time goes first. */
+/** The most that is kept: number of values, and bytes of their texts. The value that was not used for the longest time goes first. */
 const most = { values: 1000, bytes: 64 * 1024 * 1024 };
 
-/** What is kept, and its bytes in all. */
+/** The kept values, and the bytes of their texts. */
 interface Kept {
   entries: Map<string, KeptValue>;
   bytes: number;
@@ -68,7 +68,7 @@ async function readKnown<Value>(path: string, what: FileFact, read: () => Promis
   try {
     return (await entry.value) as Value;
   } catch (error) {
-    // What failed once may be right when the next row asks.
+    // A failure is not kept: the file may be right when the next row asks.
     if (entries.get(key) === entry) forget(key, kept);
     throw error;
   }

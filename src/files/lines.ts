@@ -6,18 +6,18 @@ import { createTempFile, writeFully } from './temp-file.ts';
 
 /** One line of a file, without its end. */
 export interface Line {
-  /** From 1, at the offset where reading began. */
+  /** The number of the line, from 1 at the offset where reading began. */
   number: number;
   text: string;
   /** Whether all its bytes are UTF-8; other bytes are U+FFFD in the text. */
   isUtf8: boolean;
   /** Whether a line feed ends it: the last line of a torn file has none. */
   whole: boolean;
-  /** Where it begins, in bytes. */
+  /** The byte offset of its beginning. */
   offset: number;
-  /** Its length with its end. */
+  /** The length of the line with its line break. */
   bytes: number;
-  /** It is longer than a reader takes, and its text is left out. */
+  /** The line is longer than `maxBytes`, and its text is left out. */
   isTooLong: boolean;
 }
 
@@ -32,13 +32,13 @@ const lineFeed = 10;
 interface LineOptions {
   from?: number;
   maxBytes?: number;
-  /** Whether the text of a line is to lack a block inside it; `before` is the one that it would follow. */
+  /** Whether a block inside a line is left out of its text; `before` is the block before it. */
   leavesOut?: ((block: Buffer, before: Buffer) => boolean) | undefined;
 }
 
 /**
- * The lines of an open file from an offset on, those of one block together: a promise for each line would take most of the time.
- * Each is made when it is asked for, so they are to be gone through one after another. The text of a line of more than `maxBytes`
+ * The lines of an open file from an offset on. The lines of one block come together: a promise for each line would take most of
+ * the time. Each line is made when it is read, so they must be read one after another. The text of a line of more than `maxBytes`
  * is left out.
  */
 export function readLines(handle: FileHandle, options: LineOptions = {}): AsyncGenerator<Iterable<Line>, void> {
@@ -143,7 +143,7 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
   }
 }
 
-/** The lines of a file, those of one block together; without the file none. */
+/** The lines of a file; the lines of one block come together. Empty if there is no file. */
 export async function* readFileLines(path: string, options: LineOptions = {}): AsyncGenerator<Iterable<Line>, void> {
   const handle = await openIfThere(path);
   if (handle === undefined) return;
@@ -164,7 +164,7 @@ export interface GatheredFile {
   append(block: Buffer): Promise<void>;
   /** Writes the gathered blocks. */
   flush(): Promise<void>;
-  /** Begins again: what is appended next replaces everything before it. */
+  /** Begins again: the next lines replace everything before them. */
   restart(): void;
 }
 

@@ -32,16 +32,16 @@ import {
 export interface Lock {
   /** The owner from whom it was taken over. */
   takenFrom: LockOwner | undefined;
-  /** Whether it is still held. What was seen within the last second counts. Throws errors of the system. */
+  /** Whether the lock is still held. A look within the last second counts. Throws errors of the system. */
   isHeld(): boolean;
   /** Looks now whether it is still held. Throws errors of the system. */
   look(): boolean;
-  /** Who has it, once it was lost; undefined: it was removed. */
+  /** The owner of a lost lock; undefined if the lock was removed. */
   takenBy(): Pick<LockOwner, 'mark'> | undefined;
   release(): Promise<void>;
 }
 
-/** Who has a lock. */
+/** The owner of a lock. */
 export interface LockOwner {
   /** Undefined: the file is being written, or is not of this program. */
   mark: ProcessMark | undefined;
@@ -68,8 +68,8 @@ const usualTimes: LockTimes = { renewMs: 10_000, staleMs: 60_000 };
 /** The longest pause between two looks where the queue is short, and ever, ms. */
 const [shortPauseMs, maxPauseMs] = [20, 500];
 /**
- * How long each lock was waited for lately, ms: the queue is as long as that, and a look at a quarter of it is soon enough. Thirty
- * processes that all look as often as they can take the processor from the one that they wait for.
+ * Recent waiting times for each lock, ms: the queue is as long as that, and a look after a quarter of it is soon enough. If
+ * thirty processes all look as often as they can, they take the processor from the one that they wait for.
  */
 const recentWaits = new Map<string, number>();
 /** How long others may be busy with a lock that nobody has, ms. */
@@ -113,7 +113,7 @@ export async function withLock<T>(
   }
 }
 
-/** Who has the lock at `path`; undefined if it is free or stale. Throws errors of the system. */
+/** The owner of the lock at `path`; undefined if it is free or stale. Throws errors of the system. */
 export async function findOwner(path: string): Promise<LockOwner | undefined> {
   const found = readLock(path);
   if (found === undefined) return undefined;
@@ -140,7 +140,7 @@ const unknownOwner: LockOwner = { mark: undefined, isHere: false, leftMs: Number
 
 /** A lock file. */
 interface FoundLock {
-  /** As it was read; it is never the same of two locks. */
+  /** The text of the lock file; no two locks have the same. */
   text: string;
   mark: ProcessMark | undefined;
   mtimeMs: number;
@@ -168,7 +168,7 @@ function readLock(path: string): FoundLock | undefined {
   }
 }
 
-/** Whose lock it is; undefined if that cannot be read: it counts as that of another machine. */
+/** The owner in the text of a lock; undefined if it cannot be read: the lock then counts as that of another machine. */
 function parseLock(text: string): ProcessMark | undefined {
   const { host, pid, namespace, started } = parseObject(text);
   if (typeof host !== 'string' || typeof pid !== 'number') return undefined;
@@ -184,12 +184,12 @@ async function judgeLock(path: string, found: FoundLock, { times = usualTimes }:
   const running = found.mark && isRunning(found.mark);
   if (running !== undefined) return { ...found, isHere: true, leftMs: running ? Number.POSITIVE_INFINITY : 0 };
 
-  // A new file has the time of now by the same clock.
+  // A new file has the current time by the clock of the file system.
   const { mtimeMs } = await statNewFile(dirname(path));
   return { ...found, isHere: false, leftMs: times.staleMs - Math.abs(mtimeMs - found.mtimeMs) };
 }
 
-/** Replaces a stale lock; false if it is no longer that one, or another process is about to replace it. */
+/** Replaces a stale lock; false if it has changed, or another process is about to replace it. */
 async function takeOver(
   path: string,
   { owner, text, options }: { owner: FoundOwner; text: string; options: LockOptions },
@@ -209,7 +209,7 @@ async function takeOver(
   return false;
 }
 
-/** What a look at the file says counts for this time, ms. */
+/** Time in ms for which a look at the file counts. */
 const seenMs = 1000;
 
 function holdLock(
@@ -224,14 +224,14 @@ function holdLock(
 
   const look = (): boolean => {
     const now = Date.now();
-    // What was lost once stays lost.
+    // A lock that was lost stays lost.
     if (found === text) found = readNow(path);
     seenAt = now;
     return found === text;
   };
   const releaseLock = async (): Promise<void> => {
     clearInterval(beat);
-    // What is left would lock out this process itself, for as long as it lives.
+    // A lock file that stays would lock out this process itself, for as long as it lives.
     for (let attempt = 1; ; attempt++)
       try {
         if (readNow(path) === text) unlinkSync(path);
@@ -266,7 +266,7 @@ function readNow(path: string): string | undefined {
   }
 }
 
-/** Writes the same byte, so that the file system sets the time by its own clock. Leaves the lock of another alone. */
+/** Writes the same byte, so that the file system sets the time by its own clock. The lock of another process is not changed. */
 async function renew(path: string, text: string): Promise<void> {
   const handle = await open(path, 'r+').catch(ignoreMissing);
   try {
@@ -299,7 +299,7 @@ function createFile(path: string, text: string): boolean {
     try {
       unlinkSync(whole);
     } catch {
-      // It was not made.
+      // The file was not made.
     }
   }
 }

@@ -32,16 +32,16 @@ export function isRunning(mark: ProcessMark): boolean | undefined {
     if (getErrorCode(error) !== 'EPERM') return false;
   }
   const status = readProcessStatus(mark.pid);
-  // A machine that was started again, or a container, gives the same number to another process.
+  // After a restart of the machine or container, another process can have the same number.
   return status === undefined || (!status.hasEnded && (mark.started ?? status.started) === status.started);
 }
 
-/** Containers can share a host name, and all of them have small process numbers. */
+/** The namespace of process numbers: containers can share a host name, and all of them have small process numbers. */
 function ownNamespace(): string | undefined {
   return /\d+/.exec(ifKnown(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0];
 }
 
-/** What the system reports; undefined if it does not. */
+/** The value that the system reports; undefined if it reports none. */
 function ifKnown<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -57,7 +57,10 @@ export function bootMark(): string | undefined {
 
 let boot: string | undefined;
 
-/** Only on Linux. A process that ended keeps its number until its parent asks for its end, which in a container may never happen. */
+/**
+ * The status of a process; undefined on other systems than Linux. A process that ended keeps its number until its parent asks for
+ * its end, which in a container may never happen.
+ */
 function readProcessStatus(of: number): { hasEnded: boolean; started: string } | undefined {
   const stat = ifKnown(() => readFileSync(`/proc/${of}/stat`, 'latin1'));
   if (stat === undefined) return undefined;

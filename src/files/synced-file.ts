@@ -41,7 +41,7 @@ export class SyncedFile {
         await copyAside(path, handle, [{ offset: kept, bytes: size - kept }]);
         await handle.truncate(kept);
       }
-      // A new one: without its name, what is synced in it is lost.
+      // Without its name in the folder, a new file would be lost although its content is synced.
       if (size === 0) await syncFolder(dirname(path));
       return new SyncedFile(path, handle, kept, watch);
     } catch (error) {
@@ -69,8 +69,8 @@ export class SyncedFile {
   }
 
   /**
-   * Appends one line in one write with other lines of the same microtask. Throws GatewayError not-written; then none of them
-   * is appended.
+   * Appends one line in one write with other lines of the same microtask. Throws GatewayError not-written; then no line of the
+   * write is appended.
    */
   appendSoon(line: string): Promise<void> {
     this.#nextAppend ??= this.#planAppend();
@@ -125,7 +125,7 @@ export class SyncedFile {
     try {
       await this.#syncing;
       this.#watch?.('synced', bytes);
-      // What is written to a file without a name is lost when it is closed.
+      // A file without a name loses its content when it is closed.
       if (!this.#hadName || hasName(this.#handle)) return;
     } catch (error) {
       throw cannotWrite(this.#path, error);
@@ -134,7 +134,7 @@ export class SyncedFile {
   }
 }
 
-/** Some file systems count no names. */
+/** Whether the file still has a name in a folder. Some file systems count no names. */
 function hasName({ fd }: FileHandle): boolean {
   return fstatSync(fd).nlink > 0;
 }
@@ -149,7 +149,7 @@ function truncateTo(fd: number, size: number): void {
 
 const lineFeed = 10;
 
-/** Where the last complete line ends, searched backwards. */
+/** The offset after the last complete line, searched backwards. */
 async function findLastLineEnd(handle: FileHandle, size: number): Promise<number> {
   const block = Buffer.allocUnsafe(64 * 1024);
   for (let end = size; end > 0;) {
@@ -187,7 +187,7 @@ export function openToAppend(path: string, mode = 0o666): Promise<FileHandle> {
   return open(path, appending, mode);
 }
 
-/** The same, at once. */
+/** Opens a file to append to it, synchronously. */
 export function openToAppendNow(path: string, mode: number): number {
   return openSync(path, appending, mode);
 }

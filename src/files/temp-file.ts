@@ -29,7 +29,7 @@ export interface TempFile {
 interface TempFileOptions {
   /** Makes a unique name. */
   nonce?: (() => string) | undefined;
-  /** By default only the owner may read it. */
+  /** The permissions; by default only the owner may read the file. */
   mode?: number;
 }
 
@@ -200,7 +200,10 @@ const blockBytes = 512 * 1024;
 /** Bytes before the requested part that are read with it: parts are not read quite in the order in which they were written. */
 const backBytes = 64 * 1024;
 
-/** Reads parts of a file in any order; those that are near each other are read together. No promise where it was read with another one. */
+/**
+ * Reads parts of a file in any order; parts that are near each other are read together. Returns a Buffer instead of a promise if
+ * the part was read with another one.
+ */
 export function createRangeReader(handle: FileHandle | undefined): (range: Range) => Buffer | Promise<Buffer> {
   let block = { from: 0, bytes: Buffer.alloc(0) };
   const cut = ({ offset, bytes }: Range): Buffer =>
@@ -290,7 +293,7 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
     if (getErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
     await makeFolder(dirname(path), mode);
     await mkdir(path, { mode }).catch((again: unknown) => {
-      // Another process made it meanwhile.
+      // Another process made the folder meanwhile.
       if (getErrorCode(again) !== 'EEXIST') throw again;
       return requireFolder(path, again);
     });
@@ -312,6 +315,6 @@ export function closeQuietly(descriptor: number): void {
   try {
     closeSync(descriptor);
   } catch {
-    // Nothing can be lost.
+    // An error here loses nothing.
   }
 }

@@ -37,7 +37,7 @@ export function isSvg(head: Uint8Array): boolean {
   return /^\uFEFF?\s*(?:<\?xml[^>]*\?>\s*|<!--(?:(?!-->)[^])*-->\s*|<!doctype svg[^>[]*>\s*)*<svg[\s/>]/i.test(text);
 }
 
-/** If the major brand is generic, the type of a compatible brand. */
+/** The type of a compatible brand, if the major brand is generic. */
 function heifType(head: string): string | undefined {
   const major = heifBrands[head.slice(8, 12)];
   if (major !== 'image/heif') return major;
@@ -66,7 +66,7 @@ export function imageFacts(head: Uint8Array): ImageFacts {
         height,
         orientation = 1,
       } = imageSize(new Uint8Array(head.subarray(0, isHeif ? heifBytes : sizeBytes)));
-      // From 5 on, the EXIF data turn the image by a quarter.
+      // Orientations from 5 on in the EXIF data turn the image by a quarter.
       if (width > 0 && height > 0)
         return orientation >= 5 ? { mimeType, width: height, height: width } : { mimeType, width, height };
     } catch {
@@ -102,7 +102,7 @@ export function knownExtensions(): string[] {
   return Object.values(extensions).map(([extension]) => extension);
 }
 
-/** Whether an extension is one of a known image type, in any case. */
+/** Whether an extension belongs to a known image type, in any case. */
 export function isImageExtension(extension: string): boolean {
   return Object.values(extensions).some((names) => names.includes(extension.toLowerCase()));
 }
@@ -230,7 +230,7 @@ const usualExtensions = new Map([
 /** The extensions of sound and film that people give to a file. */
 const playedExtensions = new Set('aac aiff flac m4a mov mp3 mp4 mpg ogg opus pcm wav webm'.split(' '));
 
-/** Whether an extension is one of an image, a sound or a film: a text is not in such a file. */
+/** Whether an extension belongs to an image, a sound or a film: such a file has no text. */
 export function isMediaExtension(extension: string): boolean {
   return isImageExtension(extension) || playedExtensions.has(extension.toLowerCase());
 }

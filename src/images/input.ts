@@ -11,7 +11,7 @@ import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
 
 /** An input image, of which only the first bytes were read. */
 export interface InputImage {
-  /** From the bytes. */
+  /** The media type, from the bytes. */
   mimeType: string;
   bytes: number;
   /** Lower-case hex; only if requested. */
@@ -28,7 +28,7 @@ export interface InputOptions {
   hash?: boolean | undefined;
   /** The type that its host declared, for messages. */
   declaredType?: string | undefined;
-  /** What to do with a file that is not an image. */
+  /** The advice for a file that is not an image. */
   instead?: string | undefined;
 }
 
@@ -125,7 +125,7 @@ async function copyToTemp(
     await file.handle.close();
     return file.path;
   } catch (error) {
-    // Not awaited: a source that is silent may never return.
+    // The end of the source is not awaited: a source that is silent may never return.
     void source.return?.().catch(() => undefined);
     await file.handle.close();
     await removeFile(file.path);

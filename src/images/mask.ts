@@ -7,8 +7,8 @@ const mostPixels = 16 * 2 ** 20;
 const mostBytes = 50 * 2 ** 20;
 
 /**
- * Throws GatewayError usage for a mask that is opaque everywhere: the service would be paid for a picture in which nothing may change.
- * One that cannot be decoded is the service's to judge.
+ * Throws GatewayError usage for a mask that is opaque everywhere: the service would be paid for a picture in which nothing may
+ * change. The service judges a mask that cannot be decoded here.
  */
 export async function refuseEmptyMask({ source, bytes }: Upload, label: string): Promise<void> {
   if (bytes === 0 || bytes > mostBytes) return;

@@ -19,7 +19,7 @@ export function sniffMedia(bytes: Uint8Array): string | undefined {
   return first === 0xff && [0xf0, 0xf1, 0xf8, 0xf9].includes(second) ? 'audio/aac' : undefined;
 }
 
-/** By the brand of an ISO file that is no image. */
+/** The type of an ISO file that is no image, by its brand. */
 function isoType(brand: string): string {
   if (brand === 'qt  ') return 'video/quicktime';
   return /^M4[AB] $/.test(brand) ? 'audio/mp4' : 'video/mp4';

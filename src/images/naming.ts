@@ -31,7 +31,7 @@ interface CandidateName {
 /** The names to try for one image, from 0 on; undefined after the last one. */
 export type CandidateNames = (at: number) => CandidateName | undefined;
 
-/** What the names depend on. */
+/** The facts that the names depend on. */
 export interface PlanFacts {
   /** Whether `output` is an existing folder. */
   isDirectory: boolean;

@@ -8,7 +8,7 @@ interface PreviewRoom {
   rows: number;
 }
 
-/** The same, with the size of the image in pixels. */
+/** The place for a preview, with the size of the image in pixels. */
 interface PreviewSize extends PreviewRoom {
   width: number;
   height: number;
@@ -28,7 +28,7 @@ export function kittyPixels({ width, height, data }: Bitmap, size: PreviewRoom):
   return kittySequences(`a=T,f=32,s=${width},v=${height},o=z,q=2,${kittySize({ width, height, ...size })}`, packed);
 }
 
-/** One of the two, so that the terminal keeps the proportions; a cell is taken to be twice as high as wide. */
+/** Columns or rows, only one of them so that the terminal keeps the proportions; a cell is taken to be twice as high as wide. */
 function kittySize({ width, height, columns, rows }: PreviewSize): string {
   return columns * height > rows * 2 * width ? `r=${rows}` : `c=${columns}`;
 }

@@ -26,9 +26,9 @@ export interface OutputCheck {
   force: boolean;
   /** Sidecars will be written too. */
   sidecar?: boolean | undefined;
-  /** Images that are sent: an existing one of the same name and another type is not an earlier output. */
+  /** Paths of images that are sent: a file of the same name and another type among them is not an earlier output. */
   inputs?: readonly string[] | undefined;
-  /** Nothing will be written: no folder is made. */
+  /** Nothing will be written, so no folder is made. */
   dryRun?: boolean | undefined;
 }
 
@@ -68,7 +68,7 @@ async function checkOtherTypes(plan: OutputPlan, { cwd, inputs = [] }: OutputChe
   }
 }
 
-/** A photo beside the name of an image is no earlier output of the same name. */
+/** The extensions that an earlier output can have. Types that no service draws are left out: such a file is a photo. */
 function drawnExtensions(): string[] {
   return knownExtensions().filter((extension) => !undrawnExtensions.has(extension));
 }
@@ -192,7 +192,7 @@ export async function publishImage(blob: StoredBlob, names: CandidateNames, opti
       temp ??= await finishedFile(blob, dirname(final));
       const replace = name.given && options.force;
       if (await tryName(temp, final, { ...options, bytes: blob.bytes, replace })) return last;
-      // A name that it lacks can be taken all the same, by another process or in other letters: writing tells.
+      // A name that the list lacks can still be taken, by another process or in other letters: the write detects it.
       taken ??= new Set(await readdir(dirname(final)).catch(() => []));
       do at++;
       while (taken.has(basename(names(at)?.path ?? '')));

@@ -4,7 +4,7 @@ import { isSamples } from './image-type.ts';
 import { sniffMedia } from './media-type.ts';
 import type { StoredBlob } from './types.ts';
 
-/** More samples stay without a header: they are put together in memory. */
+/** Sound with more bytes stays without a header, since pieces are joined in memory. */
 const mostBytes = 256 * 1024 * 1024;
 
 /** The file that a sound becomes, and its type, which the bytes say where they have a header. */
@@ -18,7 +18,7 @@ export async function toSoundFile(
   return wav ? { blob: wav, declaredType: 'audio/wav' } : { blob, declaredType };
 }
 
-/** Pieces of a sound as one blob. */
+/** Joins the pieces of a sound into one blob. */
 export async function joinBlobs(blobs: readonly StoredBlob[]): Promise<StoredBlob> {
   const pieces: Uint8Array[] = [];
   for (const blob of blobs) pieces.push(await readBlob(blob));

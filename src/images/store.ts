@@ -8,7 +8,7 @@ import type { BlobStore, StoredBlob } from './types.ts';
 
 /** How many of the first bytes of each blob stay in memory: its type and size are read from them. */
 const headBytes = 32 * 1024;
-/** The same for known types, by the first byte of the file. */
+/** The number of first bytes to keep for known types, by the first byte of the file. */
 const headBytesByFirstByte = new Map([
   // JPEG: metadata can come before the size.
   [0xff, 256 * 1024],
@@ -43,7 +43,7 @@ export function createMemoryStore(): BlobStore {
   return createStore(createMemoryTarget);
 }
 
-/** Checks the images of one reply and stores none of them. */
+/** Opens a store that checks the images of one reply and keeps none. */
 export function createEmptyStore(): BlobStore {
   const content = { data: new Uint8Array() };
   return createStore(() => ({ write: () => undefined, end: async () => ({ content, ready: Promise.resolve() }) }));
@@ -56,7 +56,8 @@ function createFileTarget(writer: BlockWriter): BlobTarget {
       await writer.end();
       const content = { file: writer.path as string };
       const synced = writer.sync().then(() => void (content.file = writer.path as string));
-      // Not awaited, so that the next image can be read meanwhile. `resolve` reports a failure when it awaits `ready`.
+      // The sync is not awaited here, so that the next image can be read meanwhile. `resolve` reports a failure when it awaits
+      // `ready`.
       synced.catch(() => {});
       return { content, ready: synced };
     },
@@ -70,8 +71,8 @@ interface StoreEntry {
 
 function createStore(openTarget: () => BlobTarget, discard = async (): Promise<void> => undefined): BlobStore {
   let prefix: string | undefined;
-  // Only Base64 characters, so that a placeholder in a data URL is read like any Base64. Created with the first image:
-  // a reply without images needs no random bytes.
+  // The prefix has only Base64 characters, so that a placeholder in a data URL is read like any Base64. It is created with the
+  // first image: a reply without images needs no random bytes.
   const placeholderPrefix = (): string => (prefix ??= `gatewayCliBlob_${randomNonce()}_`);
   const entries = new Map<string, StoreEntry | undefined>();
 
@@ -137,7 +138,7 @@ function createSink(target: BlobTarget, done: (entry: StoreEntry) => void): Base
   };
 }
 
-/** Where the decoded bytes of one blob are written. */
+/** The target for the decoded bytes of one blob. */
 interface BlobTarget {
   /** The bytes are valid until the returned promise resolves. */
   write(bytes: Uint8Array): void | Promise<void>;

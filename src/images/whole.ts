@@ -39,14 +39,14 @@ const endings: Readonly<Record<string, (read: ReadPart, bytes: number) => Promis
   'image/gif': async (read, bytes) => !(await readTail(read, bytes)).includes(';'),
 };
 
-/** Other data can follow the end of an image. */
+/** Bytes at the end of a file in which the end of the image is searched: other data can follow it. */
 const tailBytes = 64 * 1024;
 
 function readTail(read: ReadPart, bytes: number): Promise<Buffer> {
   return read(Math.max(0, bytes - tailBytes), tailBytes);
 }
 
-/** More chunks than encoders write: then the rest is believed. */
+/** More chunks than encoders write: an image with more counts as whole. */
 const mostChunks = 100_000;
 
 async function pngEndsEarly(read: ReadPart, bytes: number): Promise<boolean> {

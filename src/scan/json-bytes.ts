@@ -127,7 +127,7 @@ export function escapeLength(bytes: Uint8Array, at: number): number {
   return at + length <= bytes.length ? length : 0;
 }
 
-/** By the byte after the backslash: `" \\ /`, `n`, `r` and `t`. */
+/** The byte of a simple escape, by the byte after the backslash: `" \\ /`, `n`, `r` and `t`. */
 const simpleEscapes = new Map([
   [quote, quote],
   [backslash, backslash],
@@ -250,7 +250,7 @@ export function looksLikeBase64(start: Uint8Array): boolean {
   return rest.every((byte) => isBase64Byte(byte) || isLineBreak(byte));
 }
 
-/** Each byte as one character. */
+/** Decodes each byte as one character. */
 export function latin1(bytes: Uint8Array, start = 0, end = bytes.length): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', start, end);
 }

@@ -8,7 +8,7 @@ const colon = 0x3a;
 const [openBracket, closeBracket] = [0x5b, 0x5d];
 const [openBrace, closeBrace] = [0x7b, 0x7d];
 
-/** What is taken out of a JSON text. */
+/** The place of an array in a JSON text. */
 export interface ItemsPlace {
   /** The key of the array, in camel case; the text can have snake case. */
   key: string;
@@ -16,7 +16,10 @@ export interface ItemsPlace {
   below: readonly string[];
 }
 
-/** Where a string in a chunk ends, or has an escape; else the chunk's end. Piece by piece: the next quotation mark can be far behind an escape. */
+/**
+ * The position of the next end of a string or escape in a chunk; otherwise the chunk's end. The search goes piece by piece: the
+ * next quotation mark can be far behind an escape.
+ */
 function findStop(chunk: Uint8Array, start: number): number {
   for (let from = start, bytes = 64; from < chunk.length; from += bytes, bytes = 4096) {
     const piece = chunk.subarray(from, from + bytes);
@@ -27,8 +30,8 @@ function findStop(chunk: Uint8Array, start: number): number {
 }
 
 /**
- * Takes the items of an array out of a JSON text while it arrives, so that neither has to fit into memory. What is left is JSON
- * with that array empty. Any other JSON passes unchanged.
+ * Takes the items of an array out of a JSON text while it arrives, so that neither has to fit into memory. The rest is JSON with
+ * an empty array in its place. Any other JSON passes unchanged.
  */
 export class ItemSplitter {
   readonly #place: ItemsPlace;
@@ -89,7 +92,7 @@ export class ItemSplitter {
     return items;
   }
 
-  /** Bytes of what is left so far. */
+  /** Bytes of the rest so far. */
   get restBytes(): number {
     return this.#restBytes;
   }

@@ -30,7 +30,7 @@ export interface DivertedString {
   placeholder: string;
 }
 
-/** Where long Base64 strings of a reply are written, to keep them out of memory. */
+/** The target for long Base64 strings of a reply, which keeps them out of memory. */
 export interface Base64Diversion {
   /** Opens the sink of the next string; the JSON has its placeholder instead. */
   open(): Promise<DivertedString>;

@@ -87,7 +87,7 @@ function filled(pieces: readonly string[], width: number, hanging = ''): string[
 
 /** Cuts a text to a number of columns, with an ellipsis. Never cuts a character in half. */
 export function cutToColumns(text: string, columns: number): string {
-  // The time of Node's segmenter grows with the square of a text. What is seen is at the beginning of a long one.
+  // The time of Node's segmenter grows with the square of a text. Only the beginning of a long text is visible.
   const start = text.slice(0, 50 * columns);
   if (start.length === text.length && stringWidth(text) <= columns) return text;
   let cut = '';

@@ -6,7 +6,7 @@ import type { Output } from './io.ts';
  */
 const dangerous = /\r(?!\n)|(?![\t\n\r])[\p{Cc}\p{Bidi_Control}]/gu;
 
-/** Those characters, with complete colour sequences (SGR) matched first. */
+/** Dangerous characters, with complete colour sequences (SGR) matched first. */
 const dangerousOrColour = new RegExp(String.raw`\x1b\[[\d;]*m|${dangerous.source}`, 'gu');
 
 /**
@@ -46,7 +46,7 @@ function caret(code: number): string {
 /** Characters that JSON allows and a terminal executes, line breaks of some readers, and `##[` of GitHub's runner. */
 const unsafeInJson = /##\[|[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** A value as one line of JSON. Terminals and GitHub's runner find only `\u` escapes in it. */
+/** A value as one line of JSON, in which terminals and GitHub's runner find only `\u` escapes. */
 export function jsonLine(value: unknown): string {
   return `${JSON.stringify(value).replaceAll(unsafeInJson, (found) => (found === '##[' ? String.raw`##\u005b` : escapeControl(found)))}\n`;
 }

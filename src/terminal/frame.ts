@@ -18,7 +18,7 @@ export function countRows(line: string, columns: number): number {
 }
 
 /**
- * What to write so that a terminal shows the `next` lines in place of the `shown` ones. The cursor is at the beginning of the line
+ * The text that makes a terminal show the `next` lines in place of the `shown` ones. The cursor is at the beginning of the line
  * below, before and after. Lines at the beginning that stay the same are not written.
  */
 export function redraw(shown: readonly string[], next: readonly string[], columns: number): string {
@@ -30,7 +30,7 @@ export function redraw(shown: readonly string[], next: readonly string[], column
 }
 
 /**
- * Erases the line of the cursor, then what is below it: tmux takes a window that is erased from its corner on for a cleared one, and keeps in its
- * history what was there.
+ * Erases the line of the cursor, then the lines below it: if a window is erased from its corner on, tmux takes it for a cleared
+ * one, and keeps the old content in its history.
  */
 const eraseBelow = '\u001b[K\u001b[B\u001b[J\u001b[A';

@@ -11,9 +11,9 @@ export interface Output {
   readonly rows?: number | undefined;
   /** A file, or a device that is not a terminal. It can be full, and no CI system reads it. */
   readonly isFile?: boolean | undefined;
-  /** It was closed (`>&-`) when the process began, or is /dev/null by `DEVNULL` of Python: nobody can tell them apart. */
+  /** The output was closed (`>&-`) when the process began, or is /dev/null by `DEVNULL` of Python: nobody can tell these apart. */
   readonly mayBeClosed?: boolean | undefined;
-  /** Why nothing more is written, while the command goes on (see output.ts). */
+  /** The reason that nothing more is written, while the command goes on (see output.ts). */
   readonly failure?: GatewayError | undefined;
   /** Resolves when the reader has room again. Rejects with GatewayError closed (EPIPE) or not-written (ENOSPC …). */
   write(chunk: string | Uint8Array): Promise<void>;

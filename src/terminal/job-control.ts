@@ -1,7 +1,7 @@
 import type { Interface } from 'node:readline';
 import type { ReadStream } from 'node:tty';
 
-/** What a shell does with its jobs: Ctrl-Z stops one, `fg` continues it. */
+/** Job control of a shell: Ctrl-Z stops a job, `fg` continues it. */
 export interface JobControl {
   /** Stops the process until a shell continues it. */
   stop(): void;
@@ -20,14 +20,14 @@ interface SuspendedPrompt {
 }
 
 /**
- * Stops at Ctrl-Z and goes on at the same prompt, in place of readline, which stays paused afterwards. Also sets up the
- * terminal again after a stop by someone else. Returns what ends it.
+ * Stops at Ctrl-Z and goes on at the same prompt, in place of readline, which stays paused afterwards. Also sets up the terminal
+ * again after a stop by another process. Returns a function that ends this.
  */
 export function followStops({ reader, stdin, jobs, leave, redraw }: SuspendedPrompt): () => void {
   let isStopped = false;
   const goOn = (): void => {
     isStopped = false;
-    // Node sets only a mode that differs from the one it knows, and the shell may have changed it.
+    // Node sets only a mode that differs from the one it knows, and the shell may have changed the mode.
     stdin.setRawMode(false);
     stdin.setRawMode(true);
     reader.pause();

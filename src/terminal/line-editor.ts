@@ -15,7 +15,7 @@ export type LineRead =
 
 /** Reads entries of the user, with history, completion, and pasted lines as one entry. It uses the terminal until it is closed. */
 export interface LineEditor {
-  /** Waits for an entry, or takes one that was typed before. A question takes only what is typed from now on. */
+  /** Waits for an entry, or takes one that was typed before. A question takes only keys that are typed from now on. */
   read(prompt: string, options?: { isQuestion?: boolean }): Promise<LineRead>;
   /** Sets the listener for Ctrl-C while no entry is read. */
   onInterrupt(listener: ((again: boolean) => void) | undefined): void;
@@ -61,7 +61,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   };
   noticeHangup(place, state);
   const echo = createMuteStream(stdout);
-  // Before readline reads the same bytes.
+  // This listener comes before readline reads the same bytes.
   stdin.on('data', (bytes: Buffer | string) => (state.linesToCome = countLines(String(bytes))));
   const earlier = options.history.map(onOneLine).toReversed();
   const reader = createInterface({
@@ -107,7 +107,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
 }
 
 interface EditorState {
-  /** What was typed while no entry was read. */
+  /** Entries that were typed while none was read. */
   queue: LineRead[];
   /** Lines of an unfinished entry. */
   lines: string[];

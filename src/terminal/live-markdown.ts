@@ -11,7 +11,7 @@ const maxCharacters = 4096;
 /** A longer text is shown in pieces. */
 const longestPiece = /[^]{1,8192}/g;
 
-/** How much of a block is printed: its letters, and the lines without letters behind the last of them. */
+/** The printed part of a block: number of its letters, and of the lines without letters after the last one. */
 interface Printed {
   letters: number;
   bare: number;
@@ -20,10 +20,10 @@ interface Printed {
 const nothing: Printed = { letters: 0, bare: 0 };
 
 /**
- * Prints Markdown on a terminal while it arrives. A block that has ended is printed once; the open one is drawn again in its place with
- * each write. Its lines that leave the window stay as they look then, and so do those before the last when the window changes its size.
- * The cursor is at the beginning of the line below. `end` prints the rest; the next write begins another text. `onOutput` is called
- * before each output.
+ * Prints Markdown on a terminal while it arrives. A block that has ended is printed once; the open block is drawn again in its
+ * place with each write. Its lines that leave the window stay as they look then, and if the window changes its size, all lines
+ * before the last one stay so too. The cursor is at the beginning of the line below. `end` prints the rest; the next write begins
+ * another text. `onOutput` is called before each output.
  */
 export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () => void) {
   /** The block that is still arriving, with what of it is printed, and the lines that are drawn again. */
@@ -36,7 +36,7 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
   let held = '';
   let size = `${stdout.columns}x${stdout.rows}`;
 
-  /** As bytes: the escape sequences are those of the program. The text between them is escaped. */
+  /** Writes bytes, which are not escaped: the escape sequences are the program's own, and the text between them is escaped already. */
   async function draw(done: readonly string[], next: string[]): Promise<void> {
     const drawn = redraw(tail, [...done, ...next], stdout.columns);
     tail = next;
@@ -50,7 +50,7 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
     return lines === '' ? [] : [...(isApart ? [''] : []), ...lines.split('\n')];
   }
 
-  /** Ends blocks. Returns their lines without those that are printed; what is printed of the next block stays so. */
+  /** Ends blocks. Returns their lines without the printed ones; the printed part of the next block stays as it is. */
   function close(text: string): string[] {
     const lines = format(text);
     const left = withoutPrinted(lines, printed);
@@ -59,7 +59,7 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
     return left;
   }
 
-  /** Where the lines are in a window of another size is only known of the last one, which the next words go on with. */
+  /** Follows a change of the window's size. Only the place of the last line is known then, to which the next words are added. */
   function followWindow(): void {
     const now = `${stdout.columns}x${stdout.rows}`;
     if (now === size) return;
@@ -82,7 +82,7 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
     }
     const lines = withoutPrinted(format(open), printed);
     const height = heightOf(stdout);
-    // Where nothing can be drawn again, the last line waits.
+    // If nothing can be drawn again, the last line waits.
     const waiting = height < 1 ? lines.slice(-1) : lines.slice(findFirstWithin(lines, height, stdout.columns));
     const gone = lines.slice(0, lines.length - waiting.length);
     printed = addLines(printed, gone);
@@ -122,7 +122,7 @@ function heightOf({ rows = 1 }: Output): number {
 /** The last block of a text, which can go on. */
 interface OpenBlock {
   at: number;
-  /** It is only the rest of a long block, which begins with this again. */
+  /** The beginning of a long block, which is repeated before its rest. */
   again?: string;
 }
 
@@ -147,7 +147,10 @@ function isClosed(code: string): boolean {
   return fence !== undefined && code.trimEnd().endsWith(`\n${fence}`);
 }
 
-/** Where a long block can end: before its last line that is not a part of the line above, or else before its last word. */
+/**
+ * The place where a long block can be cut: before its last line that is not a part of the line above, otherwise before its last
+ * word.
+ */
 function findCut(text: string, start: number): number {
   for (let at = text.lastIndexOf('\n'); at > start; at = text.lastIndexOf('\n', at - 1))
     if (!/\s/.test(text[at + 1] ?? ' ')) return at + 1;
@@ -159,7 +162,7 @@ function listBlocks(text: string): ReturnType<typeof parseBlocks> {
   try {
     return parseBlocks(text);
   } catch {
-    // They are nested too deep.
+    // The blocks are nested too deep.
     return [];
   }
 }
@@ -185,7 +188,7 @@ function addLines(printed: Printed, lines: readonly string[]): Printed {
   }, printed);
 }
 
-/** Counts what is printed behind these lines, if they all are. */
+/** The printed part after these lines, if all of them are printed. */
 function withoutLines({ letters, bare }: Printed, lines: readonly string[]): Printed {
   const own = addLines(nothing, lines);
   return { letters: letters - own.letters, bare: letters > own.letters ? bare : Math.max(0, bare - own.bare) };

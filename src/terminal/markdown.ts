@@ -20,9 +20,9 @@ interface Page extends Required<MarkdownPlace> {
 
 /** Number of emphasis marks in a paragraph: their time grows faster than their number. */
 const maxMarks = 1000;
-/** The same, if there is little else in it. */
+/** The maximum for a paragraph with little other text. */
 const maxDenseMarks = 100;
-/** More quotes inside each other. */
+/** A line with quotes nested too deep. */
 const tooManyQuotes = /^[ \t>]{100}/m;
 
 /** The blocks of a Markdown text; `raw` is the source of each. Line breaks must be `\n`. Throws RangeError if they are nested too deep. */

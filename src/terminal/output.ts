@@ -32,7 +32,7 @@ const drainMs = 500;
 export function tolerateFailure(output: Output, signal: AbortSignal, after: After = afterOnClock): Output {
   let failure: GatewayError | undefined;
   let isAborted = false;
-  /** Rejects the latest write. One promise a write, because there can be 100,000 deltas. */
+  /** Rejects the latest write. There is only one such promise for all, because there can be 100,000 deltas. */
   let giveUp: ((reason: unknown) => void) | undefined;
   const giveUpLate = () => {
     isAborted = true;
@@ -59,7 +59,7 @@ export function tolerateFailure(output: Output, signal: AbortSignal, after: Afte
   });
 }
 
-/** The same output with members of its own; getters of a terminal stay getters, as its size can change. */
+/** An output that behaves like another one, but for its own members; getters of a terminal stay getters, as its size can change. */
 function wrap(output: Output, own: Pick<Output, 'write' | 'failure'>): Output {
   return Object.setPrototypeOf(own, output) as Output;
 }
@@ -150,7 +150,7 @@ function escapeData(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 
-/** What decides whether a stream gets colour. */
+/** The facts that decide whether a stream gets colour. */
 interface ColorPlace {
   env: Readonly<Record<string, string | undefined>>;
   isTTY: boolean;

@@ -139,8 +139,8 @@ function createOutput(place: OutputPlace, fail: (error: unknown) => Promise<void
 }
 
 /**
- * Whether it is /dev/null, open for reading too: Node opens that in place of a closed output, and programs to discard one (Python's
- * `DEVNULL`, Node's `ignore`). That of a shell's `> /dev/null` cannot be read.
+ * Whether it is /dev/null, open for reading too: Node opens that in place of a closed output, and programs to discard one
+ * (Python's `DEVNULL`, Node's `ignore`). The /dev/null of a shell's `> /dev/null` cannot be read.
  */
 function isNullForBoth({ fd, stats }: OutputPlace): boolean {
   if (stats?.isCharacterDevice() !== true || stats.rdev !== nullDevice()) return false;
@@ -216,7 +216,7 @@ function createInput(kind: InputKind, stream: () => Readable): Input {
   };
 }
 
-/** Not the stream's own iterator: its `return` waits for a pending read, on a silent pipe forever. */
+/** Does not use `return` of the stream's own iterator, which waits for a pending read, on a silent pipe forever. */
 function iterate(stream: Readable | undefined): AsyncIterator<Uint8Array> {
   const chunks = stream?.[Symbol.asyncIterator]() as AsyncIterator<Uint8Array> | undefined;
   const done = { done: true, value: undefined } as const;

@@ -23,7 +23,7 @@ export interface Spinner {
 
 export interface ProgressOptions {
   io: Pick<Io, 'stderr' | 'env' | 'elapsed' | 'after'>;
-  /** What the program is doing: `waiting for the gateway`. */
+  /** The activity of the program: `waiting for the gateway`. */
   text: string;
   quiet: boolean;
   /** false by `--no-color` */
@@ -100,7 +100,7 @@ function startSpinner(options: ProgressOptions): Progress {
       stopped = true;
       cancel();
       plainLine?.stop();
-      // Only once: each call of ora moves the cursor to the first column.
+      // The spinner is stopped only once: each call of ora moves the cursor to the first column.
       spinner?.stop();
     },
   };

@@ -44,7 +44,10 @@ function widest(cell = ''): number {
   return maxOf(cell.split('\n').map((line) => stringWidth(line)));
 }
 
-/** The widths for one row: a later row can have a longer word than those that decided the widths. It is not split if there is room. */
+/**
+ * The widths for one row: a later row can have a longer word than the rows that decided the widths. The word is not split if
+ * there is room.
+ */
 export function withWords(row: readonly string[], widths: readonly number[], { width }: TablePlace): readonly number[] {
   const own = widths.map((given, column) => Math.max(given, widestWord(row[column])));
   return own.reduce((sum, one) => sum + one, 2 * (own.length - 1)) <= width ? own : widths;
@@ -54,7 +57,7 @@ function widestWord(cell = ''): number {
   return widest(cell.replaceAll(/\s+/g, '\n'));
 }
 
-/** What is copied whole: it stays in one line, which can be wider than its column and the terminal. */
+/** Text that people copy whole: it stays in one line, which can be wider than its column and the terminal. */
 const address = /https?:\/\/\S/i;
 
 /** A row of a table; cells wider than their column continue in further lines. */

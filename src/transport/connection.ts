@@ -180,7 +180,7 @@ interface Rest {
 
 interface OriginPool {
   all: Set<PooledConnection>;
-  /** Those that have not rested long enough, and those that have, in the order in which their replies ended. */
+  /** Connections that have not rested long enough, and connections that have, in the order in which their replies ended. */
   resting: Rest[];
   rested: Rest[];
   /** Exchanges in flight, and the highest number of them so far. */
@@ -224,7 +224,7 @@ function openOrigin(): OriginPool {
 
 /**
  * The most recently used of the connections that rested long enough, so that surplus ones expire. If 1.5 times as many
- * connections are open as were ever busy at once (at least four more), the one that has rested longest.
+ * connections are open as were ever busy at once (at least four more), the connection that has rested longest.
  */
 function takeIdle({ all, resting, rested, maxBusy, isOutOfSync }: OriginPool): PooledConnection | undefined {
   if (isOutOfSync) return undefined;
@@ -235,7 +235,10 @@ function takeIdle({ all, resting, rested, maxBusy, isOutOfSync }: OriginPool): P
 /** An extra reply is detected if it arrives within this time, in ms; later it could be read as the next reply. */
 const restMs = 10;
 
-/** Not by comparing times: while this process is busy, time passes without a read. Between timer and immediate the loop reads. */
+/**
+ * Begins the rest of a connection. Times are not compared: while this process is busy, time passes without a read. Between timer
+ * and immediate the loop reads.
+ */
 function startRest(connection: PooledConnection, { resting, rested }: OriginPool): void {
   const rest = { connection };
   resting.push(rest);

@@ -7,7 +7,7 @@ import type { HttpReply } from './types.ts';
 const firstBytes = 16 * 1024 * 1024;
 const maxRatio = 100;
 
-/** Of a body that cannot be read, no more is kept. */
+/** Bytes that are kept of a body that cannot be read. */
 const maxKeptBytes = 256 * 1024 * 1024;
 
 /** Encodings that were applied one after another. */
@@ -47,7 +47,7 @@ function canDecode(names: readonly string[]): boolean {
 
 /** `first`: the first bytes of the body, by which a `deflate` with the header of zlib is known. */
 function openDecoder(name: string, first: Uint8Array): zlib.Unzip | zlib.BrotliDecompress {
-  // What came of a body that was cut is read.
+  // The part of a cut body that came is read.
   const options = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
   if (name === 'br') return zlib.createBrotliDecompress({ finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH });
   if (name === 'zstd' && createZstdDecompress) return createZstdDecompress();
@@ -61,7 +61,7 @@ interface Wire {
   source: AsyncIterator<Uint8Array>;
   chunks: Uint8Array[];
   bytes: number;
-  /** Why it ended early. */
+  /** The reason that the body ended early. */
   failure: unknown;
 }
 
@@ -114,7 +114,7 @@ function unread(wire: Wire, fail: Fail): AsyncIterableIterator<Uint8Array> {
   };
 }
 
-/** Not a generator: its `return` would wait for the next chunk. */
+/** Not written as a generator, whose `return` would wait for the next chunk. */
 function decodeWire(wire: Wire, names: readonly string[], fail: Fail): AsyncIterableIterator<Uint8Array> {
   let stages: Stages | undefined;
   return {

@@ -51,7 +51,7 @@ export async function startExchange(
   return decompress(reply, encoding, describeDestination(request));
 }
 
-/** What an error says about where a request went. */
+/** The destination of a request, for errors. */
 function describeDestination({ method = 'POST', url }: HttpRequest): string {
   return `${method} ${url.origin}${url.pathname}`;
 }
@@ -152,7 +152,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #stop(reason: unknown, { atOnce = false } = {}): void {
     this.#release();
-    // Only our own signal says that the caller aborted: undici uses the same error names when a proxy refuses.
+    // The caller has aborted only if our own signal says so: undici uses the same error names when a proxy refuses.
     const error = this.#options.signal.aborted ? (this.#options.signal.reason as unknown) : this.#explain(reason);
     if (this.#queue === undefined) this.#caller.reject(error);
     else this.#queue.end(error, { atOnce });
@@ -172,7 +172,7 @@ function redirectError(status: number, headers: Readonly<Record<string, string>>
   return new GatewayError('bad-reply', message, { ...facts, reason: 'redirects', billed: 'unknown' });
 }
 
-/** Only the origin: paths and queries of redirects contain tokens. */
+/** The origin of a redirect. The rest is left out: paths and queries of redirects contain tokens. */
 function redirectTarget(location: string | undefined, base: URL): string {
   if (location === undefined || !URL.canParse(location, base.href)) return '';
   const target = new URL(location, base);
@@ -225,7 +225,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
     return this.#bytes < highWaterBytes;
   }
 
-  /** No more chunks follow. The reader gets an error after the waiting chunks, or with `atOnce` instead of them. */
+  /** Ends the queue: no more chunks follow. The reader gets an error after the waiting chunks, or with `atOnce` instead of them. */
   end(error?: unknown, { atOnce = false } = {}): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -9,8 +9,8 @@ const maxRedirects = 5;
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Fetches URLs without the key, headers and certificate of the user. A redirect is followed only to public addresses. What is
- * `linked` was named by a reply in place of the user: it is at a public address, too, and redirects only within its host.
+ * Fetches URLs without the key, headers and certificate of the user. A redirect is followed only to public addresses. A `linked`
+ * URL was named by a reply in place of the user: it must be at a public address, too, and redirects only within its host.
  */
 export function openInputFetcher(
   { clientCert: _cert, clientKey: _key, ...options }: ConnectionOptions,
@@ -139,7 +139,7 @@ export function checkPublic(host: string, via: Via = 'redirect'): GatewayError |
   return isPrivate ? privateAddress(host, via) : undefined;
 }
 
-/** What led to an address. */
+/** The way in which an address was found. */
 type Via = 'redirect' | 'link';
 
 function privateAddress(host: string, via: Via): GatewayError {

@@ -17,7 +17,7 @@ export interface GateOptions {
   jobs: number;
 }
 
-/** Shared by the calls of a batch: one 429 makes all of them wait, and too many failures end the retries. */
+/** A gate that the calls of a batch share: one 429 makes all of them wait, and too many failures end the retries. */
 export interface Gate {
   /** Resolves when a request may be sent. Rejects with the signal's reason. */
   enter(signal: Signal): Promise<void>;

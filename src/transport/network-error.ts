@@ -31,7 +31,7 @@ export function networkError(error: unknown, phase: ConnectionPhase, host: strin
     const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
     return new GatewayError('not-sent', what, { ...connectAdvice(error, code, host), sent: 'no', cause: error });
   }
-  // All that undici says of an interim reply 100 that was not asked for; the reply behind it cannot be had.
+  // This is undici's only message for an interim reply 100 that was not asked for; the reply behind it cannot be read.
   if (getErrorMessage(error) === 'bad response')
     return new GatewayError('bad-reply', `${host} sent 100 Continue unasked, and the reply behind it cannot be read`, {
       reason: 'interim',
@@ -121,7 +121,10 @@ function isRefusedHandshake(code: string): boolean {
   return code.startsWith('ERR_SSL_') && /ALERT_.*(?:CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE)/.test(code);
 }
 
-/** Parser errors have no code. An early end of the connection is one of them too, but counts as a cut. */
+/**
+ * Whether an error is one of undici's parser, which has no code. An early end of the connection is such an error too, but counts
+ * as a cut.
+ */
 function isOtherProtocol(error: unknown, code: string): boolean {
   const message = getErrorMessage(error);
   if (error instanceof Error && error.name === 'HTTPParserError') return !message.includes('Invalid EOF state');

@@ -41,20 +41,20 @@ export function joinUrl(base: Pick<URL, 'origin' | 'pathname'>, path: string): U
 }
 
 /**
- * Names of this machine as URL normalises them: localhost and what is below it, 127.0.0.0/8 as four numbers or mapped into IPv6,
+ * Names of this machine as URL normalises them: localhost and names below it, 127.0.0.0/8 as four numbers or mapped into IPv6,
  * and the addresses on which a server listens that listens on all.
  */
 const loopback =
   /^(?:(?:[^.]+\.)*localhost\.?|0\.0\.0\.0|127\.\d+\.\d+\.\d+|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
-/** Whether an http(s) URL points to this machine: the one place that decides it. */
+/** Whether an http(s) URL points to this machine. All other code asks this function. */
 export function isLoopback(url: URL): boolean {
   return loopback.test(url.hostname);
 }
 
 /**
- * What is connected to for a host name. What is below `localhost` is not looked up, so that no name server can lead it to another
- * machine; not every system connects to the address of all.
+ * The host to connect to for a host name. Names below `localhost` are not looked up, so that no name server can lead them to
+ * another machine; not every system connects to the address of all.
  */
 export function connectedHost(hostname: string): string {
   if (hostname === '0.0.0.0') return '127.0.0.1';
@@ -62,7 +62,10 @@ export function connectedHost(hostname: string): string {
   return /(?:^|\.)localhost\.?$/i.test(hostname) ? 'localhost' : hostname;
 }
 
-/** What names a proxy for a target: the setting, else the first variable that is set. It is not used for every target: see `proxyFor`. */
+/**
+ * The proxy that is named for a target: by the setting, otherwise by the first variable that is set. It is not used for every
+ * target: see `proxyFor`.
+ */
 export function namedProxy(
   target: URL,
   { env, proxy }: Pick<ConnectionOptions, 'env' | 'proxy'>,
@@ -87,8 +90,9 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
 }
 
 /**
- * A key as it goes into a header, without white space around it. Only visible ASCII is allowed: anything else breaks the header, or
- * was copied by mistake; a function of a caller's can give what is no text. Throws GatewayError auth, without the key in it.
+ * A key in the form for a header, without white space around it. Only visible ASCII is allowed: any other character breaks the
+ * header, or was copied by mistake. A caller's function can return a value that is no text. Throws GatewayError auth, without the
+ * key in it.
  */
 export function checkHeaderKey(given: unknown): string {
   const key = typeof given === 'string' ? given.trim() : '';

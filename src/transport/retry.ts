@@ -14,7 +14,7 @@ export interface ErrorReply {
   bytes: Uint8Array;
 }
 
-/** What sending with retries needs in addition to the request. */
+/** The options for sending with retries. */
 export interface RetryOptions {
   fetch: Fetch;
   /** The user's signal together with the total deadline, waits included. */
@@ -25,9 +25,9 @@ export interface RetryOptions {
    * retry cannot succeed: the money or the quota of the day is used up.
    */
   classify: (reply: ErrorReply) => GatewayError | Promise<GatewayError>;
-  /** What an abort by the time means, and any other end, by whether the last attempt was sent. */
+  /** The error for an abort by the deadline, or for any other end, by whether the last attempt was sent. */
   explain?: ((thrown: unknown, isSent: boolean) => unknown) | undefined;
-  /** Pays for an attempt, right before it is sent. One that is not paid for is none. */
+  /** Pays for an attempt, right before it is sent. An attempt that is not paid for does not count. */
   reserve?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** The first bytes of an attempt are sent: its number, from 1. */
   onSent?: ((attempts: number) => void) | undefined;
@@ -41,8 +41,8 @@ export interface RetryOptions {
 
 /**
  * Sends a request until a 2xx head arrives or a retry cannot help; every attempt sends the same bytes. Attempts are counted here,
- * and nowhere else: they are in the outcome and in every error, and so is whether one of them may have been billed. Throws
- * GatewayError, or the signal's reason.
+ * and nowhere else: outcome and errors have their number, and say whether an attempt may have been billed. Throws GatewayError,
+ * or the signal's reason.
  */
 export async function sendWithRetries(request: HttpRequest, options: RetryOptions): Promise<Answered> {
   const { policy, gate, signal, reserve, sleep = sleepByTimer, now = Date.now, random = Math.random } = options;
@@ -61,7 +61,7 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
           reserve &&
           (() =>
             reserve(signal).catch((error: unknown) => {
-              // What is not paid for is not sent.
+              // An attempt that is not paid for is not sent.
               attempts--;
               throw error;
             })),
@@ -72,7 +72,7 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
       };
       const result = await sendOnce(request, call, options);
       if ('status' in result) {
-        // What a cache answers was not sent.
+        // A reply from a cache means that nothing was sent.
         return { reply: result, attempts: result.recordedAt === undefined ? attempts : attempts - 1 };
       }
 
@@ -100,7 +100,7 @@ interface FailedAttempt {
   outcome: AttemptOutcome;
 }
 
-/** One attempt. Throws what is no failure of it: a bug, or the end of the call. */
+/** Sends one attempt. Throws only exceptions that are not its failure: a bug, or the end of the call. */
 async function sendOnce(
   request: HttpRequest,
   call: FetchCall,
@@ -143,7 +143,7 @@ async function readErrorReply(
   };
 }
 
-/** Reads the body of an error: at most 1 MiB, for at most five seconds. One that is cut or slow is not a second error. */
+/** Reads the body of an error: at most 1 MiB, for at most five seconds. A body that is cut or slow is not a second error. */
 export async function readErrorBytes(body: HttpReply['body']): Promise<Buffer> {
   const iterator = body[Symbol.asyncIterator]();
   const parts: Uint8Array[] = [];

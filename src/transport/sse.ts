@@ -13,7 +13,7 @@ export interface ServerEvent {
 
 /** Limits of a stream. */
 export interface EventLimits {
-  /** Memory of one event (an image is one line of Base64). */
+  /** The memory limit for one event (an image is one line of Base64). */
   maxEventBytes?: number | undefined;
   /** Events of a body. */
   maxEvents?: number | undefined;

@@ -10,7 +10,7 @@ type ListAuthorities = (place: 'default' | 'system') => string[];
 /** Node 22.15, 23.10, 24 and later have it. */
 const { getCACertificates }: { getCACertificates?: ListAuthorities } = tls as object;
 
-/** What connections trust, if it differs from Node's default. */
+/** The trust settings of connections, if they differ from Node's default. */
 export interface Trust {
   /** PEM; undefined for Node's own. */
   authorities: string[] | undefined;
@@ -33,8 +33,8 @@ const certificateFaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * TLS settings in addition to Node's own: certificates are added to those that Node trusts and never replace them.
- * Undefined if there are none. Throws GatewayError usage for texts that are not certificates or keys.
+ * TLS settings in addition to Node's own: certificates are added to those that Node trusts and never replace them. Undefined if
+ * there are none. Throws GatewayError usage for texts that are not certificates or keys.
  */
 export async function openTrust(options: ConnectionOptions): Promise<Trust | undefined> {
   const { clientCert, clientKey } = options;
@@ -58,8 +58,8 @@ export async function openTrust(options: ConnectionOptions): Promise<Trust | und
 }
 
 /**
- * Node's authorities and further ones: Node replaces its own and those of NODE_EXTRA_CA_CERTS by a given list, so the list
- * has to contain all. Undefined if there are no further ones. Throws GatewayError usage.
+ * Node's authorities and further ones: Node replaces its own and those of NODE_EXTRA_CA_CERTS by a given list, so the list has to
+ * contain all. Undefined if there are no further ones. Throws GatewayError usage.
  */
 export async function loadAuthorities(
   { ca, systemCa = false, env }: Pick<ConnectionOptions, 'ca' | 'systemCa' | 'env'>,

@@ -2,15 +2,15 @@ import type { Signal, Url } from '../client/client-types.ts';
 import type { RequestBody } from '../body.ts';
 import type { FormatName } from '../formats/types.ts';
 
-/** One HTTP request. The client sends a POST with a JSON body, or the GET of a list; a gateway passes on any other. */
+/** One HTTP request. The client sends a POST with a JSON body, or the GET of a list; a gateway passes on any method. */
 export interface HttpRequest {
   /** Default `POST`. */
   readonly method?: string | undefined;
   readonly url: Url;
-  /** Lower-case names. That of the key is there in its place, with its prefix alone. */
+  /** Headers with lower-case names. The header of the key is in its place, with its prefix alone. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
-  /** Where the key goes; absent where none is sent. */
+  /** The header for the key; absent if no key is sent. */
   readonly keyHeader?: KeyHeader | undefined;
   /** The base URL that recordings know the gateway by; its origin if there is none. */
   readonly base?: Url | undefined;
@@ -47,11 +47,11 @@ export interface Answered {
   attempts: number;
 }
 
-/** What one fetch needs in addition to its request. */
+/** The options of one fetch. */
 export interface FetchCall {
   /** Ends it: the user's signal or the total deadline. */
   signal: Signal;
-  /** Awaited right before a connection is used, but not for what a recording answers. What it throws ends the fetch. */
+  /** Awaited right before a connection is used, but not for a reply from a recording. If it throws, the fetch ends. */
   beforeSend?: (() => Promise<void> | undefined) | undefined;
   /** Called just before the first bytes are sent: from then on the request may be billed. */
   onSent?: (() => void) | undefined;
@@ -62,10 +62,10 @@ export interface FetchCall {
 /** Sends one request once and waits for the head of its reply, of any status. Throws GatewayError: not-sent, no-reply or bad-reply. */
 export type Fetch = (request: HttpRequest, call: FetchCall) => Promise<HttpReply>;
 
-/** What stands around a fetch: it may answer in its place, or look at what passes. */
+/** Middleware around a fetch: it may answer in its place, or look at requests and replies. */
 export type FetchWrapper = (next: Fetch) => Fetch;
 
-/** What the user allows. */
+/** The limits of the user. */
 export interface RetryPolicy {
   /** Attempts after the first one. */
   retries: number;

@@ -71,7 +71,7 @@ function toPixels({ data }: Bitmap): Uint32Array {
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4);
 }
 
-/** Each new pixel is the mean of those it covers; transparent ones do not count for the colour. */
+/** Each new pixel is the mean of the pixels that it covers; transparent pixels do not count for the colour. */
 export function shrink(bitmap: Bitmap, width: number, height: number): Bitmap {
   if (width === bitmap.width && height === bitmap.height) return bitmap;
   const data = new Uint8Array(width * height * 4);

@@ -69,7 +69,7 @@ export async function readPng(bytes: Buffer, most: number = maxPixels): Promise<
 }
 
 /**
- * The same PNG with only the chunks that define pixels, its rows unpacked within the limit of its header and stored without
+ * The PNG with only the chunks that define pixels, its rows unpacked within the limit of its header and stored without
  * compression. The package sets no limit itself: a small file could unpack to gigabytes, in its pixels or in its metadata.
  */
 function withoutCompression(bytes: Buffer, most: number): Buffer {

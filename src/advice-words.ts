@@ -16,7 +16,7 @@ export function pathFirst({ value }: Facts): string | false {
   return value !== undefined && 'check the model and the base URL; where they are right,';
 }
 
-/** What shows a budget, wherever it is: `value` is as one types it for another amount. */
+/** The hint that shows what is spent of a budget: `value` is the budget as the user types it, with `<amount>` in place of its amount. */
 export function seeSpentHint({ value }: Pick<Facts, 'value'>): string {
   const [place = ''] = String(value).split(':<amount>');
   return `to see what is spent: gateway-cli costs --budget ${shellWord(place)}`;
@@ -27,7 +27,7 @@ export function nothingCame(facts: Facts): string | false {
   return facts.class === 'no-result' && 'the token limit ended it before anything came';
 }
 
-/** What a request that ran out of time may cost. */
+/** Says that a request that ran out of time may be billed. */
 export function describeTimeoutCost(facts: Facts): string | false {
   if (facts.billed === 'no') return false;
   if (facts.class === 'no-reply') return maybeBilled;
@@ -48,18 +48,18 @@ export function headersNamed(names: Facts['value']): string {
     : `the key in ${String(names).replace(',', '')}`;
 }
 
-/** Which key to check. */
+/** Says which key to check. */
 export function keyCheckHint({ source = 'GATEWAY_API_KEY' }: Facts): string {
   return `check the key (${source})`;
 }
 
-/** Where a service gives keys. */
+/** The page where a service gives out keys. */
 export function keyPage({ value }: Facts): string | false {
   const { title, keyPage: page } = services[(value ?? 'gateway') as ServiceName];
   return page !== undefined && `${title} gives keys at ${page}`;
 }
 
-/** What to do if the model cannot do what is asked, or cannot be loaded. */
+/** The advice if the model cannot do the task, or cannot be loaded. */
 export function lackingModel({ value, flags = '' }: Facts): string {
   const another = `name another with -m; to see the models: gateway-cli models${flags}`;
   if (value !== 'modalities') return `this model cannot do it: ${another}`;
@@ -71,12 +71,12 @@ export function withoutProxy({ value: target }: Facts): string {
   return `to ask without it: NO_PROXY=${target}`;
 }
 
-/** Where the password of a proxy goes; `value` is `HTTPS_PROXY=<url>`. */
+/** The setting that takes the password of a proxy; `value` is `HTTPS_PROXY=<url>`. */
 export function passwordPlace({ source, value }: Facts): string {
   return `put them into ${source}: ${String(value).replace(/^\w+=/, '')}`;
 }
 
-/** More retries than there were, and time for all of them and for the wait that the gateway demands. */
+/** Advises more retries than before, and time for all of them and for the wait that the gateway demands. */
 export function moreRetries({ value: retries = 0, retryAfterMs = 0 }: Facts): string {
   const seconds = Math.ceil(retryAfterMs / 1000);
   const more = Math.max(5, 2 * Number(retries));
@@ -85,13 +85,13 @@ export function moreRetries({ value: retries = 0, retryAfterMs = 0 }: Facts): st
   return `${wait}, or allow more: --retries ${more} --retry-max-time ${minutes}m`;
 }
 
-/** What to do with a field that the gateway refuses. */
+/** The advice for a field that the gateway refuses. */
 export function withoutField({ value }: Facts): string {
   const flag = findFlagByField(String(value));
   return flag === undefined ? 'leave that field out' : `change ${flag}, or leave it out`;
 }
 
-/** The flags of fields, each with the names that mean it: those in requests, and its own. */
+/** The flags of fields, each with the names that mean it: its names in requests, and its own name. */
 const namedFlags = fieldEntries.flatMap(([, field]) => {
   const flag = getFieldFlag(field);
   const { wireNames } = field;

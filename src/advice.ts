@@ -21,14 +21,14 @@ import { type ErrorClass, type ErrorDetails, type GatewayError, quoteForeign } f
 import type { Reason } from './reasons.ts';
 import { shellWord } from './shell-word.ts';
 
-/** What the words of a hint depend on. */
+/** The facts that the words of a hint depend on. */
 export type Facts = Pick<ErrorDetails, 'status' | 'value' | 'source' | 'flags' | 'retryAfterMs' | 'billed'> & {
   class?: ErrorClass;
 };
 
 type Words = string | ((facts: Facts) => string);
 
-/** What to do next: with flags on the command line, with options in the library. */
+/** The next step: with flags on the command line, with options in the library. */
 interface Columns {
   cli: Words;
   library?: Words;
@@ -297,7 +297,7 @@ const advice = {
     library: passwordPlace,
   },
 
-  // What is fetched from a URL.
+  // Inputs that are fetched from a URL.
   'input-url': 'check the URL, or save the file and name that',
   'input-url-encoded': 'save the file, and name that',
   'input-url-private': 'no key or password goes along: save the file, and name that',
@@ -334,7 +334,7 @@ const advice = {
   'recorded-loss': 'the recorded exchange may have been billed, this replay was not',
   'recording-broken': 'record it again',
 
-  // What was typed.
+  // Mistakes in the typed words.
   example: ({ value }) => `for example: ${value}`,
   help: ({ value }) => `see: ${value} --help`,
   meant: ({ value }) => `did you mean: ${value}`,

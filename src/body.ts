@@ -14,7 +14,7 @@ export interface Upload {
   readonly source: string | Uint8Array;
   /** The file is removed when the program ends: it holds what came through stdin or a pipe. */
   readonly isTemporary?: boolean | undefined;
-  /** Where the file was fetched from, or will be: then the bytes are not there yet. */
+  /** The URL of a file that was or will be fetched: the bytes may be missing still. */
   readonly url?: string | undefined;
   /** The text before the Base64 in its string: `data:image/png;base64,`. */
   readonly prefix?: string | undefined;
@@ -22,7 +22,7 @@ export interface Upload {
   readonly file?: { readonly name: string; readonly mimeType: string } | undefined;
 }
 
-/** What is known about an upload in addition to its bytes. */
+/** The facts of an upload beside its bytes. */
 type UploadOrigin = Omit<Upload, typeof mark | 'bytes' | 'source'>;
 
 /** A request body before it is written: JSON in which a string may be an Upload. */
@@ -119,8 +119,8 @@ function isPlainJson(value: BodyValue): boolean {
 }
 
 /**
- * Writes a body as a form (RFC 7578): one part for each field, and for each item of a list. Its boundary is the digest of what
- * the parts say, so that equal requests have equal bytes, and none of them can hold it.
+ * Writes a body as a form (RFC 7578): one part for each field, and for each item of a list. Its boundary is the digest of the
+ * parts, so that equal requests have equal bytes, and no part can contain it.
  */
 export function segmentForm(body: Body): RequestBody {
   const parts = listFormFields(body).map(([name, value]) => formPart(name, value));

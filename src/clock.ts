@@ -46,7 +46,7 @@ export function ageText(ms: number): string {
 /** Runs a function later; returns its cancellation. */
 export type After = (ms: number, act: () => void) => () => void;
 
-/** The real clock. Its timers do not keep the process alive. */
+/** Waits by the real clock. Its timers do not keep the process alive. */
 export const afterOnClock: After = (ms, act) => {
   const timer = setTimeout(act, ms).unref();
   return () => clearTimeout(timer);

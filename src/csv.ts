@@ -1,17 +1,17 @@
 /** A negative number, which is not a formula. */
 const negative = /^-\d+(\.\d+)?$/;
-/** Spreadsheets may pass over what is blank or invisible in front of a formula. */
+/** Blank or invisible characters may stand in front of a formula: spreadsheets may skip them. */
 const formula = /^[\t\r]|^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
 
-/** Where a spreadsheet takes the other sign for what parts cells, what follows one begins a cell of its own, in the middle of a text. */
+/** A spreadsheet can use the other separator. The text after such a sign is then a cell of its own, which could begin a formula. */
 const innerFormulas = {
   ';': /;[\t\r]*(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu,
   ',': /,[\t\r]*(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu,
 };
 
 /**
- * Writes lines of CSV as RFC 4180 has it, or the same with another delimiter. What a spreadsheet would run as a formula begins with `'`. By hand: a
- * package takes as long for a row of a large batch as all that comes before.
+ * Writes lines of CSV as RFC 4180 defines it, or with another delimiter. A text that a spreadsheet would run as a formula begins
+ * with `'`. No package does it, since that would take as long for a row of a large batch as all other work on it.
  */
 export function createLineWriter(
   delimiter: string,

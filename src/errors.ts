@@ -70,14 +70,14 @@ export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>([
   'terminated',
 ]);
 
-/** What is known about a failure in addition to its class and message. */
+/** The facts of a failure beside its class and message. */
 export interface ErrorDetails {
-  /** What to do next, if there is no reason. In the library every error that has a reason has its hint, too. */
+  /** The next step for the user, if there is no reason. In the library every error that has a reason has its hint, too. */
   hint?: string | undefined;
-  /** Why it failed, which decides the hint: `chooseHint` in `advice.ts`. */
+  /** The reason of the failure, which decides the hint: `chooseHint` in `advice.ts`. */
   reason?: Reason | undefined;
   /**
-   * What the hint names: minutes of `timeout`, seconds of `retry-time`, the number of `retries` that were made, the form of
+   * The value in the hint: minutes of `timeout`, seconds of `retry-time`, the number of `retries` that were made, the form of
    * `auth`, the names of `header-names` and `key-header`, the service of `key`.
    */
   value?: number | string | undefined;
@@ -99,7 +99,7 @@ export interface ErrorDetails {
   billed?: Certainty | undefined;
   /** An attempt before the last may have been billed. */
   isDoubtful?: true | undefined;
-  /** Where the request went: `POST https://host/path`, never with a key. */
+  /** Method and URL of the request: `POST https://host/path`, never with a key. */
   request?: string | undefined;
   /** How many requests were sent, retries included. */
   attempts?: number | undefined;
@@ -111,10 +111,10 @@ export interface ErrorDetails {
 /** A reason, and what its hint names. */
 export type Advice = Pick<ErrorDetails, 'reason' | 'value' | 'source'>;
 
-/** The same in each copy of the package: what `import` loads and what `require` loads have classes of their own. */
+/** The symbol is the same in each copy of the package: the copies for `import` and for `require` have classes of their own. */
 const mark = Symbol.for('gateway-cli/GatewayError');
 
-/** Every ordinary failure of the program; anything else that is thrown is a bug (exit 1). */
+/** Every ordinary failure of the program; any other exception is a bug (exit 1). */
 export class GatewayError extends Error {
   /** For stack traces: the bundle shortens the name of the class. */
   static override readonly name = 'GatewayError';
@@ -149,7 +149,10 @@ export class GatewayError extends Error {
     return this.details.billed ?? outcomes[this.class].billed;
   }
 
-  /** The same failure of a request that had failed before: what was sent and may have been billed then counts with it. */
+  /**
+   * This failure after an earlier one of the same request: if the earlier attempt was sent or may have been billed, this failure
+   * says so, too.
+   */
   after(failed: GatewayError | undefined): GatewayError {
     if (failed === undefined) return this;
     const isSent = failed.details.sent === 'yes';
@@ -226,7 +229,7 @@ export function isQuotaSpent({ class: name, details }: GatewayError): boolean {
   return name === 'quota' && (details.reason === 'quota-spent' || details.reason === 'retry-time');
 }
 
-/** What the system refuses, wherever it is met: never a bug. */
+/** Codes with which the system refuses something: never a bug. */
 const refusals = new Set(['EACCES', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOSPC', 'EPERM', 'EROFS', 'ESTALE']);
 
 /** The error for a bug (exit 1), or for what the system refused where nobody expected it; a GatewayError stays as it is. */

@@ -1,4 +1,4 @@
-/** Where a JSON text is wrong, counted from 1, and what is expected there. */
+/** The place of the fault in a JSON text, counted from 1, and the token that is expected there. */
 export interface JsonFault {
   line: number;
   column: number;
@@ -15,7 +15,7 @@ export function findJsonFault(text: string): JsonFault {
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1, expected };
 }
 
-/** The same in words: `a value is expected at line 1, column 2`. */
+/** The fault of a JSON text in words: `a value is expected at line 1, column 2`. */
 export function jsonFaultWords(text: string): string {
   const { line, column, expected } = findJsonFault(text);
   return `${expected} is expected at line ${line}, column ${column}`;
@@ -23,7 +23,7 @@ export function jsonFaultWords(text: string): string {
 
 type ParserState = 'value' | 'first-key' | 'key' | 'colon' | 'first-item' | 'in-object' | 'in-list' | 'end';
 
-/** What a state expects, and the states that tokens other than values and ends lead to. */
+/** The words for the token that a state expects, and the next states after tokens that are neither values nor ends. */
 const states: { [state in ParserState]: { expected: string; next?: Readonly<Record<string, ParserState>> } } = {
   value: { expected: 'a value' },
   'first-key': { expected: 'a key in double quotes', next: { string: 'colon' } },
@@ -88,7 +88,7 @@ function findMatchEnd(pattern: RegExp, text: string, at: number): number | undef
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
-/** By a loop: a regular expression would need stack for each character of a long string. */
+/** Skips a string with a loop: a regular expression would need stack for each character of a long string. */
 function skipStringToken(text: string, start: number): number | undefined {
   for (let at = start + 1; at < text.length;) {
     const char = text[at] as string;

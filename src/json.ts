@@ -20,7 +20,7 @@ const maxLevels = 200;
  */
 export function parseFlat(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  // To walk the value takes a sixth of what it takes to look through its text.
+  // Walking the value takes a sixth of the time of a search through its text.
   return isFlat(value) ? value : JSON.parse(withHugeAsText(withDeepAsText(text)));
 }
 

@@ -56,7 +56,7 @@ for (const signal of Object.keys(classes) as EndingSignal[]) process.on(signal, 
 process.on('uncaughtException', (value) => {
   if (ending.bug !== undefined) return;
   ending.bug = { value };
-  // Where it is thrown before the run, nothing else says so.
+  // An exception before the run is reported by the exit code alone.
   process.exitCode = 1;
   abort.abort(value);
   setTimeout(() => process.exit(1), 2000).unref();

@@ -1,4 +1,4 @@
-/** Why something failed, for what can be done about it. Each has its words in `advice.ts`. */
+/** The reason of a failure, which decides the advice. `advice.ts` has the words for each. */
 export type Reason =
   // The address and the model.
   | 'address'
@@ -91,7 +91,7 @@ export type Reason =
   | 'proxy-untrusted'
   | 'proxy-password-wrong'
   | 'proxy-password'
-  // What is fetched from a URL.
+  // Inputs that are fetched from a URL.
   | 'input-url'
   | 'input-url-encoded'
   | 'input-url-private'
@@ -115,7 +115,7 @@ export type Reason =
   | 'no-recordings'
   | 'recorded-loss'
   | 'recording-broken'
-  // What was typed.
+  // Mistakes in the typed words.
   | 'example'
   | 'help'
   | 'meant'

@@ -4,13 +4,16 @@ import { base64Length, type BodyValue, isUpload, type Upload } from './body.ts';
 import { getErrorCode, usageError } from './errors.ts';
 import { isObject, type JsonValue } from './json.ts';
 
-/** What is asked, as far as its key knows it. */
+/** The parts of a request that its key depends on. */
 export interface AskedRequest {
   /** Default `POST`. */
   method?: string | undefined;
-  /** Where it is asked. Who says which of the same paths are the same: a batch has the origin in it, a recording has not. */
+  /**
+   * The path, or the whole address. The caller decides which requests are the same: a batch has the origin in it, a recording has
+   * not.
+   */
   path: string;
-  /** What is not JSON is described by a text. */
+  /** The body; parts that are not JSON are described by a text. */
   body: JsonValue;
 }
 
@@ -18,13 +21,13 @@ export interface AskedRequest {
 export interface RequestKey {
   /** 32 hex digits. */
   key: string;
-  /** What the key is the digest of: the request as JSON, its members sorted by name, each long Base64 as its size and SHA-256. */
+  /** The text whose digest is the key: the request as JSON, its members sorted by name, each long Base64 as its size and SHA-256. */
   text: string;
 }
 
 /**
- * The key of a request: requests that ask the same have the same one. Batches know their answers by it, and recordings their
- * files. `without` are the fields of the body that do not count; `a.b` is the field b of a. Throws RangeError if the body is nested
+ * The key of a request; requests that ask the same have the same key. A batch finds its answers by it, and a recording its file.
+ * `without` are the fields of the body that do not count; `a.b` is the field b of a. Throws RangeError if the body is nested
  * beyond the stack.
  */
 export function keyRequest({ method = 'POST', path, body }: AskedRequest, without: readonly string[] = []): RequestKey {
@@ -92,7 +95,7 @@ export function describeBytes(bytes: number, sha256: string): string {
 export interface Hashing {
   /** Called for each piece of a file. */
   onBytes?: ((bytes: number) => void) | undefined;
-  /** Gives what is known of a file that has not changed, else reads it. */
+  /** Returns the known fact of a file that has not changed; otherwise reads it. */
   known?: ((path: string, what: 'key', read: () => Promise<string>) => Promise<string>) | undefined;
 }
 
@@ -120,8 +123,8 @@ function withTexts(value: BodyValue, texts: ReadonlyMap<Upload, string>): JsonVa
 }
 
 /**
- * The text of an upload without its prefix: the same for equal bytes, wherever they are. What is still to be fetched counts by its
- * URL. Throws GatewayError usage for a file that cannot be read.
+ * The text of an upload without its prefix: equal for equal bytes, wherever they are. A file that is still to be fetched counts
+ * by its URL. Throws GatewayError usage for a file that cannot be read.
  */
 export async function describeUpload(upload: Upload, { onBytes, known }: Hashing = {}): Promise<string> {
   const { source, url } = upload;

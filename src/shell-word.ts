@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 const unseen = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 
 /**
- * A text as one word of a shell: unchanged if all characters are plain, else in single quotes, or with escapes (`$'…'`) if a
- * character would be invisible.
+ * Quotes a text as one word of a shell: unchanged if all characters are plain, otherwise in single quotes, or with escapes
+ * (`$'…'`) if a character would be invisible.
  */
 export function shellWord(text: string): string {
   if (/^[\w./@%+:,][\w./@%+=:,-]*$/.test(text)) return text;
@@ -19,7 +19,7 @@ function escapeForShell(character: string): string {
   return Array.from(Buffer.from(character), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
-/** The hint for a file that cannot be read: how to see its rights, or what is in the folder if it is missing or a folder itself. */
+/** The hint for a file that cannot be read: how to see its rights, or the files in the folder if it is missing or a folder itself. */
 export function lookAtHint(path: string, code: string | undefined): string {
   if (code === 'EISDIR') return `name a file in it: ls ${shellWord(path)}`;
   return code === 'ENOENT'

@@ -53,7 +53,7 @@ export function helpCommand(command: Command, openTree: OpenTree): Action {
 
 /** The places of the help that have a word, as rows. Throws GatewayError usage if there are none. */
 async function findInHelp(word: string, openTree: OpenTree, width: number): Promise<string> {
-  // One wrong letter makes a name into another word, which may stand anywhere.
+  // A mistyped name is refused first: with one wrong letter it may be another word, which the help could have anywhere.
   if (commandsNamed(word).length > 0 || closest(word, helpNames, 1) !== undefined) throw unknownTopic(word);
   const texts = topics.map(async (name) => [name, await readShipped(`src/help/${name}.md`)] as const);
   const found = searchHelp(word, await describeTree(openTree), await Promise.all(texts));

@@ -79,7 +79,7 @@ async function writeOut(
   const planned = await planSaving(beside, { ...context, selected: text?.selected });
   const saved = await readRecovery(readChunks(path, file), planned.openStore());
   const isImages = !saved.printsText && saved.body === undefined && saved.images.length > 0;
-  // Where the reply has images and no text to print, -o is the name of the images, as in `image gen`.
+  // If the reply has images and no text to print, -o is the name of the images, as in `image gen`.
   const selected = isImages ? undefined : text?.selected;
   const images = text && isImages ? await planSaving({ ...wanted, output }, context) : planned;
   const document = isObject(saved.document) ? saved.document : {};

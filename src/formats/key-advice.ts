@@ -187,9 +187,9 @@ export interface RefusedRequest {
 }
 
 /**
- * What to do about a refused key: one setting to change, or `auth-unknown`. The words of the reply decide. It never advises
- * what was already sent. If the reply names no header, it suggests another form of the key only while `auth` is `auto`;
- * otherwise two hints could each advise what the other one replaced.
+ * Advice for a refused key: one setting to change, or `auth-unknown`. The words of the reply decide. It never advises a form that
+ * was already sent. If the reply names no header, it suggests another form of the key only while `auth` is `auto`; otherwise two
+ * hints could each advise what the other one replaced.
  */
 export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent }: RefusedRequest): Advice {
   switch (refusal?.says) {

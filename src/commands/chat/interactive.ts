@@ -63,7 +63,7 @@ export async function runInteractive(
   }
 }
 
-/** Takes what is typed, until the person leaves. */
+/** Takes the entries of the person until they leave. */
 async function takeEntries(talk: Talk, history: History): Promise<void> {
   const { context, editor } = talk;
   const { io, ui, signal } = context;
@@ -83,7 +83,7 @@ async function takeEntries(talk: Talk, history: History): Promise<void> {
   }
 }
 
-/** The flags and the system instruction with its template variables filled: what is typed from here on is sent as it is. */
+/** The flags and the system instruction with their template variables filled: entries that are typed later have no variables. */
 async function withoutBlanks(typed: ChatFlags, context: AnswerContext): Promise<Pick<Talk, 'flags' | 'system'>> {
   const templateValues = await readTemplateValues(typed, context);
   const system = await readSystem(typed, templateValues, context);
@@ -104,7 +104,7 @@ async function noteSession({ session, context, flags, settings }: Talk): Promise
 const maxEntries = 1000;
 const longestEntry = 4000;
 
-/** What was typed, the oldest first. */
+/** The typed entries, the oldest first. */
 interface History {
   entries: readonly string[];
   add(entry: string): Promise<void>;

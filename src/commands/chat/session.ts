@@ -30,7 +30,7 @@ export type ChatFlags = Omit<AskFlags<typeof chatFlags & typeof answerFileFlags>
   save?: boolean;
 };
 
-/** Where a conversation is kept. */
+/** The place where a conversation is kept. */
 export interface SavedSession {
   /** Absent if the request is only shown, or no folder can be used. */
   file: SessionFile | undefined;
@@ -68,7 +68,10 @@ export async function resumeSession(flags: ChatFlags, context: Context): Promise
   return { earlier: file.messages, file, label, newest };
 }
 
-/** An answer outside of a session is not kept, so the conversation that was saved last need not be the one that was last. */
+/**
+ * Describes the conversation that `--continue` chose. An answer outside of a session is not kept, so the last saved conversation
+ * may not be the last one.
+ */
 export async function describeContinued(
   { name, changed }: SessionEntry,
   messages: readonly SessionMessage[],
@@ -80,7 +83,7 @@ export async function describeContinued(
   return `continues ${name}, saved ${localTime(changed)}, with ${describeReceiver(settings)}: ${JSON.stringify(words)}`;
 }
 
-/** Who gets a conversation: a vendor at its own host, or the host. */
+/** The receiver of a conversation: a vendor at its own host, or the host. */
 function describeReceiver({ service, baseUrl }: Pick<Settings, 'service' | 'baseUrl'>): string {
   if (baseUrl === undefined) return 'the local gateway';
   return isOwnHost(service, baseUrl) ? services[service].title : new URL(baseUrl).host;

@@ -17,7 +17,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { EditorOptions } from '../../terminal/line-editor.ts';
 
 interface SlashCommand {
-  /** Its line of `/help`. */
+  /** The line in `/help`. */
   text: string;
   /** Returns false to leave. Throws GatewayError usage. */
   run(argument: string, talk: Talk): Promise<boolean | void>;

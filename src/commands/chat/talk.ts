@@ -36,13 +36,13 @@ export interface Talk {
   /** Images and files for the next prompt. */
   images: string[];
   attach: string[];
-  /** The copies of those that were pipes, by their path: they cannot be read again. */
+  /** Copies of files that were pipes, by their path: a pipe cannot be read again. */
   copies: Map<string, string>;
   messages: readonly SessionMessage[];
   session: SavedSession | undefined;
   /** The last prompt, for `/retry`. */
   last: ChatPrompt | undefined;
-  /** What came of the last prompt; what is unsaved, and what was spent, of all of them. */
+  /** The outcome of the last prompt; its unsaved files and its costs are those of all prompts. */
   outcome: Outcome;
 }
 
@@ -100,7 +100,7 @@ interface PartialAnswer {
   text: string;
   /** The last message of its request. */
   question: Turn | undefined;
-  /** Of whom it was asked, as a session remembers it. */
+  /** The service that was asked, under the name that a session remembers. */
   service: string | undefined;
 }
 

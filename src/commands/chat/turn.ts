@@ -28,7 +28,7 @@ import { printFootnotes } from '../../cli/output/footnotes.ts';
 import { joinOutcomes } from '../../cli/output/outcome.ts';
 import type { Settings } from '../../settings/types.ts';
 
-/** What the requests of a turn have in common. */
+/** The parts that the requests of a turn share. */
 interface TurnSetup {
   context: AnswerContext;
   settings: Settings;
@@ -56,8 +56,8 @@ export interface TurnOutcome {
 }
 
 /**
- * Sends a request and prints the answer; while the model calls tools, runs them and sends again. The last answer is held against
- * the schema, if there is one, and printed then. Never throws.
+ * Sends a request and prints the answer; while the model calls tools, runs them and sends again. If there is a schema, the last
+ * answer is checked and printed then. Never throws.
  */
 export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
   const rounds: Outcome[] = [];
@@ -111,7 +111,7 @@ async function askRounds(
       beforeHop: ({ post: { body } }: PreparedRequest, came: readonly Performed[]) =>
         reservation && limit?.grow(reservation, { body, models, format, came }),
     };
-    // The same command would pay again for the requests before.
+    // A retry of the whole command would pay again for the requests before this one.
     const wasPaid = rounds.some(({ attempts }) => attempts > 0);
     const round = await askRound({ post, model, defaultFor, fallback }, bounds, setup);
     if (reservation) settle(reservation, round);
@@ -125,7 +125,7 @@ async function askRounds(
     const said = answerTurn(reply, asked, context);
     turns.push(said);
     const calls = listCalls(said);
-    // Where an answer could not be written, such as on a full disk, no other one is paid for.
+    // If an answer could not be written, for example on a full disk, no further answer is paid for.
     const hasOutputFailed = context.io.stdout.failure !== undefined || round.unsaved.failure !== undefined;
     if (error || hasOutputFailed || !tools?.canRun(reply, calls)) return { error };
     if (sent >= maxTurns) return { error: tooManyTurns(sent) };
@@ -153,7 +153,7 @@ async function runCalls(
   return { text, stopReason, toolCalls };
 }
 
-/** The request in the format in which the service wanted it, which is the one for those that follow. */
+/** The request in the format that the service asked for; later requests use it too. */
 async function toAnsweredFormat(request: BuiltRequest, name: FormatName | undefined): Promise<BuiltRequest> {
   const post = name === undefined || name === request.post.format ? undefined : await request.post.inFormat?.(name);
   return post

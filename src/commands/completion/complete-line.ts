@@ -2,7 +2,7 @@ import { commandRows, findCommand, longName, orDefault, topics } from '../../cli
 import type { CommandFacts, FlagFacts } from '../../cli/help/types.ts';
 import { splitShellLine } from '../../shell-word.ts';
 
-/** A line at which TAB was pressed; its last word is the one being typed: empty after a blank. */
+/** A line at which TAB was pressed; the last word is the one being typed: empty after a blank. */
 export interface TypedLine {
   shell: string;
   words: readonly string[];
@@ -18,7 +18,7 @@ export function readTypedLine([shell = '', ...rest]: readonly string[]): TypedLi
 /** Values that only a run knows, which reads the config file or a folder. */
 type ListedValues = 'models' | 'profiles' | 'prompts' | 'sessions' | 'keys' | 'values';
 
-/** What can be typed at the cursor: values with their descriptions, and whether file names can be typed too. */
+/** The words that can be typed at the cursor, with their descriptions, and whether file names can be typed too. */
 export interface Completion {
   values: readonly (readonly [value: string, text: string])[];
   files: boolean;
@@ -39,7 +39,7 @@ export function formatCompletion({ values, files }: Completion, { shell, words }
   return [...rows, files ? ':files' : ':none'].map((row) => `${row.replaceAll(/[\r\n]/g, ' ')}\n`).join('');
 }
 
-/** What can replace the last word of a line, and what it begins with. */
+/** The words that can replace the last word of a line and begin with it. */
 export function completeLine(program: CommandFacts, words: readonly string[]): Completion {
   const isHelp = words[0] === 'help' && words.length > 1;
   const current = words.at(-1) ?? '';
@@ -109,7 +109,7 @@ function completeWord(at: Cursor, current: string): Completion {
   return at.words.length > 0 ? found : { ...found, values: [...commandRows(at.command), ...found.values] };
 }
 
-/** The flags that are not in the line yet, and those that repeat. */
+/** The flags that are not in the line yet, and flags that repeat. */
 function completeFlags({ flags }: CommandFacts, used: ReadonlySet<string>): Completion['values'] {
   const free = flags.filter((flag) => !flag.hidden && (flag.repeatable || !used.has(longName(flag))));
   return [...free.map((flag) => [longName(flag), flag.text] as const), ['--help', 'print this help']];

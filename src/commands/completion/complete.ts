@@ -59,7 +59,7 @@ async function profiles(io: Io): Promise<string[]> {
   return Object.keys((await loadConfig(io))?.config.profiles ?? {});
 }
 
-// What lists values is loaded for these alone: most TABs are for a command or a flag.
+// Modules that list values are loaded only for these: most TABs are for a command or a flag.
 
 async function listNamesOfSessions(): Promise<string[]> {
   return listSessionNames().catch(() => []);

@@ -28,8 +28,8 @@ export function completionCommand(command: Command): Action {
 }
 
 /**
- * Each script runs `__complete` at every TAB. It prints lines of `value<TAB>text`, and a last line `:files` or `:none`: whether
- * the shell adds file names.
+ * Each script runs `__complete` at every TAB. The reply has lines of `value<TAB>text`, and a last line `:files` or `:none`, which
+ * says whether the shell adds file names.
  */
 const scripts: Readonly<Record<string, string>> = {
   bash: `# gateway-cli completion for bash: eval "$(gateway-cli completion bash)" in ~/.bashrc

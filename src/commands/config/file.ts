@@ -16,7 +16,10 @@ import { readAddress } from '../doctor/checks.ts';
 /** The config file and the profile that a `config` command is about. */
 export interface OpenProfile {
   loaded: LoadedConfig;
-  /** `--profile`, GATEWAY_PROFILE, the file's own, else `default`. It may not exist yet. A map: none of them was named. */
+  /**
+   * The profile of `--profile`, of GATEWAY_PROFILE or of the file, otherwise `default`. It may not exist yet. A map if none of
+   * them was named.
+   */
   profile: NonNullable<Config['profile']>;
 }
 
@@ -51,7 +54,10 @@ export function joinWords(words: readonly string[]): string {
   return words.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
-/** Where editors find what the file may hold: that of the newest version which reads it. A file with another one keeps it. */
+/**
+ * The schema of the config file, where editors find its keys: of the newest version that reads the file. A file with another
+ * schema keeps it.
+ */
 const configSchema = `https://unpkg.com/gateway-cli@${version.split('.')[0]}/dist/config.schema.json`;
 
 /** Changes take milliseconds. */

@@ -83,7 +83,7 @@ interface InitState {
   context: Context;
 }
 
-/** Which service. Enter takes that of the profile, or of the key that a variable holds. */
+/** Asks for the service. Enter chooses the service of the profile, or of the key in a variable. */
 async function askService(
   profile: Profile | undefined,
   { dialog, context }: Pick<InitState, 'dialog' | 'context'>,
@@ -102,8 +102,8 @@ async function askService(
 }
 
 /**
- * The profile that the answers go to: the one that was named, the one in use if it is for the same service, else one with
- * the name of the service. Throws usage if the named one is for another service: its answers would be lost.
+ * The profile for the answers: the one that was named, the one in use if it is for the same service, otherwise one with the name
+ * of the service. Throws usage if the named profile is for another service: its answers would be lost.
  */
 function profileFor(
   service: ServiceName,
@@ -123,7 +123,7 @@ function profileFor(
   );
 }
 
-/** The uses that the service has, and those that no profile in use has. */
+/** The uses of the service, and the uses that no profile in use has. */
 function usesToTake({ name }: Service, { profile, profiles }: Config): Use[] {
   const uses = listUses(name);
   return useNames.filter((use) => {
@@ -178,7 +178,7 @@ async function askValues(service: Service, state: InitState): Promise<KeyAnswer[
 /** Keys are longer: a short one was cut, or something else was pasted. */
 const shortestKey = 8;
 
-/** What a person answered; undefined if the setting stays as it is. */
+/** The answer of a person; undefined if the setting stays as it is. */
 async function askUntilRight(question: Question, state: InitState): Promise<KeyAnswer | undefined> {
   const { dialog, loaded, profile, context } = state;
   const { key, text, hidden = false, required = false } = question;
@@ -241,7 +241,7 @@ async function noteWithoutModel(
 
 const maxExamples = 3;
 
-/** Some names of the service's own list, or why there are none. */
+/** Prints some names of the service's own list, or the reason that there are none. */
 async function noteModels(wanted: FormatName | undefined, context: Context): Promise<void> {
   try {
     const { lists } = await requestLists({}, context);

@@ -11,9 +11,9 @@ import { type SettingDefinition, settings } from '../../settings/table.ts';
 import type { Config, LoadedConfig, Profile } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** One value of a profile: where it is, and what it can be. */
+/** One value of a profile: its place, and its possible values. */
 interface Key extends Pick<SettingDefinition, 'kind' | 'values'> {
-  /** The names that lead to it. That of a header or of a model can hold dots. */
+  /** The names that lead to the value. The name of a header or of a model can hold dots. */
   steps: readonly string[];
   example?: unknown;
 }
@@ -37,7 +37,7 @@ export const configKeys: readonly string[] = [...profileKeys.keys()];
 /** All keys, for help. */
 export const keysText = [...configKeys, 'models.<name>', 'headers.<Name>', 'prices.<model>.<field>'].join(', ');
 
-/** What a key can be set to, if that is a short list. */
+/** The possible values of a key, if they are a short list. */
 export function listKeyValues(key: string): readonly string[] {
   return profileKeys.get(key)?.values ?? [];
 }
@@ -80,7 +80,7 @@ const examples: { [field in (typeof priceFields)[number]]?: string } = {
   until: '2026-11-30',
 };
 
-/** Where the program has what a key could mean. */
+/** The command or flag for a setting that people look for among the keys. */
 const elsewhere: Readonly<Record<string, string>> = {
   profile: 'gateway-cli config use <profile>',
   ...Object.fromEntries(
@@ -100,7 +100,7 @@ export function requireKey(key: string): Key {
   throw usageError(`there is no setting ${quoteWord(key)}`, elsewhere[key] ?? hint);
 }
 
-/** What people type for a key. */
+/** Words that people type in place of a key. */
 const otherNames: Readonly<Record<string, string>> = {
   key: 'apiKey',
   token: 'apiKey',
@@ -141,7 +141,7 @@ export function withValue(loaded: LoadedConfig, profile: string, { key, word }: 
   const { config, path } = loaded;
   requireProfileName(profile);
   const before: JsonObject = { ...(config.profiles[profile] as JsonObject | undefined) };
-  // One form of the API key is enough: another one in the profile would contradict it.
+  // The other forms of the API key are deleted from the profile: they would contradict this one.
   if (keyForms.some((form) => form === key)) for (const form of keyForms) delete before[form];
   const after = withValueAt(before, requireKey(key).steps, parseKeyValue(key, word));
   try {

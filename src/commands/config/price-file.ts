@@ -9,13 +9,13 @@ import { isObject, type JsonValue } from '../../json.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import type { Config, LoadedConfig, PartialSettings } from '../../settings/types.ts';
 
-/** More than any of the lists; the config file holds one megabyte. */
+/** The limit is larger than any of the lists; the config file holds one megabyte. */
 const maxListBytes = 32 * 1024 * 1024;
 const maxModels = 2000;
 
-/** The prices of `config set prices @<file|url>`, and what is told of them. */
+/** The prices of `config set prices @<file|url>`, and a message about them. */
 export interface PriceFile {
-  /** The profile's own prices, and over them those of the file. */
+  /** The profile's own prices, replaced by those of the file. */
   word: (config: Config) => string;
   told: string;
 }

@@ -25,15 +25,15 @@ export interface Check {
   profile?: string | undefined;
   /** `warning`: it may work; `skipped`: unknown, or it does not apply. */
   state: 'ok' | 'warning' | 'failed' | 'skipped';
-  /** What was found. */
+  /** The result of the check. */
   text: string;
-  /** What to type if the state is not ok. */
+  /** The command that fixes the state, if it is not ok. */
   fix?: string | undefined;
-  /** If it failed: the class of the error that a request would end with. */
+  /** The class of the error that a request would end with, if the check failed. */
   class?: ErrorClass | undefined;
 }
 
-/** What a row found. A string means ok; undefined means that there is nothing to report. */
+/** The result of a check. A string means ok; undefined means that there is nothing to report. */
 export type Finding = string | Omit<Check, 'name' | 'profile'> | undefined;
 
 /** One step of the examination. */
@@ -41,7 +41,7 @@ export interface CheckStep<Subject> {
   name: string;
   /** Examines the subject and stores in it what later rows need. An error that it throws is a failed check. */
   check: (subject: Subject) => Finding | Promise<Finding>;
-  /** What to type after a failure or a warning. Default: the hint of the error. */
+  /** The command after a failure or a warning. Default: the hint of the error. */
   fix?: (subject: Subject) => string | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface SettingsByUse {
   rows: SettingRow[];
 }
 
-/** What is examined on this machine, before any gateway: the config file and the settings. */
+/** The subject of checks on this machine, before any gateway: the config file and the settings. */
 export interface LocalSubject {
   flags: ConnectionFlags;
   context: Context;
@@ -145,7 +145,7 @@ export async function readSettingsByUse(
   return { place, byUse: resolveEveryUse(place), rows: settingRows(place) };
 }
 
-/** One gateway, with what its rows have found so far. */
+/** One gateway, with the results of its checks so far. */
 export interface GatewaySubject {
   surveyed: SettingsByUse;
   /** The uses that the gateway serves. */

@@ -101,7 +101,7 @@ async function* examineAll(
   if (gateways.length === 1 || surveyed.byUse.text.offline)
     return yield* examineGateway({ surveyed, uses: useNames, flags, context });
   for (const { profile, uses } of gateways) {
-    // As if the profile had been named: the commands that fix it must name it too.
+    // The profile counts as named: the commands that fix it must name it too.
     const own = profile === undefined ? context : { ...context, root: { ...context.root, profile } };
     const examined = { surveyed: await readSettingsByUse(start, own), uses, flags, context: own };
     const name = profile ?? `none for ${uses.join(', ')}`;

@@ -62,7 +62,7 @@ interface AuthScheme {
   version: string;
 }
 
-/** Every scheme that a gateway may accept in a format that has several, made from the one that is set. */
+/** The authentication schemes that a gateway may accept, for formats that have several. They are made from the configured scheme. */
 const schemesOf: { readonly [name in FormatName]?: (own: AuthScheme) => AuthScheme[] } = {
   content(own) {
     const names = [own.apiKey, services.gateway.headerNames.apiKey, vendorHeaderNames.apiKey];
@@ -87,7 +87,7 @@ interface SchemeCheck {
 /** A request with one scheme. */
 interface Tried extends SchemeCheck {
   scheme: AuthScheme;
-  /** Its users, as `auth` of a profile names them. */
+  /** The uses of the scheme, under their names in `auth` of a profile. */
   users: AuthUse[];
 }
 
@@ -149,12 +149,12 @@ async function examineEnds(live: GatewaySubject): Promise<Check[]> {
   return [...ends.values()];
 }
 
-/** The uses that are asked in a format: those that the service has. */
+/** The uses that a gateway has in a format. */
 function usesIn(format: FormatName, { uses, surveyed: { byUse } }: GatewaySubject): Use[] {
   return uses.filter((use) => byUse[use].format === format && listUses(byUse[use].service).includes(use));
 }
 
-/** The format that a gateway of one's own speaks in place of those that it lacks, and the command that sets it. */
+/** The format that a gateway without a known service speaks in place of missing ones, and the command that sets it. */
 async function findFormat(live: GatewaySubject): Promise<Check[]> {
   const { byUse } = live.surveyed;
   const use = live.uses.find((one) => byUse[one].service === 'gateway' && byUse[one].model !== undefined);
@@ -201,7 +201,7 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
   return {
     checks: tried.map((one) => (works !== undefined && isRefusal(one) ? withFix(one, works, live) : one.check)),
     answers: works !== undefined || tried.some(({ check }) => check.state === 'ok'),
-    // If the other format accepts the key, a gateway that refuses it here does not have this format.
+    // If the other format accepts the key, a gateway that refuses the key here does not have this format.
     isAbsent: works === undefined && tried.every(({ isAbsent, check }) => isAbsent || check.class === 'auth'),
   };
 }

@@ -5,7 +5,7 @@ import { isLoopback } from '../../transport/request.ts';
 import type { ConnectionOptions } from '../../transport/types.ts';
 import { type Check, type Finding, type CheckStep, runRows } from './checks.ts';
 
-/** What the connection to a gateway is examined with. */
+/** The options for examining the connection to a gateway. */
 export interface NetworkOptions {
   baseUrl: URL;
   transport: ConnectionOptions;
@@ -49,7 +49,10 @@ function listAuthorities({ baseUrl, transport }: NetworkOptions): Finding {
   return sources.filter(Boolean).join(', ');
 }
 
-/** One HEAD without a key: whether the host can be reached, and speaks HTTP. The error of a connection says what is wrong. */
+/**
+ * Sends one HEAD without a key: whether the host can be reached, and speaks HTTP. If not, the error of the connection has the
+ * reason.
+ */
 async function askHead({ baseUrl, transport, signal, timeoutMs = 10_000 }: NetworkOptions): Promise<Finding> {
   const opened = openHttpConnection({ ...transport, connectTimeoutMs: timeoutMs });
   // The connection has a time limit of its own, which is over first.

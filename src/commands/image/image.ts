@@ -26,7 +26,7 @@ import { refuseStrayFiles } from '../../cli/input/stray-files.ts';
 
 type ImageFlags = AskFlags<typeof imageFlags>;
 
-/** Both image commands: the request is built, shown or checked against the disk, sent, and its images published. */
+/** Runs both image commands: the request is built, shown or checked against the disk, sent, and its images are published. */
 async function runImage(
   words: readonly string[],
   typed: ImageFlags,
@@ -97,7 +97,10 @@ async function findLack(...answer: Parameters<typeof checkAnswer>): Promise<unkn
   );
 }
 
-/** Of several replies that could not be decoded, all but the one of the error are kept here. Returns the newest recovery file. */
+/**
+ * Keeps replies that could not be decoded. The reply of the reported error is left out: it is kept elsewhere. Returns the newest
+ * recovery file.
+ */
 async function keepUnread(
   outcomes: readonly Outcome[],
   outcome: Outcome,
@@ -137,7 +140,7 @@ async function warnOfType(
 /** Requests in flight with `--count`, by default. */
 const defaultConcurrency = 4;
 
-/** What several requests share: after a 429 all of them wait. */
+/** The parts that several requests share: after a 429 all of them wait. */
 async function openShared(
   jobs: number,
   { concurrency: wanted = defaultConcurrency }: ImageFlags,
@@ -148,7 +151,7 @@ async function openShared(
   return { gate: { enter, close }, concurrency: await limitToFiles(Math.min(wanted, jobs), context) };
 }
 
-/** What a sidecar says about the request: its body with Base64 shortened, and the hashes of its input images. */
+/** Facts of the request for a sidecar: its body with Base64 shortened, and the hashes of its input images. */
 function describeProvenance({ post, inputs }: BuiltRequest): JsonObject {
   const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
   return { tool: `gateway-cli ${version}`, request: describeBody(post.body), inputs: hashes };

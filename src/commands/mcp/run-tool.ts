@@ -12,7 +12,7 @@ import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { programWords } from '../../cli/shipped.ts';
 import { type RootFolder, type McpTool, type ToolArguments, toCommandWords } from './tools.ts';
 
-/** What every call has in common. */
+/** The parts that every call shares. */
 export interface ToolPlace {
   root: RootFolder;
   /** Flags of the server that each command gets. */
@@ -81,7 +81,7 @@ async function runGatewayCli(
   const { GATEWAY_NO_STDIN: _, ...inherited } = env;
   const child = spawn(program, [...words, ...argv], { cwd, env: inherited, stdio: 'pipe', windowsHide: true });
   const closed = once(child, 'close');
-  // It has no pipes where no descriptor is left.
+  // If no descriptor is left, the child has no pipes.
   if (child.pid === undefined) await closed.catch(throwNotStarted);
   const stopProgram = (): void => void child.kill('SIGTERM');
   signal.addEventListener('abort', stopProgram, { once: true });
@@ -105,7 +105,7 @@ function listWrittenFiles(document: JsonObject, folder: string): WrittenFile[] {
   return found.filter(isObject).map((file) => ({ ...file, path: resolve(folder, String(file['path'])) }));
 }
 
-/** What a client receives: never the bytes of a whole image. */
+/** The result that a client receives: never the bytes of a whole image. */
 function toToolResult(
   { writes }: McpTool,
   document: JsonObject,
@@ -162,7 +162,7 @@ function failedResult(
   return { content: [{ type: 'text', text }, ...more], structuredContent: { ...partial, error }, isError: true };
 }
 
-/** The same for what is refused here. */
+/** The result of a call that is refused before a program runs. */
 export function refusedResult(error: unknown): CallToolResult {
   if (!(error instanceof GatewayError)) throw error;
   const { class: kind, message, details } = error;

@@ -35,7 +35,7 @@ const progressMs = 10_000;
 
 /** Serves the tools on stdin and stdout until stdin ends and all calls are answered, or the signal aborts. */
 export async function serveTools(options: ServerOptions, { io, signal }: Context): Promise<void> {
-  // Its thread starts now: the current folder may be gone when a call comes.
+  // The thread of the schema check starts now: the current folder may be gone when a call comes.
   await findFaults({}, {});
   const server = new Server(
     { name: 'gateway-cli', version },
@@ -49,7 +49,7 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
   server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: offered.map(toListedTool) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = offered.find(({ name }) => name === params.name);
-    // Not an McpError: its message has the code in it, which the client adds again.
+    // The error is not an McpError, whose message has the code in it, which the client adds again.
     if (tool === undefined)
       throw Object.assign(new Error(`unknown tool: ${params.name}`), { code: ErrorCode.InvalidParams });
     const stop = AbortSignal.any([extra.signal, stopped.signal]);
@@ -85,7 +85,7 @@ export async function serveTools(options: ServerOptions, { io, signal }: Context
     written,
   ]);
   const answered = new Promise((done) => input.once('end', done).once('close', done))
-    // A call begins, and the SDK sends its answer, some ticks later. What is paid for is answered.
+    // A call begins, and the SDK sends its answer, some ticks later. Calls that may be paid for get their answer.
     .then(() => setImmediate())
     .then(() => Promise.allSettled(running))
     .then(() => setImmediate());

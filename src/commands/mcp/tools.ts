@@ -154,7 +154,10 @@ export const tools: readonly McpTool[] = [
   },
 ];
 
-/** The arguments of a call, after the check against the tool's schema: those that need more than a flag, and fields of the request. */
+/**
+ * The arguments of a call, after the check against the tool's schema: fields of the request, and arguments that need more than a
+ * flag.
+ */
 export interface ToolArguments {
   prompt?: string;
   output?: string;
@@ -241,7 +244,7 @@ export async function openRoot(folder: string): Promise<RootFolder> {
     },
     async output(typed) {
       const path = await real(typed);
-      // From the root on: the braces of its own path are no template.
+      // The path starts from the root: braces in the root's own path are no template.
       const way = `.${sep}${relative(root, path)}`;
       // In a template, values of the model would be parts of the path.
       if (/[{}]/.test(way))
@@ -254,7 +257,7 @@ export async function openRoot(folder: string): Promise<RootFolder> {
   };
 }
 
-/** Who asks has no shell to make it in. Throws GatewayError usage. */
+/** Makes the folder, since an MCP client has no shell to make it in. Throws GatewayError usage. */
 async function makeToolFolder(folder: string, typed: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw usageError(

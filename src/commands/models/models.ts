@@ -111,7 +111,7 @@ async function printModels(models: readonly FoundModel[], { io }: Context): Prom
   const { isTTY, columns } = io.stdout;
   if (!isTTY) return io.stdout.write(names.map((name) => `${name}\n`).join(''));
   const all = models.map((model, at) => [names[at] ?? '', ...describeListedModel(model, io.now()).map(escapeLine)]);
-  // What is the same for all, or said of none, has no column.
+  // A column is left out if it is empty or the same for all models.
   const tells = (all[0] ?? []).map((_, column) => column === 0 || all.some((row) => row[column] !== ''));
   const isOneFormat = new Set(models.map(({ formats }) => formats.join())).size === 1;
   const rows = all.map((row) => row.filter((_, column) => tells[column] && !(isOneFormat && column === 1)));
@@ -200,7 +200,7 @@ export async function requestLists(
   return { lists: found, complete: warnings.length === 0 };
 }
 
-/** One for each gateway: if text and chat share one, it is opened once, with both forms of authentication. */
+/** One source for each gateway: if text and chat share a gateway, it is opened once, with both forms of authentication. */
 async function listModelSources(flags: ConnectionFlags, context: Context): Promise<ModelSource[]> {
   const input = await readSettingsInput(flags, context);
   for (const warning of input.config.warnings) await context.ui.warn(warning);
@@ -248,7 +248,10 @@ function isMissingList({ class: errorClass, details }: GatewayError): boolean {
   return isPage || [404, 405, 501].includes(details.status ?? 0);
 }
 
-/** If one list is missing and the key is refused for the other, the gateway may support only the first format, and accept the key. */
+/**
+ * The error if no list was found. If one list is missing and the key is refused for the other, the gateway may support only the
+ * first format, and accept the key.
+ */
 function noneFound(reported: readonly GatewayError[], failures: readonly GatewayError[]): GatewayError {
   const [first] = reported;
   if (first === undefined) return noList(failures[0]);

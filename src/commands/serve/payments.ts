@@ -27,7 +27,7 @@ interface PassedRequest {
 /** Pays for the requests that are passed on. */
 export interface Pays {
   pay: UpstreamOptions['pay'];
-  /** Waits for what is still being written down. */
+  /** Waits until the records are written. */
   written(): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ const freeMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 const freePaths =
   /^\/(?:v1\/messages\/count_tokens|v1(?:beta)?\/models\/[^/]+:countTokens|(?:upload\/)?v1(?:beta)?\/files|v1\/responses\/input_tokens|v1\/(?:batches|responses)\/[^/]+\/cancel|v1\/messages\/batches\/[^/]+\/cancel|v1beta\/batches\/[^/]+:cancel)$/;
 
-/** What a request asks for; undefined if it costs nothing. Throws Problem for one whose cost cannot be counted. */
+/** The request that a call pays for; undefined if it costs nothing. Throws Problem for a request whose cost cannot be counted. */
 async function paidRequest(
   request: GatewayRequest,
   bytes: Buffer,
@@ -99,7 +99,7 @@ async function paidRequest(
   return { format, model, body };
 }
 
-/** The fields of a request. Of a form, those that decide its cost. */
+/** The fields of a request; of a form, only fields that decide its cost. */
 async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body> {
   const type = headers['content-type'] ?? '';
   if (!isForm(headers)) return parseObject(bytes.toString()) as Body;

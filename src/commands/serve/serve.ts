@@ -76,7 +76,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const variables = {
     GATEWAY_BASE_URL: gateway.localUrl,
     GATEWAY_API_KEY: key,
-    // Also where it is a gateway: a profile may be for another service.
+    // The service is set also for a gateway: a profile may be for another service.
     GATEWAY_SERVICE: service ?? 'gateway',
     ...((source?.isPaid ?? true) && unpaid),
     ...(service === undefined && nameVariable(headerNames)),
@@ -84,7 +84,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     ...vendors?.variables,
   };
   const spoken = serviceNames.find((name) => name === variables.GATEWAY_SERVICE) ?? 'gateway';
-  // A named service's own key would win over the one that is served.
+  // A named service's own key would win over the key of this server.
   const rivals = keyNames(spoken).filter((name) => context.io.env[name]);
   const unset = vendors?.unset ?? rivals;
   if (flags.vendorEnv) for (const warning of notRedirected(words)) await context.ui.warn(warning);
@@ -201,7 +201,7 @@ function createLog({ ui, atEnd }: Context): (entry: LogEntry) => void {
   };
 }
 
-/** One line a request: nothing of headers, queries or bodies. */
+/** One line for each request: nothing of headers, queries or bodies. */
 function logLine({ method, path, status, model, durationMs, bytes, note }: LogEntry): string {
   const words = [method, path, status, model, `${Math.round(durationMs)} ms`, `${bytes} B`, note && `(${note})`];
   return words.filter((word) => word !== undefined && word !== '').join(' ');

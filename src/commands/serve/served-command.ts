@@ -18,7 +18,7 @@ import type { Context, CommandOutcome } from '../../cli/context.ts';
 
 type Variables = Record<string, string>;
 
-/** The variables under which commands look for their models; those of chat and edit only where they have their own. */
+/** The variables under which commands look for their models; chat and edit have one only if they have their own model. */
 export function modelVariables({ text, chat, image, edit }: ModelsByUse): Variables {
   return withoutUnset({
     GATEWAY_MODEL: text,
@@ -34,8 +34,8 @@ export function localModelVariables(uses: readonly Use[] = useNames): Variables 
 }
 
 /**
- * What a served command finds: the variables over the environment, without a model of chat or edit alone, which would win over
- * the model that is served.
+ * The environment of a served command: the variables replace those of the environment, and models of chat or edit alone are
+ * removed, since they would win over the served model.
  */
 function servedEnvironment(env: Context['io']['env'], variables: Variables): Record<string, string | undefined> {
   const served: Record<string, string | undefined> = { ...env, ...variables };
@@ -55,7 +55,7 @@ export async function keepVariables(record: string, served: Variables, { io }: C
   }
 }
 
-/** The variables of a replay: those of the recording, else the environment's, else those that the recordings hold. */
+/** The variables of a replay: those of the recording, otherwise the environment's, otherwise those that the recordings hold. */
 export async function replayedVariables(replay: string, { io }: Context): Promise<Variables> {
   const folder = resolve(io.cwd, replay);
   const kept = await savedVariables(folder);
@@ -77,7 +77,7 @@ const ownHosts: Readonly<Record<string, string>> = {
   codex: 'codex does not read OPENAI_BASE_URL: it calls the provider in its own config.toml, by default OpenAI',
 };
 
-/** What is said before a command starts that does not come here. It can be started by another: `npx @openai/codex`. */
+/** The warnings for a command that does not send its requests to this server. Another program can start it: `npx @openai/codex`. */
 export function notRedirected(words: readonly string[]): string[] {
   const programs = words.slice(0, 3).map((word) => basename(word).replace(/(?:@.*|\.\w+)$/, ''));
   return programs.flatMap((name) => (Object.hasOwn(ownHosts, name) ? [ownHosts[name] as string] : [])).slice(0, 1);

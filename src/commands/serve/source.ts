@@ -18,21 +18,21 @@ import { openUpstream } from './upstream.ts';
 /** Flags of `serve`, as they were typed. */
 export type ServeFlags = FlagValues<typeof serveFlags>;
 
-/** What answers requests, and what the served command receives of it. */
+/** The handler that answers requests, and the facts of it for the served command. */
 export interface AnswerSource {
   handler: Handler;
-  /** As the upstream gateway calls them. */
+  /** The names of headers at the upstream gateway. */
   headerNames: ServedHeaderNames;
   /** Environment variables of the models that are served, and of their service if it is not a gateway. */
   variables: Record<string, string>;
   /** For people: `profile work, https://host`. */
   name: string;
-  /** What answers costs nothing, or it is paid for here. */
+  /** Whether an answer costs nothing, or is paid for here. */
   isPaid: boolean;
   close(): Promise<void>;
 }
 
-/** What a source needs in addition to the flags. */
+/** The surroundings of a source, beside the flags. */
 export interface SourcePlace {
   context: Context;
   /** The key that callers show here: it never goes on, nor into a recording. */

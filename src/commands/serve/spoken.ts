@@ -4,7 +4,7 @@ import type { FormatName } from '../../formats/types.ts';
 import type { Spoken } from '../../gateway/translate.ts';
 import { getQuirks, services, type ServiceName } from '../../vendors/services.ts';
 
-/** The service that answers, the format that a profile sets for it, and the one in which it is asked for texts. */
+/** The service that answers, the format that a profile sets for it, and the format in which texts are requested. */
 interface Speaker {
   service: ServiceName;
   ownFormat: FormatName | undefined;

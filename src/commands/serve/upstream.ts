@@ -107,7 +107,10 @@ function getModelsByUse({ text, chat, image, edit }: UpstreamSettings): ModelsBy
   return { text: text.model, chat: chat.model, image: image.model, edit: edit.model };
 }
 
-/** What counts of the environment: the budget, where home is, and of each service the key and the address that belongs to it. */
+/**
+ * Variables of the environment that count: the budget, the home folder, and of each service the key and the address that belongs
+ * to it.
+ */
 const countedVariables = [
   'GATEWAY_BUDGET',
   'HOME',

@@ -47,7 +47,7 @@ export function sessionsListCommand(command: Command): Action {
   return async ({ io, ui, root }, [word = '']) => {
     const entries = await listSessions();
     const described = [];
-    // One after the other: a line can be large.
+    // Sessions are read one after the other, since a line can be large.
     for (const entry of entries) described.push({ entry, listed: await describeSession(entry) });
     const found = described.filter(({ listed: { name, prompt } }) => hasWord(`${name} ${prompt}`, word));
     if (root.json) {
@@ -72,7 +72,7 @@ export function sessionsSearchCommand(command: Command): Action {
   return async ({ io, ui, root }, words) => {
     const found = [];
     const all = await listSessions();
-    // One after the other: a session can be large.
+    // Sessions are read one after the other, since each can be large.
     for (const entry of all) {
       const { messages } = await readSession(entry.path).catch(() => ({ messages: [] }));
       const texts = messages.map(getMessageText).filter((text) => words.every((word) => hasWord(text, word)));
@@ -114,7 +114,7 @@ interface Listed {
   messages: number;
   /** The start of the first prompt. */
   prompt: string;
-  /** Why the rest is unknown. */
+  /** The reason that the rest is unknown. */
   error?: string;
 }
 
@@ -200,7 +200,7 @@ export function sessionsExportCommand(command: Command): Action {
   return async (context, [typed = '']) => {
     const { name, path, messages } = await loadSession(typed, context);
     if (!context.root.json) return writeEscaped(context.io.stdout, exportMarkdown(name, messages));
-    // Only the session itself can name the files of pictures.
+    // Pictures are exported by name: only the session itself can refer to their files.
     const named = await openPictures(messages, { service: undefined, warn: (text) => context.ui.warn(text) });
     const exported = named.map(({ role, content }) => ({ role, content }));
     return { document: { schema: 'gateway-cli/session@1', name, path, messages: exported } };

@@ -28,17 +28,16 @@ export async function openReplay(folder: string): Promise<Fetch> {
 }
 
 /**
- * The recordings of a request: those of the same gateway, else all, as a replay need not name a gateway; of several, not those that
- * are torn. Throws GatewayError bad-reply if there are some, but none that can be read.
+ * The recordings of a request. Of several, those of the same gateway, else of all, as a replay need not name a gateway; and not those
+ * that are torn.
  */
 function findAnswers(folder: string, name: RequestName): string[] {
   const files = listFiles(folder, name.folder);
+  if (files.length < 2) return files;
   const recordings = readRecordings(files);
-  if (recordings.length === 0 && files[0] !== undefined) throw brokenRecording(files[0], 1);
   const ofGateway = recordings.filter(({ scope }) => scope === name.scope);
-  const paths = (ofGateway.length > 0 ? ofGateway : recordings).map(({ path }) => path);
-  const whole = paths.length > 1 ? paths.filter(hasEnd) : paths;
-  return whole.length > 0 ? whole : paths;
+  const paths = (ofGateway.length > 0 ? ofGateway : recordings).map(({ path }) => path).filter(hasEnd);
+  return paths.length > 0 ? paths : files;
 }
 
 /** How errors name a request. */

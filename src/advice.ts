@@ -356,7 +356,10 @@ const advice = {
   'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
 } satisfies Record<Reason, Words | Columns>;
 
-/** The hint of an error, where it is shown: what to type next, or in the library what to change. A reason decides it. @internal */
+/**
+ * The hint of an error for the place where it is shown: the words to type next, or in the library the change to make. A reason
+ * decides it. @internal
+ */
 export function chooseHint(
   { class: name, details }: Pick<GatewayError, 'class' | 'details'>,
   reader: keyof Columns = 'cli',

@@ -18,7 +18,7 @@ export interface Upload {
   readonly url?: string | undefined;
   /** The text before the Base64 in its string: `data:image/png;base64,`. */
   readonly prefix?: string | undefined;
-  /** In a form the bytes are sent as they are, as a file of this name and type. */
+  /** The name and type of the file in a form, whose bytes are sent as they are. */
   readonly file?: { readonly name: string; readonly mimeType: string } | undefined;
 }
 
@@ -88,7 +88,7 @@ const blockBytes = 192 * 1024;
 
 /**
  * Serialises a body as JSON, cut where uploads belong, so that its length is known before a file is read. The place of an upload
- * is marked by a random word made for this body, so that a string of the user is never mistaken for one. Throws GatewayError
+ * is marked by a random word made for this body, so that a string of the user is never mistaken for a mark. Throws GatewayError
  * usage for a number that JSON cannot represent, such as 1e999.
  */
 export function segmentBody(body: Body): RequestBody {

@@ -61,7 +61,7 @@ export const outcomes = nameOutcomes({
 /** The kind of a failure, as messages and the JSON document name it. */
 export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
 
-/** Classes of what ends a command from outside: a signal, or the reader of stdout. */
+/** Classes of errors that end a command from outside: a signal, or the reader of stdout. */
 export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>([
   'hangup',
   'interrupted',
@@ -91,7 +91,7 @@ export interface ErrorDetails {
   requestId?: string | undefined;
   /** Whether the same command can succeed later. */
   retryable?: boolean | undefined;
-  /** How long the gateway asks to wait, in ms. */
+  /** Time that the gateway asks to wait, in ms. */
   retryAfterMs?: number | undefined;
   /** Whether the request left this machine. */
   sent?: Certainty | undefined;
@@ -101,14 +101,14 @@ export interface ErrorDetails {
   isDoubtful?: true | undefined;
   /** Method and URL of the request: `POST https://host/path`, never with a key. */
   request?: string | undefined;
-  /** How many requests were sent, retries included. */
+  /** Number of requests that were sent, retries included. */
   attempts?: number | undefined;
   /** The body of a reply that could not be decoded, as it came. */
   unread?: Uint8Array | undefined;
   cause?: unknown;
 }
 
-/** A reason, and what its hint names. */
+/** A reason, and the value in its hint. */
 export type Advice = Pick<ErrorDetails, 'reason' | 'value' | 'source'>;
 
 /** The symbol is the same in each copy of the package: the copies for `import` and for `require` have classes of their own. */
@@ -116,7 +116,7 @@ const mark = Symbol.for('gateway-cli/GatewayError');
 
 /** Every ordinary failure of the program; any other exception is a bug (exit 1). */
 export class GatewayError extends Error {
-  /** For stack traces: the bundle shortens the name of the class. */
+  /** The name in stack traces: the bundle shortens the name of the class. */
   static override readonly name = 'GatewayError';
   override readonly name = 'GatewayError';
   readonly class: ErrorClass;
@@ -138,13 +138,16 @@ export class GatewayError extends Error {
     return outcomes[this.class].code;
   }
 
-  /** Whether the request may have been billed, by any of its attempts: what people and programs are told. */
+  /** Whether the request may have been billed, by any of its attempts: people and programs are told this. */
   get billed(): Certainty {
     const last = this.lastBilled;
     return last === 'no' && this.details.isDoubtful ? 'unknown' : last;
   }
 
-  /** Whether its last attempt may have been billed: what one attempt costs, and what its refusal asks for, depend on that alone. */
+  /**
+   * Whether its last attempt may have been billed: the cost of one attempt, and the corrections that its refusal asks for, depend
+   * on that alone.
+   */
   get lastBilled(): Certainty {
     return this.details.billed ?? outcomes[this.class].billed;
   }
@@ -179,7 +182,7 @@ export class GatewayError extends Error {
 const withoutAdvice = { reason: undefined, value: undefined, source: undefined };
 
 /**
- * Whether something thrown is a GatewayError, of one of these classes if any are given. True for an error of another copy of the
+ * Whether an exception is a GatewayError, of one of these classes if any are given. True for an error of another copy of the
  * package, too, where `instanceof` is false.
  */
 export function isGatewayError<Class extends ErrorClass = ErrorClass>(
@@ -190,11 +193,11 @@ export function isGatewayError<Class extends ErrorClass = ErrorClass>(
   return classes.length === 0 || classes.some((name) => name === (error as GatewayError).class);
 }
 
-/** A failed attempt that is repeated: what `onRetry` gets before every wait for another one. */
+/** A failed attempt that is repeated: `onRetry` gets it before every wait for the next one. */
 export interface RetryNotice {
   /** Number of the attempt that failed, from 1. */
   attempt: number;
-  /** How many retries the policy allows. */
+  /** Number of retries that the policy allows. */
   retries: number;
   waitMs: number;
   error: GatewayError;
@@ -210,7 +213,7 @@ export function settingError(message: string, advice: Advice & Pick<ErrorDetails
   return new GatewayError('usage', message, { ...advice, sent: 'no', retryable: false });
 }
 
-/** The error of a request that costs nothing, whatever its class says. The hint is for one without a reason, or with one about costs. */
+/** The error of a request that costs nothing, whatever its class says. The hint replaces a missing hint, or a hint about costs. */
 export function withoutCost(error: unknown, hint: string): unknown {
   if (!(error instanceof GatewayError) || !['no-reply', 'incomplete', 'bad-reply'].includes(error.class)) return error;
   const { reason } = error.details;

@@ -24,7 +24,7 @@ export function parseFlat(text: string): unknown {
   return isFlat(value) ? value : JSON.parse(withHugeAsText(withDeepAsText(text)));
 }
 
-/** Whether a value has no number that is too large for one, and at most so many levels. */
+/** Whether a value has no number that is too large for a JavaScript number, and at most this number of levels. */
 function isFlat(value: unknown, levels = maxLevels): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;

@@ -60,7 +60,7 @@ function leaveOut(body: JsonValue, fields: readonly string[]): JsonValue {
 /** Thousands of these are made before the first job of a batch is sent: text is joined at once, and nothing made that is thrown away. */
 function toCanonicalJson(value: JsonValue): string {
   if (typeof value === 'string') return JSON.stringify(shortenBase64(value));
-  // JSON has null for what it cannot represent, which would make two requests equal.
+  // JSON has null for a value that it cannot represent, which would make two requests equal.
   if (typeof value === 'number' && !Number.isFinite(value)) return JSON.stringify(`<${value}>`);
   if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);

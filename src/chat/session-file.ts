@@ -48,8 +48,8 @@ export function describeCutTurn(path: string): string {
 }
 
 /**
- * Reads a session; a missing file is an empty one. An incomplete turn after complete ones, left by a crash, is ignored. Throws
- * GatewayError usage for a file that is not a session.
+ * Reads a session; a missing file is an empty session. An incomplete turn after complete ones, left by a crash, is ignored.
+ * Throws GatewayError usage for a file that is not a session.
  */
 export async function readSession(path: string): Promise<StoredSession> {
   const messages: SessionMessage[] = [];
@@ -64,8 +64,8 @@ export async function readSession(path: string): Promise<StoredSession> {
 }
 
 /**
- * How many messages a session has, and its first prompt. It is not in memory as a whole: pictures make some large. Throws what
- * `readSession` throws.
+ * The number of messages of a session, and its first prompt. The session is not read into memory as a whole: pictures make some
+ * large. Throws the errors of `readSession`.
  */
 export async function summarizeSession(
   path: string,

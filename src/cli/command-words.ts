@@ -49,7 +49,7 @@ export function helpAsFlag(argv: readonly string[]): string[] {
   return [...argv.slice(0, first), ...argv.slice(first + 1), '--help'];
 }
 
-/** Whether a word is in the place of a command's name, and is not one. */
+/** Whether a word is in the place of a command's name, and is no command. */
 function namesUnknown(argv: readonly string[]): boolean {
   const words = findCommandWords(argv).filter((word) => word !== 'help');
   const group = typedNames(words);

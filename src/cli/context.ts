@@ -163,7 +163,7 @@ export interface Report {
   readonly kept?: string | undefined;
 }
 
-/** How long the work may take to finish after a signal, and what it says where it is ended before that. A command can change both. */
+/** Time that the work may take to finish after a signal, and the message if it is ended before that. A command can change both. */
 export interface GracePeriod {
   ms: number;
   lastWords?: (() => string) | undefined;

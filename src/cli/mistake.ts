@@ -146,7 +146,7 @@ function missingFlag(flag: string, { command }: MistypedLine): Reason | undefine
 const tokenLimit = /^--(max[a-z_-]*tokens?|tokens)$/i;
 
 /**
- * The flags that a word can mean: that of a field, as it is written in a request (`--maxTokens`), or one with another name
+ * The flags that a word can mean: the flag of a field under its name in requests (`--maxTokens`), or a flag with another name
  * elsewhere.
  */
 function meantFlags(flag: string): string[] {

@@ -33,7 +33,7 @@ export interface RunEnd {
   error: GatewayError | undefined;
 }
 
-/** The state of a run: what an error at any moment is reported with. */
+/** The state of a run: the facts that are reported with an error at any moment. */
 interface RunState {
   argv: readonly string[];
   io: Io;

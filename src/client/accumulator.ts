@@ -17,7 +17,7 @@ import { isSamples } from '../images/image-type.ts';
 import { append } from '../long-lists.ts';
 import { emptyFacts, noteFacts } from './reply-fields.ts';
 
-/** Makes one result of the events of one reply, and says what each means to a reader. */
+/** Makes one result of the events of one reply, and returns for each event its meaning for a reader. */
 export function createAccumulator({
   model,
   maxCandidates,
@@ -44,7 +44,7 @@ export function createAccumulator({
     isEmpty: () => arriving.isEmpty,
     /** Candidates that began. */
     countCandidates: () => arriving.candidates.size,
-    /** Takes events as they come. Throws GatewayError bad-reply for more than any answer holds; what came before is kept. */
+    /** Takes events as they come. Throws GatewayError bad-reply if they are more than any answer holds; earlier ones are kept. */
     add(events: readonly ReplyEvent[]): StreamDelta[] {
       const deltas: StreamDelta[] = [];
       for (const event of events) {

@@ -33,7 +33,7 @@ export interface ArrivingCandidate {
 export interface ArrivingReply {
   /** The requested model. */
   readonly model: string;
-  /** At most this many candidates are read. */
+  /** The most candidates that are read. */
   readonly maxCandidates: number;
   readonly store: ImageStore;
   readonly candidates: Map<number, ArrivingCandidate>;
@@ -107,7 +107,7 @@ export interface Block {
   readonly data?: string | undefined;
   readonly mimeType?: string | undefined;
   text: string;
-  /** Takes files out of it, from the first on that may begin. */
+  /** Takes files out of the text, from the first place on where a file may begin. */
   filter?: TextFilter | undefined;
   signature?: string | undefined;
   citations: JsonValue[];
@@ -262,7 +262,7 @@ function joinBlockTexts(blocks: readonly Block[], kind: 'text' | 'thinking'): st
   return blocks.map((block) => (block.kind === kind ? block.text : '')).join('');
 }
 
-/** The text with the code that the service ran, and what that printed; undefined if it ran none. */
+/** The text with the code that the service ran, and the output of that code; undefined if it ran none. */
 function toMarkdown(blocks: readonly Block[]): string | undefined {
   if (!blocks.some(({ kind }) => kind === 'code')) return undefined;
   const text = blocks.map((block) => (block.kind === 'code' || block.kind === 'text' ? block.text : '')).join('');

@@ -138,7 +138,7 @@ const uploadForm: UploadLines = ({ path: source, bytes, name }, path, requestJso
   return requestJson({ path, form: true, body: { purpose: 'batch', file } });
 };
 
-/** Google's resumable upload, in one piece: where it goes is in a header of the first reply. */
+/** Google's resumable upload, in one piece: a header of the first reply has the URL for the bytes. */
 const uploadResumable: UploadLines = async ({ path: source, bytes, name }, path, requestJson) => {
   const head = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
   const facts = {

@@ -149,7 +149,7 @@ function isListOf(value: unknown, fits: (item: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(fits);
 }
 
-/** In JavaScript an option that is left out may be null. */
+/** Removes options that are null: JavaScript callers use null for an option that is left out. */
 function withoutNull(given: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
 }

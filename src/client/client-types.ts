@@ -27,7 +27,10 @@ export interface ClientOptions {
   service?: ServiceName | undefined;
   /** The wire format of `generate`, `stream` and `generateImages`; that of the service otherwise. */
   format?: FormatName | undefined;
-  /** With its path prefix, if it has one. The content and messages formats have it without `/v1` or `/v1beta`. A service of its own host needs none. */
+  /**
+   * The base URL, with its path prefix if it has one, without `/v1` or `/v1beta` for the content and messages formats. A service
+   * with a host of its own needs none.
+   */
   baseUrl?: string | { readonly href: string } | undefined;
   /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
@@ -45,7 +48,7 @@ export interface ClientOptions {
   retries?: number | undefined;
   /** ms of waiting between attempts in all; 60000 by default. */
   retryMaxWaitMs?: number | undefined;
-  /** Repeat only what was certainly not billed. */
+  /** Repeats only requests that were certainly not billed. */
   retrySafeOnly?: boolean | undefined;
   /** Called before every wait for another attempt. */
   onRetry?: ((notice: RetryNotice) => void) | undefined;
@@ -64,7 +67,7 @@ export interface ClientOptions {
   clientCert?: string | undefined;
   /** PEM; together with `clientCert`. */
   clientKey?: string | undefined;
-  /** Connections that are open, in place of own ones: several clients can share them, and `close` leaves them open. */
+  /** An open connection in place of the client's own: several clients can share it, and `close` leaves it open. */
   connection?: Pick<Connection, 'fetch'> | undefined;
   /**
    * Middleware around the connection, inside the retries, the first outermost: it may answer in place of the connection. It sees
@@ -85,17 +88,17 @@ export interface ClientOptions {
   onReply?: ((reply: HttpReply) => void) | undefined;
   /** Called when a request has its answer, of which only the head has come. */
   onAnswered?: ((answered: Answered) => void) | undefined;
-  /** Called with what ended a request that has no answer: what it returns is thrown in its place. */
+  /** Called with the failure of a request that has no answer: the error that it returns is thrown in its place. */
   onFailure?: ((error: GatewayError, request: AnyApiRequest) => GatewayError | Promise<GatewayError>) | undefined;
   /** The model that a request asks once if its own refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
   fallback?: string | undefined;
   /** ms for which a model must live on by the list of the service, or its requests are not sent. */
   aliveMs?: number | undefined;
-  /** Looks each model up in the list of the service before it is asked, and tells of one that goes. */
+  /** Looks each model up in the list of the service before it is asked, and tells if it will be removed. */
   looksUpModels?: boolean | undefined;
   /** A memory of models that lasts between runs. */
   modelMemory?: ModelMemory | undefined;
-  /** Told of a model that is asked in place of another, and of one that goes. */
+  /** Called with a notice about a model that is asked in place of another, or about one that will be removed. */
   onModel?: ((notice: ModelNotice) => Promise<void> | void) | undefined;
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;
@@ -156,7 +159,7 @@ export interface AskRequest extends PlainFields, JsonOptions {
   turns?: readonly Message[] | undefined;
   /** Images, and files with their type. */
   media?: readonly MediaInput[] | undefined;
-  /** For `generateImages` with media: a PNG as large as the first image. Only what it makes transparent may change. */
+  /** A mask for `generateImages` with media: a PNG as large as the first image. Only its transparent part may change. */
   mask?: MediaInput | undefined;
 }
 
@@ -225,7 +228,7 @@ export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Resul
 
 /** The deltas of a streamed answer, as they arrive. Leaving the loop ends the request. */
 export interface MessageStream extends AsyncIterable<StreamDelta> {
-  /** The whole reply: after the loop, or instead of it. Rejects with what ended the stream. */
+  /** The whole reply: after the loop, or instead of it. Rejects with the error that ended the stream. */
   reply(): Promise<Reply>;
   /** The parts that came so far: at any time, also after an abort, whose reason has no facts of the call. */
   received(): Received;
@@ -235,7 +238,7 @@ export interface MessageStream extends AsyncIterable<StreamDelta> {
 export interface Received {
   /** The text of the first candidate, as far as it was read. */
   readonly text: string;
-  /** How many requests were sent, retries included. */
+  /** Number of requests that were sent, retries included. */
   readonly attempts: number;
   readonly sent: Certainty;
   /** `unknown` after a request was sent that nobody answered. */
@@ -243,8 +246,8 @@ export interface Received {
 }
 
 /**
- * A gateway's client: connections are kept between calls. Every call rejects with a GatewayError, with a ResponseError
- * where a reply came but is not what was asked for, or with the reason of its signal.
+ * A gateway's client: connections are kept between calls. Every call rejects with a GatewayError, with a ResponseError if the
+ * reply lacks the requested result, or with the reason of its signal.
  */
 export interface Client {
   /** Text or anything else, in the format of the service. */
@@ -271,15 +274,15 @@ export interface Client {
    */
   prepare(request: AskRequest, options?: PrepareOptions): Promise<PreparedRequest & { close(): Promise<void> }>;
   /**
-   * Sends a request that is ready, and reads its reply; the deltas of one arriving chunk come together. Returns what came, with the
-   * error of an answer that is not whole; whether a whole one is what was asked for is the caller's to judge.
+   * Sends a request that is ready, and reads its reply; the deltas of one arriving chunk come together. Returns the reply so far,
+   * with the error of an answer that is not whole. The caller judges whether a whole reply has the requested result.
    */
   ask(request: PreparedRequest, options?: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
   /** Sends a request, with retries, and leaves its reply to be read. A status other than 2xx is thrown as the error that it means. */
   send(request: AnyApiRequest, options?: SendOptions): Promise<Answered>;
   /** The HTTP request that `send` would send, without its key. Throws GatewayError usage for a URL that the key must not go to. */
   address(request: AnyApiRequest): HttpRequest;
-  /** A request as the service is known to want it: what `address` shows and `send` sends. */
+  /** A request in the form that the service is known to want: `address` shows it and `send` sends it. */
   correct<Request extends AnyApiRequest>(request: Request): Request;
   /** A request in the format that the service was found to answer for its model, if nobody named another. */
   toTaughtFormat<Request extends AnyApiRequest>(request: Request): Promise<Request>;
@@ -289,7 +292,7 @@ export interface Client {
   listModels(format: FormatName, options?: ListOptions): Promise<ModelList>;
   /** Counts the input tokens of a request at the service, which is free. Undefined if the service cannot. */
   countTokens(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
-  /** How many input tokens the model of a request takes, if the service says so. */
+  /** The most input tokens of the model of a request, if the service says so. */
   contextWindow(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
   /** One attempt of any request to the endpoint, with the key; its status is not judged. It is for programs that pass requests on. */
   readonly fetch: Fetch;

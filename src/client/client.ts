@@ -127,7 +127,7 @@ function openModels(options: ClientOptions, { endpoint, ...sending }: Sending): 
   });
 }
 
-/** Ends a deadline with what it bounds. */
+/** Ends a deadline together with the generator that it limits. */
 async function* endDeadlineAfter<Delta, Outcome>(
   deltas: AsyncGenerator<Delta, Outcome>,
   deadline: Deadline,

@@ -6,7 +6,7 @@ import { emptyResult } from './arriving-reply.ts';
 import { joinContents, joinReplies } from './reply-fields.ts';
 import type { Answer } from './result.ts';
 
-/** How many requests one answer may take. */
+/** The most requests of one answer. */
 export const defaultMaxTurns = 10;
 
 /** One of the requests of an answer. */
@@ -17,7 +17,7 @@ export interface Hop extends Answer {
 
 /** The limits for the requests of one answer. */
 export interface ContinuationOptions {
-  /** How many requests one answer may take, where the service ends it in the middle; 10 by default. */
+  /** The most requests of one answer, if the service ends it in the middle; 10 by default. */
   maxTurns?: number | undefined;
   /** Awaited before a request that goes on with an answer; `came` are the requests before it. If it throws, the answer ends there. */
   beforeHop?: ((next: PreparedRequest, came: readonly Performed[]) => Promise<void> | void) | undefined;

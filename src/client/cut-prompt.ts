@@ -4,7 +4,7 @@ import type { FormatName } from '../formats/types.ts';
 import { isObject } from '../json.ts';
 import { type ServiceName, services } from '../vendors/services.ts';
 
-/** A count of tokens that is a window, as servers have them, and what no window of today is below. */
+/** Whether a count of tokens is a window: windows of servers are multiples of this number, and no window of today is smaller. */
 const windowStep = 1024;
 const smallestWindow = 2 * windowStep;
 

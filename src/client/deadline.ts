@@ -7,7 +7,7 @@ import { GatewayError, usageError } from '../errors.ts';
 /** How far an exchange got; decides what a timeout means. */
 export type Phase = 'unsent' | 'sent' | 'reading';
 
-/** Bounds everything of a command, from what it reads to its last wait. */
+/** Limits the whole time of a command, from its first reading to its last wait. */
 export interface Deadline {
   /** Aborts by the caller's signal or when the time is over. */
   readonly signal: Signal;
@@ -45,7 +45,7 @@ export function startDeadline(ms: number, caller?: Signal): Deadline {
   };
 }
 
-/** How long work that listens to the signal itself, such as a fetch, has to report a better error. */
+/** Time that work which listens to the signal itself, such as a fetch, has to report a better error, in ms. */
 const lastWordMs = 50;
 
 /**
@@ -113,7 +113,7 @@ export function createWatch(endOf: CheckEnd | undefined): Watch {
   return async () => {
     if (endOf === undefined) return undefined;
     if (monotonic() - since > longWorkMs) {
-      // The first comes before the loop looks at signals again, where it was asked for by what just arrived.
+      // The first turn comes before the loop looks at signals again, if it was requested by code that runs on arriving data.
       await turn();
       await turn();
       since = monotonic();
@@ -172,8 +172,8 @@ function timeoutError(ms: number, phase: Phase): GatewayError {
 }
 
 /**
- * How many ms the rest of a body is waited for; undefined: as long as it takes. The time begins again when `heard`, the count of what
- * was said, grows. Asked before each chunk.
+ * Time in ms for which the rest of a body is awaited; undefined: without limit. The time begins again when `heard`, the count of
+ * events, grows. Called before each chunk.
  */
 export type Patience = () => { ms: number | undefined; heard: number };
 

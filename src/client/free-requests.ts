@@ -17,9 +17,9 @@ type Sender = Pick<Client, 'send'>;
 
 /** How a list is asked for. */
 export interface ListOptions extends SendOptions {
-  /** In place of the format's own, on each page. */
+  /** The query in place of the format's own, on each page. */
   query?: string | undefined;
-  /** In place of the format's own: another list of models, without a query. */
+  /** The path in place of the format's own: another list of models, without a query. */
   path?: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export async function countTokens(
   return countIn(reply, ['totalTokens', 'inputTokens']);
 }
 
-/** How many input tokens a model takes, if the service says so. */
+/** The most input tokens of a model, if the service says so. */
 export async function readWindow(
   client: Sender,
   { post, model }: PreparedRequest,

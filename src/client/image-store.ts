@@ -13,16 +13,19 @@ import { isHarmlessSvg } from '../images/svg.ts';
 export interface ReplyBounds {
   /** Looked at between images and candidates. */
   endOf?: CheckEnd | undefined;
-  /** At most this many images get files of their own; further ones of a text are not written, and stay in memory. */
+  /** Maximum number of images with files of their own; further images of a text are not written, and stay in memory. */
   mostImages?: number | undefined;
 }
 
-/** At most this many images of a reply are written by default. */
+/** The most images of a reply that are written by default. */
 export const mostImages = 256;
 
 /** Takes the images of one reply. If one is not Base64, the others are kept: they were paid for too. */
 export interface ImageStore extends Base64Diversion {
-  /** Undefined for an image that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */
+  /**
+   * Undefined for an image that was no Base64, or that came after the time was over. Throws GatewayError not-written, or the
+   * caller's abort.
+   */
   resolve(data: string): Promise<StoredBlob | undefined>;
   /** One file that joins the pieces of a sound; undefined if no piece was Base64. Throws as `resolve` does. */
   join(pieces: readonly string[]): Promise<StoredBlob | undefined>;

@@ -19,7 +19,7 @@ export interface ListedModel extends ModelFacts {
   title: string | undefined;
   /** The operations that it supports, if the list has them: `generateContent`. */
   operations: string[] | undefined;
-  /** How many tokens it takes, and how many it gives at most. */
+  /** The most tokens that the model takes, and the most that it gives. */
   context?: number | undefined;
   outputLimit?: number | undefined;
   /** The inputs that the model takes: `text`, `image`. */
@@ -98,7 +98,7 @@ function isSupported(switches: JsonObject | undefined, name: string): boolean {
   return value === true || (isObject(value) && value['supported'] === true);
 }
 
-/** Anthropic has a switch for each word, and for what turns thinking off; OpenRouter a list. */
+/** Anthropic has a switch for each word, and for the value that turns thinking off; OpenRouter has a list. */
 function readEfforts(entry: JsonObject): Pick<ListedModel, 'efforts' | 'thinkingOff'> {
   const reasoning = objectField(entry, 'reasoning');
   const listed = reasoning && wordsIn(reasoning, 'supportedEfforts');

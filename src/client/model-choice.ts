@@ -63,7 +63,7 @@ interface ChoosingClient extends Pick<
   listModels(format: FormatName, deadline: Deadline): Promise<ModelList>;
 }
 
-/** A client, and what it found of models so far. */
+/** A client, and the facts of models that it has found so far. */
 interface Choosing extends ChoosingClient {
   list: ReturnType<typeof askOnceForLists>;
   choices: Map<string, Promise<string | undefined>>;
@@ -131,7 +131,7 @@ async function chooseOther(
       ? await once(replacements, model, () => findReplacement(request, error, deadline, choosing))
       : undefined;
   if (replacement !== undefined) return toOther(request, replacement, error.message);
-  // A spent quota, too: it can be that of one model.
+  // A spent quota counts as busy, too: it can be the quota of one model.
   const isBusy = [429, 503, 529].includes(error.details.status ?? 0);
   if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
   const other = toOther(request, fallback, error.message);
@@ -228,7 +228,7 @@ function findListedEnd(models: readonly ListedModel[] | GatewayError, model: str
   return { model, endsOn, lifecycle, successor };
 }
 
-/** How long a list is waited for that is only good for a warning. */
+/** Time limit for a list that is only needed for a warning, in ms. */
 const lookUpMs = 10_000;
 
 /** Looks a model up for a warning alone: a list that does not come holds up nothing for long. */

@@ -29,15 +29,15 @@ export interface ReadOptions extends ReplyBounds {
   model: string;
   /** Candidates that were asked for; 1 by default. */
   candidates?: number | undefined;
-  /** Text deltas of one block that arrive together may be one: for readers that join them anyway. */
+  /** Text deltas of one block that arrive together may be joined, for readers that join them anyway. */
   joined?: true | undefined;
   /** Thinking in the tags `<think>` and `</think>` at the head of a text stays in the text. */
   keepThink?: boolean | undefined;
   /** The names of the tools that were offered, where they are known. */
   offered?: readonly string[] | undefined;
-  /** The body of the request, where it is known: what an error quotes of it says nothing. */
+  /** The body of the request, if it is known: words that an error quotes from it are not the service's own. */
   asked?: Body | undefined;
-  /** How long to wait for the end of the body, in ms, instead of the format's own time. */
+  /** Time to wait for the end of the body, in ms, instead of the format's own time. */
   patience?: Format['patience'] | undefined;
   /** Gets the end of a stream that the service ends in the middle of an answer, in place of its reader. */
   held?: StreamDelta[] | undefined;
@@ -63,9 +63,9 @@ export interface ReadReplyOptions extends Omit<ReadOptions, 'store'> {
 
 /**
  * Reads a reply that came by another way: a result that a service's batch has made, a recording, a reply that is passed on.
- * Returns what a call would have got of it. Of a reply that is not whole, what came is in `result`, and why in `error`; whether
- * a whole one is what was asked for is the caller's to judge, as after a call. Throws what a call throws where there is no
- * answer: the GatewayError of a status other than 2xx, of a body that is no reply, and the reason of the caller's abort.
+ * Returns the outcome that a call would have. If the reply is not whole, `result` has its parts so far, and `error` the reason; the
+ * caller judges whether a whole reply has the requested result, as after a call. Without an answer it throws the errors of a call:
+ * the GatewayError of a status other than 2xx, of a body that is no reply, and the reason of the caller's abort.
  *
  *     const { result, error } = await readReply({ status: 200, headers: {}, body: bytes }, { format, model, store, deadline });
  */
@@ -114,10 +114,10 @@ export async function drainDeltas<Outcome>(deltas: AsyncGenerator<unknown, Outco
 }
 
 /**
- * Reads a reply of a format, streamed or not, whatever was asked for (deviations 37 and 38). Yields the deltas of one arriving
- * chunk together; text comes without the Base64 of images, which go to the store. The answer is what the generator returns,
- * also after a cut or an error event, so that what came is kept. Throws GatewayError if nothing came, and the reason of the
- * caller's abort.
+ * Reads a reply of a format, streamed or not, whatever was requested (deviations 37 and 38). Yields the deltas of one arriving
+ * chunk together; text comes without the Base64 of images, which go to the store. The generator returns the answer, also after a
+ * cut or an error event, so that the parts so far are kept. Throws GatewayError if nothing came, and the reason of the caller's
+ * abort.
  */
 export async function* readDeltas(
   reply: HttpReply,
@@ -171,7 +171,7 @@ function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadO
   return { format, decoder, accumulator, store, options, isStreamed: false };
 }
 
-/** The answer of what was read. `cut`: why the reply is not whole; `late`: the time ran out before it was. */
+/** The answer of a reply that was read. `cut`: the reason that the reply is not whole; `late`: the time ran out before its end. */
 function finishReading(
   { headers }: Pick<HttpReply, 'headers'>,
   { format, accumulator, store, options, isStreamed }: ReplyReader,
@@ -246,7 +246,7 @@ async function* readStream(
   const broken: { by?: GatewayError } = {};
   const waits = { open: undefined, ...(options.patience ?? format.patience) };
   let heard = 0;
-  // A candidate that was asked for may begin when another one has ended.
+  // Another requested candidate may begin when one has ended.
   const patience = () =>
     accumulator.countCandidates() < (options.candidates ?? 1) ? undefined : waits[decoder.progress];
   const patient = readWhilePatient(chunks, () => ({ ms: patience(), heard }));

@@ -15,7 +15,7 @@ interface Failed extends Refused {
   given: AnyApiRequest;
 }
 
-/** The request that goes out after one that failed. */
+/** The request that goes out after a failed one. */
 export interface Next {
   /** The request in the form that the service asks for. */
   request?: AnyApiRequest;

@@ -19,7 +19,7 @@ type Occasion = 'parts' | 'answers' | 'rounds';
 interface ReplyField<Value> {
   /** The schema of the field in the JSON document, where the fields are in the order of the rows; absent if the field is not shown. */
   shown?: v.GenericSchema;
-  /** The value of several replies; otherwise it is that of the last reply, and of several answers that of the first. */
+  /** The value of several replies. Default: the value of the last reply, for several answers that of the first. */
   join?: {
     [on in Occasion]?: (values: readonly (Value | undefined)[], results: readonly Result[]) => Value | undefined;
   };
@@ -211,7 +211,7 @@ export function emptyFacts(): ReplyFacts {
   };
 }
 
-/** Counts only grow: servers end some streams with zeros that count nothing. The order is that of the last event. */
+/** Counts only grow: servers end some streams with zeros that count nothing. The order of the keys is that of the last event. */
 function growCounts(before: Usage | undefined, said: Usage): Usage | undefined {
   const counts: Usage = { ...said, ...before };
   for (const name of Object.keys(said) as (keyof Usage)[])

@@ -12,7 +12,7 @@ export interface ResultCandidate {
   /** Number of its reply, if one of several requests got it. */
   reply?: number;
   text: string;
-  /** The text with the code that the service ran and what that printed, if it ran some. */
+  /** The text with the code that the service ran and the output of that code, if it ran some. */
   markdown?: string;
   finishReason?: string | undefined;
   finishMessage?: string | undefined;
@@ -29,7 +29,7 @@ export interface ResultImage {
   reply?: number;
   /** A draft (`thought: true`), kept only where there is no other image. */
   draft: boolean;
-  /** With it, the image goes back to its service. */
+  /** The signature with which the image goes back to its service. */
   signature?: string;
   blob: StoredBlob;
   /** The file that it became: its path as it is printed, and its type. */
@@ -112,7 +112,7 @@ export interface Result extends Omit<ReplyFacts, 'modelEnds'> {
   durationMs: number;
 }
 
-/** A result, and the error that goes with it when the reply was cut, or an image of it was bad: what came is kept. */
+/** A result, and the error beside it if the reply was cut, or an image was bad: the parts so far are kept. */
 export interface Answer {
   result: Result;
   error: GatewayError | undefined;

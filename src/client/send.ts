@@ -45,7 +45,7 @@ export interface Performed extends Answer {
   attempts: number;
   /** A recording answered. */
   isRecorded: boolean;
-  /** The requests of an answer that took several, for what it cost. */
+  /** The requests of an answer that took several, for its cost. */
   hops?: readonly Hop[];
 }
 
@@ -63,7 +63,7 @@ export interface Payment {
   reserve(signal: Signal): Promise<void>;
   /** An attempt failed, and another one follows. */
   retry(error: GatewayError): void;
-  /** Writes down what it cost, once. A failure is a warning: the request counts with what was reserved. */
+  /** Writes down the cost, once. A failure to write is a warning: the reserved amount then counts. */
   end(end: PaidEnd, signal?: Signal): Promise<void>;
   /** Cancels the payment of a request that is not sent. Does nothing after `end`. */
   cancel(): Promise<void>;
@@ -158,7 +158,10 @@ async function* performOne(
   }
 }
 
-/** A service that knows the limit of tokens by another name alone takes no notice of it: what was to bound the cost did not. */
+/**
+ * Warns if the answer is longer than its limit of tokens: a service that knows the limit only by another name ignores it, and the
+ * cost is then not limited.
+ */
 function tellPassedLimit({ usage, images, warnings }: Result, { maxTokens, candidates }: RequestLimits): void {
   const { outputTokens = 0 } = usage ?? {};
   // Some services count the tokens of thinking apart.
@@ -166,7 +169,7 @@ function tellPassedLimit({ usage, images, warnings }: Result, { maxTokens, candi
   warnings.push(`the service did not keep the limit of ${maxTokens} tokens: the answer has ${outputTokens}`);
 }
 
-/** A request to a model, and what pays for it: both are others when another model was asked in its place. */
+/** A request to a model, and its payment: both are replaced if another model is asked in its place. */
 export interface PaidRequest {
   request: PreparedRequest;
   payment: Payment | undefined;
@@ -197,7 +200,7 @@ export async function sendPaid(
 
 /** Options of one request. */
 export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
-  /** In place of `signal` and `timeoutMs`: one time for several steps. */
+  /** The deadline of several steps, in place of `signal` and `timeoutMs`. */
   deadline?: Deadline | undefined;
   /** Overrides parts of the client's policy. */
   policy?: Partial<RetryPolicy> | undefined;

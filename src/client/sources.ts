@@ -8,7 +8,7 @@ export interface NotedSource {
   block: Block | undefined;
 }
 
-/** At most this many places are searched for in a text: a search costs as much as the text is long. */
+/** The most places that are searched for in a text: a search costs as much as the text is long. */
 const mostSearches = 1000;
 
 /** The sources that the blocks of a text hold: each once, cited ones in the order of their citations, then the others. */
@@ -56,7 +56,7 @@ export function collectSources(noted: readonly NotedSource[], blocks: readonly B
   return merged && sortByPlace(merged);
 }
 
-/** Sources of several replies, or of one that names them several times: each once. Undefined if there is none. */
+/** Sources of several replies, or of a reply that names them several times: each once. Undefined if there is none. */
 export function mergeSources(list: readonly Source[]): Source[] | undefined {
   const byName = new Map<string, { source: Source; spans: Map<string, SourceSpan> }>();
   for (const source of [...list.filter(({ cited }) => cited), ...list.filter(({ cited }) => !cited)]) {
@@ -76,7 +76,7 @@ export function mergeSources(list: readonly Source[]): Source[] | undefined {
   }));
 }
 
-/** In the order of the text, if all places in it are known; else as they came. */
+/** Sorts sources in the order of the text, if all places in it are known; otherwise they keep their order. */
 function sortByPlace(sources: Source[]): Source[] {
   const cited = sources.filter((source) => source.cited);
   if (cited.some(({ spans = [] }) => spans.length === 0)) return sources;
@@ -92,7 +92,7 @@ export function withoutSpans(source: Source): Source {
   return Object.fromEntries(Object.entries(source).filter(([name]) => name !== 'spans')) as unknown as Source;
 }
 
-/** Sources of an answer whose text follows another one, of this many code points. */
+/** Sources of an answer whose text follows a text of this many code points. */
 export function shiftSources(sources: readonly Source[] = [], by: number): Source[] {
   return sources.map(({ spans, ...source }) => ({
     ...source,
@@ -153,7 +153,7 @@ function findPair(from: number, { text, pairs }: Located): number {
   return at;
 }
 
-/** At most this many marks of one source are places of it. */
+/** Maximum number of marks of one source that become its places. */
 const mostMarks = 100;
 
 function findMarks(mark: string | undefined, text: string): [number, number][] {

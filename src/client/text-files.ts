@@ -171,7 +171,7 @@ export class DataUrlSplitter {
     return true;
   }
 
-  /** After the Base64 of an image or a link: an optional title, then `)`. Without `)` the rest is text again. */
+  /** Skips an optional title and the `)` after the Base64 of an image or a link. Without `)` the rest is text again. */
   #closing(text: string, at: number): number | undefined {
     const rest = text.slice(at, at + longestTitle);
     const first = rest.trimStart()[0];

@@ -145,7 +145,7 @@ function computeCost(usage: Usage, billing: FormatFacts['billing'], images: numb
   const asText = { imageInputTokens: undefined, cachedImageInputTokens: undefined };
   const all = countBilled(isAsText ? { ...usage, ...asText } : usage, billing, images);
   if (all === undefined) return { lack: undefined };
-  // Beside a price of pictures alone tokens are free, whatever they are.
+  // If only pictures have a price, tokens are free, whatever their kind.
   const areFree = isOfImagesAlone(whole);
   if (all.cachesMore && !areFree) return { lack: 'the service counts more cached tokens than the whole prompt has' };
   if (all.unsaid > 0 && !areFree)
@@ -209,7 +209,7 @@ export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: 
   return joinFound([scaled, computeCost(otherUsage.usage, billing, made, other.price)]);
 }
 
-/** The sum of what was found, if all is known in one currency. */
+/** The sum of the costs, if all are known in one currency. */
 function joinFound(all: readonly FoundCost[]): FoundCost {
   const lacking = all.find((found) => 'lack' in found);
   const cost =
@@ -341,7 +341,7 @@ export function sumAmounts(amounts: readonly string[]): string {
   return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0)).toFixed();
 }
 
-/** Adds a cost; different currencies stay separate, and what services told from what was computed. */
+/** Adds a cost; different currencies stay separate, and told costs from computed ones. */
 export function addCost(costs: readonly Cost[], added: Cost): Cost[] {
   const { amount, currency, told } = added;
   const before = costs.find((cost) => cost.currency === currency && cost.told === told);
@@ -396,7 +396,7 @@ export function joinSpent(all: readonly Spent[]): Spent {
   };
 }
 
-/** The cost of all requests; undefined if that of one is unknown, or if they have several currencies. */
+/** The cost of all requests; undefined if the cost of one is unknown, or if they have several currencies. */
 export function totalCost({ costs, unknown }: Spent): Cost | undefined {
   return unknown === 0 ? joinCosts(costs) : undefined;
 }

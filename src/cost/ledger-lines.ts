@@ -37,8 +37,8 @@ export interface ReservedLine extends LedgerEntry {
 }
 
 /**
- * The end of a request, or of all of a batch. `unknown`: it may have been billed, and counts with what was reserved; of a batch, how
- * many of its requests.
+ * The end of a request, or of a whole batch. `unknown`: it may have been billed, and counts with the reserved amount; of a batch,
+ * the number of such requests.
  */
 export interface SpentLine extends Partial<BatchEnd> {
   type: 'spent';
@@ -48,7 +48,7 @@ export interface SpentLine extends Partial<BatchEnd> {
   unknown?: true | number | undefined;
   /** The service said the amount. */
   told?: true | undefined;
-  /** The model that answered, if it is another one. */
+  /** The model that answered, if it differs from the requested one. */
   model?: string | undefined;
   lane?: string | undefined;
 }
@@ -66,12 +66,12 @@ export interface SumLine extends LedgerEntry {
   day: string;
   currency: string;
   requests: number;
-  /** How many of the requests have an unknown cost; they count with what was reserved. */
+  /** Number of requests with an unknown cost; they count with the reserved amount. */
   unknown: number;
   amount: string;
   /** The part of the amount that services said. */
   told: string;
-  /** Requests that a recording answered, and what they would have cost. */
+  /** Requests that a recording answered, and the cost that they would have had. */
   savedRequests: number;
   saved: string;
 }
@@ -99,13 +99,13 @@ const needed: ReadonlyMap<unknown, readonly string[]> = new Map([
 
 const amounts = ['amount', 'saved', 'dearest'] as const;
 const mostDecimals = 60;
-// A sum of amounts has all their digits: one of 1e999999999 would never be added up.
+// A sum of amounts has all their digits: a sum with 1e999999999 would never end.
 const amountForm = new RegExp(String.raw`^\d{1,30}(\.\d{1,${mostDecimals}})?(e[-+]?\d{1,2})?$`);
 const isAmount = (value: JsonValue): boolean => typeof value === 'string' && amountForm.test(value);
 const counts = ['requests', 'savedRequests', 'held', 'compactedBytes'];
 const isCount = (value: JsonValue): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Reads a line; undefined if it was cut, or cannot be counted: what it would end stays reserved. */
+/** Reads a line; undefined if it was cut, or cannot be counted: an amount that it would end stays reserved. */
 function parseLedgerLine(text: string): LedgerLine | undefined {
   const line = parseObject(text);
   const { type } = line;
@@ -118,7 +118,7 @@ function parseLedgerLine(text: string): LedgerLine | undefined {
   return isWhole ? (line as unknown as LedgerLine) : undefined;
 }
 
-/** A line as it can be read again: what services tell, and prices, can have more decimals than a ledger adds up. */
+/** A line in a form that can be read again: told costs, and prices, can have more decimals than a ledger adds up. */
 export function toReadableLine<Line extends LedgerLine>(line: Line): Line {
   const readable: Partial<Record<string, unknown>> = { ...line };
   for (const field of amounts) {
@@ -133,7 +133,7 @@ export function toUtcDay(at: string): string {
   return at.slice(0, 10);
 }
 
-/** How many of its first bytes distinguish a ledger from others. */
+/** Number of first bytes that distinguish a ledger from others. */
 export const headBytes = 96;
 
 /** The beginning of a ledger. A crash can have cut it. */

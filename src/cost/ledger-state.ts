@@ -74,7 +74,7 @@ function toPeriod(at: string, per: Period): string {
   return per === undefined ? '' : at.slice(0, per === 'day' ? 10 : 7);
 }
 
-/** The file of a ledger, and what has been read from it. */
+/** The file of a ledger, and the state that has been read from it. */
 export interface LedgerFile {
   path: string;
   state: LedgerState;
@@ -132,7 +132,7 @@ export function roomFor(
   // There is room even if all reserved amounts are spent, so the processes of the reservations need not be looked for.
   if (areWithin([all, amount], limit.amount) && !areWithin([limit.amount], all)) return 'free';
   const { spent: ended, held, inFlight } = computeSpent(state, limit.per, now, isInFlight);
-  // A batch can take a day: no request waits for what it may leave.
+  // A batch can take a day: no request waits for the rest of its reserved amount.
   const spent = sumAmounts([ended, held]);
   const isOver = !areWithin([spent, amount], limit.amount) || areWithin([limit.amount], spent);
   if (isOver) return { spent };

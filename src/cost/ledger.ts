@@ -70,7 +70,7 @@ export interface Ledger {
   left(): Promise<{ left: string; dearest: string }>;
   /** Writes down that a request, or a batch, was not billed. Throws GatewayError not-written. */
   free(id: string, signal?: AbortSignal | undefined): Promise<void>;
-  /** Writes down what a recording answered, and what that would have cost. Throws GatewayError not-written. */
+  /** Writes down a request that a recording answered, and the cost that it would have had. Throws GatewayError not-written. */
   save(entry: LedgerEntry, saved: { amount: string; currency: string }): Promise<void>;
 }
 
@@ -108,7 +108,7 @@ interface OpenLedger extends LedgerOptions, LedgerFile {
   wake: () => void;
 }
 
-/** In place of an amount: the request counts with what it has reserved. */
+/** The word in place of an amount: the request counts with its reserved amount. */
 export const unknownAmount = 'unknown';
 
 /** Opens a ledger; the file is made by the first request. */
@@ -241,7 +241,7 @@ function requireCurrency({ currency }: LedgerState, wanted: string, path: string
   );
 }
 
-/** Appends lines under the lock. All that this process wants at a time shares one lock and one sync. */
+/** Appends lines under the lock. All changes of this process at a time share one lock and one sync. */
 function changeLedger(
   ledger: OpenLedger,
   change: Change,
@@ -327,8 +327,8 @@ function createSharedWait({ waiting, parked }: OpenLedger): Pick<AbortSignal, 't
 }
 
 /**
- * Synchronous up to compaction: others wait for the lock no longer than it is used. If it may be lost before anything is appended,
- * what waits goes on waiting.
+ * Works under the lock. Everything up to compaction is synchronous: other processes wait for the lock no longer than it is used.
+ * If the lock may be lost before anything is appended, the changes go on waiting.
  */
 async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<void> {
   const { path } = ledger;

@@ -7,7 +7,7 @@ import { isWholePrice } from './price.ts';
 /** The prices in a list that others keep, as settings have them. */
 export interface ReadPrices {
   prices: Prices;
-  /** How many models the list has in all. */
+  /** Number of all models in the list. */
   listed: number;
 }
 
@@ -49,8 +49,8 @@ function readPrice(model: JsonObject): Price | undefined {
 }
 
 /**
- * The list has amounts of sound where they are "billed separately", as its README says, and none of pictures: the output of a model that
- * makes them has their amount, and what they cost in the request of such a model is not said.
+ * The list has amounts of sound where they are "billed separately", as its README says, and none of pictures: the output of a
+ * model that makes pictures has their amount, and the cost of pictures in the request to such a model is not in the list.
  */
 function readAmounts(cost: JsonObject, modalities: { input: JsonValue[]; output: JsonValue[] }): Price {
   const makesImages = modalities.output.includes('image');

@@ -12,7 +12,7 @@ export interface Pricing {
   prices: Prices;
   /** The format of the usage. */
   format: FormatName;
-  /** In the lane `batch` the service tier is batch. In every other lane it is the tier that the reply names. */
+  /** The lane of the request. In the lane `batch` the service tier is batch. In every other lane it is the tier that the reply names. */
   lane?: string | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface Spending {
 /** The cost of a request before its reply. */
 export interface Bound {
   amount: string;
-  /** Whether it cannot cost more. Otherwise its number of tokens is unknown before the reply. */
+  /** Whether the amount is the most that the request can cost. Otherwise its number of tokens is unknown before the reply. */
   isMost: boolean;
 }
 

@@ -54,7 +54,7 @@ export class BlockWriter {
     this.#releaseBlocks();
   }
 
-  /** Syncs and closes the file; its path is another one if its disk does not take it. Throws GatewayError not-written. */
+  /** Syncs and closes the file; its path changes if its disk does not take it. Throws GatewayError not-written. */
   async sync(): Promise<void> {
     const { handle } = await this.#open();
     try {

@@ -35,8 +35,8 @@ function forget(key: string, kept: Kept): void {
 }
 
 /**
- * Undefined for what does not exist or cannot be looked at. At once: a turn through Node's threads takes several times as long, and
- * each row of a table asks for each of its files.
+ * Undefined for a file that does not exist or cannot be looked at. Synchronous: a turn through Node's threads takes several times
+ * as long, and each row of a table asks for each of its files.
  */
 export function findStats(path: string): BigIntStats | undefined {
   try {

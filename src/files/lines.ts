@@ -115,8 +115,8 @@ function withoutReturn(text: string): string {
 }
 
 /**
- * A line without the NULs before it. When the power fails, some file systems keep a later write and leave a hole in place of one before it,
- * which reads as NULs. They are no part of the line: what was not synced is as good as not written.
+ * A line without the NULs before it. When the power fails, some file systems keep a later write and leave a hole in place of an
+ * earlier one, which reads as NULs. The hole is no part of the line: text that was not synced counts as not written.
  */
 export function withoutHole(line: Line): Line {
   if (!line.text.startsWith('\0')) return line;

@@ -45,7 +45,7 @@ export interface Lock {
 export interface LockOwner {
   /** Undefined: the file is being written, or is not of this program. */
   mark: ProcessMark | undefined;
-  /** Whether its process can be looked for from here. */
+  /** Whether the process of the lock can be looked for on this host. */
   isHere: boolean;
   /** When the lock is stale, in ms; 0 or less: now. */
   leftMs: number;
@@ -57,7 +57,7 @@ export interface LockTimes {
 }
 
 interface LockOptions {
-  /** How long to wait for another owner, in ms. */
+  /** Time to wait for another owner, in ms. */
   waitMs?: number;
   /** Ends the wait: its reason is thrown. */
   signal?: Pick<AbortSignal, 'throwIfAborted'>;
@@ -72,7 +72,7 @@ const [shortPauseMs, maxPauseMs] = [20, 500];
  * thirty processes all look as often as they can, they take the processor from the one that they wait for.
  */
 const recentWaits = new Map<string, number>();
-/** How long others may be busy with a lock that nobody has, ms. */
+/** Time that other processes may be busy with a lock that nobody has, in ms. */
 const raceMs = 200;
 
 /** Takes the lock at `path`, or returns who has it. Throws errors of the system. */
@@ -117,7 +117,7 @@ export async function withLock<T>(
 export async function findOwner(path: string): Promise<LockOwner | undefined> {
   const found = readLock(path);
   if (found === undefined) return undefined;
-  // In a folder that cannot be written to, the clock of the file system cannot be read.
+  // If the folder cannot be written to, the clock of the file system cannot be read.
   const owner = await judgeLock(path, found, {}).catch(() => ({ ...found, isHere: false, leftMs: usualTimes.staleMs }));
   return owner.leftMs > 0 ? owner : undefined;
 }
@@ -254,7 +254,7 @@ function holdLock(
   };
 }
 
-/** How often a lock is given back where the system refuses it, and the pause before the next attempt. */
+/** Number of attempts to give back a lock if the system refuses it, and the pause between them. */
 const mostReleases = 5;
 const releaseAgainMs = 20;
 

@@ -5,9 +5,10 @@ import type { Readable } from 'node:stream';
 import { findStats } from './known-files.ts';
 
 /**
- * Opens what can be read only once, a pipe such as bash's `<(…)` or a device, and what only seems to be empty, as files of /proc do.
- * Undefined for another file, a folder, and what does not exist. Nothing of it blocks a thread of Node, which would keep the process from ending: a pipe is opened without waiting for its
- * writer, and read by the event loop. An abort ends the stream. Throws errors of the system.
+ * Opens a file that can be read only once, a pipe such as bash's `<(…)` or a device, and a file that only seems to be empty, as
+ * files of /proc do. Undefined for another file, a folder, and a missing file. No thread of Node is blocked, which would keep the
+ * process from ending: a pipe is opened without waiting for its writer, and read by the event loop. An abort ends the stream.
+ * Throws errors of the system.
  */
 export async function openOnce(path: string, signal?: AbortSignal): Promise<Readable | undefined> {
   const stats = findStats(path);

@@ -49,7 +49,7 @@ export class SyncedFile {
     }
   }
 
-  /** In bytes. */
+  /** The size of the file in bytes. */
   get size(): number {
     return this.#size;
   }
@@ -88,7 +88,7 @@ export class SyncedFile {
     return this.#nextSync.done;
   }
 
-  /** From now on no sync waits for further lines. */
+  /** Ends the delay of syncs: from now on no sync waits for further lines. */
   syncWithoutDelay(): void {
     this.#isWithoutDelay = true;
     this.#nextSync?.begin();

@@ -166,7 +166,7 @@ async function copyFrom(path: string, to: FileHandle, bytes: number): Promise<vo
   }
 }
 
-/** Writes a file, whole or not at all; only `force` replaces a file. Throws GatewayError not-written, and what `fill` throws. */
+/** Writes a file, whole or not at all; only `force` replaces a file. Throws GatewayError not-written, and the exceptions of `fill`. */
 export async function writeNewFile(
   output: string,
   fill: (append: (piece: string | Uint8Array) => Promise<void>) => Promise<void>,
@@ -265,7 +265,7 @@ export function removeFile(path: string): Promise<void> {
   return unlink(path).catch(ignoreMissing);
 }
 
-/** For `catch`: undefined for what does not exist. Throws other errors. */
+/** For `catch`: returns undefined if a file does not exist. Throws other errors. */
 export function ignoreMissing(error: unknown): undefined {
   if (getErrorCode(error) !== 'ENOENT') throw error;
 }

@@ -36,7 +36,7 @@ export interface BatchInfo {
 /** `items`: the key of the array, and the top-level keys that it is below. */
 export type ResultPlace = { path: string; query?: string; items?: { key: string; below: readonly string[] } };
 
-/** How one request of a batch ended. `body` of an error is what its reply would have held. */
+/** The outcome of one request of a batch. `body` of an error is the body that its reply would have had. */
 export type BatchOutcome =
   | { kind: 'succeeded'; body: JsonObject }
   | { kind: 'errored'; status: number | undefined; body: JsonValue }
@@ -144,7 +144,7 @@ export function isPlainId(id: string): boolean {
 /** An id as a segment of a path and nothing more. */
 export const segment = encodeURIComponent;
 
-/** The operations of an API that lists its batches in pages, each after the last one of the page before. */
+/** The operations of an API that lists its batches in pages, each after the last batch of the page before. */
 export function pagedBatches(
   base: string,
   after: string,

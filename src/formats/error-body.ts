@@ -17,7 +17,7 @@ import { proseDelayMs, durationMs } from './retry-delay.ts';
 /** The facts of an error body in any of its shapes (formats 2 and 3, deviations 15 to 21 and 39). */
 export interface ErrorBody extends ErrorDetailFacts {
   message: string;
-  /** The message as it came, where it quotes the request: what the service says itself is `message`. */
+  /** The message as it came, if it quotes the request: `message` has only the service's own words. */
   whole?: string | undefined;
   /** error.type: `overloaded_error`, `invalid_request_error`. */
   type?: string | undefined;
@@ -148,7 +148,7 @@ function chooseErrorName({ type, status, code, reason }: Omit<ErrorBody, 'messag
   return type ?? status ?? reason ?? (code === undefined ? undefined : String(code));
 }
 
-/** A message that is JSON itself is unwrapped; what the inner error says wins. */
+/** A message that is JSON itself is unwrapped; facts of the inner error win. */
 function withMessage(facts: Omit<ErrorBody, 'message'>, message: string, depth: number): ErrorBody {
   const text = message.trim();
   const nested = depth < maxNesting && /^[{["]/.test(text) ? findError(parseOrNothing(text), depth + 1) : undefined;

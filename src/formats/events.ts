@@ -15,7 +15,7 @@ export type ReplyEvent =
    * belongs in front of, where it came too late.
    */
   | { type: 'block-start'; raw: JsonObject; index?: number | undefined; before?: number }
-  /** A piece of text. `code` is Markdown of code that the service ran, or of what that printed. */
+  /** A piece of text. `code` is Markdown of code that the service ran, or of its output. */
   | { type: 'text' | 'thinking' | 'code'; text: string; index?: number | undefined; candidate?: number | undefined }
   /** A piece of the JSON text of a call's input. `isAll`: all of it, whatever came before. */
   | { type: 'tool-input'; json: string; index?: number | undefined; isAll?: true }
@@ -43,7 +43,7 @@ export type ReplyEvent =
       mimeType: string | undefined;
       data: string;
       draft?: boolean | undefined;
-      /** With it, the image goes back to its service. */
+      /** The signature with which the image goes back to its service. */
       signature?: string;
       candidate?: number | undefined;
     }
@@ -61,7 +61,7 @@ export type ReplyEvent =
     }
   /** Values that the reply gives of itself; each has its row in `client/reply-fields.ts`, which says what a later one does. */
   | { type: 'facts'; facts: ReplyFacts }
-  /** With this token, another request goes on from here: an answer of the content format that is not over, or that is saved on its way. */
+  /** The token with which another request goes on from here: the answer of the content format is not over, or it is saved on its way. */
   | { type: 'continuation'; token: string }
   /** The rest of the reply cannot be read; events before this one are kept. */
   | { type: 'broken'; error: GatewayError }
@@ -86,7 +86,10 @@ export interface ReplyFacts {
   stopDetails?: JsonValue | undefined;
   /** The cost that the service tells: a decimal number without exponent; absent if the service tells none. */
   toldCost?: { amount: string; currency: string };
-  /** The usage of another model, billed beside: one that wrote an SVG, or made so many pictures for a tool. Absent if none did. */
+  /**
+   * The usage of another model that is billed too: a model that wrote an SVG, or made this number of images for a tool. Absent if
+   * there is none.
+   */
   otherUsage?: { model: string; usage: Usage; images: number };
   /** The date or notice of the end of the model, as the reply tells it. */
   modelEnds?: Omit<ModelEnd, 'model'> | undefined;

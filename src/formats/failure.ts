@@ -52,7 +52,7 @@ interface FailureFacts extends RefusedRequest {
   status: number | undefined;
   /** The beginning of the message. */
   summary: string;
-  /** The error is inside a reply whose HTTP status is that of a success: it is not retried. */
+  /** The error is inside a reply whose HTTP status means success: it is not retried. */
   isInside?: true;
   requestId?: string | undefined;
   billed?: Certainty | undefined;
@@ -94,7 +94,7 @@ function chooseErrorClass(status: number | undefined, error: ErrorBody, refusal:
   if (isModerated(error)) return 'no-result';
   if (status === 401 || status === 403 || isBadKey(error)) return 'auth';
   if (status === 400 && refusal !== undefined && keyRefusals.has(refusal.says)) return 'auth';
-  // OpenAI and Groq, of one request with more tokens than a minute has: waiting does not help.
+  // OpenAI and Groq answer this to a request with more tokens than the limit of a minute: waiting does not help.
   if (status === 402 || (status === 429 && !/^request too large for /i.test(error.message))) return 'quota';
   return status < 500 && status !== 408 ? 'rejected' : 'gateway';
 }
@@ -265,7 +265,10 @@ function modelAdvice({ message }: Pick<ErrorBody, 'message'>): Advice {
   return value === undefined ? { reason: 'model' } : { reason: 'successor', value };
 }
 
-/** OpenRouter answers 400 for a name that is not a model's, and relays 503 for one that they have no channel for (deviation 21). */
+/**
+ * OpenRouter answers 400 for a name that is not a model's, and relays answer 503 for a model that they have no channel for
+ * (deviation 21).
+ */
 function saysNoModel(status: number | undefined, { code, type, message }: ErrorBody): boolean {
   if (status === 400 && message.endsWith(' is not a valid model ID')) return true;
   if (status === 400 && saysUnknown({ code, message })) return true;

@@ -44,7 +44,7 @@ export function getAuthUseFormat(use: AuthUse): FormatName {
 export interface FormatFacts {
   /** Loads the format. A command loads only the format that it uses. */
   load: () => Promise<Format>;
-  /** For messages: `the messages format`. */
+  /** The title in messages: `the messages format`. */
   title: string;
   /** The paths of its requests. */
   path: RegExp;
@@ -195,7 +195,7 @@ export interface RequestLimits {
   /** The limit of each candidate; undefined if there is none. */
   maxTokens: number | undefined;
   candidates: number;
-  /** The limit of images; absent if it is that of candidates. */
+  /** The limit of images; absent if it is the limit of candidates. */
   images?: number | undefined;
 }
 
@@ -433,7 +433,7 @@ export function findErrorInReply(json: unknown, asked?: Body): ErrorBody | undef
   return claimsError(value) ? readError(value, asked) : undefined;
 }
 
-/** Whether a reply that holds an error holds an answer, too: in itself, in a `response`, or in one of its pieces. */
+/** Whether a reply with an error has an answer, too: in itself, in a `response`, or in one of its pieces. */
 export function holdsAnswer(json: unknown): boolean {
   if (Array.isArray(json)) return json.some(holdsAnswer);
   if (!isObject(json)) return false;
@@ -451,7 +451,7 @@ export function findErrorInEvent(json: JsonObject, name: string | undefined, ask
   return findErrorInReply(json, asked) ?? (isNamed ? { message: '' } : undefined);
 }
 
-/** Whether a value has what a result has, in one of the formats. */
+/** Whether a value has the keys of a result in one of the formats. */
 function looksLikeResult(json: JsonObject): boolean {
   const { type, content, choices, output } = json;
   if (Array.isArray(choices) && choices.length > 0) return true;

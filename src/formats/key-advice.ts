@@ -170,7 +170,7 @@ export function readRefusal(status: number | undefined, error: ErrorBody): Refus
 /** How the key of a refused request went out. */
 export interface SentKey {
   service: ServiceName;
-  /** The host is not that of the service, which therefore did not make the key. */
+  /** The host is not the service's own, so the service did not make the key. */
   isElsewhere?: true;
   /** The setting `auth`. */
   form: 'auto' | 'api-key' | 'bearer';

@@ -47,7 +47,7 @@ export function parseReply(
   try {
     const value = parseFlat(text);
     if (!findErrorInReply(value)) return { value, cut: body.damage };
-    // An answer beside the error was paid for, as that of a stream which fails later.
+    // An answer beside the error was paid for, like the answer of a stream which fails later.
     if (holdsAnswer(value)) return { value, cut: failure().withDetails({ billed: 'unknown' }) };
     throw failure();
   } catch (error) {
@@ -103,7 +103,7 @@ export function isCutData(data: string): boolean {
   return '[DONE]'.startsWith(data) || closeCutJson(data)?.isWrong === false;
 }
 
-/** A reply that is not one of its format; what came before is kept. */
+/** The error for a reply that does not fit its format; the parts before the fault are kept. */
 export function badReply(message: string, cause?: unknown): GatewayError {
   return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, cause });
 }

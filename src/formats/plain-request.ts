@@ -44,17 +44,17 @@ export interface PlainRequest extends PlainFields, JsonFields {
 export interface EncodedRequest {
   /** `/v1/messages` */
   path: string;
-  /** Behind the path, without its `?`. */
+  /** The query after the path, without its `?`. */
   query?: string | undefined;
   body: Body;
-  /** In place of the body: a file, whose bytes are sent as they are. */
+  /** A file in place of the body, whose bytes are sent as they are. */
   file?: Upload | undefined;
   /** Headers that only this request has, in lower-case names. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** The body is sent as a form: `multipart/form-data`. */
   form?: true | undefined;
   accept?: string | undefined;
-  /** How its reply is read: see the plain field of that name. */
+  /** Decides how the reply is read: see the plain field of that name. */
   keepThink?: true | undefined;
   /** A note for the user about a value that replaces another one. */
   note?: string | undefined;
@@ -131,7 +131,7 @@ function mediaBlock({ mimeType, data, title }: Media): BodyValue {
   return setFields({ type: 'document', source }, { title });
 }
 
-/** A tool that the model may call, in the plain form: what every format can say. */
+/** A tool that the model may call, in the plain form, which every format can express. */
 export interface PlainTool {
   name: string;
   description?: string | undefined;

@@ -101,8 +101,9 @@ function row<const Kind extends FieldKind, const Flag extends string>(
 }
 
 /**
- * Every field of a request, in the order of help. From a row follow the flag of the commands, the key of jobs and its schema, the
- * argument of MCP tools, the option of the library and its check, what a format refuses, and whose flag a refusal names.
+ * Every field of a request, in the order of help. A row decides the flag of the commands, the key of jobs and its schema, the
+ * argument of MCP tools, the option of the library and its check, the refusal by formats without the field, and the flag that the
+ * hint of a service's refusal names.
  */
 export const requestFields = {
   /** The text of the last turn: a prompt or an instruction. */
@@ -178,7 +179,10 @@ export const requestFields = {
     wireNames: 'effort reasoning_effort thinkingLevel',
     tool: { text: 'how much the model thinks; thinking is billed', uses: ['text'] },
   }),
-  /** Leaves it to the service whether it keeps the request and its reply; else one that would is told not to. */
+  /**
+   * Lets the service decide whether it keeps the request and its reply; without the field, a service that would keep them is told
+   * not to.
+   */
   store: row({
     kind: 'switch',
     flag: '--store',
@@ -402,7 +406,7 @@ export const requestFields = {
     advanced: true,
   }),
 
-  /** How many candidates the reply is to have. */
+  /** The number of candidates that the reply should have. */
   candidates: row({
     kind: 'whole',
     flag: '--candidates <n>',
@@ -471,7 +475,7 @@ export const requestFields = {
 type Fields = typeof requestFields;
 export type FieldName = keyof Fields;
 
-/** The fields whose kind has a value in `Values`, with that. */
+/** The fields whose kind has a value type in `Values`, with this type. */
 type FieldsOf<Values, Name extends keyof Fields = NamesOf<Values>> = {
   [N in Name]?: Values[Fields[N]['kind'] & keyof Values] | undefined;
 };

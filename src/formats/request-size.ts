@@ -1,7 +1,7 @@
 import { type Body, isUpload } from '../body.ts';
 import { isObject } from '../json.ts';
 
-/** How long a request is, as far as it shows. */
+/** The length of a request, as far as it can be seen. */
 export interface RequestSize {
   /** Bytes of its JSON, without files. */
   bytes: number;

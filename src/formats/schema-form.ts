@@ -50,8 +50,8 @@ function describeKeywords(description: JsonValue | undefined, said: readonly [st
 }
 
 /**
- * Whether a closed schema says what a schema says: one of an object with any names would take `{}` alone, and one that holds itself is
- * refused.
+ * Whether a closed schema means the same as the schema: for an object with any names, the closed one would allow `{}` alone, and
+ * a schema that contains itself is refused.
  */
 function canClose(
   schema: JsonValue,

@@ -7,7 +7,7 @@ export type FormatName = 'content' | 'messages' | 'completions' | 'responses';
 /** A row of the table of keys (formats 1): a format; the content format has one row for text and one for images. */
 export type AuthUse = 'text' | 'image' | Exclude<FormatName, 'content'>;
 
-/** In what a service differs from others of its format. */
+/** The differences between a service and others of its format. */
 export interface Quirks {
   /** The name of the service: its signatures go back only to it. */
   service: string;
@@ -17,11 +17,11 @@ export interface Quirks {
   seedField?: 'random_seed' | undefined;
   /** A stream has its usage only if the request asks for it. */
   includeUsage?: boolean | undefined;
-  /** How it is told an effort, if not as others of its format: in an object, or in fewer words. */
+  /** The form of an effort, if it differs from other services of the format: in an object, or in fewer words. */
   effort?: 'object' | 'ollama' | undefined;
   /** The service has OpenRouter's tool for a search in the completions format, which has none of its own. */
   search?: true | undefined;
-  /** How it wants a JSON Schema, if not as it is. */
+  /** The form of a JSON Schema, if the service does not take all of it. */
   schema?: SchemaForm | undefined;
   /** The service may keep requests and replies without `store: false`. */
   keeps?: boolean | undefined;

@@ -57,7 +57,7 @@ interface AppSettings extends AppOptions {
   headerNames: ServedHeaderNames;
   optionNames: OptionNames;
   maxBody: number;
-  /** Memory for all request bodies: one of the largest, or many smaller ones. */
+  /** Memory for all request bodies: for one of the largest size, or many smaller ones. */
   budget: ByteBudget;
   handler: Handler;
   elapsed: () => number;
@@ -177,7 +177,7 @@ function checkCaller(
   return keyForm;
 }
 
-/** Starts the local gateway on an ephemeral loopback port with a key of its own: what `--offline` talks to. */
+/** Starts the local gateway of `--offline` on an ephemeral loopback port with a key of its own. */
 export async function startOffline(
   options: Omit<AppOptions, 'key'> = {},
 ): Promise<{ url: URL; key: string; close(): Promise<void> }> {

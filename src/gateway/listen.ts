@@ -24,7 +24,8 @@ const serverOptions = {
   requireHostHeader: false,
   headersTimeout: 10_000,
   requestTimeout: 60_000,
-  // Longer than callers pause: one that asks again on a connection just being closed would find it reset.
+  // The timeout is longer than callers pause: a caller that sends a request just while its connection is closed would find it
+  // reset.
   keepAliveTimeout: 60_000,
   connectionsCheckingInterval: 2000,
   maxHeaderSize: 16_384,

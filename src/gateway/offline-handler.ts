@@ -25,9 +25,9 @@ export interface OfflineOptions {
   pace?: number | undefined;
   /** Equal requests without a seed get different images, as from a real model: for `image gen -n 4 --offline`. */
   varied?: boolean | undefined;
-  /** How long `fault-slow` waits, ms (default 10 s). */
+  /** Time that `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
-  /** How long a batch takes at least, ms (default 500 ms). */
+  /** The shortest time of a batch, ms (default 500 ms). */
   batchDelay?: number | undefined;
   /** The service that the gateway stands for. */
   rules?: ServiceRules | undefined;

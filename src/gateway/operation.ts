@@ -66,7 +66,7 @@ interface ResolvedModel {
   /** The name in the request, if it has one. */
   requested: string | undefined;
   fault: Fault | undefined;
-  /** Whether it answers by itself; else a local model answers in its place. */
+  /** Whether the model answers by itself; otherwise a local model answers in its place. */
   isOwn: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { GatewayFormat, GatewayReply } from './types.ts';
 
 /** The parts of an error reply beside status and message. */
 export interface ProblemDetails {
-  /** Names the status of the content format where it is not the usual one of the HTTP status. */
+  /** The status of the content format, if it is not the usual one of the HTTP status. */
   status?: string;
   /** `error.type` of the other formats where it is not the usual one. */
   type?: string;

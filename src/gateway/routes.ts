@@ -58,7 +58,7 @@ export interface Route extends RouteRow {
 
 const contentModel = '/{version}/models/{model}';
 
-/** An operation as the wire has it: the pair of what reads its requests and what writes its replies. */
+/** An operation in the form of the wire: the reader of its requests with the writer of its replies. */
 export interface Wire {
   format: FormatName;
   operation: GatewayOperation;
@@ -130,7 +130,7 @@ const routes = rows.map((row): Route => {
 /** The destination of a request; without a route it is a path that only an upstream gateway may know. */
 export type Destination = { route: Route | undefined; model: string | undefined } | 'health';
 
-/** The format whose error shape a path gets, also where it is not found: that of the service, if the gateway stands for one. */
+/** The format of errors on a path, also on an unknown path: the format of the service, if the gateway stands for one. */
 export function chooseErrorFormat(
   path: string,
   headers: IncomingHttpHeaders,

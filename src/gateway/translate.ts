@@ -24,8 +24,9 @@ export interface Spoken {
 }
 
 /**
- * Passes texts on to a service that does not speak the format of their request: it is read, asked for in the format of the service,
- * and the answer written in that of the request, once it is whole. All other requests are passed on as they are. Throws Problem.
+ * Passes texts on to a service that does not speak the format of their request. The request is read and sent in the format of the
+ * service; its answer is written in the format of the request, once it is whole. All other requests are passed on as they are.
+ * Throws Problem.
  */
 export function createTranslator(pass: Handler, spoken: Spoken): Handler {
   return async (request) => {
@@ -78,7 +79,7 @@ async function translate(
   return { ...translated, model, note: `asked in the ${format.name} format` };
 }
 
-/** The result, or in place of a GatewayError the Problem that tells it: by default one of the request. */
+/** Calls `make` and turns its GatewayError into a Problem: by default a fault of the request. */
 function inProblems<T>(make: () => T, status = 400): T {
   try {
     return make();

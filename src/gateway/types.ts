@@ -104,7 +104,7 @@ export interface RequestContext {
   script: AnswerScript | undefined;
   /** The responses that are kept between requests. */
   responses: ResponseStore;
-  /** Whether it is a request of a batch. */
+  /** Whether the request is one of a batch. */
   inBatch: boolean;
   /** Adds to what the log says about the request. */
   note(text: string): void;
@@ -143,9 +143,9 @@ export type GatewayFormatName = 'content' | 'messages' | 'completions';
 /** The parts that all paths of a format share: errors and lists of models. */
 export interface GatewayFormat {
   name: GatewayFormatName;
-  /** Whether the format answers a path, also one that is not served. */
+  /** Whether a path belongs to the format, even if it is not served. */
   claims(path: string, headers: IncomingHttpHeaders): boolean;
-  /** Whether its requests name a version in a header. */
+  /** Whether requests of the format name a version in a header. */
   hasVersion?: true;
   /** The header of a reply that carries the id of the request. */
   idHeader?: string;
@@ -171,7 +171,7 @@ export interface ModelRequest {
   task: TextTask;
   /** The model that the request names, if another answers for it. */
   asked?: string;
-  /** How many answers are wanted. */
+  /** Number of answers that are wanted. */
   candidates: number;
   stream: boolean;
   /** Whether a stream ends with the usage, if the format leaves that to the request. */
@@ -199,7 +199,7 @@ export interface ModelRequest {
     size?: Size | undefined;
     /** The media type; by default PNG, and JPEG for an edit of a JPEG. */
     mimeType?: string | undefined;
-    /** Whether it comes as a URL. */
+    /** Whether the image comes as a URL. */
     url?: boolean;
     /** Whether the answer has images and no text. */
     withoutText?: boolean;
@@ -224,7 +224,7 @@ export interface Scripted {
 
 /** Answers requests in place of the offline models. */
 export interface AnswerScript {
-  /** Whether every name is that of a model. */
+  /** Whether every name counts as the name of a model. */
   anyModel: boolean;
   /** Undefined leaves the request to the offline models. Throws Problem. */
   answer(read: ModelRequest, request: GatewayRequest): Scripted | undefined;

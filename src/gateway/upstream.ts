@@ -32,7 +32,7 @@ export interface UpstreamOptions {
   address: (request: GatewayRequest) => UpstreamAddress;
   /** Lower-case names of headers that are meant for this gateway, in addition to the usual ones: they are never passed on. */
   localHeaders?: readonly string[] | undefined;
-  /** How long the head of a reply is waited for, ms (default 10 min). */
+  /** Time limit for the head of a reply, ms (default 10 min). */
   timeoutMs?: number | undefined;
   /** The fetch looks at whole bodies, so they are not passed on while they come. */
   wholeBodies?: boolean | undefined;
@@ -44,7 +44,7 @@ export interface UpstreamOptions {
 
 const defaultTimeoutMs = 600_000;
 
-/** Up to here, in bytes, a body goes out with its head in one write. */
+/** Up to this size, in bytes, a body is sent with its head in one write. */
 const shortBody = 64 * 1024;
 
 /**
@@ -73,7 +73,7 @@ export function createUpstreamHandler(options: UpstreamOptions): Handler {
   };
 }
 
-/** Answers requests from recordings; one that is not recorded is answered with 404. */
+/** Answers requests from recordings; a request that is not recorded is answered with 404. */
 export function createReplayHandler(fetch: Fetch): Handler {
   const base = new URL('http://127.0.0.1');
   return createUpstreamHandler({

@@ -2,7 +2,7 @@ import { imageSize } from 'image-size';
 
 /** Bytes that are searched for the size of an image. */
 const sizeBytes = 256 * 1024;
-/** For HEIF less: the search takes the square of the number of boxes. */
+/** The limit for HEIF is smaller: the time of the search grows with the square of the number of boxes. */
 const heifBytes = 64 * 1024;
 
 const heifBrands: Record<string, string> = {
@@ -121,7 +121,7 @@ export function sameExtension(one: string, other: string): boolean {
 
 const longestType = 127;
 
-/** A declared media type in lower case without parameters (deviation 12); undefined if it is not one. */
+/** A declared media type in lower case without parameters (deviation 12); undefined if the text is none. */
 export function mediaType(declared: string): string | undefined {
   const start = declared.slice(0, longestType + 1).split(';', 1)[0] ?? '';
   const type = start.trim().toLowerCase();
@@ -178,7 +178,7 @@ export async function extensionFor({
   };
 }
 
-/** Whether a type is that of samples without a header. Services send them in pieces, which are one sound. */
+/** Whether a type means samples without a header. Services send them in pieces, which are one sound. */
 export function isSamples(declaredType = ''): boolean {
   return /^\s*audio\/(?:l16|pcm)\s*(?:;|$)/i.test(declaredType.slice(0, longestType));
 }
@@ -235,7 +235,7 @@ export function isMediaExtension(extension: string): boolean {
   return isImageExtension(extension) || playedExtensions.has(extension.toLowerCase());
 }
 
-/** For other types, by the package mime-types, which takes 11 to 25 ms to load. */
+/** The extension of other types, by the package mime-types, which takes 11 to 25 ms to load. */
 async function registeredExtension(type: string): Promise<string | undefined> {
   const usual = usualExtensions.get(type);
   if (usual !== undefined) return usual;

@@ -42,7 +42,10 @@ export interface PlanFacts {
   date: string;
 }
 
-/** Plans the names. Throws GatewayError usage: a template with an unknown placeholder, or in a folder one that is unknown before the reply. */
+/**
+ * Plans the names. Throws GatewayError usage: a template with an unknown placeholder, or with a placeholder in its folder whose
+ * value is unknown before the reply.
+ */
 export function planOutput(output: string | undefined, facts: PlanFacts): OutputPlan {
   const { count, isDirectory } = facts;
   const base = { mayCreateFolder: false, extension: undefined, output, count };

@@ -34,7 +34,8 @@ export interface OutputCheck {
 
 /**
  * Checks before the request is paid whether a plan's names can be written; makes a folder that was named with a slash. Throws
- * GatewayError usage: a missing or read-only folder; a name that is too long, taken, or not that of a regular file.
+ * GatewayError usage: a missing or read-only folder; a name that is too long, taken, or belongs to something other than a regular
+ * file.
  */
 export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promise<void> {
   const folder = resolve(options.cwd, plan.folder);
@@ -73,7 +74,10 @@ function drawnExtensions(): string[] {
   return knownExtensions().filter((extension) => !undrawnExtensions.has(extension));
 }
 
-/** Whether a name is a place for what comes beside a text: a folder, a template, or a file with the extension of an image, a sound or a film. */
+/**
+ * Whether a name is a place for files beside a text: a folder, a template, or a file with the extension of an image, a sound or a
+ * film.
+ */
 export async function isMediaPlace(output: string, cwd: string): Promise<boolean> {
   if (output === '' || output.includes('\0') || /[/\\]$|\{[^{}/\\]{0,40}\}/.test(output)) return true;
   if (isMediaExtension(extname(output).slice(1))) return true;
@@ -107,7 +111,10 @@ async function checkFolder(plan: Folder, folder: string, { dryRun }: OutputCheck
   }
 }
 
-/** For a file that is removed at once: node:crypto would take every text 2 ms. A later run can remove it like any part file. */
+/**
+ * A nonce for a file that is removed at once: node:crypto would take every text 2 ms. A later run can remove the file like any
+ * part file.
+ */
 function quickNonce(): string {
   return Array.from({ length: 24 }, () => Math.floor(Math.random() * 16).toString(16)).join('');
 }
@@ -172,7 +179,7 @@ export interface PublishOptions extends Pick<Placing, 'linkFile'> {
   force: boolean;
 }
 
-/** How often another process can take a free name first. */
+/** Number of names that other processes may take first. */
 const maxTries = 1000;
 
 /**

@@ -6,7 +6,7 @@ import { Base64Decoder } from '../scan/base64.ts';
 import type { Base64Sink, DivertedString } from '../scan/json-scan.ts';
 import type { BlobStore, StoredBlob } from './types.ts';
 
-/** How many of the first bytes of each blob stay in memory: its type and size are read from them. */
+/** Number of first bytes of each blob that stay in memory: its type and size are read from them. */
 const headBytes = 32 * 1024;
 /** The number of first bytes to keep for known types, by the first byte of the file. */
 const headBytesByFirstByte = new Map([

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { StoredBlob } from './types.ts';
 
-/** Larger ones are not looked through, and count as having a script. */
+/** Larger files are not searched, and count as having a script. */
 const longestSvg = 16 * 1024 * 1024;
 
 /** A browser runs a script of an SVG that it opens: elements, handlers, and links that are more than a place or a picture. */

@@ -81,7 +81,7 @@ export async function writeRecovery(
 async function writeReply(handle: FileHandle, reply: SavedReply): Promise<void> {
   const { images, body, document, savedAt, command, job, ...rest } = reply;
   const writePiece = (text: string): Promise<void> => writeFully(handle, Buffer.from(text));
-  // In this order: a list reads only the beginning.
+  // The order of the keys matters: a list reads only the beginning.
   const head = { schema, savedAt, command, job, ...rest };
   const known = JSON.stringify({ ...head, document: splitText(JSON.stringify(document ?? null)) });
   await writePiece(`${known.slice(0, -1)},\n"images":[`);

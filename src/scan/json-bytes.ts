@@ -10,7 +10,7 @@ interface Frame {
   /** The key of the next value, in an object; only a key that the scanner knows. */
   key: string | undefined;
   expectsKey: boolean;
-  /** In the payload of a tool, which is not changed. */
+  /** The place is in the payload of a tool, which is not changed. */
   inTool: boolean;
   inContent: boolean;
 }
@@ -243,7 +243,7 @@ export function isSpaceOrBom(byte: number): boolean {
   return [0x20, 0x09, lf, cr, 0xef, 0xbb, 0xbf].includes(byte);
 }
 
-/** Whether it is Base64, possibly after a stray `data:…,` (deviation 10). */
+/** Whether a text is Base64, possibly after a stray `data:…,` (deviation 10). */
 export function looksLikeBase64(start: Uint8Array): boolean {
   const isPrefixed = latin1(start.subarray(0, 5)).toLowerCase() === 'data:';
   const rest = start.subarray(isPrefixed ? start.subarray(0, 256).indexOf(0x2c) + 1 : 0);

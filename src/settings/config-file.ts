@@ -204,7 +204,7 @@ export function isForAnotherService(picked: PickedProfile, service: SourcedValue
   return (profile.baseUrl ?? profile.service) !== undefined && getProfileService(profile) !== service.value;
 }
 
-/** The service that is used if nothing names one: the only one whose key a variable holds. */
+/** The service if nothing names one: the only service whose key is in a variable. */
 export function findServiceByKey({ env }: Pick<SettingsInput, 'env'>): SourcedValue<ServiceName> | undefined {
   const [found, ...more] = keysIn(env);
   if (found === undefined || more.length > 0) return undefined;

@@ -33,7 +33,7 @@ export function invalidValueReason(value: string): string | undefined {
   return position === -1 ? undefined : `has a character at position ${position + 1} that a header cannot carry`;
 }
 
-/** A header from `--header 'Name: value'`. Throws usage for credentials (argv is public), hop-by-hop and malformed ones. */
+/** A header from `--header 'Name: value'`. Throws usage for credentials (argv is public), hop-by-hop and malformed headers. */
 export function parseHeader(text: string): Header {
   const header = splitHeader(text, '--header');
   if (!isCredentialName(header.name)) return header;

@@ -116,9 +116,9 @@ export interface KeyPlace {
 }
 
 /**
- * In this order: `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, the profile's key, a variable of the service's own
- * tools. The last two go only to their own origin. If the service is named, its variable comes before GATEWAY_API_KEY, which can
- * be for another service. If there is no key, the source says why.
+ * Picks the source of the key in this order: `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, the profile's key, a
+ * variable of the service's own tools. The last two go only to their own origin. If the service is named, its variable comes
+ * before GATEWAY_API_KEY, which can be for another service. If there is no key, the source says why.
  */
 export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
   const flag = fromFlags('apiKeyFile', input.flags);

@@ -20,7 +20,7 @@ const version = 1;
 /** The limit is larger than the lists of all services. */
 const maxBytes = 16 * 1024 * 1024;
 
-/** Shells insert a completed name as it is: one that could be a command, or control the terminal, is never offered. */
+/** Shells insert a completed name as it is: a name that could be a command, or control the terminal, is never offered. */
 const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
 
 /** The endpoint and profile that a memory belongs to. */

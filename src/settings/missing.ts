@@ -7,7 +7,7 @@ import { keyNames, keysIn } from './vendor-variables.ts';
 import { isLoopback } from '../transport/request.ts';
 import type { Config, SettingsInput, PartialSettings, Use } from './types.ts';
 
-/** The command of each use, one that needs no gateway, and what a service without the use cannot do. */
+/** The command of each use, a command that needs no gateway, and the words for a service without the use. */
 const commands: { [use in Use]: { name: string; offline: string; lacking: string } } = {
   text: { name: 'text', offline: "gateway-cli text --offline 'Hello'", lacking: 'cannot answer texts' },
   image: {

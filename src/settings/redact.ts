@@ -50,8 +50,8 @@ export function isCredentialName(name: string): boolean {
 }
 
 /**
- * Whether a header is a credential, by its name or because its value holds a long run of letters and digits. `traceparent` of W3C's
- * Trace Context has one that opens nothing.
+ * Whether a header is a credential, by its name or because its value holds a long run of letters and digits. `traceparent` of
+ * W3C's Trace Context has such a run, which is no secret.
  */
 export function isCredential(name: string, value: string): boolean {
   if (name.toLowerCase() === 'traceparent') return false;
@@ -65,9 +65,9 @@ const queryKey = /^(?:code|sig)$/i;
 /** Replaces every known secret in a text. */
 export type Redactor = (text: string) => string;
 
-/** How the secrets of a run are kept out of what it prints and writes. */
+/** The functions that keep the secrets of a run out of its output and its files. */
 export interface Redaction {
-  /** For messages to people: errors, hints, warnings, lines of `--verbose`. */
+  /** Redacts messages to people: errors, hints, warnings, lines of `--verbose`. */
   redact: Redactor;
   /** Cleans every string and every name in a value that is kept or printed as JSON; its structure stays. */
   clean<T>(value: T): T;
@@ -214,7 +214,7 @@ export function hiddenHeaderNames({ headers, headerNames }: Pick<Settings, 'head
   return headerNames.apiKey === undefined ? names : [...names, headerNames.apiKey];
 }
 
-/** A secret that replies are searched for, and what people call it. */
+/** A secret that replies are searched for, and its name for people. */
 export interface Credential {
   /** `the key`, `header x-corp-token` */
   name: string;

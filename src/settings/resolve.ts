@@ -240,7 +240,7 @@ function isOffline(input: SettingsInput): boolean {
   );
 }
 
-/** The model that a session was with, if it was at this service: what a service offers by itself stays its own choice. */
+/** The model of a session, if it was at this service: the service's own choice stays its own. */
 function pickKeptModel(
   { kept, use }: SettingsInput,
   { service: { value: service }, baseUrl }: Pick<KeyPlace, 'service' | 'baseUrl'>,
@@ -296,7 +296,7 @@ function resolveAlias(named: SourcedValue<string>, serviceProfile: PickedProfile
   };
 }
 
-/** The format of a use: as given, else the profile's, else that of the service. Throws usage. */
+/** The format of a use: as given, otherwise the profile's, otherwise the service's. Throws usage. */
 function pickFormat(input: SettingsInput, { serviceProfile, service, baseUrl }: KeyPlace): SourcedValue<FormatName> {
   const format = given('format', input) ?? inProfile('format', serviceProfile);
   if (format !== undefined) return format;
@@ -306,7 +306,7 @@ function pickFormat(input: SettingsInput, { serviceProfile, service, baseUrl }: 
   return { value: own, origin: { kind: 'service', from: `service ${name}` } };
 }
 
-/** The form of authentication: as given, else the profile's for this use, else that of the service. Throws usage. */
+/** The form of authentication: as given, otherwise the profile's for this use, otherwise the service's. Throws usage. */
 function pickAuth(
   input: SettingsInput,
   serviceProfile: PickedProfile | undefined,

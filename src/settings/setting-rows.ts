@@ -46,7 +46,7 @@ export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all')
     const own = first === 'model' ? merged(Object.values(byUse), listAliasRows) : [];
     const rows = Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
       merged(
-        // The form of authentication is that of the format of each use.
+        // The form of authentication belongs to the format of each use.
         uses
           .map((use) => byUse[use])
           .filter((one) => formats.includes(one.format) || (which === 'all' && first !== 'auth')),
@@ -63,7 +63,7 @@ function listAliasRows({ aliases, profile }: PartialSettings): ShownSetting[] {
   return Object.entries(aliases).map(([name, value]) => ({ key: `models.${name}`, value, origin }));
 }
 
-/** The prices of all models, and of each, as JSON: what `config set prices` and `config set prices.<model>` take. */
+/** The prices of all models, and of each, as JSON: `config set prices` and `config set prices.<model>` take these values. */
 export function priceRows(place: SettingsPlace): SettingRow[] {
   return merged(Object.values(resolveEveryUse(place)), ({ prices, origins }) => {
     const [first] = Object.values(origins.prices);
@@ -97,7 +97,7 @@ const groups = settingNames.reduce<SettingName[][]>((groups, name) => {
 /** A value under its key in the list. */
 type ShownSetting = SourcedValue<string | number | boolean> & { key: string };
 
-/** Whether it was set, or the service has the commands that look at it. */
+/** Whether a setting was set, or the service has the commands that use it. */
 function isUsed({ origin }: ShownSetting, { service, use }: PartialSettings): boolean {
   return isChosen(origin) || listUses(service).includes(use);
 }

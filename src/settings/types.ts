@@ -105,7 +105,7 @@ export interface LoadedConfig {
 export interface PickedProfile {
   name: SourcedValue<string>;
   profile: Profile;
-  /** How its values name their origin: `profile work (<path>)`. */
+  /** The name of the config file's profile as an origin: `profile work (<path>)`. */
   label: string;
 }
 
@@ -192,7 +192,7 @@ export type Origin = (
   | { kind: 'flag' | 'variable'; name: string }
   | { kind: 'job' | 'session' | 'profile' | 'config' | 'service' | 'host' | 'default' }
 ) & {
-  /** For people: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
+  /** The origin for people: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
   from: string;
 };
 
@@ -207,7 +207,7 @@ export type KeySource =
   | { kind: 'value'; secret: Secret; origin: Origin }
   /** Path `-` is stdin. */
   | { kind: 'file'; path: string; origin: Origin }
-  /** With `distrust` it is never run. */
+  /** A command with `distrust` is never run. */
   | { kind: 'command'; argv: readonly string[]; origin: Origin; distrust?: LoadedConfig['distrust'] }
   /** The service needs none. */
   | { kind: 'none' }

@@ -47,7 +47,7 @@ export function formatDuration(ms: number): string {
 /** The form of a typed budget: `team:20/month`. Its groups are the name or path, the amount and the period. */
 export const budgetForm = /^([^:].*):(?=[0.]*[1-9])(\d{1,12}(?:\.\d{1,12})?)(?:\/(day|month))?$/;
 
-/** In place of a budget: there is none, whatever a profile says. */
+/** The value for no budget, whatever a profile says. */
 export const noBudget = 'none';
 
 /** A limit of costs that runs share. */

@@ -78,7 +78,10 @@ function filledAddress(env: Environment, service: ServiceName): SourcedValue<str
   return { ...(parts[0]?.[1] as SourcedValue<string>), value: fillTemplate(template, values) };
 }
 
-/** A part of an address, which can be typed as that of a page. Throws usage for what would change the rest of it. */
+/**
+ * A part of an address, which can be typed as the address of a page. Throws usage for a text that would change the rest of the
+ * address.
+ */
 function readAddressPart({ value, origin: { from } }: SourcedValue<string>): string {
   const part = value
     .trim()
@@ -98,7 +101,7 @@ function asBaseUrl(text: string, service: ServiceName): string {
 
 const bareHost = /^https?:\/\/[^/]+\/*$/;
 
-/** The version alone behind a host is what comes there anyway. */
+/** A version alone after the host is removed: the operations add it anyway. */
 function withoutVersion(text: string): string {
   return text.replace(/^([a-z]+:\/\/[^/]+)\/v1\/*$/i, '$1');
 }

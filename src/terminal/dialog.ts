@@ -85,7 +85,7 @@ export interface MuteStream {
   isMuted: boolean;
 }
 
-/** A stream to the target, as wide as that. It is muted at first. */
+/** A stream to the target with the target's width. It is muted at first. */
 export function createMuteStream(target: WriteStream): MuteStream {
   const mute = { isMuted: true, stream: undefined as unknown as Writable };
   mute.stream = new Writable({

@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 
 const segmenter = new Intl.Segmenter();
 
-/** How many rows of a terminal a line takes. A letter of two columns is not cut at the edge. */
+/** Number of rows of a terminal that a line takes. A letter of two columns is not cut at the edge. */
 export function countRows(line: string, columns: number): number {
   const text = stripVTControlCharacters(line);
   if (/^[ -~]*$/.test(text)) return Math.max(1, Math.ceil(text.length / columns));

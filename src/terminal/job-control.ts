@@ -15,7 +15,7 @@ interface SuspendedPrompt {
   jobs: JobControl;
   /** Called before the shell has the terminal. */
   leave?(): void;
-  /** Called when the program has the terminal again: what was on the screen is far above. */
+  /** Called when the program has the terminal again: the earlier output is far above. */
   redraw(): void;
 }
 

@@ -145,7 +145,10 @@ async function readEntry(
   return read;
 }
 
-/** A terminal that does not mark a paste sends it in one piece, while a person types one line at a time. */
+/**
+ * Counts the lines of one read. A terminal that does not mark a paste sends it in one piece, while a person types one line at a
+ * time.
+ */
 function countLines(bytes: string): number {
   const breaks = bytes.match(/\r\n?|\n/g)?.length ?? 0;
   return breaks > 0 && /[\r\n]\P{Cc}[^\r\n]*$/u.test(bytes) ? breaks + 1 : breaks;

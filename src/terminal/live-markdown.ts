@@ -5,7 +5,7 @@ import { countRows, redraw } from './frame.ts';
 import type { Output } from './io.ts';
 import { parseBlocks, renderMarkdown } from './markdown.ts';
 
-/** The rest of a longer block is another one of its kind: to format all of it with each piece would take long. In characters. */
+/** The rest of a longer block becomes another block of its kind: to format all of it with each piece would take long. In characters. */
 const maxCharacters = 4096;
 
 /** A longer text is shown in pieces. */
@@ -26,7 +26,7 @@ const nothing: Printed = { letters: 0, bare: 0 };
  * another text. `onOutput` is called before each output.
  */
 export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () => void) {
-  /** The block that is still arriving, with what of it is printed, and the lines that are drawn again. */
+  /** The block that is still arriving, its printed part, and the lines that are drawn again. */
   let open = '';
   let printed = nothing;
   let tail: string[] = [];
@@ -114,7 +114,7 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
   };
 }
 
-/** How many rows a window shows above the line of the cursor; 0 where that is unknown, and nothing can be drawn again. */
+/** Number of rows that a window shows above the line of the cursor; 0 if it is unknown, and nothing can be drawn again. */
 function heightOf({ rows = 1 }: Output): number {
   return rows - 1;
 }
@@ -173,7 +173,7 @@ function findFirstWithin(lines: readonly string[], height: number, columns: numb
   return lines.findLastIndex((line) => (room -= countRows(line, columns)) < 0) + 1;
 }
 
-/** Letters and digits: what stays when marks are understood and lines are broken otherwise. */
+/** Letters and digits: they stay when marks are understood and lines are broken otherwise. */
 const letter = /[\p{L}\p{N}\p{Extended_Pictographic}]/gu;
 
 function countLetters(line: string): number {
@@ -194,7 +194,7 @@ function withoutLines({ letters, bare }: Printed, lines: readonly string[]): Pri
   return { letters: letters - own.letters, bare: letters > own.letters ? bare : Math.max(0, bare - own.bare) };
 }
 
-/** Lines without the printed ones. Where lines are broken otherwise now, the first can be the rest of one. */
+/** Lines without the printed ones. If lines are broken otherwise now, the first line can be the rest of a printed one. */
 function withoutPrinted(lines: readonly string[], { letters, bare }: Printed): string[] {
   let left = letters;
   let at = 0;

@@ -115,7 +115,7 @@ function itemLines({ tokens }: Tokens.ListItem, page: Page): string[] {
   return blocks.flatMap((block, index) => (block.type === 'space' && index > 0 ? [''] : blockLines(block, page)));
 }
 
-/** In a chat, the first rows decide the widths. */
+/** Number of first rows that decide the widths in a chat. */
 const mostMeasuredRows = 12;
 
 function tableLines({ header, rows, align }: Tokens.Table, page: Page): string[] {

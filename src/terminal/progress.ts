@@ -34,7 +34,7 @@ export interface ProgressOptions {
 
 /** Runs that end sooner do not load ora, which takes 36 to 50 ms. */
 const graceMs = 100;
-/** After this time, a spinner shows the time. */
+/** Time after which a spinner shows the time, in ms. */
 const timedMs = 2000;
 /** Shortest time between two updates: a batch checks thousands of jobs a second. */
 const countMs = 100;

@@ -12,7 +12,7 @@ import type { Answer, PromptAnswer, Script } from './testing-types.ts';
 interface ScriptRule {
   prompt: string | RegExp | undefined;
   turns: readonly Scripted[];
-  /** How many requests it answered. */
+  /** Number of requests that the rule answered. */
   count: number;
 }
 

@@ -23,7 +23,7 @@ const defaultIdleTimeoutMs = 120_000;
 export interface HostGuard {
   /** The error for a host to whose name or address no connection is allowed. */
   check(host: string): GatewayError | undefined;
-  /** Looks up a name; gives an error for one that must not be connected to. */
+  /** Looks up a name; gives an error for an address that must not be connected to. */
   lookup: LookupFunction;
 }
 
@@ -173,7 +173,7 @@ export interface ConnectionPool {
   destroy(): Promise<void>;
 }
 
-/** A connection between two exchanges: each time another one, so that the timer of a rest that was cut short ends no later one. */
+/** A connection between two exchanges: each time a new object, so that the timer of a rest that was cut short ends no later one. */
 interface Rest {
   connection: PooledConnection;
 }

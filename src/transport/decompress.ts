@@ -34,7 +34,7 @@ export function decompress(reply: HttpReply, encoding: string, request: string):
   return { ...reply, headers, body: canDecode(names) ? decodeWire(wire, names, failUnread) : unread(wire, failUnread) };
 }
 
-/** Since Node 22.15. */
+/** Node has zstd since 22.15. */
 const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Unzip };
 
 function canDecode(names: readonly string[]): boolean {
@@ -161,7 +161,7 @@ async function openStages(wire: Wire, names: readonly string[]): Promise<Stages>
   return { output: body, close: () => opened.forEach((stream) => stream.destroy()) };
 }
 
-/** The first two bytes of a body, and what came with them. */
+/** The first two bytes of a body, and the other bytes of their chunks. */
 async function readStart(body: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
   let begun = Buffer.of();
   while (begun.byteLength < 2) {

@@ -18,7 +18,7 @@ interface ExchangeOptions extends FetchCall {
   proxy: Proxy | undefined;
 }
 
-/** Sends one request on an idle connection: what `Fetch` promises. */
+/** Sends one request on an idle connection, as `Fetch` promises. */
 export async function startExchange(
   pool: ConnectionPool,
   request: HttpRequest,
@@ -244,7 +244,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
     return { done: true, value: undefined };
   }
 
-  /** All waiting chunks as one, so that a slow reader catches up. */
+  /** Takes all waiting chunks as one, so that a slow reader catches up. */
   #takeAll(): Uint8Array {
     const chunks = this.#chunks;
     this.#chunks = [];

@@ -116,7 +116,10 @@ function trustReason(code: string): Reason {
   return code.startsWith('ERR_SSL_') ? 'tls-version' : 'untrusted';
 }
 
-/** With TLS 1.3 the server rejects a client certificate after the first bytes of the request, which it does not read. */
+/**
+ * Whether the server refused the client certificate. With TLS 1.3 it does that after the first bytes of the request, which it
+ * does not read.
+ */
 function isRefusedHandshake(code: string): boolean {
   return code.startsWith('ERR_SSL_') && /ALERT_.*(?:CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE)/.test(code);
 }
@@ -196,7 +199,7 @@ function describeErrorKind(error: unknown, code: string): string | undefined {
   return error.message.includes('Invalid EOF state') ? 'the connection was closed' : 'its reply is not HTTP/1.1';
 }
 
-/** The address of a host name; one that the user typed is in the message already. */
+/** The address of a host name; an address that the user typed is in the message already. */
 function formatAddress(error: unknown, host: string): string {
   if (!(error instanceof Error) || !('address' in error) || !('port' in error)) return '';
   const address = String(error.address);

@@ -26,7 +26,7 @@ function withoutSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-/** The URL of a path below a base URL. Throws GatewayError usage if the URL would be another one (`..`, `?`, `#`). */
+/** The URL of a path below a base URL. Throws GatewayError usage if characters of the path would change the URL (`..`, `?`, `#`). */
 export function joinUrl(base: Pick<URL, 'origin' | 'pathname'>, path: string): URL {
   const pathname = withoutSlashes(base.pathname) + path;
   const url = new URL(base.origin + pathname);

@@ -278,7 +278,7 @@ function isRetryable(outcome: AttemptOutcome, { safeOnly, undoneOnly }: RetryPol
 }
 
 /**
- * How long the gateway asks to wait, in ms: retry-after-ms, retry-after, then the body's RetryInfo. Values that are not times
+ * Time that the gateway asks to wait, in ms: retry-after-ms, retry-after, then the body's RetryInfo. Values that are not times
  * are ignored. `now` is the wall clock in ms, for a reply without a Date.
  */
 export function retryHintMs(

@@ -71,9 +71,9 @@ export interface RetryPolicy {
   retries: number;
   /** Limit of all waits together, in ms. */
   maxWaitMs: number;
-  /** Repeats only what was certainly not billed. */
+  /** Repeats only requests that were certainly not billed. */
   safeOnly: boolean;
-  /** Repeats only what was certainly not done: 503 can come from a proxy whose service goes on. */
+  /** Repeats only requests that were certainly not done: 503 can come from a proxy whose service goes on. */
   undoneOnly?: boolean | undefined;
   /** Attempts after the first one while the gateway says that it is busy, if more than `retries`. */
   busyRetries?: number | undefined;

@@ -1,4 +1,4 @@
-/** How much a model thinks before it answers, from nothing to the most: one word for what each vendor calls differently. */
+/** How much a model thinks before it answers, from nothing to the most: one word for the different words of the vendors. */
 export const effortNames = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof effortNames)[number];
 

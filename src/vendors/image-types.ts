@@ -7,7 +7,7 @@ import type { ServiceName } from './services.ts';
  * 1.14.0 (2026-11-24), Base64ImageSource. Some models draw only a part of them, which the service says.
  */
 
-/** In whose words a service's own operation for images is asked. */
+/** The words in which a service's own operation for images is asked. */
 export type ImagesOperation = 'openai' | 'vercel' | 'openrouter' | 'xai' | 'together' | 'ollama';
 
 const openaiFields = ['candidates', 'mask', 'quality', 'background', 'outputFormat'] as const;
@@ -38,7 +38,7 @@ export const outputFormats: Readonly<Record<ImagesOperation, Readonly<Record<str
   openrouter: { 'image/jpeg': 'jpeg', 'image/webp': 'webp', 'image/svg+xml': 'svg' },
 };
 
-/** Models of a service that its batches do not take, and one that they take; of every other, the service decides. */
+/** Models of a service that its batches do not take, and models that they take; for every other model, the service decides. */
 interface NotInBatches {
   models: RegExp;
   instead: string;

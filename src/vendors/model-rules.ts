@@ -22,10 +22,10 @@ export interface ModelFacts {
   createdAt?: string | undefined;
   /** The kinds of output: `text`, `image`. */
   outputs?: readonly string[] | undefined;
-  /** How much it can think, in the words of `--effort`, and what turns that off. */
+  /** How much the model can think, in the words of `--effort`, and the value that turns thinking off. */
   efforts?: readonly Effort[] | undefined;
   thinkingOff?: ModelEfforts['off'];
-  /** A server of one's own has it in memory. */
+  /** A local server has the model in memory. */
   isLoaded?: boolean | undefined;
 }
 
@@ -172,7 +172,7 @@ function newestOf(models: readonly ModelFacts[]): string | undefined {
   return dated.toSorted((a, b) => Date.parse(b.createdAt ?? '') - Date.parse(a.createdAt ?? ''))[0]?.id;
 }
 
-/** The highest version first, and of one version the preferred word. */
+/** Sorts the highest version first, and within a version the preferred word. */
 function compareNames(one: string, other: string, pattern: RegExp): number {
   const version = (id: string): number[] => (pattern.exec(id)?.[1] ?? '0').split(/[.-]/).map(Number);
   const [a, b] = [version(one), version(other)];

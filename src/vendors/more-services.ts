@@ -23,10 +23,10 @@ function completionsService(row: Row): Omit<Service, 'name'> {
   };
 }
 
-/** The formats of one that makes images, too. */
+/** The formats of a service that makes images, too. */
 const withImages = { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' } as const;
 
-/** A server of one's own, whose usual port others use as well. */
+/** A local server, whose usual port other programs use as well. */
 function localServer(title: string, port: number, keyVariables: readonly string[] = []): Omit<Service, 'name'> {
   return completionsService({
     title,

@@ -19,7 +19,7 @@ export interface Service {
   title: string;
   /** Undefined if the user has to name it. */
   baseUrl: string | undefined;
-  /** In place of `baseUrl`, where each account has its own. */
+  /** The address in place of `baseUrl`, if each account has its own. */
   template?: AddressTemplate;
   /** The service whose API it has: at its host, that name means this one. */
   isHostOf?: 'openai';
@@ -47,7 +47,7 @@ export interface Service {
   loadedPath?: string;
   /** The query that lists the models of all uses; without it, the list has only those for text. */
   listQuery?: string;
-  /** The headers of the key in formats without one of their own, and of the version in the messages format. Lower case. */
+  /** The headers of the key in formats without a key header of their own, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
   /** The default form of the key; `auto` is the table of formats/README.md. */
   auth: AuthForm;
@@ -65,7 +65,7 @@ export interface Service {
   addressPath?: string;
   /** The page where users make a key. */
   keyPage: string | undefined;
-  /** The default model of each use: one that the vendor recommends, or its alias where the reply names the model behind it. */
+  /** The default model of each use: a model that the vendor recommends, or its alias if the reply names the model behind it. */
   models: Readonly<Partial<Record<Use, string>>>;
 }
 
@@ -218,8 +218,8 @@ export function isOwnHost(name: ServiceName, baseUrl: string | URL): boolean {
 }
 
 /**
- * The path of the service's own base URL, if a base URL is at its host and that path is known: what a shorter one is completed to.
- * Undefined where the version is in the path of each operation.
+ * The path of the service's own base URL, if a base URL is at its host and that path is known: a shorter base URL is completed by
+ * it. Undefined if the version is in the path of each operation.
  */
 export function findOwnPath(name: ServiceName, baseUrl: URL): string | undefined {
   const { baseUrl: own, template, hasWholePath, formats } = services[name];
@@ -255,7 +255,7 @@ export function listUses(name: ServiceName): Use[] {
   return useNames.filter((use) => services[name].formats[use] !== undefined);
 }
 
-/** The services that have a use and a host of their own: what a message can recommend. */
+/** The services that have a use and a host of their own, which a message can recommend. */
 export function listVendors(use: Use): ServiceName[] {
   return firstServiceNames.filter(
     (name) => services[name].baseUrl !== undefined && services[name].formats[use] !== undefined,
@@ -269,8 +269,8 @@ export function listVendors(use: Use): ServiceName[] {
 const modelVersion = /^(?:[-@](?:\d{3}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}(?:-\d{4})?))?$/;
 
 /**
- * Whether the name that a reply gives is that of the requested model: with a version after it, with a path before it, or without
- * the way to it that OpenRouter takes from `:nitro`.
+ * Whether a reply names the requested model: with a version after it, with a path before it, or without the suffix such as
+ * `:nitro` that OpenRouter uses for the way.
  */
 function isSameModel(requested: string, answered: string): boolean {
   const [wanted, found] = [withoutPath(requested), withoutPath(answered)];

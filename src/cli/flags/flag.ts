@@ -8,7 +8,7 @@ import type { Note } from '../help/types.ts';
 
 /** A flag of the program. It is defined once; commands name the flags that they take. */
 interface Flag {
-  /** In the syntax of commander: `-m, --model <id>`. */
+  /** The flag in the syntax of commander: `-m, --model <id>`. */
   readonly flags: string;
   readonly text: string;
   /** Reads a word; `name` is the flag or the key that it is of, for messages. Throws GatewayError usage. */
@@ -22,7 +22,10 @@ interface Flag {
   readonly hidden?: true;
   /** Help shows it only with `--verbose`. */
   readonly advanced?: true;
-  /** How the folder of a batch keeps it: as it is, with its path rewritten, or not at all, as it is of one run. */
+  /**
+   * The way in which the folder of a batch keeps the flag: as it is, with its path rewritten, or not at all, since it is for one
+   * run.
+   */
   readonly kept?: 'never' | KeepWord;
 }
 
@@ -104,7 +107,7 @@ function createParser({ flags, parse }: Flag): ((word: string) => unknown) | und
   return parse && ((word) => parse(word, /--[\w-]+/.exec(flags)?.[0] ?? ''));
 }
 
-/** For flags whose value is easily forgotten: in `-o --force` and `-o -f` the value is missing. */
+/** Refuses a flag as a value, for flags whose value is easily forgotten: in `-o --force` and `-o -f` the value is missing. */
 export function notAFlag(word: string, name: string, example?: string): string {
   if (!/^(--|-[a-z]$)/i.test(word)) return word;
   const value = word === '--' ? 'with a dash: ./-name' : `so: ${name}=./${word}`;
@@ -198,7 +201,7 @@ export function parseImageSize(word: string, name: string): string {
     : error;
 }
 
-/** A type of image in the word of services, which is `jpeg` for what files call jpg. Others are left to the service. */
+/** The type of an image in the word of services, which is `jpeg` for files named jpg. Unknown types are left to the service. */
 export function imageFormat(word: string, name: string): string {
   const type = notAFlag(word, name).toLowerCase();
   return type === 'jpg' ? 'jpeg' : type;

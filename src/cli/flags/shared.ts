@@ -39,7 +39,10 @@ function keepAddress(word: string): string {
   return word.split('?', 1)[0] as string;
 }
 
-/** The file of a header is kept, or the header; of one that may hold a secret, only the name. */
+/**
+ * The form in which a header is kept: a file by its path, a harmless header as it is, a header that may hold a secret by its name
+ * only.
+ */
 function keepHeader(word: string, move: (path: string) => string): string {
   if (word.startsWith('@')) return `@${move(word.slice(1))}`;
   const name = word.split(':', 1)[0] as string;

@@ -28,11 +28,11 @@ export const topicSummaries: Readonly<Record<string, string>> = {
 export const topics: readonly string[] = Object.keys(topicSummaries);
 
 interface Shape {
-  /** With advanced flags. */
+  /** Advanced flags are shown too. */
   full: boolean;
   /** Columns of the terminal. */
   width: number;
-  /** With bold headings. */
+  /** Headings are bold. */
   colored: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { CommandFacts } from './types.ts';
 
-/** A place of the help that has some words, as two columns: what to type, and the sentence that has them. */
+/** A place of the help that has some words, as two columns: the words to type, and the sentence with the words. */
 export type HelpHit = readonly [typed: string, text: string];
 
 /** Lines of one topic that a search shows at most. */

@@ -29,7 +29,7 @@ interface ArgumentFacts {
 
 /** The facts of a flag for help and completion. */
 export interface FlagFacts extends Omit<ArgumentFacts, 'name'> {
-  /** In the syntax of commander: `-m, --model <id>`. */
+  /** The flag in the syntax of commander: `-m, --model <id>`. */
   flags: string;
   text: string;
   heading: string;

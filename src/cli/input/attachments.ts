@@ -156,14 +156,14 @@ export async function readAttachments(
   return files;
 }
 
-/** In place of an input that is fetched later. */
+/** The bytes of an input that is fetched later. */
 const noBytes = new Uint8Array();
 
 /** An opened input: a file, or a URL that is fetched later. */
 interface OpenedInput {
   /** Undefined if it is fetched later. */
   path: string | undefined;
-  /** For messages: a URL without its query, which may contain a secret. */
+  /** The name for messages: a URL without its query, which may contain a secret. */
   name: string;
   /** The last part of its name, for formats that have one. */
   title?: string | undefined;
@@ -201,7 +201,7 @@ function openUrl(flag: string, typed: string, { fetched }: InputReading): Opened
   return { path, name: shownUrl(url), title, declaredType: mimeType, origin: { isTemporary: true, url: url.href } };
 }
 
-/** A URL of an input, and what it is called in messages. Throws GatewayError usage if it is not https. */
+/** A URL of an input, and its label in messages. Throws GatewayError usage if it is not https. */
 export function parseInputUrl(flag: string, typed: string): { url: URL; label: string } {
   if (!/^https?:/i.test(typed)) throw urlForFile(flag, typed);
   if (!URL.canParse(typed)) throw usageError(`${flag}: the URL is not valid`, 'it looks like https://host/photo.jpg');
@@ -232,7 +232,10 @@ function parseInputPath(flag: string, typed: string): string {
 /** Types that servers send for any file. */
 const vagueTypes = new Set(['application/octet-stream', 'binary/octet-stream', 'text/plain']);
 
-/** Types of text that services know; other text is plain: Google refuses most types, and `.ts` is that of a film by its name. */
+/**
+ * Types of text that services know; other text is plain. The reason: Google refuses most types, and `.ts` is also the extension
+ * of a film.
+ */
 const knownTexts = new Set([
   'text/csv',
   'text/css',

@@ -30,7 +30,7 @@ export async function readTextFlag(flag: string, path: string, context: InputCon
   );
 }
 
-/** For who reads each file once: nothing of it is kept. */
+/** Reads a file each time and keeps nothing, for commands that read each file once. */
 export const readAgain: KnownFiles = (_path, _what, read) => read();
 
 /** The bytes of a file that the user named. */

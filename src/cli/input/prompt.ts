@@ -66,7 +66,7 @@ export async function readPrompt(
   return undefined;
 }
 
-/** The text of `--template`, with what was typed behind it. */
+/** The text of `--template`, followed by the typed text. */
 async function addTemplate(
   template: string,
   typed: string | undefined,
@@ -168,7 +168,7 @@ export interface StdinTextOptions {
   timeoutMs: number;
   /** Called after 2 s without a byte, or when stdin is abandoned. */
   onWait: () => void;
-  /** For a stdin that may stay silent: the longest wait for its first byte, in ms. After it, stdin counts as empty. */
+  /** The longest wait for the first byte of a stdin that may stay silent, in ms. After it, stdin counts as empty. */
   abandonAfterMs?: number | undefined;
   /** Ends the wait; the promise rejects with its reason. */
   signal?: AbortSignal | undefined;

@@ -18,12 +18,12 @@ export interface CheckedAnswer {
 export type SchemaCheck = (answer: string, signal: AbortSignal) => Promise<CheckedAnswer>;
 
 /**
- * How long one check may take, in ms. A pattern such as `^(a+)+$`, a choice between branches that hold themselves and the
+ * Time limit of one check, in ms. A pattern such as `^(a+)+$`, a choice between branches that contain themselves and the
  * comparison of all items can each take years.
  */
 const longestCheckMs = 10_000;
 
-/** How long it goes on when the command's time is over: in a batch it may have waited behind one that does not end. */
+/** Time for which a check goes on after the command's time is over: in a batch it may have waited behind a check that does not end. */
 const lateCheckMs = 3000;
 
 /** The limit before anything is paid is longer: the thread may have to start, and the machine can be busy. */
@@ -86,7 +86,10 @@ function notChecked(why: string): GatewayError {
 
 interface Limits {
   limitMs: number;
-  /** How long it goes on when the signal says that the time is over, which then is no error; without it, not at all. */
+  /**
+   * Time in ms that the check goes on when the signal says that the time is over, which then is no error; by default it does not
+   * go on.
+   */
   lateMs?: number;
   signal?: AbortSignal | undefined;
 }

@@ -62,5 +62,5 @@ function withNotes(
   };
 }
 
-/** How long stdin may stay silent before that is noted. */
+/** Time of silence after which a note says that stdin is awaited. */
 export const noteMs = 2000;

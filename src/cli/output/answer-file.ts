@@ -24,8 +24,8 @@ export interface AnswerFlags {
 export type WriteAnswer = (result: Result, json?: string) => Promise<WrittenFile | undefined>;
 
 /**
- * Checks the file of `-o`. Returns what stdout or that file gets instead of the whole answer, and what writes the code or the text of
- * a complete answer there. Throws GatewayError usage.
+ * Checks the file of `-o`. Returns the part of the answer for stdout or the file, and the function that writes the code or the
+ * text of a complete answer there. Throws GatewayError usage.
  */
 export async function prepareAnswerFile(
   flags: AnswerFlags,

@@ -48,7 +48,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
   return Object.assign(document, { images }, files.length > 0 && { files });
 }
 
-/** The document of a command that has its own, with what every document says about the run. */
+/** The document of a command that has its own, with the keys that every document has about the run. */
 export function ownDocument(
   { schema, ...facts }: OwnDocument,
   report: Report,
@@ -66,7 +66,7 @@ function unbilled(error: GatewayError, { fromCache, attempts }: Outcome): Gatewa
   return fromCache && attempts === 0 ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
 }
 
-/** The `error` object of every JSON document. After a request, what the error does not say is unknown. */
+/** The `error` object of every JSON document. After a request, a missing fact of the error is unknown. */
 export function errorDocument(
   error: GatewayError,
   { kept, outcome: { attempts, reply, images } }: Pick<Report, 'kept' | 'outcome'>,

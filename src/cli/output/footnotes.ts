@@ -20,7 +20,10 @@ export async function printFootnotes(
   await stdout.write(`\n${renderFootnotes(sources)}`);
 }
 
-/** `[1] title  url`: what the answer cites, by its own numbers if it has some; what its searches found where it cites nothing. */
+/**
+ * `[1] title  url`: the sources that the answer cites, by its own numbers if it has some; if it cites none, the pages that its
+ * searches found.
+ */
 export function renderFootnotes(sources: readonly Source[]): string {
   const cited = sources.filter((source) => source.cited);
   const shown = cited.length > 0 ? cited : sources;

@@ -97,7 +97,7 @@ function logHeaders(mark: string, shown: Readonly<Record<string, string>>, { ui 
   for (const [name, value] of Object.entries(shown)) void ui.detail(`${mark} ${name}: ${value}`);
 }
 
-/** Logs a retry: what failed, whether it may have been billed, and the wait. */
+/** Logs a retry: the failure, whether it may have been billed, and the wait. */
 export function logRetry({ error, waitMs, attempt, retries }: RetryNotice, { ui }: Context): void {
   const billed = error.billed === 'unknown' ? '; it may have been billed' : '';
   const text = `${retryReason(error)}${billed}; retry ${attempt} of ${retries} in ${timeText(waitMs)}`;

@@ -181,7 +181,10 @@ export async function printRaw(
   return { outcome: { ...emptyOutcome, attempts, unsaved }, error: end.error };
 }
 
-/** The disk of a file may be full: a copy is written as well, and removed when everything was written. Returns the copy of what was not. */
+/**
+ * Writes a body to stdout and to a copy, since the disk of a file may be full. The copy is removed when everything was written.
+ * Returns the copy if something was not.
+ */
 async function writeAndKeep(
   body: AsyncIterable<Uint8Array>,
   copy: BlockWriter,

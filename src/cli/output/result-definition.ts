@@ -74,7 +74,7 @@ export const answerEntries = {
   tags: optionalKey(v.record(v.string(), v.string()), 'what --tag gave'),
 };
 
-/** The keys of the command that stand behind one of the reply. */
+/** Keys of the command, by the key of the reply after which they come. */
 const behind: Readonly<Record<string, v.ObjectEntries>> = {
   text: { answer: answerEntries.answer },
   candidates: {
@@ -95,7 +95,7 @@ const ofTheReply: v.ObjectEntries = Object.fromEntries(
   Object.entries(shownFields).flatMap(([name, schema]) => [[name, schema], ...Object.entries(behind[name] ?? {})]),
 );
 
-/** The keys of what `--json` prints, in their order. */
+/** The keys of the `--json` document, in their order. */
 export const documentEntries: v.ObjectEntries = {
   schema: key(v.literal('gateway-cli/result@1'), 'the name of this schema'),
   command: key(text, 'the command, such as image gen'),
@@ -110,7 +110,7 @@ export const documentEntries: v.ObjectEntries = {
   error: optionalKey(error, 'the failure; absent on success'),
 };
 
-/** The schema of what `--json` prints. */
+/** The schema of the `--json` document. */
 export const resultDefinition = v.pipe(v.object(documentEntries), v.title('The result document of gateway-cli'));
 
 /** The failure in a document. */

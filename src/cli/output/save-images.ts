@@ -47,7 +47,7 @@ export interface ImagePlan extends ImageOutputFlags {
   count?: number | undefined;
   /** The payload is a text: paths go to stderr, and stdout takes no image. */
   imagesAreExtra?: boolean | undefined;
-  /** The file of that text, whose name its images get. */
+  /** The file of the text, whose name the images get. */
   beside?: string | undefined;
   /** Facts for a sidecar beside those of its image. */
   provenance?: JsonObject | undefined;
@@ -64,7 +64,7 @@ export interface ImageOutput {
   save(images: readonly ResultImage[], reply: ReplyFacts, endOf: CheckEnd): Promise<Saved>;
   /** Maximum number of images to write of one reply. */
   readonly most: number;
-  /** With `--strict`: the images that are cut, or have another aspect ratio or size. */
+  /** The error of `--strict`: images that are cut, or have another aspect ratio or size. */
   readonly mismatch: GatewayError | undefined;
 }
 

@@ -81,7 +81,7 @@ export interface Building {
   imageType?: string | undefined;
 }
 
-/** A request that is ready to be shown or sent, and what its answer is held against. */
+/** A request that is ready to be shown or sent, and the conditions for its answer. */
 export interface BuiltRequest extends Pick<PreparedRequest, 'post' | 'model' | 'defaultFor' | 'fallback'> {
   request: PlainRequest;
   format: Format;
@@ -161,7 +161,7 @@ export async function buildRequest(
   };
 }
 
-/** The request in its format, with `--set` laid over the body. Throws GatewayError usage for what cannot be asked. */
+/** The request in its format, with `--set` laid over the body. Throws GatewayError usage for a request that cannot be encoded. */
 async function encodePost(
   request: PlainRequest,
   flags: RequestFlags,

@@ -18,7 +18,7 @@ export interface PromptYaml {
   /** The JSON Schema of the format `json_schema`. */
   schema?: JsonObject;
   system?: string;
-  /** In their order, without system messages. */
+  /** Turns in their order, without system messages. */
   turns: readonly PromptMessage[];
   /** Rows of `testData`. */
   rows: readonly { line: number; values: JsonObject }[];

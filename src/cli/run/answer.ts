@@ -70,8 +70,8 @@ export function toWanted(
 }
 
 /**
- * The last part of a command that asks for a text: its usage, its warnings, and its place. Never throws: what the answer lacks is the
- * error.
+ * The last part of a command that asks for a text: its usage, its warnings, and its place. Never throws: a lack of the answer
+ * becomes the error.
  */
 export async function finishText(
   outcome: Outcome & { reply: Result },
@@ -131,8 +131,8 @@ export async function checkAnswer(
 export type HeldAnswer = CheckedAnswer | { json?: undefined; value?: undefined; error: unknown };
 
 /**
- * Checks an answer that is printed when it has been held against its schema: its JSON alone, or what came in place of it.
- * Never throws, so that it is printed also where a signal ends the check.
+ * Checks an answer against its schema before it is printed: its JSON alone, or the text that came instead. Never throws, so that
+ * the answer is printed also if a signal ends the check.
  */
 export async function holdToSchema(
   check: SchemaCheck,

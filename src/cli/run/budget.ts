@@ -157,7 +157,7 @@ export function payFrom(budget: OpenBudget, request: PayableRequest): Payment {
   };
 }
 
-/** Writes down what a request cost; if it is not known whether it was billed, it counts with what was reserved. */
+/** Writes down the cost of a request; if it is not known whether it was billed, the reserved amount counts. */
 async function writeBudgetEnd(
   budget: OpenBudget,
   id: string,

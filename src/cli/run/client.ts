@@ -36,7 +36,7 @@ import { append } from '../../long-lists.ts';
 /** Forms of authentication where one client serves several uses. */
 export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
 
-/** Warns if the base URL was corrected. Throws GatewayError usage for one that cannot be. */
+/** Warns if the base URL was corrected. Throws GatewayError usage for a URL that cannot be corrected. */
 export async function checkAddress(settings: PartialSettings, context: Context): Promise<void> {
   for (const warning of readEndpoint(endpointOptions(settings, context)).warnings) await context.ui.warn(warning);
 }
@@ -62,7 +62,7 @@ async function openKnownLessons(
   return settings.offline || isPlayed ? undefined : openLessons(settings, io.now);
 }
 
-/** In the place of a key that is not read. */
+/** Reads no key: it takes the place of the key's reader if a request is only shown. */
 async function refuseKey(): Promise<never> {
   throw new Error('a request that is only shown was sent');
 }
@@ -96,7 +96,7 @@ interface OpenOptions {
   deadline?: () => Deadline;
   /** Models are looked up in the vendor's own list before they are asked. */
   looksUpModels?: boolean;
-  /** In place of connections of its own. */
+  /** A connection in place of the client's own. */
   connection?: Connection | undefined;
   /** Counts the requests that are sent. */
   sent?: { attempts: number } | undefined;

@@ -34,7 +34,7 @@ export async function findListedModel(
   const baseUrl = path ? base?.replace(/\/v1\/*$/, '') : base;
   const client = await openClient({ ...settings, baseUrl }, flags, context);
   const readLoaded = async (): Promise<ReadonlySet<string>> => {
-    // Without it, the newest is chosen: it is asked for once, and holds up nothing for long.
+    // Without the list of loaded models, the newest model is chosen: the list is asked for once, and holds up nothing for long.
     const once = { policy: { retries: 0 }, timeoutMs: 2000 };
     const found = path && (await client.listModels(format, { path, ...once }).catch(ignoreFailure));
     return new Set(found ? found.models.map(({ id }) => id) : []);

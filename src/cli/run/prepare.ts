@@ -55,7 +55,7 @@ export async function prepareRequest(
   const deadline = building.deadline();
   const urls = inputUrls(flags);
   if (urls.length === 0) return within(deadline, buildRequest(words, flags, building));
-  // Before anything is fetched.
+  // Missing flags are refused before anything is fetched.
   refuseLackingFlags(flags, building);
   const { context, settings } = building;
   const fetching = openUrlFetcher(flags, context).fetchAll(urls, { settings, deadline, atEnd: context.atEnd });

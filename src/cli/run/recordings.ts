@@ -21,7 +21,7 @@ import { prefixUsageError } from '../flags/flag.ts';
 import { isCache, type RecordingFlags } from '../flags/shared.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** How many models of the recordings the error names. */
+/** The most models of the recordings that the error names. */
 const namedModels = 5;
 
 /** The error for a replay without a model. Throws GatewayError usage if the folder has no recording. */

@@ -63,8 +63,9 @@ function withUnsaved({ outcome, ...report }: Report, unsaved: Partial<UnsavedRep
 }
 
 /**
- * Saves what an action left unsaved: what a full disk did not take, and the answer of one that failed before it was printed. Returns
- * what the run ends with. A signal, a closed stdout and a bug take precedence over what could not be written (exit 12).
+ * Saves everything that an action left unsaved: files that a full disk did not take, and the answer of an action that failed
+ * before it was printed. Returns the error that the run ends with. A signal, a closed stdout and a bug take precedence over an
+ * unwritten file (exit 12).
  */
 export async function saveLost(
   failure: GatewayError | undefined,

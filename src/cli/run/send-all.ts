@@ -17,7 +17,7 @@ export interface SendAllOptions extends Asking {
   onAnswer?: (answered: number) => void;
 }
 
-/** How all requests ended; `thrown` is what ended more than its own request. */
+/** The outcomes of all requests; `thrown` is the exception that ended more than its own request. */
 export interface SendAllOutcome {
   outcomes: Outcome[];
   thrown: Outcome['thrown'];
@@ -111,7 +111,7 @@ export function joinAnswers(outcomes: readonly Outcome[]): Outcome {
   const [first] = failures;
   if (joined.reply === undefined) {
     if (first === undefined) return { ...joined, error: new GatewayError('internal', 'no request was made') };
-    // The first may not have been sent or billed where another one was.
+    // The first failure may not have been sent or billed although another one was.
     return { ...joined, error: failures.reduce((error, other) => error.after(other), first) };
   }
   const replies = outcomes.flatMap(({ reply }) => reply ?? []);
@@ -144,7 +144,7 @@ export async function limitToFiles(wanted: number, { ui }: Context): Promise<num
   return most;
 }
 
-/** How many descriptors a process can have, and how many it has. */
+/** The limit of file descriptors of the process, and the number in use. */
 interface OpenFiles {
   most: number;
   now: number;
@@ -153,10 +153,10 @@ interface OpenFiles {
 /** A request has a connection, a file that it sends and two images that are being written, at most times. */
 const filesOfRequest = 4;
 
-/** For files of a batch, look-ups of names, and what Node opens itself. */
+/** File descriptors for files of a batch, look-ups of names, and Node itself. */
 const otherFiles = 32;
 
-/** How many requests can be in flight at once: at least one. */
+/** The number of requests that can be in flight at once: at least one. */
 export function requestsWithin({ most, now }: OpenFiles): number {
   return Math.max(1, Math.floor((most - now - otherFiles) / filesOfRequest));
 }

@@ -38,8 +38,9 @@ export async function showRequest(
 }
 
 /**
- * Between a command's request and its sending: the output is checked, then the key read and the client opened. Returns what
- * sends the request and what publishes the images of the reply. `isKept`: a session keeps the answer, even if stdout is closed.
+ * Prepares the sending of a command's request: the output is checked, then the key read and the client opened. Returns the
+ * function that sends the request and the one that publishes the images of the reply. `isKept`: a session keeps the answer, even
+ * if stdout is closed.
  */
 export async function prepareSending(
   plan: ImagePlan,

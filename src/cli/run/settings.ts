@@ -112,7 +112,7 @@ export async function readSettings(
   const { key, warnings, lane } = settings;
   if (flags.laneFallback !== undefined && lane !== 'flex')
     throw usageError('--lane-fallback is for the flex lane', 'add --lane flex');
-  // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
+  // Stdin is reserved before the prompt looks at it; the key itself is read last, and for `--dry-run` never.
   if (key.kind === 'file' && key.path === '-' && replayed === undefined) context.stdin.reserve('--api-key-file');
   for (const warning of warnings) await context.ui.warn(warning);
   await logChoices(settings, context);

@@ -97,7 +97,7 @@ async function runChat(
   });
 }
 
-/** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */
+/** Whether to begin a conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */
 function isInteractive(words: readonly string[], flags: ChatFlags, { io, root }: AnswerContext): boolean {
   if (io.openEditor === undefined || io.stdin.kind !== 'terminal' || !io.stdout.isTTY) return false;
   const { prompt, promptFile, template, messages, body, raw, jsonl, dryRun, curl, field, code } = flags;

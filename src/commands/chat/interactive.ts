@@ -113,8 +113,8 @@ interface History {
 const noHistory: History = { entries: [], add: async () => undefined };
 
 /**
- * The inputs of the interactive mode, the oldest first, and what saves a further one for the next start: a JSON string on each
- * line (mode 0600). A convenience: what cannot be read or written is ignored.
+ * The inputs of the interactive mode, the oldest first, and the function that saves a further one for the next start: a JSON
+ * string on each line (mode 0600). The history is a convenience: errors of reading and writing are ignored.
  */
 async function openHistory(isKept: boolean): Promise<History> {
   if (!isKept) return noHistory;

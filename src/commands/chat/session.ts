@@ -107,7 +107,7 @@ function isOnThisMachine(service: string): boolean {
 }
 
 /**
- * Asks before a conversation with a model on this machine is sent to another one. Throws GatewayError usage if it is not to be,
+ * Asks before a conversation with a model on this machine is sent to another one. Throws GatewayError usage if the answer is no,
  * or nobody can be asked.
  */
 export async function confirmLeaving(

@@ -186,8 +186,8 @@ function saidBefore({ answered }: ChatPrompt, { messages }: Talk): readonly Sess
 }
 
 /**
- * Adds a turn to the conversation, and to its session what that lacks. Without a session it gets one of the day's date, so that
- * a crash loses no finished turn; if none can be made, there is a warning.
+ * Adds a turn to the conversation, and to its session all turns that the session lacks. A conversation without a session gets one
+ * named by the date, so that a crash loses no finished turn; if none can be made, there is a warning.
  */
 async function saveTurn(turn: readonly SessionMessage[], prompt: ChatPrompt, talk: Talk): Promise<void> {
   const before = saidBefore(prompt, talk);
@@ -223,7 +223,7 @@ async function freshName(now: number): Promise<string> {
   return name;
 }
 
-/** Prints the failure of a turn; one that ends the program is thrown. */
+/** Prints the failure of a turn; a failure that ends the program is thrown. */
 export async function logFailure(error: unknown, { io, root, ui, signal }: AnswerContext): Promise<void> {
   const isOrdinary = error instanceof GatewayError && error.class !== 'internal' && !endSignals.has(error.class);
   if (signal.aborted || !isOrdinary) throw error;

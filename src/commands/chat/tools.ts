@@ -135,7 +135,7 @@ export function resultsTurn(calls: readonly RunCall[]): Turn {
 interface ToolRunner {
   flags: ChatFlags;
   context: Context;
-  /** For `--confirm`. */
+  /** Asks the user, for `--confirm`. */
   ask: AskUser | undefined;
   signal: AbortSignal;
 }

@@ -47,7 +47,7 @@ interface TurnSetup {
   onText?: ((text: string) => void) | undefined;
 }
 
-/** How a turn ended: what came of its requests together, and the turns of the conversation that it added. */
+/** The end of a turn: the joined outcome of its requests, and the turns that it added to the conversation. */
 export interface TurnOutcome {
   outcome: Outcome;
   turns: readonly Turn[];
@@ -166,7 +166,7 @@ export function getQuestion({ request }: Pick<BuiltRequest, 'request'>): Turn {
   return { role: 'user', content: lastTurn(request) ?? [] };
 }
 
-/** Gives back what was reserved for a request, or what it did not cost of it. An answer from the cache costs nothing. */
+/** Gives back the reserved amount of a request, or the rest of it. An answer from the cache costs nothing. */
 function settle(reservation: Reservation, { reply, attempts, spent, thrown }: Outcome): void {
   const isUnbilled = thrown?.value instanceof GatewayError && thrown.value.billed === 'no';
   if (reply ? attempts === 0 : isUnbilled) reservation.free();

@@ -26,7 +26,7 @@ export interface Completion {
   listed?: { kind: ListedValues; before: string; argument?: string | undefined };
 }
 
-/** bash replaces only what follows the last `=` or `:` of a word, zsh what follows `--flag=`. */
+/** bash replaces only the text after the last `=` or `:` of a word, zsh the text after `--flag=`. */
 const keptByShell: Readonly<Record<string, RegExp>> = { bash: /^.*[=:]/, zsh: /^--[^=]*=/ };
 
 /** The lines that the script of the shell reads. */
@@ -61,7 +61,7 @@ interface Cursor {
   words: string[];
   /** Long names of the flags before the cursor. */
   used: Set<string>;
-  /** After `--` nothing is a flag. */
+  /** The line has a `--`, after which no word is a flag. */
   flagsEnded: boolean;
 }
 
@@ -123,7 +123,7 @@ const valuesOfFlags: Readonly<Record<string, ListedValues>> = {
   '--session': 'sessions',
 };
 
-/** `before` is what stands before the value in its word: `--model=`. */
+/** `before` is the text before the value in its word: `--model=`. */
 function completeFlagValue(flag: FlagFacts, before = ''): Completion {
   if (flag.values) return { values: withoutTexts(flag.values.map((value) => before + value)), files: false };
   const kind = valuesOfFlags[longName(flag)];

@@ -13,7 +13,7 @@ import { listSessionNames } from '../../chat/session-path.ts';
 import { listPrompts } from '../../cli/input/named-prompts.ts';
 import { configKeys, listKeyValues } from '../config/keys.ts';
 
-/** `__complete <shell> …`: what the scripts call at every TAB. They ask the program, so they cannot be out of date. */
+/** `__complete <shell> …`: the scripts call it at every TAB. They ask the program, so they cannot be out of date. */
 export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
   command.argument('[words...]');
   return async ({ io }, typed) => {

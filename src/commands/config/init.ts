@@ -27,7 +27,7 @@ import { readSettingsByUse } from '../doctor/checks.ts';
 import { examineLive } from '../doctor/live.ts';
 import { requestLists } from '../models/models.ts';
 
-/** `config init`: asks for a service and what it needs, and puts the profile in use. Needs a terminal; scripts have `config set`. */
+/** `config init`: asks for a service and its settings, and puts the profile in use. Needs a terminal; scripts have `config set`. */
 export function configInitCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli config init', 'gateway-cli config init --profile work']);
@@ -225,7 +225,7 @@ async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   }
 }
 
-/** How a model is found and set, and what to try then. A test without a model asks for the names. */
+/** Says how to find a model and set it, and which command to try then. A test without a model asks for the names. */
 async function noteWithoutModel(
   { name, models, formats }: Service,
   { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },

@@ -20,7 +20,10 @@ export interface PriceFile {
   told: string;
 }
 
-/** Reads a file of prices: one of ours, or the list of models.dev, of which the models of the service are taken. Throws GatewayError. */
+/**
+ * Reads a file of prices: in our own form, or the list of models.dev, from which the models of the service are taken. Throws
+ * GatewayError.
+ */
 export async function readPriceFile(
   place: string,
   { loaded, profile }: { loaded: LoadedConfig; profile: string },

@@ -51,7 +51,7 @@ export function costsShowCommand(command: Command): Action {
   return (context, _words, flags) => runShow(flags as FlagValues<typeof showFlags>, context);
 }
 
-/** `costs report`: what the requests of budgets cost, in groups. */
+/** `costs report`: the costs of the requests of budgets, in groups. */
 export function costsReportCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, [
@@ -67,7 +67,7 @@ interface ListedBudget extends LedgerSummary {
   path: string;
 }
 
-/** The budgets that flags name, or all of the state folder. Throws GatewayError usage for one that does not exist. */
+/** The budgets that flags name, or all of the state folder. Throws GatewayError usage for a budget that does not exist. */
 async function listBudgets(named: readonly string[] | undefined, { io }: Context): Promise<ListedBudget[]> {
   const folder = await budgetsFolder();
   // A value as the other commands take it has an amount, which says nothing here.

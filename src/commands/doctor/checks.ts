@@ -74,7 +74,7 @@ export async function* runRows<Subject>(
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof GatewayError))
     return { name, state: 'failed', class: 'internal', text: describeReadError(error) };
-  // Elsewhere the hint of this reason is to run doctor.
+  // In other commands, the hint of this reason is to run doctor.
   const fix = chooseHint(error, error.details.reason === 'auth-unknown' ? 'library' : 'cli');
   return { name, state: 'failed', class: error.class, text: error.message, fix };
 }

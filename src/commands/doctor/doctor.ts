@@ -84,7 +84,7 @@ async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandO
   return { document, error };
 }
 
-/** In the order in which a request needs the rows; nothing is examined that depends on a failure. */
+/** Runs the checks in the order in which a request needs them; checks that depend on a failed one are left out. */
 async function* examineAll(
   start: LocalSubject & { flags: DoctorFlags },
   settings: SettingRow[],
@@ -140,7 +140,7 @@ const marks = { ok: 'ok      ', warning: 'warning ', failed: 'FAILED  ', skipped
 /** The columns of a mark and a name. */
 const indent = 26;
 
-/** `ok      proxy      …`, and what to type on lines of its own. A terminal gets whole words. */
+/** `ok      proxy      …`, and the words to type on lines of their own. A terminal gets whole words. */
 async function formatCheck({ name, profile, state, text, fix }: Check, style: Style, stdout: Output): Promise<string> {
   const dress = { ok: style.success, warning: style.warning, failed: style.failure, skipped: style.faint }[state];
   const said = profile === undefined ? text : `${profile}: ${text}`;

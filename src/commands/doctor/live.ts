@@ -118,7 +118,7 @@ export async function examineLive(live: GatewaySubject): Promise<Check[]> {
   return [...checks, ...other, ...(await examineEnds(live))];
 }
 
-/** The models in use that go, by the lists of vendors at their own hosts: when, and what follows. */
+/** The models in use that will be removed, by the lists of vendors at their own hosts: the date, and the replacement. */
 async function examineEnds(live: GatewaySubject): Promise<Check[]> {
   const { uses, surveyed, flags, context } = live;
   const lists = new Map<FormatName, ListedModel[]>();
@@ -206,7 +206,7 @@ async function examineFormat(name: FormatName, uses: readonly Use[], live: Gatew
   };
 }
 
-/** The model that a server of one's own answers with where none is set, or why there is none. */
+/** The model with which a local server answers if none is set, or the reason that there is none. */
 async function findOwnModel(
   settings: PartialSettings,
   { flags, context }: GatewaySubject,
@@ -318,7 +318,7 @@ async function askWith(
   }
 }
 
-/** A base URL with what its service wants behind its path. */
+/** A base URL with the path that its service needs at the end. */
 function withBehind(baseUrl: string, behind: string): string {
   const url = new URL(baseUrl);
   url.pathname = url.pathname.replace(/\/*$/, behind);

@@ -10,7 +10,7 @@ export interface NetworkOptions {
   baseUrl: URL;
   transport: ConnectionOptions;
   signal: AbortSignal;
-  /** How long the connection can take, and then the reply, in ms. */
+  /** Time limit for the connection, and then for the reply, in ms. */
   timeoutMs?: number;
 }
 

@@ -119,7 +119,7 @@ async function keepUnread(
   return newest;
 }
 
-/** Types that a service may draw without being asked for one. */
+/** Types that a service may draw without being asked for a type. */
 const commonTypes = new Set(['image/png', 'image/jpeg']);
 
 /** Says before the request is paid that its image will hardly have the type of its name. */

@@ -137,7 +137,7 @@ function absolutePaths(env: Environment, cwd: string): Environment {
 const previewSide = 256;
 /** Quality of a JPEG, 1 … 100. */
 const previewQuality = 75;
-/** After this no further image is decoded, ms: the caller waits. */
+/** Time in ms after which no further image is decoded: the caller waits. */
 const previewsMs = 5000;
 
 /**

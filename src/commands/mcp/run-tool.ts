@@ -52,7 +52,7 @@ export async function runTool(
 /** How a program of this package is run. */
 interface ProgramRun extends Pick<ToolPlace, 'env'> {
   cwd: string;
-  /** For its stdin. */
+  /** The prompt for the stdin of the program. */
   prompt?: string | undefined;
   signal: AbortSignal;
 }
@@ -97,7 +97,7 @@ async function runGatewayCli(
   return { out: Buffer.concat(out).toString('utf8'), err };
 }
 
-/** A file that a command wrote, with what its document says about it. */
+/** A file that a command wrote, with the facts of it in the command's document. */
 type WrittenFile = JsonObject & { path: string };
 
 function listWrittenFiles(document: JsonObject, folder: string): WrittenFile[] {
@@ -121,7 +121,7 @@ function toToolResult(
   return { content: [{ type: 'text', text }, ...more], structuredContent: result };
 }
 
-/** For models that see only the text. */
+/** A line about a file, for models that see only the text. */
 function pathLine({ path, mimeType, width, height }: WrittenFile): string {
   const size = width === undefined ? '' : `, ${String(width)}×${String(height)}`;
   return `${path} (${String(mimeType)}${size})`;

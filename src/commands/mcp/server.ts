@@ -23,11 +23,11 @@ import { longestWord, type McpTool, type ToolArguments, tools, withPaths, toComm
 
 /** How the server is limited. */
 export interface ServerOptions extends ToolPlace {
-  /** How many requests that cost money it sends. */
+  /** The most requests that cost money. */
   maxRequests: number | undefined;
 }
 
-/** How many calls run at a time, each in a process of its own; the others wait for their turn. */
+/** The most calls that run at a time, each in a process of its own; the others wait for their turn. */
 const mostAtOnce = 4;
 
 /** The interval of progress messages: many clients give up after 60 s without one. */

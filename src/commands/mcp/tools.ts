@@ -14,9 +14,9 @@ export interface McpTool {
   inputSchema: { type: 'object'; properties: Record<string, object>; required?: string[]; additionalProperties: false };
   /** The command that it runs. */
   command: readonly string[];
-  /** Whether it sends requests that cost money. */
+  /** Whether the tool sends requests that cost money. */
   isBilled: boolean;
-  /** Whether its purpose is to write files. */
+  /** Whether the purpose of the tool is to write files. */
   writes: boolean;
 }
 
@@ -268,7 +268,7 @@ async function makeToolFolder(folder: string, typed: string): Promise<void> {
   });
 }
 
-/** The path without symbolic links; what does not exist yet stays as it is. Throws GatewayError usage. */
+/** The path without symbolic links; the part that does not exist yet stays as it is. Throws GatewayError usage. */
 async function realNearest(path: string): Promise<string> {
   try {
     return await realpath(path);

@@ -18,7 +18,7 @@ import { openSource, type ServeFlags } from './source.ts';
 
 const optionNames = { hosts: '--allow-host', origins: '--allow-origin' };
 const defaultPort = 8787;
-/** How long replies in flight may take after Ctrl-C. */
+/** Time that replies in flight may take after Ctrl-C, in ms. */
 const drainMs = 5000;
 
 /** `serve [-- command…]`: the local gateway, by itself or around a command. */
@@ -162,7 +162,7 @@ function parseServedNames(text: string | undefined): ServedHeaderNames {
   return { apiKey: apiKey || undefined, version: version || undefined };
 }
 
-/** The URL and what to paste; with `--json` one document for scripts. */
+/** Prints the URL and the lines to paste; with `--json` one document for scripts. */
 async function announce(
   { url, port }: Listening,
   { variables, unset }: { variables: Record<string, string>; unset: readonly string[] },
@@ -189,7 +189,7 @@ async function announce(
   await ui.note(`${who} listens on ${url}; Ctrl-C ends it`);
 }
 
-/** Writes the lines of one turn of the event loop together: by itself, each would take as long as a part of its request. */
+/** Writes the lines of one turn of the event loop together: a write for each would take as long as a part of its request. */
 function createLog({ ui, atEnd }: Context): (entry: LogEntry) => void {
   const lines: string[] = [];
   const write = async (): Promise<void> => {

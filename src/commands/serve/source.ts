@@ -25,7 +25,7 @@ export interface AnswerSource {
   headerNames: ServedHeaderNames;
   /** Environment variables of the models that are served, and of their service if it is not a gateway. */
   variables: Record<string, string>;
-  /** For people: `profile work, https://host`. */
+  /** The name for people: `profile work, https://host`. */
   name: string;
   /** Whether an answer costs nothing, or is paid for here. */
   isPaid: boolean;

@@ -85,8 +85,8 @@ export function createToolCallJoiner(firstBlock: number) {
 }
 
 /**
- * The call that a piece goes on with. An id decides. The number alone does not: there are servers that number all calls 0, and
- * such that count their pieces. Without either, a name begins a call, unless it is that of the last one, which lacks its end.
+ * The call that a piece belongs to. An id decides. The number alone does not: some servers number all calls 0, and others count
+ * their pieces. Without either, a name begins a call, unless it is the name of the last call, whose end is missing.
  */
 function findCall(calls: readonly ArrivingCall[], piece: ArrivingPiece): ArrivingCall | undefined {
   const { index, id, name } = piece;
@@ -248,7 +248,7 @@ function isWholeText({ text, kind, isClosed, isBroken }: GrowingJson): boolean {
 /** Pieces that follow each other to JSON are what the format has. */
 function getArguments({ joined: { text: json }, newest }: ArrivingCall): string {
   if (parseArguments(json) !== undefined) return json;
-  // `{}` in front of the pieces is that of a call without arguments.
+  // `{}` in front of the pieces comes from a call without arguments.
   const rest = json.replace(/^\s*\{\}/, '');
   return [newest.text, rest].find((text) => isObject(parseArguments(text))) ?? json;
 }

@@ -79,7 +79,7 @@ export function choiceEvents(choice: Choice, raw: JsonObject, asked: Body | unde
   return events;
 }
 
-/** A message, or what was added to it. */
+/** The events of a message, or of a piece of one. */
 function choiceMessageEvents(choice: Choice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
   const { candidate, calls, held } = choice;
   const { content, refusal } = message;

@@ -11,7 +11,7 @@ import { mediaBlock } from '../content/decode.ts';
 import { type DecodedRequest, decodeEffort, decodeInput, decodeStops } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
 
-/** Reads a request of the format: what `encode` of it writes. */
+/** Reads a request of the format, such as `encode` writes. */
 export function decodeCompletionsRequest(body: JsonObject): DecodedRequest {
   const messages = (listField(body, 'messages') ?? []).filter(isObject);
   const format = objectField(body, 'response_format') ?? {};

@@ -70,7 +70,7 @@ function effortField(
   return { reasoning: { ...getBodyObject(body, 'reasoning'), effort } };
 }
 
-/** The tools, and what asks for a search. Throws GatewayError usage where nobody says how the service is asked. */
+/** The tools, with the tool for a search. Throws GatewayError usage if it is not known how to ask the service for one. */
 function encodeSearch(request: PlainRequest, { search: hasSearch }: Quirks): Record<string, BodyValue | undefined> {
   const tools = request.tools?.map(encodeChatTool);
   if (!request.search) return { tools };
@@ -113,7 +113,10 @@ function isSystem(message: BodyValue): boolean {
   return isObject(message) && (message['role'] === 'system' || message['role'] === 'developer');
 }
 
-/** A plain tool, or one as the messages format writes it, in this format's form; one of this format stays as it is. */
+/**
+ * A tool in this format's form, from a plain tool or a tool in the form of the messages format; a tool of this format stays as it
+ * is.
+ */
 function encodeChatTool(tool: JsonValue): BodyValue {
   if (!isObject(tool) || !(isPlainTool(tool) || 'input_schema' in tool)) return tool;
   const { name, description, schema, own } = plainTool(tool);

@@ -81,7 +81,10 @@ const forms: Readonly<Record<ImagesOperation, ImagesForm>> = {
   },
 };
 
-/** An image by an operation of its own (formats 7). Throws usage for what it does not have. */
+/**
+ * An image request for the service's own operation for images (formats 7). Throws usage for a field that the operation does not
+ * have.
+ */
 export function encodeImages(request: PlainRequest, operation: ImagesOperation): EncodedRequest {
   refuseUnfit(request, operation);
   const { always, shape, paths = {}, inputs, isForm } = forms[operation];

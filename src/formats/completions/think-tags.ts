@@ -16,7 +16,7 @@ export interface ThinkTags {
   readonly kept: number;
 }
 
-/** Pieces can be cut anywhere: what may be the beginning of a tag is held back. */
+/** Creates a reader of tags. Pieces can be cut anywhere: a text that may begin a tag is held back. */
 export function createThinkTags(): ThinkTags {
   let place: 'head' | 'thinking' | 'behind' | 'text' = 'head';
   let held = '';

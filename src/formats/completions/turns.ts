@@ -138,8 +138,8 @@ export function detailsText(details: readonly JsonObject[]): string {
 }
 
 /**
- * Where the thinking of a completion came: in one of the fields `reasoning_content` and `reasoning`, in the tags of its text, or
- * in a part of its content.
+ * The place of the thinking of a completion: one of the fields `reasoning_content` and `reasoning`, the tags of its text, or a
+ * part of its content.
  */
 export type ThinkingPlace = 'reasoning_content' | 'reasoning' | '<think>' | 'thinking';
 

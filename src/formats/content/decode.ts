@@ -10,7 +10,7 @@ import {
 import type { Turn } from '../plain-request.ts';
 import { type DecodedRequest, decodeEffort, decodeStops } from '../decoded-request.ts';
 
-/** Reads a request of the format: what `encode` of it writes. */
+/** Reads a request of the format, such as `encode` writes. */
 export function decodeContentRequest(body: JsonObject): DecodedRequest {
   const config = objectField(body, 'generationConfig') ?? {};
   const calling = objectField(objectField(body, 'toolConfig') ?? {}, 'functionCallingConfig') ?? {};
@@ -43,7 +43,7 @@ function partsOf(content: JsonValue): JsonObject[] {
   return isObject(content) ? (listField(content, 'parts') ?? []).filter(isObject) : [];
 }
 
-/** A result names the function, and not the call: that is the oldest one of this name without a result. */
+/** A result names the function, and not the call: it belongs to the oldest call of this name without a result. */
 function decodeTurns(contents: readonly JsonValue[]): Turn[] {
   const open: { id: string; name: string }[] = [];
   let calls = 0;

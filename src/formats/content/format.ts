@@ -40,7 +40,7 @@ export const content: Format = {
   },
   goOn: (body, { token }) => (token === undefined ? undefined : { ...body, continuationToken: token }),
   createDecoder: createContentDecoder,
-  // Behind `[DONE]` the end of the body is only good for using the connection again (deviation 24).
+  // After `[DONE]` the end of the body is only good for using the connection again (deviation 24).
   patience: { stopped: 5000, ended: 200 },
   missingEnd: missingReason,
   models(token) {

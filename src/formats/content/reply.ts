@@ -133,7 +133,7 @@ function replyEvents(json: JsonObject, readers: Readers): ReplyEvent[] {
   ];
 }
 
-/** Since January 2026 replies of some models say at which stage of its life the model is. */
+/** Reads the stage of a model's life, which replies of some models have since January 2026. */
 function readModelStatus(status: JsonObject): Omit<ModelEnd, 'model'> {
   const retiresAt = Date.parse(textField(status, 'retirementTime') ?? '');
   return {
@@ -198,7 +198,7 @@ function toCallPiece(call: JsonObject): CallPiece {
   };
 }
 
-/** Code that the service ran, or what it printed, as Markdown: both were paid for. */
+/** Code that the service ran, or its output, as Markdown: both were paid for. */
 function codeEvent(code: JsonObject, candidate: number): ReplyEvent {
   const text = textField(code, 'code') ?? textField(code, 'output') ?? '';
   return { type: 'code', text: fenced(text, textField(code, 'language') ?? ''), candidate };

@@ -10,7 +10,7 @@ import {
 import { type DecodedRequest, decodeEffort, decodeStops } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
 
-/** Reads a request of the format: what `encode` of it writes. Blocks of turns are in the words of this format already. */
+/** Reads a request of the format, such as `encode` writes. Blocks of turns are in the words of this format already. */
 export function decodeMessagesRequest(body: JsonObject): DecodedRequest {
   const config = objectField(body, 'output_config') ?? {};
   const format = objectField(config, 'format') ?? objectField(body, 'output_format');

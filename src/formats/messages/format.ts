@@ -105,8 +105,8 @@ function encodeThread(request: PlainRequest, body: Body, { service }: Quirks): B
 }
 
 /**
- * Turns as the wire takes them: without what another service signed, what only one format knows, and blank texts, which the
- * service refuses.
+ * Turns in the form of the wire: without signatures of other services, blocks that only one format knows, and blank texts, which
+ * the service refuses.
  */
 function messagesTurns(turns: readonly Turn[], service: string): BodyValue[] {
   return turns.flatMap(({ role, content, service: by = service }): BodyValue[] => {

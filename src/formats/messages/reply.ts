@@ -180,7 +180,7 @@ function readWholeMessage(json: unknown): ReplyEvent[] {
 /** Words of a message that decide its price: the service tier, the speed and the region. */
 type Rates = { [name in 'serviceTier' | 'speed' | 'inferenceGeo']?: string | undefined };
 
-/** The words of a later usage over earlier ones. Some gateways have the tier beside the usage. */
+/** The texts of a later usage object over earlier ones. Some gateways have the tier beside the usage. */
 function updateRates(before: Rates, message: JsonObject): Rates {
   const usage = objectField(message, 'usage') ?? {};
   return {

@@ -11,7 +11,7 @@ import { decodeTool, joinTexts, urlBlock } from '../completions/decode.ts';
 import { type DecodedRequest, decodeEffort, decodeInput } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
 
-/** Reads a request of the format: what `encode` of it writes. */
+/** Reads a request of the format, such as `encode` writes. */
 export function decodeResponsesRequest(body: JsonObject): DecodedRequest {
   const { input = '' } = body;
   const items = typeof input === 'string' ? [{ role: 'user', content: input }] : [input].flat().filter(isObject);

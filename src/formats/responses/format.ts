@@ -79,7 +79,10 @@ function encodeReasoning({ effort }: PlainRequest, body: Body): BodyValue | unde
   return setFields(effort === 'none' ? {} : { summary: 'auto' }, { ...given, effort });
 }
 
-/** In a conversation the thinking goes back; a single text has no use for it. A search is to name what it read. */
+/**
+ * The values of `include`. In a conversation the thinking goes back; a single text has no use for it. A search should name the
+ * pages that it read.
+ */
 function encodeInclude({ use, search }: PlainRequest, { include }: Body): BodyValue | undefined {
   const given = Array.isArray(include) ? include : [];
   const wanted = [...(use === 'chat' ? [encryptedThinking] : []), ...(search ? [searchedPages] : [])];
@@ -134,7 +137,7 @@ function readToolName(tool: BodyValue): string[] {
 }
 
 /**
- * A plain tool, or one as another format writes it, in this format's form; one of this format stays as it is. Without
+ * A tool in this format's form, from a plain tool or a tool of another format; a tool of this format stays as it is. Without
  * `strict: false` the service would make a strict schema of the tool's where it can: then the model fills every field.
  */
 function encodeTool(tool: JsonValue): BodyValue {

@@ -36,7 +36,7 @@ function assistantItems(blocks: readonly JsonObject[], isOwn: boolean): Body[] {
       items[items.length - 1] = { ...last, content: [...(last['content'] as Body[]), ...(item['content'] as Body[])] };
     else items.push(item);
   }
-  // The service refuses thinking that nothing follows, such as that before an image, which does not go back.
+  // The service refuses thinking that nothing follows, such as the thinking before an image, since images do not go back.
   while (items.at(-1)?.['type'] === 'reasoning') items.pop();
   return items;
 }

@@ -20,7 +20,7 @@ export interface ArrivingOutput {
   readonly offered: readonly string[] | undefined;
   readonly items: ArrivingItem[];
   readonly byType: Map<string, ItemsOfType>;
-  /** How many blocks readers were told of. */
+  /** Number of blocks that readers were told of. */
   blocks: number;
   /** The words with which the model refused: they do not answer the prompt, so they are not in its text. */
   refusal: string;
@@ -36,14 +36,14 @@ export interface ArrivingOutput {
 
 /** The items of a type, indexed so that no search goes through all items. */
 interface ItemsOfType {
-  /** In the order in which they began. */
+  /** All items in the order in which they began. */
   readonly all: ArrivingItem[];
   readonly byId: Map<string, ArrivingItem>;
   /** The newest of each number. */
   readonly byIndex: Map<number, ArrivingItem>;
   /** Open items; at the end there may be some that are done. */
   readonly open: ArrivingItem[];
-  /** How many of `all` the last event has had. */
+  /** Number of items of `all` that the last event has had. */
   listed: number;
 }
 
@@ -76,7 +76,7 @@ interface ArrivingPart {
   /** Characters that came. */
   length: number;
   annotations: number;
-  /** In which kind of events thinking comes. */
+  /** The kind of events in which thinking comes. */
   kind?: string;
 }
 
@@ -118,8 +118,8 @@ export function growItem(event: string, payload: JsonObject, output: ArrivingOut
 }
 
 /**
- * A part of an item begins. Where events say so, the number of a part is not asked for: there are servers that count the parts of all
- * items, or each piece of one (deviation 80).
+ * A part of an item begins. If events say so, the number of a part is ignored: some servers count the parts of all items, or each
+ * piece of one (deviation 80).
  */
 export function beginPart(payload: JsonObject, output: ArrivingOutput): void {
   const isThinking = objectField(payload, 'part')?.['type'] === 'reasoning_text';
@@ -166,7 +166,7 @@ function encodePiece({ type, json }: ArrivingItem, piece: string): string {
   return (json === '' ? '{"input":"' : '') + JSON.stringify(piece).slice(1, -1);
 }
 
-/** An item is whole: what did not come before is added. */
+/** An item is whole: parts that did not come before are added. */
 export function finishItem(payload: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const { item: raw } = payload;
   if (!isObject(raw)) return [];
@@ -232,7 +232,7 @@ function findNewestOpen({ open }: ItemsOfType): ArrivingItem | undefined {
   return open.at(-1);
 }
 
-/** The item that an event is about: by its id, else by its number, else the one that is open (deviation 73). */
+/** The item that an event is about: by its id, otherwise by its number, otherwise the open one (deviation 73). */
 function findOpenItem(payload: JsonObject, type: string, output: ArrivingOutput): ArrivingItem | undefined {
   const alike = itemsOfType(type, output);
   const named = alike.byId.get(textField(payload, 'itemId') ?? '');
@@ -337,7 +337,7 @@ function finishMessage(item: ArrivingItem, whole: JsonObject, output: ArrivingOu
   const parts: JsonValue[] = typeof content === 'string' ? [{ text: content }] : (listField(whole, 'content') ?? []);
   const role = textField(whole, 'role');
   const events: ReplyEvent[] = role === undefined ? [] : [{ type: 'candidate', role }];
-  // In order, whatever the numbers of its parts were.
+  // The parts are in order, whatever their numbers were.
   let before = item.parts.reduce((sum, { length }) => sum + length, 0);
   let count = 0;
   for (const part of parts) {

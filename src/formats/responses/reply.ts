@@ -116,7 +116,7 @@ function startEvents(response: JsonObject, state: ResponseState): ReplyEvent[] {
   return [{ type: 'start', id, model }];
 }
 
-/** The end of a reply, or a whole one: what its items say that did not come before, and why it ended. */
+/** The end of a reply, or a whole reply: the parts of its items that did not come before, and the reason of its end. */
 function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   const status = textField(response, 'status');
   const started = startEvents(response, state);
@@ -128,7 +128,7 @@ function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
     const error = findErrorInReply({ error: response['error'] ?? 'the reply failed' }, state.asked) ?? { message: '' };
     return [...events, { type: 'broken', error: toFailure(error, { billed: 'unknown' }) }];
   }
-  // After its end a stream has no errors: one that failed does not end well.
+  // A stream has no errors after its end: a failed stream does not end well.
   state.progress = 'ended';
   const { refusal } = state.output;
   const incomplete = objectField(response, 'incompleteDetails');
@@ -197,7 +197,7 @@ function readUsage(usage: JsonObject): Usage {
   const input = objectField(usage, 'inputTokensDetails') ?? {};
   const output = objectField(usage, 'outputTokensDetails') ?? {};
   const cacheWriteInputTokens = numberField(input, 'cacheWriteTokens');
-  // npm openai 7.57.0; what stays for half an hour is the rest.
+  // npm openai 7.57.0; all other tokens stay for half an hour.
   const cacheWriteLongInputTokens = numberField(objectField(input, 'cacheWriteTokensDetails') ?? {}, 'ttl_12h_tokens');
   const searches = numberField(objectField(usage, 'serverToolUseDetails') ?? {}, 'webSearchRequests');
   return {

@@ -31,9 +31,9 @@ export interface BatchJob {
   request: GatewayRequest;
   /** Values of the request that the API shows again: metadata, a display name. */
   about: JsonObject;
-  /** The model of its first request; the fault of a fault model is that of the whole batch. */
+  /** The model of the first request; the fault of a fault model applies to the whole batch. */
   model: string;
-  /** The path that answers such a request outside of a batch, and what answers there. */
+  /** The path that answers such a request outside of a batch, and its handler. */
   path: string;
   handle: BodyHandler;
   lines: readonly BatchLine[];
@@ -53,21 +53,21 @@ export interface StoredBatch extends Pick<BatchJob, 'about' | 'model'> {
   canceled?: number;
   ended?: number;
   failure?: Problem;
-  /** How often it is not found after its creation. */
+  /** Number of requests for the batch after its creation that do not find it. */
   hidden: number;
   stop: AbortController;
-  /** Whether it is deleted, or the gateway has closed. */
+  /** Whether the batch is deleted, or the gateway has closed. */
   isDropped: boolean;
 }
 
-/** How many requests of a batch ended in each way. */
+/** Number of requests of a batch that ended in each way. */
 export function countEnds({ results }: StoredBatch): Record<LineEnd, number> {
   const counts = { succeeded: 0, errored: 0, canceled: 0, expired: 0 };
   for (const { result } of results) counts[result.end]++;
   return counts;
 }
 
-/** Answers one request of a batch as it would be answered outside of one. Throws Problem. */
+/** Answers one request of a batch as if it came alone. Throws Problem. */
 type AnswerLine = (request: GatewayRequest, handle: BodyHandler, body: JsonObject) => Promise<GatewayReply>;
 
 /** How batches are run. */

@@ -16,9 +16,9 @@ import {
 } from '../fields/rule.ts';
 import type { Path, ValidationMode } from '../types.ts';
 
-/*
- * Fields that decide the answer. Services of this format have many more, and new ones each month: whatever else a request has is
- * left alone.
+/**
+ * Fields that decide the answer. Services of this format have many more, and new ones each month: other fields of a request are
+ * ignored.
  */
 
 /** Some servers take the address alone, without an object around it. */

@@ -115,7 +115,7 @@ function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelReque
   const { thinking } = draft;
   const calls = listCalls(draft, 'call_', id);
   const text = draftText(draft);
-  // The format does not know drafts of images, and an image with a text is in that.
+  // The format has no drafts of images, and an image with a text is inside the text.
   const pictures = draft.parts.flatMap(({ text, image }) =>
     text === undefined && image && !image.draft ? [image] : [],
   );

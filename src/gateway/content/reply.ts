@@ -56,7 +56,7 @@ function describeBreach(path: Path, breach: Breach): string {
   }
 }
 
-/** `generation_config.image_config.aspect_ratio`, `contents[0].parts[1].inline_data`: names as that service spells them. */
+/** `generation_config.image_config.aspect_ratio`, `contents[0].parts[1].inline_data`: names in the spelling of the public service. */
 function spellPath(path: Path): string {
   return pathText(path).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -65,7 +65,7 @@ interface Failure extends Partial<Record<GatewayFormatName, { message: string; e
   code: number;
   /** The message, for formats that have none of their own. */
   message: string;
-  /** How long to wait: as a header, and in the details of the content format. */
+  /** Seconds to wait: as a header, and in the details of the content format. */
   waitSeconds?: number;
 }
 

@@ -51,7 +51,7 @@ export interface FaultRow {
 
 /** A model that goes wrong at one or more steps on the way to its reply. */
 export interface Fault extends FaultRow {
-  /** Before anything is made; throws Problem for an error reply. */
+  /** Called before anything is made; throws Problem for an error reply. */
   before?: (attempt: Attempt) => void | Promise<void>;
   /** Changes the answer, before its format writes it down. */
   answer?: (answer: ModelAnswer) => ModelAnswer;
@@ -69,7 +69,7 @@ export interface Fault extends FaultRow {
 export interface BatchFault {
   /** The batch is created, but its creator gets no reply. */
   losesReply?: true;
-  /** How often it is not found after its creation. */
+  /** Number of requests for the batch after its creation that do not find it. */
   hiddenReads?: number;
   /** The batch never ends by itself. */
   isStuck?: true;

@@ -79,7 +79,7 @@ const maxLevels = 200;
 /** The body as a JSON object. Throws Problem 400 if it is empty, nested too deeply, not UTF-8, not JSON or not an object. */
 export function parseBody(bytes: Buffer): JsonObject {
   if (bytes.length === 0) throw new Problem(400, 'the body is empty; a JSON object is required');
-  // Before it is parsed: a value of millions of levels takes minutes and all memory.
+  // The depth is checked before parsing: a value of millions of levels takes minutes and all memory.
   if (isDeeperThan(maxLevels, bytes)) throw new Problem(400, `the body is nested deeper than ${maxLevels} levels`);
   const json = parseBodyJson(bytes);
   if (!isObject(json)) throw new Problem(400, 'the body must be a JSON object');

@@ -9,13 +9,13 @@ export function jsonReply(body: object, headers: Record<string, string> = {}): G
   };
 }
 
-/** A whole number of a query, or what counts without one. */
+/** A whole number in a query, or the default. */
 export function numberIn(query: URLSearchParams, name: string, otherwise: number): number {
   const text = query.get(name) ?? '';
   return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : otherwise;
 }
 
-/** The fields of a query that ask for a page: after an item, or before one; `limit` with what counts without it. */
+/** The fields of a query that ask for a page: after an item, or before one; `limit` with its default. */
 interface PageFields {
   after: string;
   before?: string;
@@ -33,7 +33,7 @@ export function selectPage<T extends { id: string }>(
   const end = findPlace(before);
   const start = end < 0 ? findPlace(after) + 1 : Math.max(0, end - limit);
   const page = items.slice(start, end < 0 ? start + limit : end);
-  // In the direction of the request: otherwise a client that pages backwards would never stop.
+  // More items are counted in the direction of the request: otherwise a client that pages backwards would never stop.
   const hasMore = end < 0 ? start + limit < items.length : start > 0;
   return { page, first: page[0]?.id ?? null, last: page.at(-1)?.id ?? null, hasMore };
 }

@@ -37,7 +37,7 @@ export async function sendReply(
     return length;
   }
   const written = await writeReplyBody(response, body, Number(headers['content-length']));
-  // How it ends can be known only now.
+  // The ending of a reply can be known only now.
   if (reply.ending !== undefined) {
     await handOver(response);
     endAbruptly(response, reply);
@@ -62,7 +62,7 @@ async function writeReplyBody(response: ServerResponse, body: GatewayReply['body
   // Each chunk is framed here: Node takes four writes for a frame, and Node 26 makes the chunks of one turn one frame.
   const isFramed = response.chunkedEncoding;
   response.chunkedEncoding = false;
-  // Node reports no error for what was still to be sent when the connection was closed.
+  // Node reports no error for bytes that were unsent when the connection was closed.
   const noteTaken = (error: unknown): void => {
     if (!error && socket?.destroyed === false) taken.add(response);
   };

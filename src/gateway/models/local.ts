@@ -5,7 +5,7 @@ import type { ServiceRules } from '../service.ts';
 export interface LocalModel {
   id: string;
   title: string;
-  /** Whether it draws; else it writes. */
+  /** Whether the model draws; otherwise it writes. */
   draws: boolean;
 }
 

@@ -7,7 +7,7 @@ import type { TextTask } from './task.ts';
 /** The fields of a task that each format has in a way of its own. */
 type OwnFields = Pick<TextTask, 'model' | 'media' | 'tools' | 'choice' | 'json' | 'thinking'>;
 
-/** The task of a request: its last turn of the user is asked, the earlier ones are told. */
+/** The task of a request: its last turn of the user is the question, the earlier ones are the history. */
 export function readTask(decoded: DecodedRequest, own: OwnFields): TextTask {
   const turns = joinTurns(decoded.turns).map((turn) => ({ role: turn.role, blocks: getTurnBlocks(turn) }));
   const last = turns.findLastIndex(({ role }) => role === 'user');

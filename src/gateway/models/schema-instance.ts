@@ -22,7 +22,7 @@ interface Walk {
   left: { size: number };
 }
 
-/** Below this depth only what the schema requires is made, and that as short as it allows, so that a schema may refer to itself. */
+/** Below this depth only required parts of the schema are made, as short as the schema allows, so that a schema may refer to itself. */
 const generousDepth = 4;
 const deepest = 32;
 /** The largest value; a small schema can ask for any number of items, and of branches that branch again. */
@@ -134,8 +134,8 @@ function readLengths(schema: JsonObject, of: 'Items' | 'Length'): { least: numbe
 }
 
 /**
- * Follows `$ref`, joins `allOf` and takes the first of `anyOf` and `oneOf` that is not null; far down the first that can be short,
- * for the others may refer to what they are in.
+ * Follows `$ref`, joins `allOf` and takes the first of `anyOf` and `oneOf` that is not null; at a large depth the first that can
+ * be short, for the others may refer to a schema around them.
  */
 function resolve(raw: JsonValue, walk: Walk, steps = 0): JsonValue {
   if (!isObject(raw) || steps > deepest) return raw;
@@ -156,7 +156,7 @@ function countNames(schema: JsonObject): number {
   return [schema, valueAt(schema, 'properties')].filter(isObject).flatMap(Object.keys).length;
 }
 
-/** The order in which the types of a value far down are preferred; what has none of these names is a plain value. */
+/** The order in which the types of a value at a large depth are preferred; a type that is not in the list is a plain value. */
 const lengthOrder = ['null', 'array', 'object'];
 
 function rankType(type: string): number {

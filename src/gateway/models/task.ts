@@ -152,7 +152,7 @@ export function splitForStream(
 
 const mark = randomUUID();
 
-/** The events of the pieces of an answer. They differ in the piece alone, a value in their JSON: what they share is encoded once. */
+/** The events of the pieces of an answer. They differ only in the piece, a value in their JSON: the rest is encoded once. */
 export function encodePieces<T extends JsonValue>(
   pieces: readonly T[],
   encode: (piece: T | string) => string,

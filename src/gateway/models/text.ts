@@ -76,14 +76,14 @@ function listAllowed({ tools, choice: { names } }: Pick<TextTask, 'tools' | 'cho
   return tools.filter(({ name }) => names === undefined || names.includes(name));
 }
 
-/** For the log: a call is demanded that no offline model makes. */
+/** The text for the log if a call is demanded that no offline model makes. */
 export function describeUncalled({ tools, choice }: TextTask): string | undefined {
   if (choice.mode !== 'any' || listAllowed({ tools, choice }).length > 0) return undefined;
   const wanted = choice.names?.join(', ').slice(0, 100) ?? 'a tool';
   return `no call of ${wanted}, though it is required: the offline models call only what the caller runs`;
 }
 
-/** The tool to call: a demanded one, or one that the prompt names, unless its result is already there. */
+/** The tool to call: a demanded one, or a tool that the prompt names, unless its result is already there. */
 function chooseTool({ tools, choice, prompt, toolResults }: TextTask): ToolOffer | undefined {
   if (choice.mode === 'none') return undefined;
   const allowed = listAllowed({ tools, choice });

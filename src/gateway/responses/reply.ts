@@ -123,7 +123,7 @@ function sealThinking(id: string): string {
   return Buffer.from(`offline ${id}`).toString('base64');
 }
 
-/** Thinking is shown in a summary, and goes back as what nobody can read. */
+/** Thinking is shown in a summary, and goes back encrypted. */
 function reasoningItem(thinking: string, { showThinking, encryptsThinking }: ModelRequest, id: string): JsonObject {
   return {
     id: `rs_${id}`,

@@ -12,7 +12,7 @@ export interface Upload {
   readonly bytes: number;
   /** A file's path, or the bytes themselves. */
   readonly source: string | Uint8Array;
-  /** The file is removed when the program ends: it holds what came through stdin or a pipe. */
+  /** Removes the file when the program ends: it is a copy of stdin or of a pipe. */
   readonly isTemporary?: boolean | undefined;
   /** The URL of a file that was or will be fetched: the bytes may be missing still. */
   readonly url?: string | undefined;

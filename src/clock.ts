@@ -52,7 +52,7 @@ export const afterOnClock: After = (ms, act) => {
   return () => clearTimeout(timer);
 };
 
-/** The promise, rejected at once by an abort. */
+/** A promise that an abort rejects at once. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

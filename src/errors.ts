@@ -235,7 +235,7 @@ export function isQuotaSpent({ class: name, details }: GatewayError): boolean {
 /** Codes with which the system refuses something: never a bug. */
 const refusals = new Set(['EACCES', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOSPC', 'EPERM', 'EROFS', 'ESTALE']);
 
-/** The error for a bug (exit 1), or for what the system refused where nobody expected it; a GatewayError stays as it is. */
+/** The error for a bug (exit 1), or for a refusal of the system that nobody expected; a GatewayError stays as it is. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = getErrorCode(error) ?? '';

@@ -66,7 +66,7 @@ function locateFault(text: string): { at: number; expected: string } {
   }
 }
 
-/** The state that a token leads to; undefined if it is wrong. `open` are the objects and lists around it. */
+/** The state after a token; undefined if the token is wrong. `open` are the objects and lists around it. */
 function nextParserState(
   state: ParserState,
   token: string,

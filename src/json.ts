@@ -105,7 +105,7 @@ export function countValues(text: string): number {
   return values;
 }
 
-/** A key of a foreign object in camelCase or snake_case; null is absent (deviations 6 and 9). `name` is camelCase. */
+/** A field of a foreign object under its name in camelCase or snake_case; null is absent (deviations 6 and 9). `name` is camelCase. */
 export function field(object: JsonObject, name: string): JsonValue | undefined {
   return object[name] ?? object[snakeCase(name)] ?? undefined;
 }
@@ -134,7 +134,7 @@ export function listField(object: JsonObject, name: string): JsonValue[] | undef
   return Array.isArray(value) ? value : undefined;
 }
 
-/** The names are few, and every reply is asked for them. */
+/** The spellings are kept: the names are few, and every reply is searched for them. */
 const snakeCased = new Map<string, string>();
 
 function snakeCase(name: string): string {

@@ -40,7 +40,7 @@ export function digestText(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32);
 }
 
-/** A body without some of its fields. An object in it that has no others is left out, too. */
+/** A body without some of its fields. If this leaves an object in it empty, the object is left out, too. */
 function leaveOut(body: JsonValue, fields: readonly string[]): JsonValue {
   if (fields.length === 0 || !isObject(body)) return body;
   const left = { ...body };
@@ -57,7 +57,10 @@ function leaveOut(body: JsonValue, fields: readonly string[]): JsonValue {
   return left;
 }
 
-/** Thousands of these are made before the first job of a batch is sent: text is joined at once, and nothing made that is thrown away. */
+/**
+ * Thousands of keys are made before the first job of a batch is sent: text is joined at once, and no object is made only to be
+ * thrown away.
+ */
 function toCanonicalJson(value: JsonValue): string {
   if (typeof value === 'string') return JSON.stringify(shortenBase64(value));
   // JSON has null for a value that it cannot represent, which would make two requests equal.
@@ -91,7 +94,7 @@ export function describeBytes(bytes: number, sha256: string): string {
   return `<${bytes} bytes, sha256 ${sha256}>`;
 }
 
-/** How files are read for a key. */
+/** The way in which files are read for a key. */
 export interface Hashing {
   /** Called for each piece of a file. */
   onBytes?: ((bytes: number) => void) | undefined;

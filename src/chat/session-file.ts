@@ -201,7 +201,7 @@ function openToWrite(path: string, { size }: StoredSession): Promise<FileHandle>
   const create = size === 0 ? constants.O_CREAT : 0;
   return open(path, constants.O_RDWR | create, 0o600).catch((error: unknown) => {
     if (size === 0 || getErrorCode(error) !== 'ENOENT') throw error;
-    // Without the cause: its code says that the folder is missing.
+    // The cause is left out: its code says that the folder is missing.
     throw new Error('it was removed by another program meanwhile');
   });
 }

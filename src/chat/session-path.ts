@@ -91,8 +91,8 @@ export function checkSessionName(name: string): string {
 }
 
 /**
- * Absolute path of a session to write, given by its name or by its path. The folder of names is made at need, that of a path has
- * to be there. Throws GatewayError usage.
+ * Absolute path of a session to write, given by its name or by its path. The folder of names is made at need; the folder of a
+ * path must exist. Throws GatewayError usage.
  */
 export async function sessionPath(typed: string, cwd: string): Promise<string> {
   const path = isSessionPath(typed) ? await findPathInFolder(typed, cwd) : await findPathByName(typed);

@@ -38,7 +38,7 @@ interface Notes {
 export interface Ui extends Redaction, Notes {
   /** The texts of all calls of `warn`, for the document. */
   readonly warnings: readonly string[];
-  /** Redacts these from now on: keys are known only after the settings are read. */
+  /** Redacts these secrets from now on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
   /** A spinner with `text`, or one line after 5 s; only on a terminal. Not with `--quiet` and `--verbose`. */
   progress(text: string): Progress;
@@ -54,13 +54,13 @@ export interface Ui extends Redaction, Notes {
 /** Standard input, which one flag can read. */
 export interface Stdin {
   /**
-   * The bytes, for the first flag that asks; a second `-` is a usage error. Notes that it waits: on a terminal at once, else
-   * after 2 s. `quiet`: the caller does that itself.
+   * Reads the bytes for the first flag that asks; a second `-` is a usage error. A note says that stdin is awaited: on a terminal
+   * at once, otherwise after 2 s. `quiet`: the caller says it itself.
    */
   claim(by: string, options?: { quiet: boolean }): AsyncIterable<Uint8Array>;
   /** Reserves stdin for a flag that reads it later, or never if nothing is sent. */
   reserve(by: string): void;
-  /** The flag that reads it. */
+  /** The flag that reads stdin. */
   readonly claimedBy: string | undefined;
 }
 
@@ -114,7 +114,7 @@ export interface SavedFiles {
 
 /** The outcome of asking a model: made when the asking has ended, and never changed. Later steps make a new one. */
 export interface Outcome extends SavedFiles {
-  /** Absent where nothing came. */
+  /** The reply; absent if nothing came. */
   readonly reply?: Result | undefined;
   readonly spent: Spent;
   readonly warnings: readonly string[];
@@ -223,7 +223,7 @@ export interface CommandOutcome {
   kept?: string | undefined;
   /** The error of a command whose document is printed although it failed. */
   error?: unknown;
-  /** The exit code of a program that it ran. */
+  /** The exit code of a program that the command ran. */
   exitCode?: number;
   /** The command has printed its document itself. */
   isPrinted?: true;

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
-/** The files of the package where they are inside of a single executable: its first lines put this here. */
+/** The files of the package inside a single executable, whose first lines set this. */
 interface Inside {
   read(path: string): string;
   list(folder: string): string[];

@@ -42,7 +42,7 @@ export function createAccumulator({
   return {
     /** Whether no part of the reply has arrived. */
     isEmpty: () => arriving.isEmpty,
-    /** Candidates that began. */
+    /** Number of candidates that began. */
     countCandidates: () => arriving.candidates.size,
     /** Takes events as they come. Throws GatewayError bad-reply if they are more than any answer holds; earlier ones are kept. */
     add(events: readonly ReplyEvent[]): StreamDelta[] {
@@ -58,7 +58,10 @@ export function createAccumulator({
     async store(): Promise<void> {
       for (const keep of arriving.waiting.splice(0)) await keep();
     },
-    /** The last deltas. `isOver`: the reply said why it ends. `isLastCut`: it was read whole, and breaks off in its last block. */
+    /**
+     * The last deltas. `isOver`: the reply said why it ends. `isLastCut`: the reply was read whole, and breaks off in its last
+     * block.
+     */
     end(isOver: boolean, isLastCut = false): StreamDelta[] {
       const candidates = [...arriving.candidates.values()];
       const blocks = candidates.flatMap((candidate) => candidate.blocks);
@@ -117,7 +120,7 @@ function noteEvent(event: ReplyEvent, arriving: ArrivingReply): void {
   switch (event.type) {
     case 'signature':
       return changeBlock(event, arriving, (block) => {
-        // A text of the messages format has none.
+        // A text of the messages format has no signature.
         if (block.kind !== 'text' || event.index === undefined) block.signature = event.signature;
       });
     case 'citation':
@@ -311,7 +314,7 @@ function joinSounds({ index, blobs, sounds }: ArrivingCandidate, { store, waitin
     });
 }
 
-/** How the first candidate ended: said once, before the end. */
+/** The deltas for the end of the first candidate, given once, before the end of the reply. */
 function stopFirstCandidate(arriving: ArrivingReply): StreamDelta[] {
   if (arriving.isStopped) return [];
   arriving.isStopped = true;

@@ -42,7 +42,7 @@ export interface ArrivingReply {
   /** Work on images and files, in the order in which they came. */
   readonly waiting: (() => Promise<void>)[];
   readonly facts: ReplyFacts;
-  /** The newest token with which another request goes on, and how long the answer was where it came. */
+  /** The newest token for a request that goes on, and the length of the answer when it came. */
   continuation?: { token: string; length: number };
   readonly sources: NotedSource[];
   readonly warnings: Set<string>;
@@ -80,7 +80,7 @@ export function getFirstCandidate({ candidates }: ArrivingReply): ArrivingCandid
   return candidates.values().next().value;
 }
 
-/** The block that an event belongs to: that of its index, or the newest where it has none. */
+/** The block of an event: the one of its index, or the newest if it has none. */
 export function findBlock({ open, opened }: ArrivingCandidate, index: number | undefined): Block | undefined {
   if (index !== undefined) return open.get(index);
   // Blocks that have ended leave the list, so that each is looked at once.
@@ -103,7 +103,7 @@ export interface Block {
   readonly start: JsonObject;
   /** The number of the block for readers; undefined if they are not shown it. */
   readonly position: number | undefined;
-  /** Base64 that came in it, or the placeholder for it, and its type. */
+  /** The Base64 that came in the block, or its placeholder, and its type. */
   readonly data?: string | undefined;
   readonly mimeType?: string | undefined;
   text: string;
@@ -111,7 +111,7 @@ export interface Block {
   filter?: TextFilter | undefined;
   signature?: string | undefined;
   citations: JsonValue[];
-  /** Begun by its text: the next block without an index ends it. */
+  /** The block began with its text: the next block without an index ends it. */
   isImplicit?: boolean;
   /** Whether all input of a call came, if the decoder knows it. */
   isWhole?: boolean;
@@ -146,7 +146,7 @@ function readBlob(start: JsonObject): Pick<Block, 'data' | 'mimeType'> {
   return { data, mimeType: textField(source, 'mediaType') ?? textField(source, 'mimeType') };
 }
 
-/** The block as far as it came, in the words of a turn. Tool input that was cut stays the string it was (formats 4). */
+/** The block as far as it came, in the form of a turn. Tool input that was cut stays the string that it was (formats 4). */
 function toRawBlock({ kind, start, text, signature, citations, isWhole }: Block): JsonObject {
   const signed = signature === undefined ? {} : { signature };
   if (kind === 'text') {
@@ -173,7 +173,7 @@ function parseToolInput(json: string, atStart: JsonValue = {}, isWhole = true): 
   }
 }
 
-/** Empty text, a call whose input was cut, and images of a gateway's own making are refused in an assistant turn. */
+/** These are refused in an assistant turn: empty text, a call whose input was cut, and images in a form that only gateways use. */
 function isReplayable(block: Block): boolean {
   if (block.kind === 'text') return block.text !== '';
   if (block.data !== undefined) return false;
@@ -182,7 +182,7 @@ function isReplayable(block: Block): boolean {
   return typeof input !== 'string';
 }
 
-/** The result of a reply that was read, and why a call of it is not whole, if one is not. */
+/** The result of a reply that was read, and the error if a call in it is not whole. */
 export function finishResult(arriving: ArrivingReply): Answer {
   const { maxCandidates, surplus, model, facts } = arriving;
   const candidates = [...arriving.candidates.values()];
@@ -274,7 +274,7 @@ function toToolCall(block: Block): Result['toolCalls'][number] {
   return { id, name, input };
 }
 
-/** A call of which the service gave no id gets one, by which its result is joined to it. */
+/** A call without an id from the service gets one, by which its result is joined to it. */
 function withId(block: Block, position: number): JsonObject {
   const raw = toRawBlock(block);
   if (block.kind !== 'tool_use' || textField(raw, 'id')) return raw;

@@ -24,7 +24,7 @@ export interface BatchApi {
   retrieve(id: string, deadline: Deadline): Promise<BatchInfo>;
   cancel(id: string, deadline: Deadline): Promise<void>;
   page(deadline: Deadline, page?: string): Promise<BatchPage>;
-  /** The results of a batch that has ended. A file that is not found is thrown after the others. */
+  /** The results of a batch that has ended. The error for a missing file is thrown after the results of the other files. */
   results(info: Pick<BatchInfo, 'results'>, deadline: Deadline): AsyncGenerator<ResultText, void>;
 }
 

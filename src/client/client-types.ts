@@ -25,14 +25,14 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
 export interface ClientOptions {
   /** A vendor's public service: its base URL, headers and forms of authentication, which the fields below change. */
   service?: ServiceName | undefined;
-  /** The wire format of `generate`, `stream` and `generateImages`; that of the service otherwise. */
+  /** The wire format of `generate`, `stream` and `generateImages`; by default that of the service. */
   format?: FormatName | undefined;
   /**
    * The base URL, with its path prefix if it has one, without `/v1` or `/v1beta` for the content and messages formats. A service
    * with a host of its own needs none.
    */
   baseUrl?: string | { readonly href: string } | undefined;
-  /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
+  /** The API key. Without it, requests go out unauthenticated. A function is called once, at the first request. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /** One form for all operations, or one for each. */
   auth?: AuthForm | { [use in AuthUse]?: AuthForm } | undefined;
@@ -74,7 +74,7 @@ export interface ClientOptions {
    * every attempt, and never the key.
    */
   use?: readonly FetchWrapper[] | undefined;
-  /** The base URL that recordings know this one by, where it is another each time, and its key too. */
+  /** The base URL in recordings, for a gateway whose base URL and key differ each time. */
   recordedAs?: string | undefined;
   /** Pays for requests to models. */
   payments?: Payments | undefined;
@@ -102,7 +102,7 @@ export interface ClientOptions {
   onModel?: ((notice: ModelNotice) => Promise<void> | void) | undefined;
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;
-  /** Lets a request of the flex lane go out at full price where the lane stays too busy for it, and is called then. */
+  /** Allows a request of the flex lane to go out at full price if the lane stays too busy for it, and is called then. */
   onLaneFallback?: ((error: GatewayError) => void) | undefined;
 }
 
@@ -111,7 +111,7 @@ export interface PrepareOptions
   extends Pick<SendOptions, 'signal' | 'timeoutMs' | 'deadline'>, Pick<CallOptions, 'fallback'> {
   /** The use of the request: `text` by default. */
   use?: Use | undefined;
-  /** The format of the service otherwise. */
+  /** The format; by default that of the service. */
   format?: FormatName | undefined;
   /** Asks for a reply in pieces. */
   stream?: boolean | undefined;
@@ -133,13 +133,13 @@ export interface CallOptions {
    * class `incomplete`.
    */
   maxTurns?: number | undefined;
-  /** Instead of the client's. */
+  /** The other model, instead of the client's. */
   fallback?: string | undefined;
 }
 
 /** A call whose images go to files. */
 export interface FolderOptions extends CallOptions {
-  /** Images become `image-1.png` and so on in it, no file is replaced; made where its parent exists. */
+  /** The folder of the images, which become `image-1.png` and so on; no file is replaced. It is made if its parent exists. */
   folder: string;
 }
 
@@ -194,7 +194,7 @@ export interface MessagesRequest extends MessagesFields {
 export interface Picture {
   /** The type that the bytes show, whatever the gateway declared. */
   mimeType: string;
-  /** Without the dot. */
+  /** The extension without the dot. */
   extension: string;
   /** Pixels, if the header of the file has them. */
   width: number | undefined;
@@ -213,7 +213,7 @@ export interface MemoryPicture extends Picture {
 
 /** An image in a file. */
 export interface FilePicture extends Picture {
-  /** Absolute. */
+  /** The absolute path. */
   path: string;
 }
 
@@ -241,7 +241,7 @@ export interface Received {
   /** Number of requests that were sent, retries included. */
   readonly attempts: number;
   readonly sent: Certainty;
-  /** `unknown` after a request was sent that nobody answered. */
+  /** Whether the call was billed: `unknown` after a request was sent that nobody answered. */
   readonly billed: Certainty;
 }
 

@@ -71,7 +71,7 @@ export async function* askRest(
   return joinHops(came, undefined);
 }
 
-/** The request with the model that was asked before it, and no other in its place. */
+/** The request to the model that was asked before; no other model takes its place. */
 function goOnWith(asked: PreparedRequest, next: PreparedRequest): PreparedRequest {
   return { ...asked, post: replaceModel(next.post, asked.model), defaultFor: undefined, fallback: undefined };
 }

@@ -15,7 +15,7 @@ import {
 } from '../formats/responses/refusals.ts';
 import { type Endpoint, placeRequest } from './endpoint.ts';
 
-/**
+/*
  * A service that refuses a request can say how it wants it. The refused request was not billed, so it is sent once more in that
  * form, and the lesson counts for later requests.
  */
@@ -123,7 +123,7 @@ function learnOfThinking(refused: Refused, about: ReturnType<typeof findRefusedT
   return findRefusedThinking(refused.request, hear(refused)) === about ? 'refused' : undefined;
 }
 
-/** A request as the lessons say that its service wants it. */
+/** The request in the form that the lessons ask for. */
 export function applyLessons<Request extends AnyApiRequest>(request: Request, lessons: Lessons): Request {
   let applied = request;
   for (const [name, correction] of Object.entries(corrections)) {
@@ -222,7 +222,7 @@ function modelOf(request: AnyApiRequest): string {
   return getAskedModel(request) ?? '';
 }
 
-/** A request as its service is known to want it. */
+/** The request in the form that its service is known to want. */
 export async function toTaughtRequest(request: AnyApiRequest, lessons: Lessons): Promise<AnyApiRequest> {
   return applyLessons(await toTaughtFormat(request, lessons), lessons);
 }

@@ -13,7 +13,7 @@ export interface Deadline {
   readonly signal: Signal;
   /** The error of an abort by the timer at this phase; returns any other error unchanged. */
   explain(error: unknown, phase: Phase): unknown;
-  /** Ends what it bounds, before its time. */
+  /** Ends the limited work before its time. */
   abort(reason: unknown): void;
   /** Stops the clock: a batch has thousands of deadlines, and none must outlive its job. */
   end(): void;

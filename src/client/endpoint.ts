@@ -16,9 +16,9 @@ import type { Lessons } from './correct.ts';
 export interface Endpoint {
   service: ServiceName;
   baseUrl: URL;
-  /** The base URL that recordings know it by, where its own is another each time. */
+  /** The base URL in recordings, for a gateway whose own differs each time. */
   recordedAs?: URL | undefined;
-  /** Absent: requests go out without a key. A function is asked when the first request is sent. */
+  /** The key. Absent: requests go out without a key. A function is asked when the first request is sent. */
   apiKey: ClientOptions['apiKey'];
   auth: Readonly<Record<AuthUse, AuthForm>>;
   headerNames: {
@@ -151,7 +151,7 @@ export function getKeyHeader({ auth, headerNames }: Pick<Endpoint, 'auth' | 'hea
   return isBearer ? { name: 'authorization', prefix: 'Bearer ' } : { name: header.toLowerCase(), prefix: '' };
 }
 
-/** How the key is sent, by which a refusal is explained. */
+/** The form in which the key is sent, by which a refusal is explained. */
 export function describeSentKey(endpoint: Endpoint, use: AuthUse): SentKey {
   const { service, apiKey, auth, headerNames } = endpoint;
   const isElsewhere = hasOwnHost(service) && !isOwnHost(service, endpoint.baseUrl);
@@ -166,7 +166,7 @@ export function describeSentKey(endpoint: Endpoint, use: AuthUse): SentKey {
 
 /** A digest of the key and a word. */
 export async function digestKey({ apiKey, recordedAs }: Endpoint, word: string): Promise<string | undefined> {
-  // A gateway that is another each time has a new key, too.
+  // A gateway whose base URL differs each time has a new key, too.
   if (apiKey === undefined || recordedAs !== undefined) return undefined;
   const key = typeof apiKey === 'function' ? await apiKey() : apiKey;
   return hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);

@@ -11,11 +11,11 @@ import type { Client } from './client-types.ts';
 import type { PreparedRequest, SendOptions } from './send.ts';
 import { append } from '../long-lists.ts';
 
-/** Free requests to a service: for its models, for the number of tokens of a request, and for the number that a model takes. */
+/* Free requests to a service: for its models, for the number of tokens of a request, and for the number that a model takes. */
 
 type Sender = Pick<Client, 'send'>;
 
-/** How a list is asked for. */
+/** The options for reading a list. */
 export interface ListOptions extends SendOptions {
   /** The query in place of the format's own, on each page. */
   query?: string | undefined;
@@ -55,7 +55,7 @@ export async function readWindow(
   options: SendOptions = {},
 ): Promise<number | undefined> {
   const asking = askIfOffered(client, post, (counting) => counting.model(model), options);
-  // Without the window, the estimate says less: only a key that is refused ends it.
+  // Without the window, the estimate says less: only a refused key ends the command.
   const reply = await asking.catch((error: unknown) => {
     const { status } = error instanceof GatewayError ? error.details : {};
     if (status === undefined || status === 401) throw error;

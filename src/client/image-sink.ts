@@ -14,7 +14,7 @@ import type { Result, ResultImage } from './result.ts';
 /** The place for the images of one call. */
 export interface ImageSink<Image extends Picture> {
   store: BlobStore;
-  /** The reply for the caller, its images kept: as many as there were when the signal ended it. */
+  /** The reply for the caller with its images: those that were stored before the signal ended the call. */
   keep(result: Result, signal: AbortSignal): Promise<Reply<Image>>;
 }
 

@@ -78,7 +78,7 @@ async function resolveKept(
   return blob;
 }
 
-/** The pieces came, and are short: the time alone does not end their joining. */
+/** All pieces came, and are short: the time limit alone does not end their joining. */
 async function joinKept(pieces: readonly string[], watch: Watch, kept: KeptImages): Promise<StoredBlob | undefined> {
   const [only = ''] = pieces;
   if (pieces.length === 1) return resolveKept(only, await watch(), kept);

@@ -1,4 +1,4 @@
-/**
+/*
  * The library as the program uses it, and nothing below it: everything that command line and batches need of a client is here, or
  * is a method of `createClient`. Users of the library import `../index.ts`.
  */

@@ -37,24 +37,24 @@ export type ModelNotice =
   | { type: 'kept'; from: string; to: string }
   /** The requested name is a line, whose newest model answers. */
   | { type: 'line'; from: string; to: string }
-  /** The model goes. `isLookedUp`: its list was asked for to know it; else it is told with each answer. */
+  /** The model will be removed. `isLookedUp`: its list was requested to know it; otherwise each answer tells it. */
   | { type: 'ends'; end: ModelEnd; isLookedUp: boolean }
-  /** Whether the model goes is not known. */
+  /** Nothing says whether the model will be removed. */
   | { type: 'unknown'; model: string; why: string };
 
 /** Decides which model gets a request. */
 export interface ModelChoice {
-  /** The request that is sent. Throws GatewayError incomplete where its model ends too soon. */
+  /** Chooses the request that is sent. Throws GatewayError incomplete if its model ends too soon. */
   choose(request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest>;
   /** The request that replaces, once, a request that was refused and certainly not billed; undefined if there is none. */
   chooseOther(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
   /** Remembers the choice for a request that was answered. */
   keep(request: PreparedRequest): Promise<void>;
-  /** Adds to a result what the kept list says of the end of its model, if the reply said nothing, and tells of it. */
+  /** Adds the end of its model, by the kept list, to a result if the reply said nothing, and gives a notice of it. */
   tellEnd(result: Result): Promise<void>;
 }
 
-/** A client, as far as it chooses models. */
+/** The members of a client that are needed to choose models. */
 interface ChoosingClient extends Pick<
   ClientOptions,
   'aliveMs' | 'looksUpModels' | 'modelMemory' | 'onModel' | 'payments'
@@ -231,7 +231,7 @@ function findListedEnd(models: readonly ListedModel[] | GatewayError, model: str
 /** Time limit for a list that is only needed for a warning, in ms. */
 const lookUpMs = 10_000;
 
-/** Looks a model up for a warning alone: a list that does not come holds up nothing for long. */
+/** Looks a model up only for a warning: a list that does not come must not delay anything for long. */
 async function withinLookUp(deadline: Deadline, lookUp: (own: Deadline) => Promise<void>): Promise<void> {
   const own = startDeadline(lookUpMs, deadline.signal);
   try {
@@ -252,7 +252,7 @@ function once<Key, Value>(map: Map<Key, Promise<Value>>, key: Key, find: () => P
   return found;
 }
 
-/** The request to another model; `why` not to its own. */
+/** The request to another model; `why`: the reason that its own is not asked. */
 function toOther(request: PreparedRequest, model: string, why: string | undefined): PreparedRequest {
   const { post, insteadOf } = request;
   const first = insteadOf?.model ?? request.model;

@@ -27,13 +27,13 @@ import { append } from '../long-lists.ts';
 export interface ReadOptions extends ReplyBounds {
   store: BlobStore;
   model: string;
-  /** Candidates that were asked for; 1 by default. */
+  /** Number of requested candidates; 1 by default. */
   candidates?: number | undefined;
   /** Text deltas of one block that arrive together may be joined, for readers that join them anyway. */
   joined?: true | undefined;
   /** Thinking in the tags `<think>` and `</think>` at the head of a text stays in the text. */
   keepThink?: boolean | undefined;
-  /** The names of the tools that were offered, where they are known. */
+  /** The names of the tools that were offered, if they are known. */
   offered?: readonly string[] | undefined;
   /** The body of the request, if it is known: words that an error quotes from it are not the service's own. */
   asked?: Body | undefined;
@@ -53,7 +53,7 @@ export interface HeldReply extends Pick<HttpReply, 'status' | 'headers' | 'reque
 
 /** The request of a reply, and options for reading it. */
 export interface ReadReplyOptions extends Omit<ReadOptions, 'store'> {
-  /** The format that it is in. */
+  /** The format of the reply. */
   format: FormatName;
   /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
@@ -195,7 +195,7 @@ async function* streamEvents(lines: readonly string[], cut: GatewayError | undef
   if (cut) throw cut;
 }
 
-/** Reads a body that is no stream. Returns why the reply is not whole, if it is not. */
+/** Reads a body that is no stream. Returns the reason if the reply is not whole. */
 async function* readWhole(
   body: ReadText,
   reply: HttpReply,
@@ -236,7 +236,7 @@ async function* readValue(
   return error;
 }
 
-/** Reads a stream, and yields its deltas. Returns why it is not whole, if it is not. */
+/** Reads a stream, and yields its deltas. Returns the reason if the reply is not whole. */
 async function* readStream(
   chunks: AsyncIterable<Uint8Array>,
   reader: ReplyReader,
@@ -282,7 +282,7 @@ async function* readStream(
   return whyCut(reader, failure, broken.by);
 }
 
-/** Deltas but for the end of an answer that may go on, which is held. */
+/** Passes deltas on, but holds the end of an answer that may go on. */
 function withoutHeld(deltas: StreamDelta[], held: StreamDelta[] | undefined): StreamDelta[] {
   const at = deltas.findIndex((delta) => delta.type === 'stop' && isUnfinished(delta.stopReason));
   const end = held?.length ? 0 : at;
@@ -290,7 +290,7 @@ function withoutHeld(deltas: StreamDelta[], held: StreamDelta[] | undefined): St
   return deltas;
 }
 
-/** Returns how many things the event says: none if it only keeps the connection open. */
+/** Returns the number of events: 0 for a server-sent event that only keeps the connection open. */
 function feedEvent(
   event: DecoderInput | ReplyEvent,
   { decoder, accumulator, deltas }: Pick<ReplyReader, 'decoder' | 'accumulator'> & { deltas: StreamDelta[] },
@@ -302,7 +302,7 @@ function feedEvent(
   return events.length;
 }
 
-/** Failures of the reply itself leave what came; our own (disk full, abort by the user) are thrown on. */
+/** Failures of the reply itself keep its parts so far; our own failures (disk full, abort by the user) are thrown on. */
 function requireReplyError(thrown: unknown): GatewayError {
   const kept = ['incomplete', 'bad-reply', 'gateway', 'quota', 'auth', 'rejected', 'no-result'];
   if (thrown instanceof GatewayError && kept.includes(thrown.class)) return thrown;
@@ -367,7 +367,7 @@ export async function readDiverted(
   return { text: utf8.decode(whole), cut, damage };
 }
 
-/** Reads on to the end, and leaves of all parts what does not go to the store. */
+/** Reads to the end, and keeps only the parts that do not go to the store. */
 async function divertParts(
   parts: Uint8Array[],
   body: AsyncIterator<Uint8Array>,
@@ -403,7 +403,7 @@ export async function peek(body: AsyncIterator<Uint8Array>, seen: Uint8Array[]):
   return head;
 }
 
-/** How much of the white space before a reply is searched. */
+/** The limit for white space that is searched before a reply. */
 const enough = 4096;
 const longestMark = 'event:'.length;
 

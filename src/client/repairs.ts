@@ -10,7 +10,7 @@ type RepairedSending = Sending & {
   options: Pick<ClientOptions, 'onLaneFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'>;
 };
 
-/** A request that failed: as it was given, and as it was sent. The error counts the attempts before, too. */
+/** A failed request: before corrections, and as it was sent. The error counts the attempts before, too. */
 interface Failed extends Refused {
   given: AnyApiRequest;
 }
@@ -24,7 +24,7 @@ export interface Next {
   /** The payment, if it differs from the one before. */
   payment?: Payment | undefined;
   tell?(): unknown;
-  /** Called where it was answered. */
+  /** Called if the request was answered. */
   keep?(): void;
 }
 
@@ -53,7 +53,7 @@ function toNext(learnt: Learnt | undefined, { endpoint, options }: RepairedSendi
   return { request, tell: () => options.onCorrection?.(told), keep: () => keep(endpoint.lessons) };
 }
 
-/** The repairs that make another request of it. */
+/** The repairs that need a different request. */
 const others: readonly Repair[] = [
   function toLiveLane({ given, error }, _own, { options: { onLaneFallback } }) {
     const live = onLaneFallback && isBusy(error) ? withoutTier(given) : undefined;
@@ -65,8 +65,8 @@ const others: readonly Repair[] = [
 ];
 
 /**
- * Sends a request as its service is known to want it, and once more for each repair that it finds. The attempts of all count together,
- * and so does what may have been billed. Throws what the last one failed with.
+ * Sends a request in the form that its service is known to want, and once more for each repair that is found. All attempts count
+ * together, and so do those that may have been billed. Throws the error of the last request.
  */
 export async function sendRepaired(
   first: AnyApiRequest,

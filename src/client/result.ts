@@ -32,7 +32,7 @@ export interface ResultImage {
   /** The signature with which the image goes back to its service. */
   signature?: string;
   blob: StoredBlob;
-  /** The file that it became: its path as it is printed, and its type. */
+  /** The file of the image: its path as it is printed, and its type. */
   saved?: { path: string; mimeType: string };
 }
 
@@ -55,13 +55,13 @@ export interface Source {
   url?: string | undefined;
   title?: string | undefined;
   kind: 'web' | 'document' | 'map' | 'image';
-  /** Whether the answer cites it; else the search only found it. */
+  /** Whether the answer cites the source; otherwise a search only found it. */
   cited: boolean;
   /** The page of a document. */
   page?: number | undefined;
-  /** A piece of its own text. */
+  /** A piece of the source's own text. */
   snippet?: string | undefined;
-  /** How the text names it, such as `[1]`. */
+  /** The mark of the source in the text, such as `[1]`. */
   mark?: string | undefined;
   /** The places in the text that cite the source, in code points; absent if they are not certain. */
   spans?: SourceSpan[];
@@ -85,7 +85,7 @@ export interface Result extends Omit<ReplyFacts, 'modelEnds'> {
   insteadOf?: InsteadOf | undefined;
   /** The end of the model, as the service tells it, if it is near or the model is deprecated. */
   modelEnds?: ModelEnd | undefined;
-  /** The wire format that it came in. */
+  /** The wire format of the reply. */
   format?: FormatName | undefined;
   /** Text of candidate 0 without thoughts, data URLs cut out. */
   text: string;
@@ -105,9 +105,9 @@ export interface Result extends Omit<ReplyFacts, 'modelEnds'> {
   warnings: string[];
   /** Whether the reply came whole, and the reason why it ended says so too. */
   complete: boolean;
-  /** Requests that it took, if the service ended it in the middle and went on with the next; retries do not count. */
+  /** Number of requests for the answer, if the service ended it in the middle and another request went on; retries do not count. */
   requests?: number;
-  /** Requests sent for it, retries included. */
+  /** Number of requests that were sent for the answer, retries included. */
   attempts: number;
   durationMs: number;
 }

@@ -29,13 +29,13 @@ export interface PreparedRequest {
   /** The API request: it has a body, and so goes out by POST. */
   post: ApiRequest;
   model: string;
-  /** Candidates that are asked for; 1 by default. */
+  /** Number of requested candidates; 1 by default. */
   candidates?: number | undefined;
   /** The use for which the service has this model as its default; absent if somebody named it. */
   defaultFor?: Use | undefined;
   /** The model that is asked once if this one refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
   fallback?: string | undefined;
-  /** The model that was to be asked. */
+  /** The model that should have been asked. */
   insteadOf?: InsteadOf | undefined;
 }
 
@@ -59,7 +59,10 @@ export interface Payments {
 
 /** One request that is paid from a budget. */
 export interface Payment {
-  /** Reserves what it can cost, once; awaited right before the request is sent. Throws GatewayError over-budget if that is too much. */
+  /**
+   * Reserves the most that the request can cost, once; awaited right before the request is sent. Throws GatewayError over-budget
+   * if that is too much.
+   */
   reserve(signal: Signal): Promise<void>;
   /** An attempt failed, and another one follows. */
   retry(error: GatewayError): void;
@@ -69,13 +72,13 @@ export interface Payment {
   cancel(): Promise<void>;
 }
 
-/** How a request that is paid from a budget ended: with an answer or an error; with neither if its reader stopped. */
+/** The end of a request that is paid from a budget: with an answer or an error; with neither if its reader stopped. */
 export interface PaidEnd {
   answer?: Performed;
   error?: unknown;
 }
 
-/** How a request is sent, and where its images go. */
+/** The options for sending a request, and the place of its images. */
 export interface AskOptions
   extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store' | 'held'> {
   /** The place of the images; memory by default. */
@@ -175,7 +178,7 @@ export interface PaidRequest {
   payment: Payment | undefined;
 }
 
-/** Sends a request to the model that the client chooses, and pays for it. Another one may answer in its place. */
+/** Sends a request to the model that the client chooses, and pays for it. Another model may answer in its place. */
 export async function sendPaid(
   paid: PaidRequest,
   client: Pick<Client, 'send' | 'payments' | 'models'>,

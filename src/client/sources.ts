@@ -119,7 +119,7 @@ interface Located {
   pairs: Map<number, number>;
 }
 
-/** Beginning and end of a place in the text, in units of UTF-16; undefined where that is not certain. */
+/** Beginning and end of a place in the text, in units of UTF-16; undefined if they are not certain. */
 function locate(place: CitedPlace, block: Block | undefined, located: Located): [number, number][] | undefined {
   const { text, begins, units } = located;
   const begin = block && begins.get(block);

@@ -8,7 +8,7 @@ import { append } from '../long-lists.ts';
 
 /** The parts of a request that the verdict needs. */
 export interface Wanted {
-  /** Images that were asked for; 0 if none need come. */
+  /** Number of requested images; 0 if none need come. */
   images: number;
   /** Whether an answer that may not be whole is a failure. */
   requireComplete: boolean;
@@ -70,7 +70,7 @@ export function endedWell(result: Result): boolean {
   return listReasons(result).every((reason) => classifyReason(reason) === 'complete');
 }
 
-/** A call that is the last thing before a limit: nobody can tell whether its arguments are all there. */
+/** A call at the end of an answer that a limit cut: nobody can tell whether its arguments are complete. */
 function findCallAtLimit(result: Result, { cut: [limit] }: Reasons): GatewayError | undefined {
   const last = result.content?.at(-1);
   if (limit === undefined || last?.['type'] !== 'tool_use') return undefined;
@@ -90,7 +90,7 @@ function findWarning({ cut: [limit], unknown: [unknown] }: Reasons): GatewayErro
   return incomplete(`the answer may not be whole: it ended with ${quoted(unknown)}`, { reason: 'unknown-ending' });
 }
 
-/** A picture that is only linked, beside others that came: the text with its link is not printed. */
+/** An image that is only linked, beside other images: the text with its link is not printed. */
 function findLeftLink(result: Result, { images }: Wanted): GatewayError | undefined {
   const [link] = images > 0 ? listLinkedImages(result.text) : [];
   if (link === undefined) return undefined;

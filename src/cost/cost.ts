@@ -43,7 +43,7 @@ interface Billed extends Record<(typeof tokenAmounts)[number], number> {
   promptTokens: number;
   /** The cached tokens are more than the prompt's own count: whether they are part of the prompt is not known. */
   cachesMore: boolean;
-  /** Tokens of the total that the service says nothing of; fewer than 0 where it leaves some out. */
+  /** Tokens of the total that the service's counts do not explain; below 0 if the total leaves some out. */
   unsaid: number;
 }
 
@@ -136,7 +136,7 @@ const apart: { [name in (typeof tokenAmounts)[number]]?: string } = {
   audioOutput: 'sound in the answer',
 };
 
-/** A cost; or why it is unknown, if that is to be told. */
+/** A cost, or the reason that it is unknown; an undefined reason is not told. */
 type FoundCost = { cost: Cost } | { lack: string | undefined };
 
 /** The exact cost of a usage by a price. */
@@ -177,7 +177,7 @@ export function computeAnswerCost(answer: MeteredAnswer, pricing: Pricing): Cost
   return 'cost' in found ? found.cost : undefined;
 }
 
-/** The cost of an answer, or why it is unknown although the requested model has a price. */
+/** The cost of an answer, or the reason that it is unknown although the requested model has a price. */
 export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
   if (hops !== undefined) return joinFound(hops.flatMap((hop) => (hop.isFree ? [] : [findAnswerCost(hop, pricing)])));
   const { usage, otherUsage, images, stopReason, toldCost } = result;
@@ -368,12 +368,12 @@ export function addUnknown(spending: Spending, held: string, count: 1 | -1 = 1):
   return { ...spending, unknown: spending.unknown + count, held: sum };
 }
 
-/** The amount that a request with an unknown cost counts with: its bound, or at least the highest cost so far. */
+/** The amount that counts for a request with an unknown cost: its bound, or at least the highest cost so far. */
 export function heldFor({ amount, isMost }: Bound = { amount: '0', isMost: false }, dearest: string): string {
   return isMost ? amount : greatest([amount, dearest]);
 }
 
-/** The amount that requests with an unknown cost count with together. */
+/** The amount that counts for all requests with an unknown cost. */
 export function sumHeld(bounds: readonly (Bound | undefined)[], dearest: string): string {
   return sumAmounts(bounds.map((bound) => heldFor(bound, dearest)));
 }

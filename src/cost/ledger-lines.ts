@@ -46,7 +46,7 @@ export interface SpentLine extends Partial<BatchEnd> {
   at: string;
   amount: string;
   unknown?: true | number | undefined;
-  /** The service said the amount. */
+  /** The service told the amount. */
   told?: true | undefined;
   /** The model that answered, if it differs from the requested one. */
   model?: string | undefined;
@@ -69,7 +69,7 @@ export interface SumLine extends LedgerEntry {
   /** Number of requests with an unknown cost; they count with the reserved amount. */
   unknown: number;
   amount: string;
-  /** The part of the amount that services said. */
+  /** The part of the amount that services told. */
   told: string;
   /** Requests that a recording answered, and the cost that they would have had. */
   savedRequests: number;

@@ -55,8 +55,8 @@ export interface Ledger {
    */
   reserve(request: LedgerRequest, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
   /**
-   * Writes down what a request cost: an amount, or `unknown` if it may have been billed. Past the signal it waits for seconds only.
-   * Throws GatewayError not-written.
+   * Writes down the cost of a request: an amount, or `unknown` if it may have been billed. After the signal it waits for seconds
+   * only. Throws GatewayError not-written.
    */
   spend(id: string, amount: string, answered?: Pick<SpentLine, 'model' | 'lane' | 'told'> & WaitEnd): Promise<void>;
   /**
@@ -64,7 +64,7 @@ export interface Ledger {
    * process dies.
    */
   reserveBatch(batch: LedgerBatch, signal: AbortSignal): Promise<{ id: string } | { spent: string }>;
-  /** Writes down what a batch cost, once. Throws GatewayError not-written. */
+  /** Writes down the cost of a batch, once. Throws GatewayError not-written. */
   endBatch(id: string, end: BatchEnd & { amount: string; unknown: number }): Promise<void>;
   /** The amount that is neither spent nor reserved, and the highest cost of one request. Throws GatewayError not-written. */
   left(): Promise<{ left: string; dearest: string }>;
@@ -87,7 +87,7 @@ interface LedgerOptions {
   compactAt?: number;
 }
 
-/** Work on the ledger: sees its state, and returns the lines to append; undefined: it looks again when there may be room. */
+/** Work on the ledger: it sees the state, and returns the lines to append; undefined: it is tried again when there may be room. */
 type Change = (state: LedgerState, isInFlight: ReturnType<typeof judgeProcesses>) => LedgerLine[] | undefined;
 
 interface WaitingChange {
@@ -254,7 +254,7 @@ function changeLedger(
   });
 }
 
-/** The longest pause until what found no room looks again, ms. */
+/** The longest pause until parked reservations are tried again, ms. */
 const maxPauseMs = 500;
 
 async function workOff(ledger: OpenLedger): Promise<void> {
@@ -345,7 +345,7 @@ async function workUnder(lock: Lock, ledger: OpenLedger, work: Work): Promise<vo
     throw error;
   }
   const { compactAt = 256 * 1024, state } = ledger;
-  // The lines are written: where compaction fails, the file stays as it is.
+  // The lines are written: if compaction fails, the file stays as it is.
   if (fstatSync(fd).size > Math.max(compactAt, 2 * state.compactedBytes))
     await compact(fd, lock, ledger).catch(() => undefined);
 }

@@ -12,8 +12,8 @@ export interface ReadPrices {
 }
 
 /**
- * Reads the list of models.dev (`api.json`): the models of a service, else all by the name of their provider too. Undefined for anything
- * else. A model without a price of input and output is left out: none is guessed.
+ * Reads the list of models.dev (`api.json`): the models of a service, otherwise all, also under the name of their provider.
+ * Undefined for any other text. A model without a price of input and output is left out: no price is guessed.
  */
 export function readPriceList(list: JsonValue, service: string | undefined): ReadPrices | undefined {
   if (!isObject(list) || !Object.values(list).some((row) => isObject(row) && isObject(row['models']))) return undefined;

@@ -16,7 +16,7 @@ export interface Pricing {
   lane?: string | undefined;
 }
 
-/** The price of a model at a time (ms since 1970): by its exact name, else by the longest matching pattern. */
+/** The price of a model at a time (ms since 1970): by its exact name, otherwise by the longest matching pattern. */
 export function findPrice(prices: Prices, model: string, at = Date.now()): Price | undefined {
   const name = model.replace(/^models\//, '');
   const rank = (key: string): number => (key === name ? Infinity : key.length);
@@ -48,7 +48,7 @@ function isUnusual(word: string): boolean {
   return !usualTiers.has(normalizeTier(word));
 }
 
-/** A price and the factors for each of its amounts; or why there is none, if the requested model has a price. */
+/** A price and the factors for each of its amounts; or the reason that there is none, if the requested model has a price. */
 type AnswerPrice = { price: Price; factors: readonly (string | number)[] } | { lack: string | undefined };
 
 /**
@@ -93,8 +93,8 @@ export function findTierPrice(
 }
 
 /**
- * The factors of what a request asks for beside its tier; undefined if the price has none of it. A workspace can have a region without
- * being asked: where the price knows it, it counts.
+ * The factors for the speed and region of a request; undefined if the price has none of them. A workspace can have a region
+ * without being asked: if the price knows it, it counts.
  */
 export function findAskedFactors(price: Price, body: Body): readonly (string | number)[] | undefined {
   const { speed, region } = readAskedRates(body);

@@ -4,7 +4,7 @@ import type { Result } from '../client/index.ts';
 export interface Cost {
   amount: string;
   currency: string;
-  /** The service said it; absent where it is computed by prices. */
+  /** The service told the cost; absent if it is computed by prices. */
   told?: true;
 }
 
@@ -41,7 +41,10 @@ export interface Reservation {
    * ones. It never waits for other requests.
    */
   grow(more: Bound, known?: KnownCosts): boolean;
-  /** The last request may have been billed, and is sent again; false if both could exceed the budget. Waits for no other. */
+  /**
+   * Reserves for sending again a last request that may have been billed; false if both could exceed the budget. It never waits
+   * for other requests.
+   */
   repeat(): boolean;
 }
 
@@ -51,7 +54,7 @@ export interface KnownCosts {
   dearest: string;
 }
 
-/** A limit of costs. Requests in flight count with the amount that they can cost. */
+/** A limit of costs. Requests in flight count with the most that they can cost. */
 export interface Budget {
   /**
    * Reserves the most that a request can cost; waits if requests in flight have reserved the rest. Undefined if the request could

@@ -11,7 +11,7 @@ export interface Line {
   text: string;
   /** Whether all its bytes are UTF-8; other bytes are U+FFFD in the text. */
   isUtf8: boolean;
-  /** Whether a line feed ends it: the last line of a torn file has none. */
+  /** Whether the line ends with a line feed: the last line of a torn file has none. */
   whole: boolean;
   /** The byte offset of its beginning. */
   offset: number;
@@ -158,7 +158,7 @@ export async function* readFileLines(path: string, options: LineOptions = {}): A
 export interface GatheredFile {
   path: string;
   handle: FileHandle;
-  /** Length of all that was appended. */
+  /** Bytes that were appended so far. */
   readonly bytes: number;
   /** Gathers small blocks into large writes. The block must not change after that. */
   append(block: Buffer): Promise<void>;

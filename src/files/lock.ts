@@ -43,11 +43,11 @@ export interface Lock {
 
 /** The owner of a lock. */
 export interface LockOwner {
-  /** Undefined: the file is being written, or is not of this program. */
+  /** The mark of the owner; undefined: the file is being written, or is not of this program. */
   mark: ProcessMark | undefined;
   /** Whether the process of the lock can be looked for on this host. */
   isHere: boolean;
-  /** When the lock is stale, in ms; 0 or less: now. */
+  /** Time in ms until the lock is stale; 0 or less: it is stale now. */
   leftMs: number;
 }
 
@@ -65,7 +65,7 @@ interface LockOptions {
 }
 
 const usualTimes: LockTimes = { renewMs: 10_000, staleMs: 60_000 };
-/** The longest pause between two looks where the queue is short, and ever, ms. */
+/** The longest pause between two looks while the queue is short, and at any time, ms. */
 const [shortPauseMs, maxPauseMs] = [20, 500];
 /**
  * Recent waiting times for each lock, ms: the queue is as long as that, and a look after a quarter of it is soon enough. If
@@ -75,7 +75,7 @@ const recentWaits = new Map<string, number>();
 /** Time that other processes may be busy with a lock that nobody has, in ms. */
 const raceMs = 200;
 
-/** Takes the lock at `path`, or returns who has it. Throws errors of the system. */
+/** Takes the lock at `path`, or returns its owner. Throws errors of the system. */
 export async function takeLock(path: string, options: LockOptions = {}): Promise<Lock | { heldBy: LockOwner }> {
   const { waitMs = 0, signal, times = usualTimes } = options;
   const text = `${JSON.stringify({ ...ownMark(), nonce: randomNonce() })}\n`;
@@ -249,7 +249,7 @@ function holdLock(
       const ageMs = Date.now() - seenAt;
       return ageMs >= 0 && ageMs < seenMs ? found === text : look();
     },
-    // Once: later the file may be another's.
+    // The lock is released once: later the file may be another's.
     release: () => (released ??= releaseLock().catch(() => undefined)),
   };
 }

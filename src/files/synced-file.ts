@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.ts';
 import { describeWriteError } from './file-reason.ts';
 import { copyRange, type Range, syncFolder } from './temp-file.ts';
 
-/** Told of each write, and of each sync: how long the file is then, or how much of it is surely on the disk. */
+/** Called after each write, and after each sync: with the length of the file, or the length that is surely on the disk. */
 export type FileWatch = (what: 'written' | 'synced', bytes: number) => void;
 
 /**

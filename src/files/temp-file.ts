@@ -98,7 +98,7 @@ export async function writeAtomically(path: string, fill: Fill, options: TempFil
   await syncFolder(dirname(path));
 }
 
-/** How a finished temporary file gets its name. */
+/** The options for giving a temporary file its final name. */
 export interface Placing {
   /** Size of the file in bytes. */
   bytes: number;
@@ -310,7 +310,7 @@ export async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
-/** Closes what was read, or is synced: the system has it back whatever it says. */
+/** Closes a file that was only read, or is synced: an error then means nothing. */
 export function closeQuietly(descriptor: number): void {
   try {
     closeSync(descriptor);

@@ -42,11 +42,11 @@ export function refuseOtherOperation({ pathname }: URL, format: FormatName): voi
   );
 }
 
-/** A base URL, as far as it decides where operations are. */
+/** The facts of a base URL that decide the place of operations. */
 export interface BasePath {
   /** The path of the base URL, without slashes at its end. */
   path: string;
-  /** The path that the service's own base URL has, if this is the service's host. */
+  /** The path of the service's own base URL, if this is the service's host. */
   own?: string | undefined;
   /** The path that belongs behind the base path, as the service taught. */
   behind?: string | undefined;
@@ -70,7 +70,7 @@ export function placeOperation(base: BasePath, path: string, format: FormatName)
   if (!hasVersionInBase(format) || !path.startsWith('/v1/')) return { prefix: cut, path, isGuess: false };
   const { own, behind = '' } = base;
   const isOwn = own !== undefined && `${own}/`.startsWith(`${cut}/`);
-  // A whole operation that was pasted says that there is no version.
+  // A base URL with a whole operation of this kind has no version.
   if (cut === base.path && cut === '' && !isOwn) return { prefix: '', path, isGuess: false };
   const whole = (isOwn ? own : cut) + behind;
   const isGuess = !isOwn && behind === '' && !version.test(cut);

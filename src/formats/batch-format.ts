@@ -9,7 +9,7 @@ interface BatchCall {
   body?: Body;
 }
 
-/** How a service says where a batch is. Absent: it does not say. */
+/** The state of a batch as a service tells it. An absent value was not told. */
 export interface BatchInfo {
   /** The id in the form that the paths of the service take. */
   id: string;
@@ -95,7 +95,7 @@ export interface BatchFormat {
   retrieve(id: string): BatchCall;
   cancel(id: string): BatchCall;
   list(page?: string): BatchCall;
-  /** Undefined if it is not a batch. */
+  /** Reads a batch; undefined if the reply has none. */
   readBatch(reply: JsonObject): BatchInfo | undefined;
   readPage(reply: JsonObject): BatchPage | undefined;
   readResult(line: JsonValue): BatchResult | undefined;

@@ -2,7 +2,7 @@
 export interface ClosedJson {
   /** Cut back to the last whole value, open brackets closed. */
   json: string;
-  /** The text is not the beginning of JSON: `json` holds what comes before its first wrong character. */
+  /** The text is not the beginning of JSON: `json` holds the part before its first wrong character. */
   isWrong: boolean;
 }
 
@@ -57,7 +57,7 @@ function isSpace(char: string): boolean {
   return char === ' ' || char === '\n' || char === '\r' || char === '\t';
 }
 
-/** Whether the character may begin what comes next, `closer` being what ends the bracket around it. */
+/** Whether the character may be the next one; `closer` ends the bracket around it. */
 function mayFollow(char: string, expected: ExpectedToken, closer: string | undefined): boolean {
   if (isSpace(char)) return true;
   if (char === ':') return expected === 'colon';

@@ -2,7 +2,7 @@ import type { JsonValue } from '../json.ts';
 import { type Effort, effortNames } from '../vendors/effort.ts';
 import { getTurnBlocks, type PlainRequest, type Turn } from './plain-request.ts';
 
-/** The plain fields of a request that was read from the wire. All turns are in `turns`, the last one too. */
+/** The plain fields of a request that was read from the wire. `turns` has all turns, the last one too. */
 export type DecodedRequest = Omit<PlainRequest, 'use' | 'model' | 'stream'>;
 
 /** Turns that change between user and assistant: several turns of the same role become one. */
@@ -26,7 +26,7 @@ export function decodeEffort(word: string | undefined): Effort | undefined {
   return effortNames.find((name) => name === word?.toLowerCase());
 }
 
-/** The JSON of a text, or else the text. */
+/** The JSON of a text, otherwise the text. */
 export function decodeInput(json: string): JsonValue {
   try {
     return JSON.parse(json) as JsonValue;

@@ -18,7 +18,7 @@ export function chooseEffort(
   const field = findEffortField(body);
   if (field !== undefined)
     throw usageError(`an effort is given, and the body has ${field}, which says the same`, 'keep one of them');
-  // OpenRouter and Ollama find for each model the word that is nearest: only what the list says is held against it.
+  // OpenRouter and Ollama find for each model the nearest word: the effort is only checked against the list of the service.
   const rule = form === undefined ? findEffortRule(model) : undefined;
   const takes = efforts?.takes ?? rule?.takes;
   const other = rule?.budgets ? undefined : chooseSubstitute(effort, takes, { format, form });

@@ -32,7 +32,7 @@ export interface ErrorBody extends ErrorDetailFacts {
   quotaSpent?: boolean | undefined;
   /** The name of the limit that was reached, as the service calls it. */
   limit?: string | undefined;
-  /** When the limit is over, in ms since 1970. */
+  /** The end of the limit, in ms since 1970. */
   resetAt?: number | undefined;
 }
 
@@ -61,7 +61,7 @@ function hearError(error: ErrorBody, asked: Body | undefined): ErrorBody {
 /** The title of the page with which Google's hosts answer an unknown path. */
 const googlePage = 'Error 404 (Not Found)!!1';
 
-/** Reads the error in a JSON value, without what it quotes of the request. Undefined when it holds none. */
+/** Reads the error in a JSON value, without quotes of the request. Undefined if there is none. */
 export function readError(value: unknown, asked?: Body): ErrorBody | undefined {
   const error = findError(value, 0);
   return error && completeError(hearError(error, asked));
@@ -96,7 +96,7 @@ function readErrorFacts(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, '
     code: codeIn(inner) ?? (typeof status === 'number' ? status : undefined),
     requestId: textField(outer, 'requestId') ?? textField(inner, 'requestId'),
     shape: detectShape(outer, inner),
-    // OpenRouter says it here, whether or not it sends such a header.
+    // OpenRouter has the time here, whether or not it sends such a header.
     resetAt: Number(objectField(objectField(inner, 'metadata') ?? {}, 'headers')?.['X-RateLimit-Reset']) || undefined,
     ...refusedParameter(inner),
     ...readDetails(inner['details']),
@@ -121,7 +121,7 @@ export function messageIn(outer: JsonObject, inner: JsonObject): string | undefi
   return found.find((text): text is string => typeof text === 'string' && text.trim() !== '');
 }
 
-/** OpenRouter's own message about an upstream's error says nothing; the upstream's message is in another field (deviation 62). */
+/** OpenRouter's own message about an upstream's error has no facts; the upstream's message is in another field (deviation 62). */
 function upstreamText(inner: JsonObject): string | undefined {
   const raw = objectField(inner, 'metadata')?.['raw'];
   const text = isObject(raw) && readError(raw) ? JSON.stringify(raw) : raw;

@@ -11,8 +11,8 @@ export type ReplyEvent =
   /** Comes first in every reply, also without a value. */
   | { type: 'start'; id?: string | undefined; model?: string | undefined; role?: string | undefined }
   /**
-   * A content block begins; some come whole in it. `raw` is the block in the words of `plain-request.ts`. `before`: the block that it
-   * belongs in front of, where it came too late.
+   * A content block begins; some blocks are complete in this event. `raw` is the block in the words of `plain-request.ts`.
+   * `before`: the block that it belongs in front of, if it came too late.
    */
   | { type: 'block-start'; raw: JsonObject; index?: number | undefined; before?: number }
   /** A piece of text. `code` is Markdown of code that the service ran, or of its output. */
@@ -55,11 +55,11 @@ export type ReplyEvent =
       reason?: string | undefined;
       message?: string | undefined;
       ratings?: JsonValue[] | undefined;
-      /** The stop sequence that ended it, and what a refusal says. */
+      /** The stop sequence that ended the candidate, and the words of a refusal. */
       sequence?: string | undefined;
       details?: JsonValue | undefined;
     }
-  /** Values that the reply gives of itself; each has its row in `client/reply-fields.ts`, which says what a later one does. */
+  /** Facts of the reply; each has its row in `client/reply-fields.ts`, which says what a later value means. */
   | { type: 'facts'; facts: ReplyFacts }
   /** The token with which another request goes on from here: the answer of the content format is not over, or it is saved on its way. */
   | { type: 'continuation'; token: string }
@@ -78,7 +78,7 @@ export interface ReplyFacts {
   role?: string | undefined;
   /** The reason that the prompt was blocked, or its safety ratings. */
   promptFeedback?: JsonObject | undefined;
-  /** Counts so far. */
+  /** The counts so far. */
   usage?: Usage | undefined;
   /** The reason that the reply ended, if no candidate gives one: the prompt was blocked. */
   stopReason?: string | undefined;
@@ -172,8 +172,8 @@ export interface DecoderInput {
 }
 
 /**
- * How far a reply has come by its own words: `open`; `stopped`, it said why it ends; `ended`, nothing follows. Only an open
- * reply is cut where its body ends.
+ * The progress of a reply by its own words: `open`; `stopped`: it said why it ends; `ended`: nothing follows. Only an open reply
+ * is cut if its body ends.
  */
 export type ReplyProgress = 'open' | 'stopped' | 'ended';
 

@@ -19,9 +19,9 @@ export interface FailedReply extends RefusedRequest {
   format: FormatName;
   /** The model that was asked. */
   model?: string | undefined;
-  /** The body of the request, whose own words say nothing where the reply quotes them. */
+  /** The body of the request: words that the reply quotes from it are not the service's own. */
   asked?: Body | undefined;
-  /** A stream of the content format was asked for: a gateway need not have that operation. */
+  /** The request was for a stream of the content format: a gateway need not have that operation. */
   streamsContent?: true | undefined;
 }
 
@@ -104,7 +104,7 @@ function isBadKey({ reason, code, type }: ErrorBody): boolean {
   return [reason, code, type].some((name) => name === 'API_KEY_INVALID' || name === 'invalid_api_key');
 }
 
-/** The service itself stopped what was asked: OpenAI, and OpenAI at Azure, say so with 400, OpenRouter with 403. */
+/** The service itself stopped the request: OpenAI, and OpenAI at Azure, say so with 400, OpenRouter with 403. */
 function isModerated({ code, message }: ErrorBody): boolean {
   if (/^\S+ requires moderation on /.test(message)) return true;
   return code === 'moderation_blocked' || code === 'content_policy_violation' || code === 'content_filter';
@@ -201,7 +201,7 @@ function chooseFailureAdvice(
 /** The words of llama.cpp while it starts. */
 const loads = /^loading model/i;
 
-/** Ollama runs on the machine of its user, but where a key opens another host. */
+/** Ollama runs on the machine of its user, unless a key opens another host. */
 function isOwnMachine(facts: FailureFacts): boolean {
   const { isElsewhere, header } = facts.sentKey ?? {};
   return isOllama(facts) && !(isElsewhere && header !== undefined);
@@ -259,7 +259,7 @@ function namesModel(text: string): boolean {
   return /\bmodels?\b.*\b(?:not found|not exist)\b/s.test(text) && !text.includes('/v1');
 }
 
-/** The successor that the service names, else the list. */
+/** Advises the successor that the service names, otherwise the list of models. */
 function modelAdvice({ message }: Pick<ErrorBody, 'message'>): Advice {
   const value = findSuccessor(message);
   return value === undefined ? { reason: 'model' } : { reason: 'successor', value };
@@ -302,7 +302,7 @@ const samplingFields = /^(?:temperature|top_?[pk]|(?:presence|frequency)_?penalt
 const otherField = /'\w+' is not supported with this model\. Use '(\w+)' instead/;
 /** OpenAI's words where thinking alone used up the limit of tokens: it is a 400, not a reply that is cut. */
 const limitReached = /^Could not finish the message because max_tokens or model output limit was reached/;
-/** OpenAI's words for tools beside thinking, also where the request says nothing of thinking. */
+/** OpenAI's words for tools beside thinking, also if the request does not mention thinking. */
 const effortNone = /\bset reasoning_effort to 'none'/;
 
 /** `Unknown name "x" at 'y': Cannot find field.`, `x: Extra inputs are not permitted`, or a field violation (formats 1). */

@@ -46,7 +46,7 @@ export interface FormatFacts {
   load: () => Promise<Format>;
   /** The title in messages: `the messages format`. */
   title: string;
-  /** The paths of its requests. */
+  /** The pattern of the paths of its requests. */
   path: RegExp;
   /** The field of the service tier; absent if no cheaper one can be asked for. */
   tierField?: 'serviceTier' | 'service_tier';
@@ -150,9 +150,9 @@ export function findFormatByPath(path: string): FormatName | undefined {
 export interface ReplyHead {
   /** Thinking in tags at the head of a text stays in the text. */
   keepsTags?: boolean | undefined;
-  /** The names of the tools that were offered, where they are known. */
+  /** The names of the tools that were offered, if they are known. */
   offered?: readonly string[] | undefined;
-  /** The body of the request, where it is known. */
+  /** The body of the request, if it is known. */
   asked?: Body | undefined;
   status: number;
   /** Lower-case names. */
@@ -164,12 +164,12 @@ export interface Format {
   name: FormatName;
   /** Encodes a plain request. Throws GatewayError usage for a model or a body that cannot be sent. */
   encode(request: PlainRequest, quirks: Quirks): EncodedRequest;
-  /** A request that goes on with further turns, such as the results of tools. */
+  /** Adds further turns to a request, such as the results of tools. */
   append(body: Body, turns: readonly Turn[], quirks: Quirks): Body;
   createDecoder(head: ReplyHead): Decoder;
   /** Reads text deltas of one block, as many as `most`, in their usual spelling where they are in the stream, without parsing each. */
   shortcut?: (text: string, at: number, most: number) => { value: ReplyEvent; events: number; end: number } | undefined;
-  /** ms of silence in which the end of a body is waited for when the decoder's progress is `stopped` or `ended`. */
+  /** Time of silence in ms after which the end of a body is not awaited any more, by the decoder's progress `stopped` or `ended`. */
   patience: { stopped: number; ended: number };
   /** The reason of the error when a stream ends too early. */
   missingEnd: string;
@@ -208,7 +208,7 @@ export function requireFormatName(name: unknown): void {
   throw usageError(name === undefined ? 'no format is named' : `there is no format ${JSON.stringify(name)}`, there);
 }
 
-/** The next call loads again what could not be loaded. */
+/** A failure to load is not kept: the next call loads the format again. */
 export async function loadFormat(name: FormatName): Promise<Format> {
   requireFormatName(name);
   return (loaded[name] ??= await formatFacts[name].load());
@@ -230,7 +230,7 @@ export function turnsIn(body: Body, name: string): BodyValue[] {
   throw usageError(`'${name}' in the body is not an array, so the prompt cannot follow it`);
 }
 
-/** A request before it is addressed. */
+/** A request before it has an address. */
 export interface ApiRequest extends EncodedRequest {
   format: FormatName;
   /** Decides how the key is carried. */
@@ -299,7 +299,7 @@ export function getAskedModel({ body, path }: Pick<AnyApiRequest, 'body' | 'path
 
 /** Encodes a plain request in a format. Throws GatewayError usage, also for a field that the format lacks. */
 export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirks): ApiRequest {
-  // Services refuse a blank one.
+  // Services refuse a blank system text.
   const request = given.system?.trim() === '' ? { ...given, system: undefined } : given;
   const { tierField, title } = formatFacts[format.name];
   const lacking =
@@ -326,7 +326,10 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
   return post;
 }
 
-/** Throws GatewayError usage for a request for pictures in a format in which only a tool makes them, unless it has tools: words would be paid for. */
+/**
+ * Throws GatewayError usage for a request for images in a format in which only a tool makes them, unless it has tools: words
+ * would be paid for.
+ */
 export function requirePictures({ format, body }: Pick<ApiRequest, 'format' | 'body'>, use: Use): void {
   const { title, returnsPictures } = formatFacts[format];
   if (returnsPictures || (use !== 'image' && use !== 'edit') || body['tools'] !== undefined) return;
@@ -417,7 +420,7 @@ function isGiven(value: PlainRequest[keyof PlainRequest]): boolean {
   return value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
-/** The error that a reply with status 200, or an event, holds in place of a result (deviation 15). `asked`: the body of the request. */
+/** The error in a reply with status 200, or in an event, in place of a result (deviation 15). `asked`: the body of the request. */
 export function findErrorInReply(json: unknown, asked?: Body): ErrorBody | undefined {
   if (Array.isArray(json)) {
     for (const piece of json) {
@@ -441,7 +444,7 @@ export function holdsAnswer(json: unknown): boolean {
   return looksLikeResult(json) || (isObject(inner) && looksLikeResult(inner));
 }
 
-/** The failure that an event of a stream reports, in any of its shapes (deviations 16, 17 and 78). `name`: of its `event:` line. */
+/** The failure in an event of a stream, in any of its shapes (deviations 16, 17 and 78). `name`: the name in its `event:` line. */
 export function findErrorInEvent(json: JsonObject, name: string | undefined, asked?: Body): ErrorBody | undefined {
   const { type, object, detail, error } = json;
   const isNamed = type === 'error' || name === 'error' || object === 'error';

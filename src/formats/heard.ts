@@ -48,7 +48,7 @@ export function withoutQuotes(message: string, texts: Iterable<string>): string 
   return heard + message.slice(end);
 }
 
-/** The words of a text in runs of so many as count, each once. */
+/** The runs of words in a text, each of the length that counts as a quote, each once. */
 function* listRuns(text: string): Generator<readonly string[], void> {
   let run: string[] = [];
   let count = 0;

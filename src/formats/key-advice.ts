@@ -167,7 +167,7 @@ export function readRefusal(status: number | undefined, error: ErrorBody): Refus
   return names.length > 0 && demand.test(text) ? { says: 'header', names } : undefined;
 }
 
-/** How the key of a refused request went out. */
+/** The form in which the key of a refused request was sent. */
 export interface SentKey {
   service: ServiceName;
   /** The host is not the service's own, so the service did not make the key. */
@@ -180,7 +180,7 @@ export interface SentKey {
   version: string;
 }
 
-/** The request that was refused, as far as it is known. */
+/** The known facts of the refused request. */
 export interface RefusedRequest {
   format?: FormatName | undefined;
   sentKey?: SentKey | undefined;
@@ -202,7 +202,7 @@ export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent 
     case 'model':
       return { reason: 'model' };
     case 'bad-key':
-      // A gateway can also say this of a good key in the wrong header.
+      // A gateway can also say this about a good key in the wrong header.
       return sent?.service === 'gateway' ? unknownCause : otherKey(sent);
   }
   if (sent?.header === undefined) return refusal?.says === 'version' ? { reason: 'refused' } : unknownCause;
@@ -233,7 +233,7 @@ function otherKey(sent: SentKey | undefined): Advice {
   return { reason: 'key', ...(!sent?.isElsewhere && { value: sent?.service }) };
 }
 
-/** The headers of the service are known: if the user changed them, that is wrong; otherwise the key is. */
+/** The headers of the service are known: if the user changed them, they are wrong; otherwise the key is wrong. */
 function adviceForService(sent: SentKey, format: RefusedRequest['format']): Advice {
   const { auth, headerNames } = services[sent.service];
   const { apiKey, version } = headerNames;

@@ -15,7 +15,7 @@ const wanted = new RegExp(
   'i',
 );
 
-/** Words that name only the format that it is not: OpenAI's for its older models, and Copilot's. */
+/** Words that name only the refused format: OpenAI's for its older models, and Copilot's. */
 const refused = new RegExp(
   String.raw`\bmodel\b.*\b(?:not (?:supported|available|accessible)|cannot be used) (?:in|on|via|with|by|through) ${path} (?:endpoint|api)`,
   'is',

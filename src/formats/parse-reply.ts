@@ -12,7 +12,7 @@ export const maxBytes = 256 * 1024 * 1024;
 /** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
 const maxValues = maxBytes / valueCost;
 
-/** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes. */
+/** The limit is far below the length of a string in V8 (512 Mi): a document has the text several times, with escapes. */
 const maxCharacters = 64 * 1024 * 1024;
 
 /** Values of one event: parsed, it takes no more memory than the longest answer. */
@@ -23,13 +23,13 @@ export interface ReadText {
   text: string;
   /** The error that cut the text, if there was one. */
   cut: GatewayError | undefined;
-  /** Bytes of it are not UTF-8: the text has replacements in their places. */
+  /** The bytes are not all UTF-8: the text has replacements in their places. */
   damage?: GatewayError | undefined;
 }
 
 /**
- * Parses a JSON reply. A body that only lacks its end gives what came, with the error that says so, and so does an answer with an error
- * beside it. Throws bad-reply, and the error of a body that has nothing else.
+ * Parses a JSON reply. A body that only lacks its end gives its parts, with an error, and so does an answer with an error beside
+ * it. Throws bad-reply, and the error of a body that has nothing else.
  */
 export function parseReply(
   body: ReadText,
@@ -88,7 +88,7 @@ function ollamasReply(): GatewayError {
 
 /** Parses the data of an event. Throws GatewayError bad-reply if it is not JSON, or holds too many values. */
 export function parseEventData(text: string): unknown {
-  // A short text cannot hold so many values.
+  // A short text cannot hold that many values.
   if (text.length > maxEventValues && countValues(text) > maxEventValues)
     throw badReply(`an event of the stream holds more than ${maxEventValues} values`);
   try {
@@ -98,7 +98,7 @@ export function parseEventData(text: string): unknown {
   }
 }
 
-/** Whether the data of an event lacks nothing but its end: the body ended in it (deviation 33). */
+/** Whether the data of an event lacks only its end, since the body ended in it (deviation 33). */
 export function isCutData(data: string): boolean {
   return '[DONE]'.startsWith(data) || closeCutJson(data)?.isWrong === false;
 }
@@ -108,7 +108,7 @@ export function badReply(message: string, cause?: unknown): GatewayError {
   return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, cause });
 }
 
-/** Throws GatewayError bad-reply for more than any answer holds. */
+/** Throws GatewayError bad-reply for a reply that is larger than any answer. */
 export function limitAnswer(characters: number): void {
   if (characters > maxCharacters) throw badReply(`the answer is longer than ${maxCharacters} characters`);
 }

@@ -23,12 +23,12 @@ export interface PlainRequest extends PlainFields, JsonFields {
   model: string;
   /** The efforts of the model, from the service's list of models. */
   efforts?: ModelEfforts | undefined;
-  /** The media type of the image that is wanted, for services that can be told. */
+  /** The media type of the wanted image, for services that have such a field. */
   imageType?: string | undefined;
-  /** Undefined: as the body has it. */
+  /** Whether the reply is streamed; undefined: the body decides. */
   stream: boolean | undefined;
   media?: readonly Media[] | undefined;
-  /** A PNG as large as the first image of `media`; where it is transparent, that may change. */
+  /** A PNG as large as the first image of `media`; its transparent part may change. */
   mask?: Media | undefined;
   /** Blocks in front of the prompt in its turn: results of tools. */
   results?: readonly JsonObject[] | undefined;
@@ -36,7 +36,7 @@ export interface PlainRequest extends PlainFields, JsonFields {
   turns?: readonly Turn[] | undefined;
   /** Earlier turns in the format's own form, sent as they are. */
   ownTurns?: readonly JsonValue[] | undefined;
-  /** The service tier that is asked for: half price, slower, refused while the service is busy. */
+  /** The requested service tier: half price, slower, refused while the service is busy. */
   tier?: 'flex' | undefined;
 }
 
@@ -62,7 +62,7 @@ export interface EncodedRequest {
   streamsContent?: true | undefined;
 }
 
-/**
+/*
  * A conversation in the words of no service. Its blocks have the form of the messages format, which has the most kinds: text,
  * image, document, tool_use, tool_result, thinking. A session file holds such turns.
  */
@@ -98,7 +98,7 @@ export function getTurnBlocks({ content }: Pick<Turn, 'content'>): JsonObject[] 
   return content.filter((block): block is JsonObject => isObject(block));
 }
 
-/** A text document where a format has none: its name is above the text. */
+/** A text document in a format that has none: its name is above the text. */
 export function withTitleAbove(text: string, title: string | undefined): string {
   return title === undefined ? text : `${title}:\n${text}`;
 }

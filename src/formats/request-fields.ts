@@ -45,7 +45,7 @@ interface JsonOptionValues {
   toolChoice: string | object;
 }
 
-/** Ways of the command line to give what a request says in other words. */
+/** Flags of the command line that give the same as other fields in other words. */
 type GivenKind = 'model' | 'path' | 'paths' | 'input' | 'inputs' | 'turns' | 'variables' | 'values' | 'changes';
 
 export type FieldKind = keyof PlainValues | keyof JsonValues | GivenKind;
@@ -168,7 +168,7 @@ export const requestFields = {
     wireNames: 'max_tokens max_completion_tokens maxOutputTokens',
     tool: { text: 'maximum length of the answer in tokens', uses: ['text'] },
   }),
-  /** How much the model thinks; nothing is sent without it. */
+  /** How much the model thinks; without it, nothing about thinking is sent. */
   effort: row({
     kind: 'effort',
     flag: '--effort <word>',
@@ -362,7 +362,7 @@ export const requestFields = {
     wireNames: 'background',
     tool: { text: 'transparent, opaque or auto (OpenAI, OpenRouter)' },
   }),
-  /** The type of the image that is wanted, in the service's own word: `png`, `jpeg`, `webp`, `svg`. */
+  /** The type of the wanted image, in the service's own word: `png`, `jpeg`, `webp`, `svg`. */
   outputFormat: row({
     kind: 'imageType',
     flag: '--output-format <type>',

@@ -14,7 +14,7 @@ export interface RequestSize {
 /** Keys of the formats whose strings are a file, or name one. */
 const fileKeys = new Set('data file_data file_id file_uri file_url fileUri image_url url'.split(' '));
 
-/** Fields whose contents are at the service. */
+/** Fields whose contents are kept at the service. */
 const fieldsOfService = [
   'cachedContent',
   'cached_content',

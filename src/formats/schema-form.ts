@@ -4,7 +4,7 @@ import { closedForm, type KeptWords } from '../vendors/schema-forms.ts';
 import type { AnyApiRequest } from './format.ts';
 import type { FormatName } from './types.ts';
 
-/**
+/*
  * A service can take a part of JSON Schema, or none. The rest of the schema is told to the model in words; the answer is checked
  * against the user's own schema in any case.
  */
@@ -86,7 +86,7 @@ function describeSchema(schema: BodyValue): string {
   return `Answer with one JSON value and nothing else. It has to fit this JSON Schema:\n${JSON.stringify(schema)}`;
 }
 
-/** A request of the messages format with its schema in the form that Anthropic takes, in words if no closed one says it. */
+/** A request of the messages format with its schema in the form that Anthropic takes, in words if no closed schema can say the same. */
 export function withClosedSchema(body: Body): Body {
   const config = getBodyObject(body, 'output_config');
   const { format: _, ...others } = config;
@@ -119,7 +119,7 @@ export function withSchemaInWords(body: Body): Body {
   return { ...body, messages: [{ role: 'system', content }, ...turns], response_format: { type: 'json_object' } };
 }
 
-/** How a service says that it refuses a schema, and the form that every service of its format takes. */
+/** The words with which a service refuses a schema, and the form that every service of its format takes. */
 interface PlainerForm {
   refusal: RegExp;
   write(body: Body): Body;

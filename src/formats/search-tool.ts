@@ -2,7 +2,7 @@ import type { BodyValue } from '../body.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { PlainRequest } from './plain-request.ts';
 
-/** The tools of a request, and where it asks for a search, the service's own tool for it behind them, unless they have it. */
+/** The tools of a request. If it asks for a search, the service's own tool for it is added, unless it is there. */
 export function withSearch(
   tools: readonly BodyValue[] | undefined,
   { search, body }: Pick<PlainRequest, 'search' | 'body'>,

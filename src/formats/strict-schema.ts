@@ -10,9 +10,9 @@ const refused =
 const kinds = ['type', 'anyOf', '$ref', 'enum', 'const'];
 
 /**
- * The schema of an answer as OpenAI takes it. `strict` makes it hold to a schema, and it refuses every schema that leaves its subset of
- * JSON Schema: so it is set where the schema has only objects whose properties are all required and no others allowed. Keywords outside
- * of the subset stand in descriptions then.
+ * The schema of an answer in the form that OpenAI takes. `strict` makes the answer fit a schema, but OpenAI then refuses every
+ * schema outside its subset of JSON Schema: so `strict` is set only if all objects in the schema require all of their properties
+ * and allow no others. Keywords outside of the subset are put into descriptions.
  */
 export function toSchemaFields(schema: JsonValue): { schema: JsonValue; strict?: true } {
   return isStrictSchema(schema) ? { schema: closeSchema(schema, strictForm), strict: true } : { schema };
@@ -36,7 +36,7 @@ function isClosed({ type, properties, required, additionalProperties }: JsonObje
   return additionalProperties === false && names.every((name) => Array.isArray(required) && required.includes(name));
 }
 
-/** The schema of a tool as OpenAI takes it: an object says its properties, even if it has none. */
+/** The schema of a tool in the form that OpenAI takes: an object lists its properties, even if it has none. */
 export function withProperties(schema: JsonValue): JsonValue {
   return isObject(schema) && schema['type'] === 'object' && schema['properties'] === undefined
     ? { ...schema, properties: {} }

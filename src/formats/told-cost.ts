@@ -25,7 +25,7 @@ export function readCostHeader(value: string | undefined): string | undefined {
   return amount === '0' ? undefined : amount;
 }
 
-/** The exact sum of numbers as they are written, moved by some places; undefined if one is no amount. */
+/** The exact sum of numbers as they are written, moved by some decimal places; undefined if one is no amount. */
 function toDecimal(numbers: readonly number[], places = 0): string | undefined {
   if (numbers.length === 0 || numbers.some((number) => !(number >= 0 && number < 1e12))) return undefined;
   const terms = numbers.map((number) => {

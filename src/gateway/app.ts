@@ -44,7 +44,7 @@ export interface AppOptions extends OfflineOptions, Allowed {
   everyPath?: boolean | undefined;
   /** Largest request body, bytes (default 128 MiB). */
   maxBody?: number | undefined;
-  /** How replies call these options; by default as they are called here. */
+  /** The names of these options for replies; by default the names that are used here. */
   optionNames?: OptionNames | undefined;
   log?: ((entry: LogEntry) => void) | undefined;
   /** Answers the requests; the offline models by default. */

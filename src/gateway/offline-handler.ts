@@ -19,7 +19,7 @@ import type {
 
 /** How the offline models answer. */
 export interface OfflineOptions {
-  /** Unknown fields of the content and messages formats and unknown models are refused: for callers that do not see the log. */
+  /** Unknown fields of the content and messages formats and unknown models are refused, for callers that do not see the log. */
   refuseUnknown?: boolean | undefined;
   /** Wait before each delta of a stream, ms. */
   pace?: number | undefined;
@@ -114,7 +114,10 @@ function createRequestId({ path }: GatewayRequest, bytes: Buffer | string): stri
 /** The number of fields that the log names. */
 const named = 5;
 
-/** The ignored fields of a body, for the log. The names come from the caller: they are cut, and other than plain characters masked. */
+/**
+ * The ignored fields of a body, for the log. The names come from the caller: they are cut, and characters that are not plain are
+ * masked.
+ */
 function listIgnored(paths: readonly Path[]): string[] {
   if (paths.length === 0) return [];
   const shown = paths.slice(0, named).map((path) => path.map(plainStep).join('.'));

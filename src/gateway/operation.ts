@@ -149,7 +149,7 @@ export function streamReply(
     return { status: 200, headers, body: chunkEvents(events, stream, request) };
   let deltas = 0;
   const pieces = [...events].map((event, index) => {
-    // The content format says the end with its last delta.
+    // The last delta of the content format is also its end.
     const isDelta = event.step === 'delta' || event.waits === true;
     const pause = isDelta ? (pauses[deltas++] ?? 0) : 0;
     const waitMs = Math.max(pause, (event.waits ?? isDelta) ? pace : 0);

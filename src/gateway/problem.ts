@@ -7,7 +7,7 @@ import type { GatewayFormat, GatewayReply } from './types.ts';
 export interface ProblemDetails {
   /** The status of the content format, if it is not the usual one of the HTTP status. */
   status?: string;
-  /** `error.type` of the other formats where it is not the usual one. */
+  /** `error.type` of the other formats, if it is not the usual one. */
   type?: string;
   /** `details` of the content format. */
   details?: JsonObject[];

@@ -36,7 +36,7 @@ interface RouteRow {
   path: string;
   /** Answers the body. */
   handle?: BodyHandler;
-  /** The texts that it asks for can be asked of a service of another format. */
+  /** Texts on this path can be requested from a service of another format. */
   wire?: Wire;
   /** Acts on batches and files. */
   batch?: BatchActions;
@@ -122,7 +122,7 @@ const routes = rows.map((row): Route => {
   const pattern = path
     .replace('{version}', 'v1(?:alpha|beta)?')
     .replace('{model}', '([^/]+)')
-    // An operation of the vendor is no id.
+    // An operation of the vendor is not an id.
     .replace('{id}', '(?!compact$)([^/:]+)');
   return { ...row, methods, pattern: new RegExp(`^${pattern}$`) };
 });

@@ -1,4 +1,4 @@
-/** Things by their id, for as long as the gateway runs. Where they get too large together, the oldest are dropped. */
+/** Values by their id, for as long as the gateway runs. If they get too large together, the oldest are dropped. */
 export function createShelf<T extends { id: string }>({
   most,
   sizeOf,

@@ -96,7 +96,10 @@ function parseReply(text: string): unknown {
   }
 }
 
-/** An error reply of the upstream, in the format of the request; one with status 200 that ended early is a failure of the gateway. */
+/**
+ * An error reply of the upstream, in the format of the request; a reply with status 200 that ended early is a failure of the
+ * gateway.
+ */
 function toFailure(
   { status, headers, body }: { status: number; headers: Record<string, string>; body: string },
   format: FormatName,

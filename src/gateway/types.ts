@@ -42,7 +42,7 @@ export interface GatewayReply {
   status: number;
   headers: Record<string, string>;
   body: string | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
-  /** Bytes of a body whose pieces take their time. */
+  /** The bytes of a body whose pieces come slowly. */
   length?: number | undefined;
   /** How the connection ends, if not properly: in the middle of the body, or by a reset. */
   ending?: 'cut' | 'reset';
@@ -60,7 +60,7 @@ export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: R
 /** Answers requests: the offline models, an upstream gateway, a recording. Throws Problem and Violation for a mistake of the caller. */
 export interface Handler {
   (request: GatewayRequest): Promise<GatewayReply>;
-  /** Ends what goes on between requests. */
+  /** Ends work that goes on between requests. */
   close?: () => void;
 }
 
@@ -88,7 +88,7 @@ export type Path = readonly (string | number)[];
 
 /** How a body is checked. */
 export interface ValidationMode {
-  /** Whether fields, values and block types that are not known are refused; else they are left out. */
+  /** Whether unknown fields, values and block types are refused; otherwise they are left out. */
   isStrict: boolean;
   /** Called with each path that is left out. */
   leftOut(path: Path): void;
@@ -106,7 +106,7 @@ export interface RequestContext {
   responses: ResponseStore;
   /** Whether the request is one of a batch. */
   inBatch: boolean;
-  /** Adds to what the log says about the request. */
+  /** Adds a note about the request to the log. */
   note(text: string): void;
   /** Wait before each delta of a stream, ms. */
   pace: number;
@@ -131,7 +131,7 @@ export interface Attempt {
   left: { readonly signal: AbortSignal };
 }
 
-/** How the program that starts the gateway calls these options; replies name them. */
+/** The names of these options in the program that starts the gateway, for replies. */
 export interface OptionNames {
   hosts: string;
   origins: string;

@@ -38,7 +38,7 @@ export interface UpstreamOptions {
   wholeBodies?: boolean | undefined;
   /** Opens the payment for a request; undefined for a request that costs nothing. Throws Problem for a request that is not passed on. */
   pay?: ((request: GatewayRequest, body: Buffer) => Promise<UpstreamPayment | undefined>) | undefined;
-  /** Status of a failure of class usage: 404 where it means that nothing was recorded (default 502). */
+  /** Status of a failure of class usage: 404 if it means that nothing was recorded (default 502). */
   usageStatus?: number | undefined;
 }
 
@@ -132,7 +132,7 @@ function passReply({ status, headers, body, recordedAt }: HttpReply, request: Ga
       yield* body;
     } catch (error) {
       if (request.left.signal.aborted) throw error;
-      // The caller sees what happened upstream: an end before the end, or a reset.
+      // The caller sees the failure upstream: an early end, or a reset.
       reply.ending = getErrorCode(error) === 'ECONNRESET' ? 'reset' : 'cut';
     }
   }
@@ -143,9 +143,8 @@ function passReply({ status, headers, body, recordedAt }: HttpReply, request: Ga
 const notAgain = { headers: { 'x-should-retry': 'false' } };
 
 /**
- * The error reply for a fetch without a reply: 503 if nothing was sent and so nothing billed, else 502.
- * If it may have been billed, it says that clients must not retry. An error that is not a GatewayError is a bug of
- * ours, and comes back as it is.
+ * The error reply for a fetch without a reply: 503 if nothing was sent and so nothing billed, otherwise 502. If it may have been
+ * billed, it says that clients must not retry. An error that is not a GatewayError is our bug, and is returned as it is.
  */
 function failureProblem(error: unknown, usageStatus: number): unknown {
   if (!(error instanceof GatewayError)) return error;

@@ -49,7 +49,7 @@ function heifType(head: string): string | undefined {
 interface ImageFacts {
   /** Undefined if the bytes are of no known image type. */
   mimeType: string | undefined;
-  /** Pixels, as the image is shown; undefined if the header does not contain them. */
+  /** Pixels of the image as it is shown; undefined if the header does not have them. */
   width: number | undefined;
   height: number | undefined;
 }
@@ -76,7 +76,7 @@ export function imageFacts(head: Uint8Array): ImageFacts {
   return { mimeType, width: undefined, height: undefined };
 }
 
-/** `WxH`, where both are known. */
+/** `WxH`, if both are known. */
 export function pixelsOf({ width, height }: Pick<ImageFacts, 'width' | 'height'>): string | undefined {
   return width === undefined ? undefined : `${width}x${height}`;
 }
@@ -128,7 +128,7 @@ export function mediaType(declared: string): string | undefined {
   return type.length <= longestType && /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+*-]+$/.test(type) ? type : undefined;
 }
 
-/** The extension of an image's file, and a warning if it differs from what the gateway declared. */
+/** The extension of an image's file, and a warning if it differs from the gateway's declared type. */
 export interface Extension {
   /** Without the dot, lower case: safe in any file name. */
   extension: string;
@@ -141,8 +141,8 @@ export interface Extension {
 const harmless = /^(?:(?:image|audio|video)\/|application\/(?:pdf|json)$|text\/(?:plain|csv|markdown)$)/;
 
 /**
- * The extension of a reply's image or file: by its first bytes, else by the declared type (deviation 13). Types that can
- * contain a script never get an extension of their own: they are `bin`, and so is an SVG whose bytes were not looked through.
+ * The extension of a reply's image or file: by its first bytes, otherwise by the declared type (deviation 13). Types that can
+ * contain a script never get an extension of their own: they are `bin`, and so is an SVG whose bytes were not searched.
  */
 export async function extensionFor({
   declaredType,

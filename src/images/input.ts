@@ -81,7 +81,7 @@ export interface Spooling {
   atEnd: (remove: () => Promise<void>) => void;
 }
 
-/** A file that can be read repeatedly: the path itself, or a copy of the pipe or device that it names. Throws GatewayError usage. */
+/** A file that can be read repeatedly: the path itself, or a copy if the path names a pipe or device. Throws GatewayError usage. */
 export async function makeRereadable(path: string, spooling: Spooling): Promise<string> {
   const { label = JSON.stringify(path), signal } = spooling;
   const stream = await openOnce(path, signal).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Upload } from '../body.ts';
 import { usageError } from '../errors.ts';
 
-/** A larger mask is not looked at: services take none (OpenAI's pictures have 8,294,400 pixels at most). */
+/** A larger mask is not checked: services take none (OpenAI's pictures have 8,294,400 pixels at most). */
 const mostPixels = 16 * 2 ** 20;
 const mostBytes = 50 * 2 ** 20;
 

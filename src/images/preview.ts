@@ -2,7 +2,7 @@ import { deflateSync } from 'node:zlib';
 import { type Color, type Bitmap, shrink } from './pixels/bitmap.ts';
 import { minOf } from '../long-lists.ts';
 
-/** How much of the screen an image may take. */
+/** The part of the screen that an image may take. */
 interface PreviewRoom {
   columns: number;
   rows: number;

@@ -7,7 +7,7 @@ import type { StoredBlob } from './types.ts';
 /** Sound with more bytes stays without a header, since pieces are joined in memory. */
 const mostBytes = 256 * 1024 * 1024;
 
-/** The file that a sound becomes, and its type, which the bytes say where they have a header. */
+/** The file of a sound, and its type: by its header, if it has one. */
 export async function toSoundFile(
   blob: StoredBlob,
   declaredType: string,

@@ -8,7 +8,7 @@ import { version } from '../version.ts';
 /** Columns of a topic in a terminal of 80, inside the margins of the page. */
 const topicWidth = 72;
 
-/** The man page of the program: its commands, its flags, and the topics that a reader of man pages looks for. */
+/** The man page of the program: its commands, its flags, and the topics that readers of man pages expect. */
 export async function manPage(): Promise<string> {
   const program = toCommandFacts(await openSilent([]));
   const lines = [
@@ -35,7 +35,7 @@ export async function manPage(): Promise<string> {
   return `${lines.join('\n')}\n`;
 }
 
-/** A topic as a terminal shows it, without its title. */
+/** The lines of a topic as a terminal shows it, without its title. */
 async function topicLines(name: string): Promise<string[]> {
   const text = await readShipped(`src/help/${name}.md`);
   const shown = renderMarkdown(text.replace(/^# .*\n+/, ''), { width: topicWidth, colored: true });
@@ -62,7 +62,7 @@ const fonts: Readonly<Record<string, string>> = {
   '\u001b[23m': '\\fR',
 };
 
-/** A text, or a style between two texts, which is there as every second piece. */
+/** The parts of a text: every second part is a style between two texts. */
 function toRoff(piece: string, at: number): string {
   return at % 2 === 0 ? roffText(piece) : (fonts[piece] ?? '');
 }
@@ -76,7 +76,7 @@ function term([name, meaning]: readonly [string, string]): string[] {
   return ['.TP', escapeRoffLine(boldText(name)), escapeRoffLine(roffText(meaning))];
 }
 
-/** Characters that roff reads as requests, or prints as others. */
+/** Characters that roff reads as requests, or prints as other characters. */
 const escapes: Readonly<Record<string, string>> = {
   '\\': '\\(rs',
   '-': '\\-',

@@ -22,7 +22,7 @@ export interface SavedReply {
   command: string;
   /** The id of the job of a batch. */
   job?: string | undefined;
-  /** Whether the text was to be printed and was not. */
+  /** Whether the text should have been printed and was not. */
   printsText: boolean;
   /** The reply in the JSON document of the run. */
   document: unknown;
@@ -167,7 +167,7 @@ export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: Blo
   };
 }
 
-/** Reads what `writeReply` puts first, and none of the images; nothing of a file that begins otherwise. */
+/** Reads only the beginning of a file that `writeReply` wrote, and none of the images; undefined for a file with another beginning. */
 export async function readRecoveryHead(path: string): Promise<RecoveryHead | undefined> {
   const head = createReadStream(path, { encoding: 'utf8', end: pieceLength });
   const [start = ''] = (await head.toArray().catch(() => [])) as string[];

@@ -92,7 +92,7 @@ export class Nesting {
     return this.#beyond > 0 ? undefined : this.#frames.at(-1);
   }
 
-  /** The kind of the string that begins here. */
+  /** The kind of the string at this place. */
   get valueKind(): ValueKind {
     const top = this.#top;
     if (!top || top.inTool || top.key === undefined) return 'plain';

@@ -102,7 +102,7 @@ export class ItemSplitter {
     return Buffer.concat([...this.#rest, ...this.#item]).toString();
   }
 
-  /** Reads the string on to its end, to an escape or to the end of the chunk. Returns the position of the last byte that it took. */
+  /** Reads the string up to its end, to an escape or to the end of the chunk. Returns the position of its last byte. */
   #readString(chunk: Uint8Array, start: number): number {
     if (this.#isEscaped) {
       this.#isEscaped = false;

@@ -110,7 +110,7 @@ class Scanner {
   #state: ScanState = 'start';
   /** Inside a long string, which goes to a sink. */
   #isDiverting = false;
-  /** The data URL is in parentheses, as in Markdown: it ends only where they close. */
+  /** The data URL is in parentheses, as in Markdown: it ends only at the closing one. */
   #inParens = false;
   #afterCr = false;
   /** This chunk was searched for events with only short lines. */

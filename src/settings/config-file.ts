@@ -49,8 +49,8 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
 }
 
 /**
- * A warning if others can read or write the file, and why its commands are not run if others own it or can write it: they could
- * run programs through it. Windows has neither modes nor owners to judge.
+ * A warning if others can read or write the file, and the reason that its commands are not run if others own it or can write it:
+ * they could run programs through it. Windows has neither modes nor owners to judge.
  */
 function judgeAccess(
   path: string,

@@ -9,7 +9,7 @@ import { profileNameForm, profileNameRule } from './profile-name.ts';
 import { type Kind, type SettingDefinition, settings } from './table.ts';
 import { longestTimerMs } from '../clock.ts';
 
-/**
+/*
  * The definition of the config file: the keys of `table.ts`, each kind of value with its schema. `parseConfig` checks files by
  * it, and the build makes config.schema.json of it. A rule that JSON Schema can express is a regular expression or a bound; a
  * `check` is used only for other rules. Messages never quote a value, which may be a key.

@@ -245,7 +245,7 @@ function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource 
   return missingKey('no API key is set', local === undefined ? hint : `${hint}\n${local}`);
 }
 
-/** A missing key, with the reason why that of the profile does not go to this base URL. */
+/** A missing key, with the reason that the profile's key does not go to this base URL. */
 function withheld(picked: PickedProfile, baseUrl: SourcedValue<string> | undefined): KeySource {
   const name = picked.name.value;
   const own = getProfileBaseUrl(picked.profile);

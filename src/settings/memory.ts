@@ -8,8 +8,8 @@ import type { PartialSettings } from './types.ts';
 import { makeFolder, writeAtomically } from '../files/temp-file.ts';
 
 /*
- * Facts that services told of their models, and lessons that they taught, are kept for a day: one file holds for each address its facts by
- * name, each with its time. Nothing of it is needed.
+ * Facts that services told about their models, and lessons that they taught, are kept for a day: one file holds for each address
+ * its facts by name, each with its time. The program works without them.
  */
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -91,7 +91,7 @@ export function keepModelChoice(owner: MemoryOwner, name: string, model: string,
   return remember(owner, `choice ${name}`, model, now);
 }
 
-/** Whether the end of a model is to be told: once a day. Throws errors of the system. */
+/** Whether the end of a model should be told: once a day. Throws errors of the system. */
 export async function isFirstOfDay(owner: MemoryOwner, model: string, now: number): Promise<boolean> {
   const fact = `told ${model}`;
   if ((await readFacts(owner, now)).has(fact)) return false;
@@ -103,11 +103,11 @@ export async function isFirstOfDay(owner: MemoryOwner, model: string, now: numbe
 export interface KeptLessons {
   get(name: string): string | undefined;
   set(name: string, lesson: string): void;
-  /** Waits until what was learnt is in the file. */
+  /** Waits until all lessons are in the file. */
   close(): Promise<void>;
 }
 
-/** The lessons of the last day. Trouble with the file is none. */
+/** The lessons of the last day. Errors of the file are ignored. */
 export async function openLessons(owner: MemoryOwner, now: () => number): Promise<KeptLessons> {
   const lessons = new Map<string, JsonValue>();
   for (const [fact, { value }] of await readFacts(owner, now())) lessons.set(fact, value);
@@ -137,7 +137,7 @@ interface Fact {
   at: number;
 }
 
-/** The facts of an address that were learnt within the last day. */
+/** The facts of an address that are not older than a day. */
 async function readFacts(owner: MemoryOwner, now: number): Promise<Map<string, Fact>> {
   const address = addressOf(owner);
   return (address !== undefined && (await readMemory(now)).get(address)) || new Map<string, Fact>();
@@ -183,7 +183,7 @@ function readRecent(facts: JsonValue, now: number): Map<string, Fact> {
   return new Map(recent);
 }
 
-/** A gateway and a profile, since some facts are of an account. Of the local gateway nothing is remembered. */
+/** The gateway and profile that facts belong to, since some facts are of an account. Nothing is remembered about the local gateway. */
 function addressOf({ baseUrl, profile }: MemoryOwner): string | undefined {
   if (baseUrl === undefined) return undefined;
   const { origin, pathname } = new URL(baseUrl);

@@ -56,7 +56,7 @@ export function missingError(
   return usageError(`no ${names.join(' and no ')} is set`, hint.filter(Boolean).join('\n'));
 }
 
-/** The error for a service whose address each account has for itself, and of which a part is not set. */
+/** The error for a service whose address differs for each account, if a part of the address is not set. */
 export function missingPart(service: ServiceName, [variable = '']: readonly string[]): GatewayError {
   const { title, template, addressVariables } = services[service];
   const whole = ['--base-url <url>', ...addressVariables].join(' or ');
@@ -80,7 +80,7 @@ function addressWays(input: SettingsInput, model = ''): string[] {
   return [keyed, ...free, `${own}, or ${profileWay(input)}`];
 }
 
-/** CI passes a secret that it does not give, as to a fork, as an empty variable: it is the key that is missing. */
+/** CI passes an empty variable for a secret that it does not give, as to a fork: the key is missing then. */
 function emptyKey(variable: string): GatewayError {
   const hint = `set ${variable}; CI gives no secrets to a fork, and leaves the variable empty\nor name a gateway: --base-url <url> (GATEWAY_BASE_URL)`;
   return new GatewayError('auth', `no API key is set: ${variable} is empty`, { hint, sent: 'no', retryable: false });

@@ -42,7 +42,7 @@ export function checkConfig(value: unknown, path: string): Config {
   return config;
 }
 
-/** Checks prices that are not in a config. Throws usage naming where they are from, and the place in them. */
+/** Checks prices that are not in a config. Throws usage that names their source, and the place in them. */
 export function checkPrices(value: unknown, from: string): Prices {
   const fault = findConfigFault(pricesDefinition, value);
   if (fault === undefined) return value as Prices;

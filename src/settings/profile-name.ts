@@ -41,7 +41,7 @@ export function unknownProfile({ value, origin }: SourcedValue<string>, loaded: 
   return usageError(`no profile ${wanted} (${from}) in ${path}; ${listProfileNames(config)}`, hint);
 }
 
-/** How a URL becomes a profile. The parts that may be secret are not repeated. */
+/** Says how to make a profile of a URL. The parts that may be secret are not repeated. */
 function urlAsProfile({ origin, pathname }: URL, from: string): Error {
   const baseUrl = shellWord(`${origin}${pathname === '/' ? '' : pathname}`);
   return usageError(

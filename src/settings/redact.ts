@@ -30,7 +30,7 @@ export class Secret {
   }
 }
 
-/** Keys that open nothing. */
+/** Keys that are no secrets. */
 const harmlessKey = /(?:^|[-_.])(?:idempotency|cache|surrogate|routing|partition)[-_.]key(?=[-_.]|$)/g;
 
 /** A whole word of a name that means a credential, compounds such as `apikey` and a number after it included. */
@@ -78,7 +78,7 @@ export function createRedaction(secrets: readonly Secret[]): Redaction {
   const hide = replacing(spellings);
   return {
     redact: createRedactor(secrets),
-    // Hardly any has one: most are only looked at.
+    // Most headers have no secret, so they are only searched.
     clean: (value) => (spellings.length === 0 || hasNoSecret(value, hide) ? value : redactStrings(value, hide)),
   };
 }
@@ -104,7 +104,7 @@ export function createMasker(secrets: readonly Secret[]): { hide: Redactor; reac
   return { hide, reach: spellings[0]?.length ?? 0 };
 }
 
-/** Headers as they may be shown: without credentials (the scheme stays), the values of `secretNames`, and known secrets. */
+/** Headers in a form that may be shown: without credentials (the scheme stays), the values of `secretNames`, and known secrets. */
 export function redactHeaders(
   headers: Readonly<Record<string, string>>,
   redact: Redactor,

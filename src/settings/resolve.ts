@@ -175,15 +175,15 @@ function refuseOtherHost(named: SourcedValue<ServiceName>, host: ServiceName, ba
 }
 
 /**
- * The address of a service: in a variable of its own, else its host. The variable belongs to the service's key in the environment,
- * so that a profile with a key of its own asks the service's host.
+ * The address of a service: in a variable of its own, otherwise its host. The variable belongs to the service's key in the
+ * environment, so that a profile with a key of its own asks the service's host.
  */
 function findServiceUrl(
   { env }: SettingsInput,
   service: ServiceName,
   serviceProfile: PickedProfile | undefined,
 ): SourcedValue<string> | undefined {
-  // An address that each account has for itself is nowhere else.
+  // An address that differs for each account has no other source.
   const isAlone = services[service].template !== undefined;
   const byVariable = hasKey(serviceProfile) && !isAlone ? undefined : vendorAddress(env, service);
   return byVariable ?? sourced(services[service].baseUrl, `service ${service}`, 'service');
@@ -220,7 +220,7 @@ function pickBudget(budget: Found['budget'], offline: boolean): Found['budget'] 
   return budget?.value === noBudget || (offline && budget?.origin.kind !== 'flag') ? undefined : budget;
 }
 
-/** The least that the service recommends for images. */
+/** The shortest time limit that the service recommends for images. */
 const imageTimeoutMs = 120_000;
 
 function timeoutWarnings(use: Use, { value, origin: { from } }: SourcedValue<number>): string[] {
@@ -320,7 +320,7 @@ function pickAuth(
   return auth === 'auto' ? byDefault(auth) : { value: auth, origin: { kind: 'service', from: `service ${service}` } };
 }
 
-/** The prices of all places together; of a model that several have, the strongest counts. */
+/** The prices of all sources together; for a model that several have, the strongest source counts. */
 function pickPrices({ flags, config }: SettingsInput, profile: PickedProfile | undefined): Sourced<Prices> {
   const places = [
     sourced(config.config.prices, `config ${config.path}`, 'config'),

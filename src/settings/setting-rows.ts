@@ -57,7 +57,7 @@ export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all')
   });
 }
 
-/** The names of a profile for models. */
+/** The rows of a profile's own names for models. */
 function listAliasRows({ aliases, profile }: PartialSettings): ShownSetting[] {
   const origin: Origin = { kind: 'profile', from: `profile ${profile}` };
   return Object.entries(aliases).map(([name, value]) => ({ key: `models.${name}`, value, origin }));
@@ -174,7 +174,7 @@ function shownValue(kind: SettingDefinition['kind'], value: string | number | bo
   return kind === 'url' ? withoutSecrets(String(value)) : value;
 }
 
-/** A URL that holds a password or a query is refused when it is used; here it is shown without them. */
+/** A URL with a password or a query is refused when it is used; here it is shown without them. */
 function withoutSecrets(text: string): string {
   const url = new URL(text);
   const user = url.username === '' && url.password === '' ? '' : `${mask}@`;

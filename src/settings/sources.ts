@@ -141,7 +141,7 @@ export function typedFlags(flags: SettingsFlags): string {
     .join('');
 }
 
-/** Reads what a flag, a variable or a profile says. Throws usage naming where it is from. */
+/** Parses the value of a flag, a variable or a profile. Throws usage that names its source. */
 export function parseSettingValue(row: SettingDefinition, value: unknown, from: string): unknown {
   const text = String(value);
   const name = from.replace(/^(?:flag|environment) /, '');

@@ -27,7 +27,7 @@ export interface SettingDefinition {
   /** The values of a `choice`, and its noun for messages. */
   values?: readonly string[];
   noun?: string;
-  /** The table of `cli/flags` that its flag is added to; absent: it is a field of a request, whose table has more of it. */
+  /** The table of `cli/flags` for the flag; absent: the flag is a field of a request, whose table has more facts. */
   group?: 'root' | 'connection' | 'costs' | 'answer' | 'image';
   /** The flag in the syntax of commander: `-m, --model <id>`. */
   flag?: string;
@@ -58,7 +58,7 @@ export interface SettingDefinition {
   formats?: readonly FormatName[];
   /** The scope of the profile's value: the service of the profile, the origin of its base URL, or everywhere. */
   only?: 'service' | 'origin' | undefined;
-  /** `resolve.ts` has a rule of its own for it; else flag > environment > profile > default. */
+  /** `resolve.ts` has a rule of its own for the setting; otherwise flag > environment > profile > default. */
   rule?: true;
   /** The flag decides which gateway answers: commands in hints repeat it. */
   inHints?: true;

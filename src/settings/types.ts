@@ -160,7 +160,7 @@ export interface Settings extends PlainSettings {
   /** The base URL as it was given; absent when offline. */
   baseUrl: string | undefined;
   model: string;
-  /** Asked once where the model is busy or gone. */
+  /** The model that is asked once if the model is busy or gone. */
   fallback: string | undefined;
   /** The models that the profile has names for. */
   aliases: Readonly<Record<string, string>>;
@@ -179,7 +179,7 @@ export interface Settings extends PlainSettings {
   origins: Origins;
 }
 
-/** Settings as far as they are set, for `doctor` and `config list`. */
+/** The settings that are set, for `doctor` and `config list`. */
 export interface PartialSettings extends Omit<Settings, 'model'> {
   model: string | undefined;
 }
@@ -209,7 +209,7 @@ export type KeySource =
   | { kind: 'file'; path: string; origin: Origin }
   /** A command with `distrust` is never run. */
   | { kind: 'command'; argv: readonly string[]; origin: Origin; distrust?: LoadedConfig['distrust'] }
-  /** The service needs none. */
+  /** The service needs no key. */
   | { kind: 'none' }
   | { kind: 'missing'; reason: string; hint: string };
 

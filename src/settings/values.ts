@@ -7,8 +7,8 @@ const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
 export const durationForm = /^\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?\s*$/;
 
 /**
- * Milliseconds of a duration: `90` is seconds, or `500ms`, `90s`, `2m`, `1h`, decimals allowed.
- * Throws usage for zero, negative, too long or anything else; the message says what it was for: `flag --timeout`.
+ * Milliseconds of a duration: `90` is seconds, or `500ms`, `90s`, `2m`, `1h`, decimals allowed. Throws usage for zero, negative,
+ * too long or any other text; the message has its source: `flag --timeout`.
  */
 export function parseDuration(text: string, name: string): number {
   const match = durationForm.exec(text);
@@ -58,7 +58,7 @@ export interface BudgetSetting {
   per: 'day' | 'month' | undefined;
 }
 
-/** Reads a budget. Throws GatewayError usage that names where it is from. */
+/** Reads a budget. Throws GatewayError usage that names its source. */
 export function parseBudget(text: string, from: string): BudgetSetting {
   const [, place, amount, per] = budgetForm.exec(text.trim()) ?? [];
   if (place !== undefined && amount !== undefined) return { place, amount, per: per as BudgetSetting['per'] };

@@ -3,10 +3,10 @@ import { maxOf } from '../long-lists.ts';
 
 /** Scripts without spaces between words (Hangul has them), with their punctuation and wide letters. */
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\uff01-\uff60]/u;
-/** Must not begin a line: closing punctuation, small kana, marks of length and repetition, combining characters. */
+/** Characters that must not begin a line: closing punctuation, small kana, marks of length and repetition, combining characters. */
 const closing =
   /[\p{Pe}\p{Pf}\p{M}\u200d"'!%,.:;?‐–—…‥‼⁇⁈⁉、。々〻〜・ぁぃぅぇぉっゃゅょゎゕゖゝゞァィゥェォッャュョヮヵヶーヽヾ！％，．：；？～]/u;
-/** Must not end a line: opening punctuation, and signs before numbers. */
+/** Characters that must not end a line: opening punctuation, and signs before numbers. */
 const opening = /[\p{Ps}\p{Pi}"'$£¥￥＄]/u;
 
 const colourOrLetter = new RegExp(String.raw`\x1b\[[\d;]*m|.`, 'gsu');

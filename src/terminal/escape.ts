@@ -17,7 +17,7 @@ export function escapeForTerminal(text: string): string {
   return text.replace(dangerous, showControl);
 }
 
-/** Writes text of others: harmless for a terminal, unchanged for a program or a file. */
+/** Writes text from others: harmless for a terminal, unchanged for a program or a file. */
 export function writeEscaped(output: Pick<Output, 'isTTY' | 'write'>, text: string): Promise<void> {
   return output.write(output.isTTY ? escapeForTerminal(text) : text);
 }

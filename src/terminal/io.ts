@@ -7,7 +7,7 @@ import type { After } from '../clock.ts';
 export interface Output {
   readonly isTTY: boolean;
   readonly columns: number;
-  /** Undefined if unknown. */
+  /** Number of rows; undefined if unknown. */
   readonly rows?: number | undefined;
   /** A file, or a device that is not a terminal. It can be full, and no CI system reads it. */
   readonly isFile?: boolean | undefined;

@@ -5,7 +5,7 @@ import type { ReadStream } from 'node:tty';
 export interface JobControl {
   /** Stops the process until a shell continues it. */
   stop(): void;
-  /** Returns what removes the listener. */
+  /** Returns a function that removes the listener. */
   onContinue(listener: () => void): () => void;
 }
 

@@ -30,7 +30,7 @@ export function startMarkdown(stdout: Output, colored: boolean, onOutput?: () =>
   let open = '';
   let printed = nothing;
   let tail: string[] = [];
-  /** Whether an empty line comes before it. */
+  /** Whether an empty line comes before the text. */
   let isApart = false;
   /** A half line break. */
   let held = '';
@@ -127,7 +127,7 @@ interface OpenBlock {
 }
 
 function findOpenBlock(text: string): OpenBlock {
-  // A line that has no end yet can be a part of the block before it.
+  // A line without an end can still belong to the block before it.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   const block = listBlocks(whole).findLast(({ type }) => type !== 'space');
   const at = block === undefined ? 0 : whole.lastIndexOf(block.raw);
@@ -208,7 +208,7 @@ function withoutPrinted(lines: readonly string[], { letters, bare }: Printed): s
   return lines.slice(at);
 }
 
-/** A line behind its first letters, without colours. */
+/** The rest of a line after its first letters, without colours. */
 function cutLetters(line: string, count: number): string {
   const text = stripVTControlCharacters(line);
   const last = [...text.matchAll(letter)][count - 1];

@@ -5,12 +5,12 @@ import { escapeForTerminal } from './escape.ts';
 import { columnWidths, rowLines, withWords } from './table-columns.ts';
 import { wrapped } from './wrap.ts';
 
-/** The terminal, and how Markdown is shown. */
+/** The terminal, and the options for showing Markdown. */
 export interface MarkdownPlace {
-  /** Columns. */
+  /** The width in columns. */
   width: number;
   colored: boolean;
-  /** Line breaks in a paragraph stay, as in a chat; else they become spaces, as in a document. */
+  /** Line breaks in a paragraph stay, as in a chat; otherwise they become spaces, as in a document. */
   breaks?: boolean;
 }
 

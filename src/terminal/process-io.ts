@@ -48,7 +48,7 @@ async function loadDialog(process: NodeJS.Process): Promise<Dialog> {
 async function loadEditor(process: NodeJS.Process, options: EditorOptions): Promise<LineEditor> {
   const { openLineEditor } = await import('./line-editor.ts');
   const { stdin, stdout } = process;
-  // Emitted, not sent: without its terminal, the process might end before a signal arrives.
+  // The event is emitted, not sent as a signal: without its terminal, the process might end before a signal arrives.
   const hangUp = (): void => void process.emit('SIGHUP', 'SIGHUP');
   const isDumb = process.env['TERM'] === 'dumb';
   return openLineEditor({ stdin, stdout, jobs: createJobControl(process), isDumb, hangUp }, options);
@@ -116,7 +116,7 @@ export function createStderr(place: OutputPlace): Output {
   return createOutput(place, async () => undefined);
 }
 
-/** `fail` makes the outcome of the first write that fails, and of all after it. */
+/** `fail` makes the error of the first write that fails, and of all later ones. */
 function createOutput(place: OutputPlace, fail: (error: unknown) => Promise<void>): Output {
   const { fd, stats, isTTY, stream } = place;
   const isFile = stats !== undefined && (stats.isFile() || (stats.isCharacterDevice() && !isTTY));

@@ -8,9 +8,9 @@ import { wantsColor } from './output.ts';
 export interface Progress {
   /** Shows a detail such as `12/500`. */
   update(detail: string): void;
-  /** Clears it for another line; it continues below. */
+  /** Clears the progress for another line; it continues below. */
   clear(): void;
-  /** Ends it, before the first output. Can be called several times. */
+  /** Ends the progress, before the first output. Can be called several times. */
   stop(): void;
 }
 

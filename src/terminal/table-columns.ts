@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 import { wrapped } from './wrap.ts';
 import { maxOf } from '../long-lists.ts';
 
-/** Least width of a column that needs more; below it, each row becomes a list of its cells. */
+/** Least width of a column that needs more; if it is narrower, each row becomes a list of its cells. */
 const narrowestColumn = 10;
 type Align = 'center' | 'left' | 'right' | null;
 

@@ -36,8 +36,8 @@ const localModels = {
 };
 
 /**
- * Starts a gateway on a free port of 127.0.0.1, which speaks all formats. Throws GatewayError usage for an answer that says
- * nothing, an unknown fault, or a folder without recordings.
+ * Starts a gateway on a free port of 127.0.0.1, which speaks all formats. Throws GatewayError usage for an empty answer, an
+ * unknown fault, or a folder without recordings.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
   let received: OpenRecord[] = [];

@@ -37,7 +37,7 @@ export async function createScript({ answers, faults = [] }: Script): Promise<Mo
   return { anyModel: rules !== undefined, answer: ({ task }) => answer(task) };
 }
 
-/** The last text of the user: after a tool's result that of an earlier turn. */
+/** The last text of the user: after a tool's result, the text of an earlier turn. */
 export function findLastPrompt({ prompt, earlier }: Pick<TextTask, 'prompt' | 'earlier'>): string {
   return [...earlier, prompt].findLast((text) => text !== '') ?? '';
 }

@@ -29,7 +29,7 @@ export interface Script {
   faults?: readonly string[] | undefined;
 }
 
-/** How a gateway for tests answers. */
+/** The options of a gateway for tests. */
 export interface GatewayOptions extends Script {
   /** A folder of recordings, which answers in place of `answers` and the offline models. */
   replay?: string | undefined;

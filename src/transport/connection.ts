@@ -114,7 +114,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     const { protocol, port } = proxy.url;
     const hostname = proxy.url.hostname.replaceAll(/^\[|\]$/g, '');
     const { authorities: ca } = trust ?? {};
-    // Even with NODE_TLS_REJECT_UNAUTHORIZED=0: the proxy receives a password.
+    // Certificates are checked even with NODE_TLS_REJECT_UNAUTHORIZED=0: the proxy receives a password.
     const connect = createConnector({
       ...common,
       rejectUnauthorized: true,
@@ -168,7 +168,7 @@ export interface PooledConnection {
 
 /** Keep-alive connections, by origin. */
 export interface ConnectionPool {
-  /** An idle connection, else a new one. Throws GatewayError not-sent after `destroy`. */
+  /** An idle connection, otherwise a new one. Throws GatewayError not-sent after `destroy`. */
   acquire(origin: string): PooledConnection;
   destroy(): Promise<void>;
 }
@@ -280,7 +280,7 @@ function openPooled(origin: string, pool: OriginPool, connect: buildConnector.co
     discard() {
       pool.busy--;
       pool.all.delete(connection);
-      // Later: undici is still calling its handlers.
+      // The client is destroyed later: undici is still calling its handlers.
       queueMicrotask(() => void client.destroy());
     },
   };

@@ -14,8 +14,8 @@ const maxKeptBytes = 256 * 1024 * 1024;
 const maxEncodings = 4;
 
 /**
- * A reply whose body is compressed although the request accepts no encoding, with its body as it was before. Reading a success
- * throws GatewayError bad-reply, with the bytes that came, where this Node cannot decode it; of a failure the status says enough.
+ * A reply whose body is compressed although the request accepts no encoding: its body is decoded. Reading a success throws
+ * GatewayError bad-reply, with its bytes, if this Node cannot decode it; of a failure the status says enough.
  */
 export function decompress(reply: HttpReply, encoding: string, request: string): HttpReply {
   const { 'content-encoding': _, 'content-length': _length, ...headers } = reply.headers;
@@ -78,7 +78,7 @@ async function* readWire(wire: Wire): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Throws the error of a body that cannot be read, with all of its bytes; where the caller aborts, that. */
+/** Throws the error of a body that cannot be read, with all of its bytes; after an abort by the caller, its reason. */
 async function throwUnread(
   wire: Wire,
   { encoding, what, ...known }: { status: number; request: string; encoding: string; what: string },

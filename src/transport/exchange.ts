@@ -11,7 +11,7 @@ import { decompress } from './decompress.ts';
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** How an exchange goes. */
+/** The options of an exchange. */
 interface ExchangeOptions extends FetchCall {
   idleTimeoutMs: number;
   /** The proxy that is asked for the URL, where there is no tunnel through it. */

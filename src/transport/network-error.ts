@@ -2,7 +2,7 @@ import type { Reason } from '../reasons.ts';
 import { getErrorCode, type ErrorDetails, GatewayError, getErrorMessage, settingError } from '../errors.ts';
 import { isLoopback } from './request.ts';
 
-/** A connection that this program closed; the message says why. */
+/** A connection that this program closed; the message has the reason. */
 export class ConnectionEnd extends Error {}
 
 /** The state of an exchange: before its head is sent, waiting for the reply's head, inside the reply's body. */

@@ -127,7 +127,7 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
       ...(authorities && { ca: authorities }),
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 2000,
-      // Even with NODE_TLS_REJECT_UNAUTHORIZED=0: the proxy receives a password.
+      // Certificates are checked even with NODE_TLS_REJECT_UNAUTHORIZED=0: the proxy receives a password.
       rejectUnauthorized: true,
     } as RequestOptions);
     connecting.on('timeout', () => connecting.destroy(new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`)));

@@ -183,7 +183,7 @@ function finalError(
   { retries }: RetryPolicy,
 ): GatewayError {
   if (!isHintTooLong) {
-    // The header of the reply counts before what else it says.
+    // The wait in the header of the reply counts before the wait in its body.
     const later = retryAfterMs === undefined ? error : error.withDetails({ retryAfterMs });
     return later.withDefaults({ value: error.details.reason === 'retries' ? retries : undefined });
   }
@@ -199,7 +199,7 @@ function finalError(
   });
 }
 
-/** How an attempt failed, as far as a retry depends on it. */
+/** The outcome of an attempt, as far as a retry depends on it. */
 export type AttemptOutcome =
   | { kind: 'not-sent'; retryable: boolean }
   | {
@@ -249,7 +249,7 @@ const loadingRetries = 100;
 
 function retriesFor(outcome: AttemptOutcome, { retries, busyRetries = 0 }: RetryPolicy): number {
   if (outcome.kind !== 'reply') return retries;
-  // However often it is asked: the time of the waits is the limit.
+  // There is no limit of attempts: the time of the waits is the limit.
   if (outcome.isLoading && retries > 0) return Math.max(retries, loadingRetries);
   return unbilledStatuses.has(outcome.status) ? Math.max(retries, busyRetries) : retries;
 }

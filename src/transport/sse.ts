@@ -22,7 +22,7 @@ export interface EventLimits {
 }
 
 /**
- * Reads complete events at a position of the stream's text, between two events, and where they end: for events so frequent
+ * Reads complete events at a position of the stream's text, between two events, and returns their end: for events so frequent
  * that parsing each into fields would take most of the time. Undefined for any other text.
  */
 export type Shortcut<Known> = (text: string, at: number) => { value: Known; events: number; end: number } | undefined;
@@ -85,7 +85,7 @@ function createEventParser<Known extends object>({
   });
   /** The parser has no open event: the last text ended with a blank line. */
   let isBetween = false;
-  /** Reads one event, or several by the shortcut, and returns where they end. */
+  /** Reads one event, or several by the shortcut, and returns their end. */
   const readAt = (text: string, at: number): number | undefined => {
     if (shortcut === undefined || failure !== undefined || text.length > maxEventBytes) return undefined;
     const known = isBetween ? shortcut(text, at) : undefined;
@@ -113,7 +113,7 @@ function createEventParser<Known extends object>({
       events = [];
       return found;
     },
-    /** The body is over. */
+    /** Ends the body, and returns its last events. */
     end(): ServerEvent[] {
       stray.end();
       return events.splice(0) as ServerEvent[];
@@ -137,7 +137,7 @@ function createOpenEvent({
   onTooLarge,
 }: {
   maxEventBytes: number;
-  /** A line that is of no field of the format. */
+  /** Called with a line that has no field of the format. */
   onStray(line: string): void;
   onEvent(event: { event?: string | undefined; data: string }): void;
   onTooLarge(): void;
@@ -170,7 +170,7 @@ function createOpenEvent({
   };
 }
 
-/** A failure is short. */
+/** The most characters of such lines: a failure is short. */
 const longestStray = 64 * 1024;
 
 /**

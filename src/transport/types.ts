@@ -20,7 +20,7 @@ export interface HttpRequest {
   readonly sample?: number | undefined;
 }
 
-/** `authorization` and `Bearer `: where a key goes, known before it is read. */
+/** The header of a key, known before the key is read: `authorization` and `Bearer `. */
 export interface KeyHeader {
   readonly name: string;
   readonly prefix: string;
@@ -32,11 +32,11 @@ export interface HttpReply {
   /** Lower-case names; repeated headers joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** The request that it answers, for errors: `POST origin/path`. */
+  /** The request of the reply, for errors: `POST origin/path`. */
   readonly request?: string | undefined;
-  /** The format in which it was asked for, where a client knows it. */
+  /** The format of the request, if the client knows it. */
   readonly format?: FormatName | undefined;
-  /** When it was recorded, ms since 1970, if it comes from a cache and nothing was sent. */
+  /** The time of its recording, ms since 1970, if the reply comes from a cache and nothing was sent. */
   readonly recordedAt?: number | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface Answered {
 
 /** The options of one fetch. */
 export interface FetchCall {
-  /** Ends it: the user's signal or the total deadline. */
+  /** Ends the fetch: the user's signal or the total deadline. */
   signal: Signal;
   /** Awaited right before a connection is used, but not for a reply from a recording. If it throws, the fetch ends. */
   beforeSend?: (() => Promise<void> | undefined) | undefined;
@@ -79,7 +79,7 @@ export interface RetryPolicy {
   busyRetries?: number | undefined;
 }
 
-/** How to connect. */
+/** The options of a connection. */
 export interface ConnectionOptions {
   /** Environment with the proxy variables; a proxy is never used for loopback. */
   env: Readonly<Record<string, string | undefined>>;
@@ -112,7 +112,7 @@ export interface FetchedInput {
 
 /** Fetches the inputs that the user named by URL. */
 export interface InputFetcher {
-  /** Throws GatewayError: that of the fetch; usage for a status other than 200 and for a redirect that is not followed. */
+  /** Throws GatewayError: the error of the fetch; usage for a status other than 200 and for a redirect that is not followed. */
   fetch(url: URL, signal: AbortSignal): Promise<FetchedInput>;
   close(): Promise<void>;
 }

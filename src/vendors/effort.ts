@@ -12,7 +12,7 @@ export interface ModelEfforts {
 /** The efforts of one family of models; for every other model, the service decides. */
 interface EffortRule extends ModelEfforts {
   models: RegExp;
-  /** The model takes a number of tokens in place of a word: the numbers are this program's choice within what it takes. */
+  /** The model takes a number of tokens in place of a word: the numbers are this program's choice, within the model's limits. */
   budgets?: Readonly<Partial<Record<Effort, number>>>;
 }
 
@@ -56,8 +56,8 @@ export function findEffortRule(model: string): EffortRule | undefined {
 }
 
 /**
- * The words that Ollama's `/v1` has in place of others (ollama docs/api/openai-compatibility.mdx @043e9900, models.dev): it takes
- * none, low, medium, high and max.
+ * Ollama's words in its `/v1` for other efforts (ollama docs/api/openai-compatibility.mdx @043e9900, models.dev): it takes none,
+ * low, medium, high and max.
  */
 export const ollamaEfforts: Readonly<Partial<Record<Effort, Effort>>> = { minimal: 'low', xhigh: 'max' };
 

@@ -9,7 +9,7 @@ export type ReasonMeaning = 'complete' | 'unfinished' | 'running' | 'cut' | 'sto
 // `error`. responses: the status of a reply, or the reason in its `incomplete_details` (the same package).
 const meanings: Readonly<Record<Exclude<ReasonMeaning, 'unknown'>, string>> = {
   complete: 'stop end_turn stop_sequence tool_use tool_calls function_call completed',
-  // The service made a pause, and goes on where it is asked to: neither an end nor an error.
+  // The service made a pause, and goes on if it is asked to: neither an end nor an error.
   unfinished: 'continuation pause_turn',
   // The responses format answers a request with `background` at once with these.
   running: 'queued in_progress',

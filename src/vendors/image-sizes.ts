@@ -1,4 +1,4 @@
-/**
+/*
  * Sizes of OpenAI's image models from the second generation on. Sources: npm openai 7.57.0 (2026-11-13), resources/images.d.ts,
  * lines 601 to 606: sides are multiples of 16, shapes from 1:3 to 3:1, and more than 2560x1440 pixels are experimental. The
  * longest side, and the fewest and the most pixels, are as relays of the service measured them (docs.apiyi.com, 2026-11).

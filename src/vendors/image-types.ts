@@ -1,7 +1,7 @@
 import type { PlainRequest } from '../formats/plain-request.ts';
 import type { ServiceName } from './services.ts';
 
-/**
+/*
  * The types of images that services can be asked for, and those that they are known to refuse. Sources: npm openai 7.57.0
  * (2026-11-13), resources/images.d.ts; npm @openrouter/sdk 1.3.19, models/imagegenerationrequest.d.ts; npm @anthropic-ai/sdk
  * 1.14.0 (2026-11-24), Base64ImageSource. Some models draw only a part of them, which the service says.
@@ -66,7 +66,7 @@ interface RefusedImages {
   amongMany?: { above: number; longestSide: number };
 }
 
-/** A service that is not here gets what it is given. */
+/** A service without a row gets any image. */
 export const refusedImages: Readonly<Partial<Record<ServiceName, RefusedImages>>> = {
   // Google's error lists PNG, JPEG, WebP, HEIC and HEIF (EvanZhouDev/gemini-ai#3); GIF: microsoft/vscode#286628, BMP:
   // google-gemini/gemini-cli#14838, TIFF: googleapis/js-genai#862, AVIF: googleapis/js-genai#1664 (2026-06).

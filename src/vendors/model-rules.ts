@@ -2,8 +2,8 @@ import type { Effort, ModelEfforts } from './effort.ts';
 import type { ServiceName, Use } from './services.ts';
 
 /*
- * How a default is replaced that its service does not have any more, and what the names of models say. Vendors change their
- * schemes of names: where no rule fits, nothing is replaced.
+ * Rules for replacing a default that its service does not have any more, and for the meaning of models' names. Vendors change
+ * their schemes of names: if no rule fits, nothing is replaced.
  */
 
 /** The facts of a model from its service that the rules use. */
@@ -18,7 +18,7 @@ export interface ModelFacts {
   successor?: string | undefined;
   /** The family that the vendor sorts it into: `sonnet`. */
   line?: string | undefined;
-  /** When it came out, or came here, in ISO 8601. */
+  /** The time at which the model came out, or came here, in ISO 8601. */
   createdAt?: string | undefined;
   /** The kinds of output: `text`, `image`. */
   outputs?: readonly string[] | undefined;
@@ -34,7 +34,7 @@ export interface ModelEnd extends Pick<ModelFacts, 'endsOn' | 'lifecycle' | 'suc
   model: string;
 }
 
-/** A model that ends within so many days is said to end, and is not chosen. */
+/** A model that ends within this number of days is said to end, and is not chosen. */
 const endingDays = 60;
 
 const dayMs = 86_400_000;
@@ -44,7 +44,7 @@ export function daysLeft({ endsOn }: Pick<ModelFacts, 'endsOn'>, now: number): n
   return endsOn === undefined ? undefined : Math.floor((Date.parse(endsOn) - now) / dayMs) + 1;
 }
 
-/** Whether a model ends within so many days: by its day, or without one by the word of its service. */
+/** Whether a model ends within this number of days: by its day, or without one by the word of its service. */
 export function endsWithin(days: number, model: Omit<ModelEnd, 'model'>, now: number): boolean {
   const left = daysLeft(model, now);
   return left === undefined ? endWords.test(model.lifecycle ?? '') : left <= days;
@@ -56,12 +56,12 @@ export function isEnding(model: Omit<ModelEnd, 'model'>, now: number): boolean {
 }
 
 /**
- * The words for a model that goes. Anthropic's list: `deprecated`, `retired` (@anthropic-ai/sdk, resources/models, 2026-11); the
- * stage of a Gemini reply: `LEGACY`, `DEPRECATED`, `RETIRED` (@google/genai, ModelStage, 2026-11).
+ * The words for a model that will be removed. Anthropic's list: `deprecated`, `retired` (@anthropic-ai/sdk, resources/models,
+ * 2026-11); the stage of a Gemini reply: `LEGACY`, `DEPRECATED`, `RETIRED` (@google/genai, ModelStage, 2026-11).
  */
 const endWords = /^(?:deprecated|retired|legacy|shutdown)$/i;
 
-/** A name with a date, or of a preview: a vendor takes both away early. */
+/** A name with a date, or of a preview: vendors remove both early. */
 const passingName =
   /(?:^|[-.@:/])(?:preview|exp|experimental|alpha|beta)(?=$|[-.:])|[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2})$/i;
 
@@ -227,7 +227,7 @@ export function kindOf(use: Use): 'text' | 'image' {
   return use === 'edit' || use === 'image' ? 'image' : 'text';
 }
 
-/** Whether a model can serve a use, by its list or else by its name. */
+/** Whether a model can serve a use, by its list or otherwise by its name. */
 export function servesUse({ id, outputs }: Pick<ModelFacts, 'id' | 'outputs'>, use: Use): boolean {
   const makesImages = outputs?.includes('image') ?? imageNames.test(id);
   if (kindOf(use) === 'image') return makesImages;

@@ -1,6 +1,6 @@
 import type { Service } from './services.ts';
 
-/**
+/*
  * Further services that speak the formats of OpenAI, for text and chat, some for images. Each base URL is whole: the operations
  * follow it. Their models change with every month, so none has a default. Addresses, variables and headers are from the services'
  * documents and from their own packages, read on 2026-11-26: if a row names a package, its default is used.

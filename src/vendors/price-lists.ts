@@ -1,5 +1,5 @@
 /*
- * How models.dev calls services in its list of prices, `api.json` (anomalyco/models.dev @f3fc6922, MIT), where its name is another than
+ * The names of services in models.dev's list of prices, `api.json` (anomalyco/models.dev @f3fc6922, MIT), if they differ from
  * ours. Nothing of the list is shipped.
  */
 const otherNames: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 /**
- * How a service wants a JSON Schema that it does not take as it is: with closed objects and few keywords, or in words, because it has
- * only JSON mode.
+ * The form of a JSON Schema for a service that does not take every schema as it is: with closed objects and few keywords, or in
+ * words, because the service has only JSON mode.
  */
 export type SchemaForm = 'closed' | 'words';
 
-/** The part of JSON Schema that a form keeps; all else is said in the description. */
+/** The keywords of JSON Schema that a form keeps; the description has all others in words. */
 export interface KeptWords {
   keywords: ReadonlySet<string>;
   /** The values of `format`. */

@@ -21,7 +21,7 @@ export const serviceTiers = ['batch', 'flex', 'priority'] as const;
 /** Further keys, a speed and a region, are added to each tier. Both are factors. */
 export const pricedTiers = [...serviceTiers, 'fast', 'us'] as const;
 
-/** The speed and the region that a request asks for; undefined where it asks for none. */
+/** The speed and the region of a request; undefined if it asks for none. */
 export function readAskedRates(body: Readonly<Record<string, unknown>>): { speed: unknown; region: unknown } {
   return { speed: body['speed'], region: body['inference_geo'] };
 }

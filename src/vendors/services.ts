@@ -17,11 +17,11 @@ export interface Service {
   name: ServiceName;
   /** The name of the service for people. */
   title: string;
-  /** Undefined if the user has to name it. */
+  /** The address; undefined if the user has to name it. */
   baseUrl: string | undefined;
   /** The address in place of `baseUrl`, if each account has its own. */
   template?: AddressTemplate;
-  /** The service whose API it has: at its host, that name means this one. */
+  /** The service whose API this one has: at this host, that name means this service. */
   isHostOf?: 'openai';
   /** The base URL is whole: the operations follow it without their `/v1`. */
   hasWholePath?: true;
@@ -29,7 +29,7 @@ export interface Service {
   isAtCommonPort?: true;
   /** The uses that it has, and the format of each. */
   formats: Readonly<Partial<Record<Use, FormatName>>>;
-  /** The formats of other servers that take its requests, where they differ. */
+  /** The formats of other servers that take its requests, if they differ. */
   formatsElsewhere?: Readonly<Partial<Record<Use, FormatName>>>;
   /** Differences from other services of the same format. */
   quirks: Omit<Quirks, 'service'>;
@@ -43,7 +43,7 @@ export interface Service {
   cutsPrompts?: string;
   /** The list of models needs no key, so it cannot show whether a key is valid. */
   hasPublicList?: true;
-  /** The path that lists the models in memory, where its list does not say which these are. */
+  /** The path that lists the models in memory, if the list of models does not say which these are. */
   loadedPath?: string;
   /** The query that lists the models of all uses; without it, the list has only those for text. */
   listQuery?: string;
@@ -232,7 +232,7 @@ export function findOwnPath(name: ServiceName, baseUrl: URL): string | undefined
   return filled?.[0];
 }
 
-/** An address with its blanks filled in. A location that is none is not in a host: Google's `global`. */
+/** An address with its blanks filled in. Google's location `global`, unlike other locations, is not a part of the host. */
 export function fillTemplate({ url }: AddressTemplate, values: Readonly<Record<string, string>>): string {
   return url.replaceAll(/\{(\w+)\}/g, (_, blank: string) => values[blank] ?? '').replace('//global-', '//');
 }
@@ -301,7 +301,7 @@ export function withoutFormat(remembered: string): string {
   return remembered.slice(0, remembered.lastIndexOf('/'));
 }
 
-/** How a service differs from others of its format, and the name under which a session remembers it. */
+/** The differences of a service from others of its format, and the name under which a session remembers it. */
 export function getQuirks(name: ServiceName, format: FormatName, baseUrl: string | undefined): Quirks {
   const { quirks } = services[name];
   if (baseUrl === undefined || isOwnHost(name, baseUrl)) return { ...quirks, service: `${name}/${format}` };

@@ -11,9 +11,9 @@ interface Flag {
   /** The flag in the syntax of commander: `-m, --model <id>`. */
   readonly flags: string;
   readonly text: string;
-  /** Reads a word; `name` is the flag or the key that it is of, for messages. Throws GatewayError usage. */
+  /** Reads a word; `name` is its flag or key, for messages. Throws GatewayError usage. */
   readonly parse?: (word: string, name: string) => unknown;
-  /** The word that says a value, if that is not the value as text. */
+  /** The word of a value, if it is not the value as text. */
   readonly write?: (value: never) => string;
   /** The flag can be repeated; its values become a list. */
   readonly repeat?: true;
@@ -29,13 +29,13 @@ interface Flag {
   readonly kept?: 'never' | KeepWord;
 }
 
-/** The word of a flag with its path as `move` has it, and without a secret. */
+/** Rewrites the word of a flag for the folder of a batch: its path by `move`, and without a secret. */
 type KeepWord = (word: string, move: (path: string) => string) => string;
 
 /** Keeps a path; `-` is stdin. */
 export const keepPath: KeepWord = (word, move) => (word === '-' ? word : move(word));
 
-/** Keeps JSON as it is, else a path. */
+/** Keeps JSON as it is, otherwise a path. */
 export const keepJsonOrPath: KeepWord = (word, move) => (word.trimStart().startsWith('{') ? word : move(word));
 
 /** Flags by their names in camel case. */
@@ -67,7 +67,7 @@ interface ValueType {
   type: 'integer' | 'number' | 'string';
   minimum?: number;
   maximum?: number;
-  /** Whether the values of its row are all that it takes. */
+  /** Whether the flag takes only the values of its row. */
   isChoice?: true;
 }
 

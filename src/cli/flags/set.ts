@@ -18,7 +18,7 @@ export interface FieldChange {
 const append = '[]';
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Reads `a.b.0=value`: dots separate steps (`\.` is a dot), the value is JSON if it parses, else a string. */
+/** Reads `a.b.0=value`: dots separate steps (`\.` is a dot), the value is JSON if it parses, otherwise a string. */
 export function parseFieldChange(word: string, name = '--set'): FieldChange {
   const at = word.indexOf('=');
   if (at <= 0)
@@ -202,8 +202,8 @@ const imageFields = [['', 'style moderation input_fidelity output_compression re
 export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl' | 'use' | 'origins'>;
 
 /**
- * The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`: that of the format in use,
- * where it is known; else, or where it lacks the field, each with who has it.
+ * The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`: of the format in use, if
+ * it is known and has the field; otherwise of each format that has it, with the names of the formats or services.
  */
 export function findSetFlag(flag: string, command: string, asked?: AskedService): string | undefined {
   if (!/^(text|chat|image)/.test(command)) return undefined;

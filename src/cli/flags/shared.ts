@@ -34,7 +34,7 @@ const parsers = {
   url: () => ({ kept: keepAddress }),
 } satisfies { [kind in SettingDefinition['kind']]?: (row: SettingDefinition) => object };
 
-/** A query can hold a key: an address is kept without it, and asked for again. */
+/** A query can hold a key: an address is kept without its query, which has to be typed again. */
 function keepAddress(word: string): string {
   return word.split('?', 1)[0] as string;
 }

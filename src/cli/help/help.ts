@@ -149,7 +149,7 @@ const indent = '  ';
 const maxNames = 34;
 const share = 0.42;
 
-/** Breaks text between words into lines of `width` columns; all lines but the first begin with `hanging`. */
+/** Breaks text between words into lines of `width` columns; all lines after the first begin with `hanging`. */
 export function wrapText(text: string, width: number, hanging = ''): string[] {
   const words = text.split(/ +/).filter((word) => word !== '');
   return wrapWords(words, width, { first: '', hanging });

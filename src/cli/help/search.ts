@@ -31,7 +31,7 @@ function searchCommand(command: CommandFacts, has: (text: string) => boolean): H
   return [...own, ...flags, ...command.commands.flatMap((sub) => searchCommand(sub, has))];
 }
 
-/** ` dry run ` of `--dry-run`: words in small letters, each behind a blank. */
+/** ` dry run ` of `--dry-run`: words in small letters, each after a blank. */
 function plainWords(text: string): string {
   return ` ${text
     .toLowerCase()

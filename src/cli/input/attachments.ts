@@ -45,7 +45,7 @@ export type FetchedFiles = ReadonlyMap<string, FetchedFile>;
 
 interface InputReading {
   context: InputContext;
-  /** URLs that are not in it are fetched later: a place is left for them. */
+  /** URLs that are not in the map are fetched later: a place is left for them. */
   fetched?: FetchedFiles | undefined;
   /** The time of the command; without it, only a signal ends the reading. */
   deadline?: (() => { signal: AbortSignal }) | undefined;
@@ -161,7 +161,7 @@ const noBytes = new Uint8Array();
 
 /** An opened input: a file, or a URL that is fetched later. */
 interface OpenedInput {
-  /** Undefined if it is fetched later. */
+  /** The path of the file; undefined if it is fetched later. */
   path: string | undefined;
   /** The name for messages: a URL without its query, which may contain a secret. */
   name: string;

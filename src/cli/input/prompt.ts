@@ -84,7 +84,7 @@ async function typedPrompt(
   context: InputContext,
   templateValues: TemplateValues | undefined,
 ): Promise<string | undefined> {
-  // First: with --prompt, a stray image would be reported as a second prompt.
+  // This check is the first: with --prompt, a stray image would be reported as a second prompt.
   if (words.some((word) => /\.\w+$/.test(word))) {
     await refuseStrayFiles(words, flags, context);
   }
@@ -133,7 +133,7 @@ async function readStdinPart(
   });
   if (given === undefined) return text;
   if (text.trim() === '') await ui.notice('stdin is empty, so only the prompt is sent');
-  // Said once in a loop such as `while read`: there is no more input for it then.
+  // The note is given once in a loop such as `while read`: there is no more input for it then.
   else await ui.notice(`+ ${formatSize(Buffer.byteLength(text))} from stdin (in a loop: --no-stdin)`);
   return text;
 }

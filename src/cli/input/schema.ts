@@ -94,7 +94,7 @@ interface Limits {
   signal?: AbortSignal | undefined;
 }
 
-/** The report of the thread. `late`: why there is none. */
+/** The report of the thread. `late`: the reason that there is none. */
 type ThreadReport = SchemaReport & { late?: string };
 
 /** One thread checks all answers of the process, one after the other. */

@@ -15,7 +15,7 @@ export interface TemplateValues {
   used: Set<string>;
   /** Says which flag gives a value to a variable. */
   advice: (name: string) => string;
-  /** The values are a row of a table: all that is in double braces is a variable. */
+  /** The values are a row of a table: every name in double braces is a variable. */
   isRow: boolean;
 }
 
@@ -47,12 +47,12 @@ export function toTemplateText(value: JsonValue): string {
   return value === null ? '' : JSON.stringify(value);
 }
 
-/** Whether a text has what can be a template variable. */
+/** Whether a text has braces that can be a template variable. */
 export function hasTemplateVariable(text: string): boolean {
   return text.includes('{{') && text.search(bracesPattern) >= 0;
 }
 
-/** Splits a text into all that can be a variable, and the rest without them. */
+/** Splits a text into parts in braces that can be a variable, and the text between them. */
 export function splitVariables(text: string): { names: string[]; rest: string } {
   const names = Array.from(text.matchAll(bracesPattern), ([, written = '']) => normalizeVariableName(written));
   return { names, rest: text.replaceAll(bracesPattern, '') };

@@ -53,7 +53,10 @@ export async function prepareAnswerFile(
   return { selected: { field, code, file: output }, writeFile };
 }
 
-/** The place of the images of a text: `-o` if it is a folder, a template or the file of an image or a sound; else beside the file of the text. */
+/**
+ * The place of the images of a text: `-o` if it is a folder, a template or the file of an image or a sound; otherwise beside the
+ * file of the text.
+ */
 export async function planTextImages(
   flags: AnswerFlags,
   { io }: Context,

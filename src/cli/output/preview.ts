@@ -43,7 +43,7 @@ export function describeTooLarge({ width, height }: { width: number; height: num
   return `it has ${width}×${height} pixels, more than ${maxPixels / 2 ** 20} megapixels`;
 }
 
-/** The pixels of an image, or why there are none. */
+/** The pixels of an image, or the reason that there are none. */
 export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Bitmap | { reason: string }> {
   const { decodeWithin } = await import('../../images/pixels/codec.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);

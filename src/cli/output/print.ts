@@ -70,7 +70,7 @@ interface StreamOptions {
   isMarkdown: boolean;
   /** Runs until the first output. The caller stops it at the end. */
   progress: Progress;
-  /** The text is printed when it has been checked, or where the stream fails before. */
+  /** The text is printed when it has been checked, or if the stream fails before. */
   isHeld?: boolean | undefined;
   /** Receives the text of the answer as it arrives. */
   onText?: ((text: string) => void) | undefined;
@@ -199,7 +199,7 @@ async function writeAndKeep(
   return io.stdout.failure === undefined || copy.path === undefined ? undefined : { content: { file: copy.path } };
 }
 
-/** The last line of `--jsonl`: how the answer ended, and its error. */
+/** The last line of `--jsonl`: the end of the answer, and its error. */
 export function toEndDocument(
   { reply, error: cut, spent }: Outcome & { reply: Result },
   wanted: Wanted,

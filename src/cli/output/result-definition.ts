@@ -3,7 +3,7 @@ import { replyNumber, shownFields, toolCallEntries } from '../../client/index.ts
 import { count, flag, key, optionalKey, text } from '../../document-key.ts';
 import { outcomes } from '../../errors.ts';
 
-/**
+/*
  * The definition of the result document, from which the build writes result.schema.json: the keys of a reply come from their
  * table, the others from the command. Keys are added, never changed.
  */

@@ -188,7 +188,7 @@ function tooManyImagesError(found: number, most: number): GatewayError {
   });
 }
 
-/** Saves images one after the other. Returns what was thrown: the reason of a signal, or a bug. */
+/** Saves images one after the other. Returns the exception: the reason of a signal, or a bug. */
 async function saveAll(
   images: readonly ResultImage[],
   reply: ReplyFacts,
@@ -229,7 +229,7 @@ function leaveForRecovery(
 ): void {
   sorted.failure ??= end;
   append(sorted.unsaved, images);
-  // A name that the first image has is taken.
+  // A name that the first image took is not used again.
   if (plan.kind !== 'name' || written === 0) sorted.place ??= plan.output;
 }
 
@@ -251,7 +251,7 @@ async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: SaveSt
   image.blob.head = new Uint8Array();
 }
 
-/** Audio, a document and the like: beside the images, and never on stdout. */
+/** Saves audio, documents and similar files beside the images, never on stdout. */
 async function saveFile(file: ResultImage, saving: SaveState, sorted: Sorted): Promise<void> {
   const { context, wanted, plan } = saving;
   const { image, warning, blob } = await describeImage(file);

@@ -69,8 +69,8 @@ function toVariableName(name: string): string {
 const largestArgument = 64 * 1024;
 
 /**
- * A bash command that sends the request. It contains no secret: curl reads the headers in `variables` from environment
- * variables, so they are not in its argv. Throws GatewayError usage for an input whose file will not exist when the command runs.
+ * A bash command that sends the request. It contains no secret: curl reads the headers in `variables` from environment variables,
+ * so secrets are not in its argv. Throws GatewayError usage for an input whose file will not exist when the command runs.
  */
 function curlCommand(request: HttpRequest, variables: ReadonlyMap<string, string>): string {
   const headers = Object.entries(request.headers).map(([name, value]) => {

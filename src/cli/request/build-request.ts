@@ -92,7 +92,7 @@ export interface BuiltRequest extends Pick<PreparedRequest, 'post' | 'model' | '
   check: SchemaCheck | undefined;
   /** Input images. */
   inputs: readonly Attached[];
-  /** The size that an image is held against: that of `--size`, or the sides that the format made of it. */
+  /** The size for the check of an image: of `--size`, or the width and height that the format made of it. */
   size: string | undefined;
 }
 
@@ -178,7 +178,7 @@ async function encodePost(
   const post = flags.set ? { ...encoded, body: applyFieldChanges(encoded.body, flags.set, reserved) } : encoded;
   requirePictures(post, request.use);
   const candidates = request.stream ? format.limits(post.body).candidates : 1;
-  // The text of several would be mixed.
+  // The texts of several candidates would be mixed.
   if (candidates > 1)
     throw usageError(
       `--stream prints one candidate, and ${candidates} are asked for`,
@@ -195,7 +195,7 @@ type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens'
 
 type EarlierTurns = Pick<PlainRequest, 'turns' | 'ownTurns'>;
 
-/** Without spreads: with them, a batch takes twice as long to find its jobs that were sent before. */
+/** No spreads are used here: with them, a batch takes twice as long to find its jobs that were sent before. */
 function toPlainRequest(
   flags: RequestFlags,
   parts: RequestParts,
@@ -235,7 +235,7 @@ function chooseTokenLimit({ maxTokens, origins }: Building['settings'], body?: R
   return body?.maxTokens !== undefined || origins.maxTokens?.kind === 'default' ? undefined : maxTokens;
 }
 
-/** The effort of the flag or the settings, unless the body or `--set` says it. Throws GatewayError usage for two that were typed. */
+/** The effort of the flag or the settings, unless the body or `--set` has one. Throws GatewayError usage if two were typed. */
 function findWantedEffort(
   { effort, origins }: Building['settings'],
   flags: RequestFlags,

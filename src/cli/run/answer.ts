@@ -127,7 +127,7 @@ export async function checkAnswer(
   await noteToolCalls(reply, context);
 }
 
-/** The JSON that fits the schema of `--schema`, or why there is none. */
+/** The JSON that fits the schema of `--schema`, or the reason that there is none. */
 export type HeldAnswer = CheckedAnswer | { json?: undefined; value?: undefined; error: unknown };
 
 /**
@@ -148,7 +148,7 @@ export async function holdToSchema(
   }
 }
 
-/** The JSON of an answer that fits the schema. Throws GatewayError; where a limit cut the answer, it names the limit. */
+/** The JSON of an answer that fits the schema. Throws GatewayError; if a limit cut the answer, it names the limit. */
 export async function findSchemaAnswer(
   check: SchemaCheck,
   answer: Answer,

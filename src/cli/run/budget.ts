@@ -67,7 +67,7 @@ export async function openSharedBudgets(
 /** Ledgers whose place was looked at. */
 const prepared = new WeakSet<Ledger>();
 
-/** Throws GatewayError usage where no file can be. */
+/** Throws GatewayError usage if no file can be made there. */
 async function prepareFile({ ledger, path, setting }: OpenBudget): Promise<void> {
   if (prepared.has(ledger)) return;
   try {
@@ -199,7 +199,7 @@ async function reserveRequest(
   throw overBudget(budget, model, reserved.spent);
 }
 
-/** How much of a budget other runs leave. */
+/** The part of a budget that other runs leave. */
 export async function readBudgetLeft(budget: OpenBudget): Promise<Awaited<ReturnType<Ledger['left']>>> {
   await prepareFile(budget);
   return budget.ledger.left().catch((error: unknown) => {
@@ -207,7 +207,7 @@ export async function readBudgetLeft(budget: OpenBudget): Promise<Awaited<Return
   });
 }
 
-/** Reserves what the requests of a batch can cost, all or none. Throws GatewayError over-budget if that is too much. */
+/** Reserves the most that the requests of a batch can cost, all or none. Throws GatewayError over-budget if that is too much. */
 export async function reserveBatch(
   budget: OpenBudget,
   { id, model, bounds }: Pick<LedgerBatch, 'id' | 'model' | 'bounds'>,

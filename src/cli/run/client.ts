@@ -91,7 +91,7 @@ interface AskedGateway {
 /** The flags that say how requests are sent; commands that ask a model have one more. */
 type SendingFlags = ConnectionFlags & { requireAlive?: number | undefined };
 
-/** The command's time, if it may have begun. */
+/** The deadline of the command, if its time may have begun. */
 interface OpenOptions {
   deadline?: () => Deadline;
   /** Models are looked up in the vendor's own list before they are asked. */
@@ -186,7 +186,7 @@ function retryOptions(
   return { retries, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000, retrySafeOnly };
 }
 
-/** Logs what a client sends and gets. */
+/** Logs the requests and replies of a client. */
 function logTo(context: Context, settings: PartialSettings): ClientOptions {
   const { isVerbose } = context.ui;
   return {
@@ -197,7 +197,7 @@ function logTo(context: Context, settings: PartialSettings): ClientOptions {
   };
 }
 
-/** Counts what a client sends. */
+/** Counts the requests of a client. */
 function countIn(sent: { attempts: number }, settings: PartialSettings, context: Context): ClientOptions {
   return {
     onAnswered: ({ attempts }) => void (sent.attempts += attempts),
@@ -210,7 +210,7 @@ function countIn(sent: { attempts: number }, settings: PartialSettings, context:
 
 /** How the requests of a command reach its gateways. */
 interface Way {
-  /** Absent where recordings answer everything. */
+  /** The connection; absent if recordings answer everything. */
   connection?: Connection;
   use: FetchWrapper[];
   /** The options that differ for each gateway. A replay has no key, and a cache needs none. */
@@ -294,7 +294,7 @@ function requireKeys(keyless: readonly PartialSettings[], context: Context): Fet
   };
 }
 
-/** A gateway as far as it says how to connect. */
+/** The settings of a gateway that decide how to connect. */
 type Reached = Parameters<typeof connectionOptions>[0] & Pick<PartialSettings, 'baseUrl'>;
 
 /** Connections to each gateway, by its own proxy and its own certificates. */

@@ -15,7 +15,7 @@ export function getGatewayOrigin({ baseUrl }: Pick<PartialSettings, 'baseUrl'>):
   return new URL(baseUrl ?? 'http://127.0.0.1').origin;
 }
 
-/** How to connect; the files that flags name are read. Throws GatewayError usage. */
+/** The options of a connection; the files that flags name are read. Throws GatewayError usage. */
 export async function connectionOptions(
   { proxy, systemCa, offline, origins }: Pick<PartialSettings, 'proxy' | 'systemCa' | 'offline' | 'origins'>,
   flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
@@ -57,7 +57,7 @@ export function readConfiguredKey(source: KeySource, context: Context, signal?: 
 
 const keysFromStdin = new WeakMap<Context['stdin'], Promise<string>>();
 
-/** Read once: stdin ends, and several connections may need the key. */
+/** The key is read once: stdin ends, and several connections may need the key. */
 function readKeyFromStdin(context: Context): Promise<string> {
   const read = keysFromStdin.get(context.stdin) ?? readTextFlag('--api-key-file', '-', context);
   keysFromStdin.set(context.stdin, read);

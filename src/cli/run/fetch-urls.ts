@@ -31,7 +31,7 @@ export interface UrlFetcher {
   fetchLinked(url: URL, options: FetchOptions): Promise<FetchedFile>;
 }
 
-/** Opens what fetches the URLs of a command, or of the jobs of a batch, which can differ in proxy and authorities. */
+/** Opens the fetcher for URLs of a command, or of the jobs of a batch, which can differ in proxy and authorities. */
 export function openUrlFetcher(flags: ConnectionFlags, context: Context): UrlFetcher {
   const opened = new Map<string, Promise<InputFetcher>>();
   const getFetcher = (settings: FetchOptions['settings'], linked = false): Promise<InputFetcher> => {
@@ -60,7 +60,7 @@ export function openUrlFetcher(flags: ConnectionFlags, context: Context): UrlFet
   };
 }
 
-/** Throws GatewayError usage for URLs where no network is used. */
+/** Throws GatewayError usage for URLs if no network is used. */
 export function requireNetwork(
   [first]: readonly InputUrl[],
   { offline }: Pick<PartialSettings, 'offline'>,

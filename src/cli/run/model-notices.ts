@@ -45,7 +45,7 @@ function openModelMemory(settings: PartialSettings, { io, ui }: Context): ModelM
   };
 }
 
-/** A request as it would go out: to the model that was chosen within a day in place of its own. */
+/** A request in the form that would be sent: to the model that was chosen within a day in place of its own. */
 export async function withKeptChoice(
   { post, model, defaultFor }: Pick<PreparedRequest, 'post' | 'model' | 'defaultFor'>,
   settings: PartialSettings,

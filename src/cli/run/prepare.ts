@@ -19,7 +19,7 @@ import { usageError } from '../../errors.ts';
 import { formatFacts } from '../../formats/format.ts';
 import { openUrlFetcher } from './fetch-urls.ts';
 
-/** Flags that every command has that asks a model, as they were typed. */
+/** The flags that every command has which asks a model, as they were typed. */
 export type CommonFlags = ConnectionFlags &
   FlagValues<typeof outputFlags> &
   AnswerFlags & { jsonl?: true; promptFile?: string };

@@ -64,7 +64,7 @@ export async function openRecording(
   return opening.catch(prefixUsageError('--record '));
 }
 
-/** Whether the client can read a reply to its end; for paths that are not of a format, whether the reply has an end. */
+/** Whether the client can read a reply to its end; for paths that belong to no format, whether the reply has an end. */
 async function isCompleteReply(path: string, reply: HttpReply): Promise<boolean> {
   try {
     const format = findFormatByPath(path);

@@ -26,7 +26,7 @@ export interface RecoveryInput {
   report: Report;
   io: Io;
   redaction: Redaction;
-  /** The batch of the job that it answers, and its document where that is its whole result. */
+  /** The batch of the job that the reply answers, and the document if it is the whole result of the job. */
   batch?: Omit<SavedBatch, 'isResult'> | undefined;
   document?: object | undefined;
 }
@@ -228,7 +228,7 @@ export async function listRecoveries(): Promise<ListedRecovery[]> {
   return found;
 }
 
-/** The files of the replies that any command saved since a time (ms since 1970). */
+/** The files of replies that any command saved since a time (ms since 1970). */
 export async function repliesSavedSince(since: number): Promise<string[]> {
   return (await recoveryFiles(since)).map(({ path }) => path);
 }

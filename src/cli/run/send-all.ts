@@ -49,7 +49,7 @@ interface SendState extends SendAllOptions {
   /** The error after which no more requests are sent. */
   over: GatewayError | undefined;
   thrown: Outcome['thrown'];
-  /** An image went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
+  /** An image was written to the spare folder. Whether it reaches its place after all is known before the next one is paid for. */
   isDiskInDoubt: boolean;
   answered: number;
 }
@@ -69,7 +69,7 @@ async function sendOne(index: number, before: Promise<unknown> | undefined, stat
   return count > 1 ? { ...outcome, reply: withNumber(reply, index) } : outcome;
 }
 
-/** A reply whose parts say which one they came in. */
+/** The result with the number of its reply in each part. */
 function withNumber(result: Result, reply: number): Result {
   const number = <Part extends object>(parts: readonly Part[]) => parts.map((part) => ({ ...part, reply }));
   const { candidates, images, files } = result;
@@ -150,7 +150,7 @@ interface OpenFiles {
   now: number;
 }
 
-/** A request has a connection, a file that it sends and two images that are being written, at most times. */
+/** The most files of a request at a time: a connection, a file that it sends and two images that are being written. */
 const filesOfRequest = 4;
 
 /** File descriptors for files of a batch, look-ups of names, and Node itself. */

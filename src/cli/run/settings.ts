@@ -133,7 +133,7 @@ export const usesByCommand = {
   'image edit': 'edit',
 } as const satisfies Record<string, Use>;
 
-/** The service that a command sends to, for hints: undefined where its settings do not say it, or are wrong. */
+/** The service that a command sends to, for hints: undefined if its settings do not name it, or are wrong. */
 export async function findAsked(
   { service, format, baseUrl, profile }: SettingsFlags,
   io: Pick<Io, 'env' | 'cwd'>,

@@ -92,7 +92,7 @@ async function withoutBlanks(typed: ChatFlags, context: AnswerContext): Promise<
   return { flags: { ...flags, vars: false }, system };
 }
 
-/** The hint how to continue what was kept. */
+/** The hint that says how to continue the saved conversation. */
 async function noteSession({ session, context, flags, settings }: Talk): Promise<void> {
   if (!session?.file || session.file.messages.length === 0) return;
   const offline = flags.offline ? ' --offline' : '';
@@ -125,7 +125,7 @@ async function openHistory(isKept: boolean): Promise<History> {
   const lines = text.split('\n');
   const entries = lines.flatMap(parseEntry).slice(-maxEntries);
   const lineOf = (entry: string): string => `${JSON.stringify(entry.slice(0, longestEntry))}\n`;
-  // Rewritten when it is twice as long as needed, so that it does not grow forever.
+  // The file is rewritten when it is twice as long as needed, so that it does not grow forever.
   if (text.length > 2 * maxEntries * longestEntry || lines.length > 2 * maxEntries)
     await writeFile(path, entries.map(lineOf).join('')).catch(() => undefined);
   return {

@@ -139,7 +139,7 @@ export async function storableTurns(
   const last = stored.at(-1);
   if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
   const { model = request.model, modelVersion = model } = outcome.reply ?? {};
-  // A model that stood in for once was not asked.
+  // The session names the requested model, not a fallback, which was asked only once.
   const asked = model === fallback ? request.model : model;
   const sent = post.body['system'];
   const system = typeof sent === 'string' ? sent : request.system;

@@ -216,7 +216,7 @@ function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly Ke
   return { ...loaded, config };
 }
 
-/** Sends what `doctor --live` sends, and prints what it found. */
+/** Sends the requests of `doctor --live`, and prints the results. */
 async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   const surveyed = await readSettingsByUse({ flags: {}, config: loaded }, context);
   const live = { surveyed, uses: useNames, flags: {}, context };

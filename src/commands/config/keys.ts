@@ -177,7 +177,7 @@ function withValueAt(
   return isGone ? others : { ...at, [step]: next };
 }
 
-/** The value that a typed word is. */
+/** Parses a typed word as the value of a key. */
 function parseKeyValue(key: string, word: string): JsonValue {
   const { kind } = requireKey(key);
   if ((kind === 'count' || kind === 'duration') && /^\d{1,15}$/.test(word)) return Number(word);

@@ -70,7 +70,7 @@ interface ListedBudget extends LedgerSummary {
 /** The budgets that flags name, or all of the state folder. Throws GatewayError usage for a budget that does not exist. */
 async function listBudgets(named: readonly string[] | undefined, { io }: Context): Promise<ListedBudget[]> {
   const folder = await budgetsFolder();
-  // A value as the other commands take it has an amount, which says nothing here.
+  // The budget without the amount that other commands need: it has no meaning here.
   const places = named?.map((word) => budgetForm.exec(word)?.[1] ?? word) ?? (await budgetNames(folder));
   const found: ListedBudget[] = [];
   for (const place of places) {

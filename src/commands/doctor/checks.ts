@@ -39,7 +39,7 @@ export type Finding = string | Omit<Check, 'name' | 'profile'> | undefined;
 /** One step of the examination. */
 export interface CheckStep<Subject> {
   name: string;
-  /** Examines the subject and stores in it what later rows need. An error that it throws is a failed check. */
+  /** Examines the subject and stores in it the facts that later rows need. An error that it throws is a failed check. */
   check: (subject: Subject) => Finding | Promise<Finding>;
   /** The command after a failure or a warning. Default: the hint of the error. */
   fix?: (subject: Subject) => string | undefined;

@@ -241,7 +241,7 @@ function isSame(one: AuthScheme, other: AuthScheme): boolean {
   return one.form === other.form && sameName && one.version === other.version;
 }
 
-/** A scheme that is accepted: a tried one, else the first of the others. Undefined if none was refused, or none is accepted. */
+/** An accepted scheme: a tried one, otherwise the first of the others. Undefined if no scheme was refused, or none is accepted. */
 async function findScheme(
   tried: readonly Tried[],
   ask: TryScheme,
@@ -283,7 +283,7 @@ function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, 
   return { ...check, text: `refused, but ${users.join(' and ')} would use it: ${check.text}`, fix: lines.join('\n') };
 }
 
-/** Sends a request with a scheme. Throws what ends the program: a signal, a closed output. */
+/** Sends a request with a scheme. Throws only errors that end the program: a signal, a closed output. */
 async function askWith(
   scheme: AuthScheme,
   probe: PreparedRequest,

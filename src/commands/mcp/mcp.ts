@@ -26,7 +26,7 @@ const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 const servers = (args: readonly string[]): string =>
   json({ mcpServers: { 'gateway-cli': { command: 'gateway-cli', args } } });
 
-/** The clients whose configuration is documented: where one has its servers, and the entry to paste there. */
+/** The clients whose configuration is documented: the place of their servers, and the entry to paste there. */
 const mcpClients: Readonly<Record<string, { file: string; entry: (args: readonly string[]) => string }>> = {
   'claude-desktop': { file: 'claude_desktop_config.json, which Settings > Developer opens', entry: servers },
   'claude-code': { file: '.mcp.json in the folder of the project', entry: servers },

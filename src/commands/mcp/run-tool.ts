@@ -23,8 +23,8 @@ export interface ToolPlace {
 }
 
 /**
- * Runs the command of a tool in a process of its own, which the signal ends. A failure of the command is a result that says so.
- * `onEnd` is told how many requests it sent, if it says so.
+ * Runs the command of a tool in a process of its own, which the signal ends. A failure of the command is a result, too. `onEnd`
+ * gets the number of requests that it sent, if it reports them.
  */
 export async function runTool(
   tool: McpTool,
@@ -151,7 +151,7 @@ const shownKeys = [
   'warnings',
 ];
 
-/** A failure with what the caller needs to decide what to do next. */
+/** A failure with the facts that the caller needs to decide on the next step. */
 function failedResult(
   { class: kind, message, hint, sent, billed }: JsonObject,
   partial: JsonObject = {},

@@ -78,7 +78,7 @@ async function runModels(filter: string, flags: ModelsFlags, context: Context): 
   return { document: { schema: 'gateway-cli/models@1', complete, models } };
 }
 
-/** Models that are in both lists are merged. By name, and numbers in it by their value. */
+/** Sorts merged models by name, with numbers in names by their value. */
 function mergeModels(lists: readonly FoundList[]): FoundModel[] {
   const byId = new Map<string, FoundModel>();
   for (const { format, models } of lists) {

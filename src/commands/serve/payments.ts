@@ -37,7 +37,7 @@ export async function payForPassed(
   tags: readonly Tag[] | undefined,
   context: Context,
 ): Promise<Pays | undefined> {
-  // The reply names the lane.
+  // The lane is not set here: the reply names it.
   const budget = await openSharedBudget({ ...settings, lane: 'live' }, tags, context);
   if (budget === undefined) return undefined;
   const pending = new Set<Promise<void>>();
@@ -108,7 +108,7 @@ async function bodyIn({ headers }: GatewayRequest, bytes: Buffer): Promise<Body>
   return { ...Object.fromEntries(fields), n: Number(form.get('n') ?? 1) };
 }
 
-/** Passes a reply on, and reads meanwhile what it cost. The end of the reply waits until that is written down. */
+/** Passes a reply on, and reads its cost meanwhile. The end of the reply waits until the cost is written down. */
 function watchReply(
   reply: HttpReply,
   request: GatewayRequest,

@@ -101,7 +101,7 @@ const addressHints: Record<string, string> = {
   EADDRNOTAVAIL: '--host 127.0.0.1 is this machine',
 };
 
-/** Says what to type where the address cannot be had. */
+/** Adds a hint to the error of an address that cannot be used. */
 function hintAtAddress(error: unknown): never {
   if (!(error instanceof GatewayError)) throw error;
   const hint = addressHints[getErrorCode(error) ?? ''];
@@ -114,7 +114,7 @@ async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }
   await ui.warn('other machines are refused until --allow-host names the host that they call, such as devbox.lan');
 }
 
-/** The names that are accepted here, for the served commands: their profile may have others, which are refused. */
+/** The names that are accepted here, for the served commands: their profile may have other names, which are refused. */
 function nameVariable({ apiKey, version }: ServedHeaderNames): Record<string, string> {
   if (apiKey === undefined && version === undefined) return {};
   const own = services.gateway.headerNames;

@@ -12,11 +12,11 @@ interface Speaker {
   baseUrl: string | undefined;
 }
 
-/** The formats of a service; undefined for a gateway of all formats, to which everything goes as it is. */
+/** The formats of a service; undefined for a gateway of all formats, to which every request goes as it is. */
 export async function chooseSpoken({ service, ownFormat, format, baseUrl }: Speaker): Promise<Spoken | undefined> {
   if (service === 'gateway' && ownFormat === undefined) return undefined;
   const own = service === 'gateway' ? [format] : [format, ...Object.values(services[service].formats)];
-  // A service of OpenAI's format has the other one too, or says that it does not.
+  // A service with one of OpenAI's formats has the other one too, or its refusal says that it does not.
   const formats = own.some(isOpenAiFormat) ? [...own, ...formatNames.filter(isOpenAiFormat)] : own;
   return { formats, format: await loadFormat(format), quirks: getQuirks(service, format, baseUrl) };
 }

@@ -14,7 +14,7 @@ import type { ReplyEvent } from '../events.ts';
 interface ArrivingCall {
   /** The number of its block. */
   readonly block: number;
-  /** The number that the wire gives it, if it does. */
+  /** The number of the call on the wire, if it has one. */
   readonly wireIndex: number | undefined;
   id: string | undefined;
   name: string;
@@ -148,7 +148,7 @@ function callEvent(call: ArrivingCall, candidate: number): ReplyEvent {
   return { type: 'call', id, name, input: input ?? json, isWhole: input !== undefined, ...signed, candidate };
 }
 
-/** The calls as the wire numbers them; as they came, if it numbers some alike. */
+/** The calls in the order of their numbers on the wire; in the order in which they came if some have the same number. */
 function inOrder(calls: readonly ArrivingCall[]): readonly ArrivingCall[] {
   const numbers = new Set(calls.map(({ wireIndex }) => wireIndex));
   if (numbers.size < calls.length || numbers.has(undefined)) return calls;
@@ -201,14 +201,14 @@ function joinArguments(before: GrowingJson, piece: string): GrowingJson {
 /** A text of JSON, read as it grows: to parse all of it with each piece would take the square of its length. */
 interface GrowingJson {
   text: string;
-  /** The first character that is no space. */
+  /** The first character that is not white space. */
   kind: string;
   depth: number;
   inString: boolean;
   isEscaped: boolean;
   /** All brackets are closed. */
   isClosed: boolean;
-  /** Something follows what was whole. */
+  /** Another character follows the whole JSON. */
   isBroken: boolean;
 }
 
@@ -239,13 +239,13 @@ function isWholeObject({ kind, isClosed, isBroken }: GrowingJson): boolean {
   return kind === '{' && isClosed && !isBroken;
 }
 
-/** Whether a text is whole JSON: nothing at all is. A value alone is no input of a tool, and short. */
+/** Whether a text is whole JSON; an empty one counts as whole. A value alone is no input of a tool, and short. */
 function isWholeText({ text, kind, isClosed, isBroken }: GrowingJson): boolean {
   if (kind === '' || kind === '{' || kind === '[') return kind === '' || (isClosed && !isBroken);
   return text.length < 100 && parseArguments(text) !== undefined;
 }
 
-/** Pieces that follow each other to JSON are what the format has. */
+/** The arguments of a call. If the pieces joined are JSON, they are as the format wants it. */
 function getArguments({ joined: { text: json }, newest }: ArrivingCall): string {
   if (parseArguments(json) !== undefined) return json;
   // `{}` in front of the pieces comes from a call without arguments.

@@ -34,12 +34,12 @@ export interface Choice {
   /** A part of the answer came. */
   hasContent: boolean;
   readonly calls: ReturnType<typeof createToolCallJoiner>;
-  /** Undefined where thinking in tags is left in the text. */
+  /** The reader of tags; undefined if thinking in tags is left in the text. */
   readonly tags: ThinkTags | undefined;
   readonly held: Held;
 }
 
-/** About how many characters of a reply are kept until its end. */
+/** About the number of characters of a reply that are kept until its end. */
 export interface Held {
   characters: number;
 }
@@ -144,7 +144,7 @@ function textsIn(value: JsonValue | undefined): string {
   return value.map((part) => (isObject(part) ? (textField(part, 'text') ?? '') : '')).join('');
 }
 
-/** A service that sends thinking in a field has taken it out of the text: tags there are words of the answer. */
+/** If a service sends thinking in a field, it has taken it out of the text: tags there are words of the answer. */
 function textEvents(choice: Choice, text: JsonValue | undefined): ReplyEvent[] {
   if (typeof text !== 'string' || text === '') return [];
   const { candidate, tags, held, thinkingPlace } = choice;
@@ -172,7 +172,7 @@ function tagEndEvents(choice: Choice, isAnswered: boolean): ReplyEvent[] {
 function imageLinkEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
   if (!isObject(image)) return linkedImage(image, candidate);
   const held = field(image, 'imageUrl');
-  // Empty is absent, as null is.
+  // An empty value counts as absent, like null.
   return linkedImage((isObject(held) ? held['url'] : held) || image['url'], candidate);
 }
 

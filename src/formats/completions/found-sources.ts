@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, listField, textField } from '../../json.ts';
 import type { FoundSource, ReplyEvent } from '../events.ts';
 
-/** A text is searched for the numbers of so many. */
+/** The most numbers that a text is searched for. */
 const mostMarked = 200;
 
 /**

@@ -8,15 +8,15 @@ import type { ReplyEvent } from '../events.ts';
 import { toDataUrl } from '../data-url.ts';
 import { mediaPart } from './turns.ts';
 
-/** How one service takes what a picture is asked with. */
+/** The fields of an image request in the words of one service. */
 interface ImagesForm {
   /** Fields of each request; a field that the user sets wins. */
   always?: Body;
-  /** A shape and a size in its words. Throws usage. */
+  /** The fields for shape and size. Throws usage. */
   shape(request: PlainRequest): Record<string, BodyValue | undefined>;
   /** The paths that create and change images, if they are not OpenAI's. */
   paths?: { draw?: string; edit?: string };
-  /** The fields of pictures to change. */
+  /** The fields for the images to change. */
   inputs(media: readonly Media[], mask: Media | undefined): Record<string, BodyValue | undefined>;
   /** The images are sent as files of a form. */
   isForm?: true;
@@ -120,7 +120,7 @@ function referTo(file: BodyValue): Body {
   return { image_url: toDataUrl({ mimeType, data }) };
 }
 
-/** Fields that each operation has a place for. */
+/** Fields that each operation has. */
 const commonFields: ReadonlySet<keyof PlainRequest> = new Set([
   ...(['use', 'model', 'stream', 'body', 'prompt', 'media', 'store', 'keepThink'] as const),
   ...(['aspect', 'size', 'imageType'] as const),
@@ -171,7 +171,7 @@ function bothSides({ size, aspect }: PlainRequest): string | undefined {
   return size === undefined || isSizeClass(size) ? chooseImageSize(aspect ?? '1:1', size ?? '1K') : size;
 }
 
-/** Throws GatewayError usage for a size that is not among them. */
+/** Throws GatewayError usage for a size that is not in the list. */
 function oneOf(size: string | undefined, sizes: readonly string[]): string | undefined {
   if (size === undefined || sizes.includes(size)) return size;
   throw usageError(`the images operation of this service has no size '${size}'`, `it has ${sizes.join(', ')}`);
@@ -204,7 +204,7 @@ export function readImagesReply(json: JsonObject): ReplyEvent[] {
 }
 
 function imageItemEvents(item: JsonObject, format: string | undefined): ReplyEvent[] {
-  // Empty is absent, as null is: the link of a paid image is beside it.
+  // An empty value counts as absent, like null: the link of a paid image is beside it.
   const data = textField(item, 'b64Json') ?? '';
   const mimeType = textField(item, 'mediaType') ?? (format && `image/${format}`);
   if (data !== '') return [{ type: 'blob', mimeType, data, candidate: 0 }];
@@ -213,7 +213,7 @@ function imageItemEvents(item: JsonObject, format: string | undefined): ReplyEve
 
 const dataUrl = /^data:([^,;]*)(?:;[^,]*)?;base64,/i;
 
-/** An image at a URL: its bytes where they are in it, else a link. */
+/** An image at a URL: its bytes if the URL holds them, otherwise a link. */
 export function linkedImage(url: JsonValue | undefined, candidate: number): ReplyEvent[] {
   if (typeof url !== 'string' || url === '') return [];
   const [head, mimeType] = dataUrl.exec(url.slice(0, 200)) ?? [];

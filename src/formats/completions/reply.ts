@@ -22,7 +22,7 @@ import { append } from '../../long-lists.ts';
 /** The state of a reply while it is read. */
 interface CompletionState {
   readonly choices: Map<number, Choice>;
-  /** Candidates that began and did not say why they ended. */
+  /** Candidates that began and have no finish reason yet. */
   readonly open: Set<number>;
   readonly held: { characters: number };
   readonly keepsTags: boolean;
@@ -73,14 +73,14 @@ function isStopped({ choices, open }: CompletionState): boolean {
 
 function feed({ event, data, unterminated }: DecoderInput, state: CompletionState): ReplyEvent[] {
   const text = data.trim();
-  // A comment of the server that a gateway made data of (deviation 29).
+  // A comment of the server that a gateway turned into data (deviation 29).
   if (text === '' || text.startsWith(':') || state.isEnded) return [];
   if (text === '[DONE]') {
     // `[DONE]` ends only a reply that gave its finish reason: gateways send it after a reply that was cut, too.
     state.isEnded = isStopped(state);
     return state.isEnded ? [{ type: 'end' }] : [];
   }
-  // Data that the end of the body cut says nothing (deviation 33).
+  // Data that was cut at the end of the body says nothing (deviation 33).
   if (unterminated && isCutData(text)) return [];
   const parsed = parseEventData(text);
   const events = readPieces((Array.isArray(parsed) ? parsed : [parsed]).filter(isObject), state, event);
@@ -126,7 +126,7 @@ function listReplyPieces(json: unknown): unknown[] {
   return json.length > 0 && isImagesReply(images) ? [images] : json;
 }
 
-/** A reply, as it is or in a `response` (deviation 20). */
+/** A reply, alone or in a `response` (deviation 20). */
 function unwrap(json: unknown): JsonObject | undefined {
   if (!isObject(json)) return undefined;
   return [json, json['response']].filter((value) => isObject(value)).find(isReply);
@@ -199,7 +199,7 @@ function readUsage(usage: JsonObject): Usage {
   };
 }
 
-/** The counts of an image operation. Where it does not tell its output apart, that is pictures (npm openai 7.57.0, `images.d.ts`). */
+/** The counts of an image operation. If it does not divide its output, all of it is images (npm openai 7.57.0, `images.d.ts`). */
 function readImagesUsage(usage: JsonObject): Usage {
   const { imageOutputTokens, ...counts } = readUsage(usage);
   return { ...counts, imageOutputTokens: imageOutputTokens ?? counts.outputTokens };

@@ -27,7 +27,7 @@ function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[
   const isBlank = text.trim() === '';
   const calls = blocks.filter(({ type }) => type === 'tool_use').map((block) => encodeToolCall(block, isOwn));
   if (isBlank && calls.length === 0 && images.length === 0) return [];
-  // The format's own documents have `null` where a message calls tools and says nothing.
+  // The format's own documents have `null` for a message that calls tools and has no text.
   const said = {
     role: 'assistant',
     content: isBlank ? null : text,
@@ -47,7 +47,7 @@ function encodeToolCall(block: JsonObject, isOwn: boolean): Body {
   const input = block['input'] ?? {};
   const called = { name: block['name'] ?? '', arguments: typeof input === 'string' ? input : JSON.stringify(input) };
   const signature = isOwn ? textField(block, 'signature') : undefined;
-  // Gemini refuses a call of its own that comes back without it.
+  // Gemini refuses a call of its own that comes back without its signature.
   const extra = signature === undefined ? undefined : { google: { thought_signature: signature } };
   return setFields({ type: 'function', function: called }, { id: block['id'], extra_content: extra });
 }

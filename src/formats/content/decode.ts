@@ -75,7 +75,7 @@ function decodeTurns(contents: readonly JsonValue[]): Turn[] {
   }));
 }
 
-/** A text is in `result`; everything else is JSON. */
+/** A text is in `result`; every other value is JSON. */
 function resultText(response: JsonValue): string {
   const result = isObject(response) && Object.keys(response).length === 1 ? response['result'] : undefined;
   return typeof result === 'string' ? result : JSON.stringify(response);

@@ -227,7 +227,7 @@ function encodeParts(block: JsonObject, { names, isOwn }: TurnContext): BodyValu
     return [{ functionCall: { name: name ?? '', args: block['input'] ?? {} }, ...signed }];
   }
   if (type === 'tool_result') return [resultPart(block, names)];
-  // Thinking goes back to the service that signed it, and there with its call or its text.
+  // Thinking goes back to the service that signed it, and only with its call or its text.
   return [];
 }
 

@@ -2,7 +2,7 @@ import { quoteForeign } from '../../errors.ts';
 import { isObject, type JsonObject, listField, numberField, objectField, textField } from '../../json.ts';
 import type { FoundSource, ReplyEvent } from '../events.ts';
 
-/** Reads what a candidate says of its search; pieces of a stream repeat it, and tell it late. */
+/** Reads the facts of a candidate's search; pieces of a stream repeat them, and have them late. */
 export function createGroundingReader(): (candidate: JsonObject) => ReplyEvent[] {
   let chunks: readonly unknown[] = [];
   let last = '';

@@ -19,10 +19,10 @@ import { append, maxOf } from '../../long-lists.ts';
 
 const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];
 
-/** Names the tier that answered where the body does not. */
+/** The header with the tier that answered, if the body does not have it. */
 const tierHeader = 'x-gemini-service-tier';
 
-/** The end of a stream in other formats: nothing follows it (deviation 23). */
+/** The mark for the end of a stream in other formats: nothing follows it (deviation 23). */
 const done = '[DONE]';
 
 /**
@@ -62,7 +62,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
       const events = read(Array.isArray(json) ? json : [json]);
       if (!isRead) throw foreignReply(json, 'content');
       append(events, readers.calls?.end() ?? []);
-      // An array is a stream without `alt=sse`: it lacks its last piece where no reason came.
+      // An array is a stream without `alt=sse`: it lacks its last piece if it has no finish reason.
       if (Array.isArray(json) && progress() === 'open') events.push({ type: 'broken', error: withoutReason() });
       return events;
     },
@@ -154,7 +154,7 @@ function candidateEvents(raw: JsonObject, position: number, readers: Readers): R
       type: 'candidate',
       candidate,
       role: textField(content, 'role'),
-      // Pieces of a stream may carry an empty one before the last.
+      // Pieces of a stream may carry an empty finish reason before the last.
       reason: textField(raw, 'finishReason') || undefined,
       message: textField(raw, 'finishMessage'),
       ratings: listField(raw, 'safetyRatings'),
@@ -216,7 +216,7 @@ function blobEvent(
   facts: Pick<Extract<ReplyEvent, { type: 'blob' }>, 'draft' | 'signature' | 'candidate'>,
 ): ReplyEvent | undefined {
   const data = textField(inline, 'data');
-  // Empty is absent, as null is.
+  // An empty value counts as absent, like null.
   return data ? { type: 'blob', mimeType: textField(inline, 'mimeType'), data, ...facts } : undefined;
 }
 

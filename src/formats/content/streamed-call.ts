@@ -78,7 +78,7 @@ function applyPiece(open: StreamedCall, { args, partialArgs, willContinue, isEnd
   call.isWhole = !open.isBroken && (isEnd || (!willContinue && openPaths.size === 0));
 }
 
-/** Strings come in parts, all else at once. False where the place or the value cannot be read. */
+/** Strings come in parts, all other values at once. False if the place or the value cannot be read. */
 function addArgument(input: JsonObject, arg: JsonObject, openPaths: Set<string>): boolean {
   const path = textField(arg, 'jsonPath');
   if (path === undefined) return false;

@@ -152,7 +152,7 @@ function encodeOutputConfig({ schema, effort = 'none' }: PlainRequest, body: Bod
   });
 }
 
-/** The format has no effort for no thinking: it is turned off. */
+/** The format has no effort for no thinking: thinking is turned off. */
 function encodeThinking({ effort, efforts, model }: PlainRequest, body: Body): Body | undefined {
   if (effort !== 'none') return undefined;
   return { ...getBodyObject(body, 'thinking'), type: (efforts ?? findEffortRule(model))?.off ?? 'disabled' };
@@ -165,8 +165,8 @@ const body = ',"delta":{"type":"text_delta","text":"';
 const longestIndex = 6;
 
 /**
- * Text deltas in their usual spelling, read in place in the stream, without making an event of each: a stream is
- * made of these. `end` is after the last one's blank line. Undefined for anything else, which the parsers decide on.
+ * Text deltas in their usual spelling, read in place in the stream, without making an event of each: a stream consists of these.
+ * `end` is after the last one's blank line. Undefined for any other text, which the parsers judge.
  */
 export function readTextRun(stream: string, at: number, most: number): ReturnType<NonNullable<Format['shortcut']>> {
   const head = heads.find((known) => stream.startsWith(known, at));

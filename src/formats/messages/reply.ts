@@ -57,7 +57,8 @@ function feed({ event, data, unterminated }: DecoderInput, state: MessageState):
   const text = data.trim();
   if (text.startsWith(':')) return [];
   if (text === '[DONE]') return endStream({}, state);
-  // An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (deviation 33).
+  // If the body's end left an event without its blank line, the event is whole, cut or wrong: a cut event says nothing (deviation
+  // 33).
   if (unterminated && (text === '' || isCutData(text))) return [];
   const payload = text === '' ? {} : parseEventData(text);
   if (!isObject(payload)) return [];
@@ -146,7 +147,7 @@ function endMessage(_payload: JsonObject, state: MessageState): ReplyEvent[] {
   return [{ type: 'end' }];
 }
 
-/** `[DONE]` and `done` are of other formats: they end a reply that said why it stopped, and mean nothing else (deviation 23). */
+/** `[DONE]` and `done` belong to other formats: they end a reply that gave its stop reason, and mean nothing else (deviation 23). */
 function endStream(payload: JsonObject, state: MessageState): ReplyEvent[] {
   return state.progress === 'open' ? [] : endMessage(payload, state);
 }
@@ -190,7 +191,7 @@ function updateRates(before: Rates, message: JsonObject): Rates {
   };
 }
 
-/** The service tier, and behind it what has another price: `standard fast us`. */
+/** The service tier, followed by the words of other prices: `standard fast us`. */
 function tierEvents({ serviceTier, speed = '', inferenceGeo = '' }: Rates): ReplyEvent[] {
   const besides = [speed, inferenceGeo].filter((word) => !usualTiers.has(word));
   const tier = [serviceTier, ...besides].filter(Boolean).join(' ');

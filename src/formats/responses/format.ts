@@ -72,7 +72,7 @@ function encodeResponsesBody(request: PlainRequest, quirks: Quirks): Body {
   });
 }
 
-/** Whoever asks for an effort is told what was thought, in the service's summary of it. */
+/** A request with an effort also asks for the service's summary of the thinking. */
 function encodeReasoning({ effort }: PlainRequest, body: Body): BodyValue | undefined {
   if (effort === undefined) return undefined;
   const given = getBodyObject(body, 'reasoning');
@@ -98,7 +98,7 @@ function encodeInput(request: PlainRequest, body: Body, { service }: Quirks): Bo
   return nameResults([...(given ?? inputItems(body)), ...added]);
 }
 
-/** An item of the user's; one whose content is in the words of plain turns is a turn. */
+/** An item of the user's own; an item whose content is in the words of plain turns is a turn. */
 function ownItems(item: JsonValue): readonly BodyValue[] {
   const blocks = isObject(item) && Array.isArray(item['content']) ? item['content'].filter(isObject) : [];
   const isTurn = blocks.some(({ type }) => typeof type === 'string' && plainBlocks.has(type));
@@ -129,7 +129,7 @@ function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): B
   };
 }
 
-/** Tools can be in a namespace, which is in the list as a tool is. */
+/** Tools can be in a namespace, which is an entry of the list like a tool. */
 function readToolName(tool: BodyValue): string[] {
   if (!isObject(tool)) return [];
   const name = textField(tool, 'name');

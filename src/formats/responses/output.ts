@@ -24,13 +24,13 @@ export interface ArrivingOutput {
   blocks: number;
   /** The words with which the model refused: they do not answer the prompt, so they are not in its text. */
   refusal: string;
-  /** Pieces of a sound came: they are of no item. */
+  /** Pieces of a sound came: they belong to no item. */
   hasSound: boolean;
   /** Searches of the service's own tool. */
   searches: number;
-  /** Pictures that its tool made. */
+  /** Pictures that the service's tool made. */
   pictures: number;
-  /** Characters that are kept of it beside the events. */
+  /** Characters that are kept of the output beside the events. */
   length: number;
 }
 
@@ -66,7 +66,7 @@ interface ArrivingItem {
   /** The arguments of a call. */
   json: string;
   isDone: boolean;
-  /** The last event has it. */
+  /** The last event lists the item. */
   isListed: boolean;
 }
 
@@ -94,7 +94,7 @@ export function beginItem(payload: JsonObject, output: ArrivingOutput): ReplyEve
   return isCall(item) && textField(raw, 'name') ? beginCall(item, raw, output) : [];
 }
 
-/** A piece of an item, or all of the piece: that is only of use where nothing of it came before. */
+/** A piece of an item, or the whole text of a part: the whole text matters only if no piece of it came before. */
 export function growItem(event: string, payload: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const [, kind = '', way] = /^response\.([\w.]+?)\.(delta|done|annotation)/.exec(event) ?? [];
   const type = typesByKind[kind] ?? 'message';
@@ -141,7 +141,7 @@ const typesByKind: Readonly<Record<string, string>> = {
   custom_tool_call_input: 'custom_tool_call',
 };
 
-/** The field with all of a piece, if it is not `text`. */
+/** The field with the whole text of a part, if it is not `text`. */
 const wholeNames: Readonly<Record<string, string>> = { refusal: 'refusal', 'audio.transcript': 'transcript' };
 
 /** A piece of a sound, whose words come in events of their own. */
@@ -197,7 +197,7 @@ function finish(item: ArrivingItem, raw: JsonObject, output: ArrivingOutput): Re
   return [...(finisher?.(item, raw, output) ?? []), ...closeItem(item)];
 }
 
-/** The reply is over, and so are items that did not say so. */
+/** The reply is over, and so are items without an end of their own. */
 export function endItems(output: ArrivingOutput): ReplyEvent[] {
   return output.items.flatMap((item) => {
     if (item.isDone) return [];
@@ -246,7 +246,7 @@ function findNamed(raw: JsonObject, output: ArrivingOutput): ArrivingItem | unde
   return id === undefined ? undefined : itemsOfType(textField(raw, 'type') ?? 'message', output).byId.get(id);
 }
 
-/** The item that is whole in an event: it may have been so before. */
+/** The item that an event completes: it may have been complete before. */
 function findItem(raw: JsonObject, index: number | undefined, output: ArrivingOutput): ArrivingItem | undefined {
   const named = findNamed(raw, output);
   if (named) return named;
@@ -255,7 +255,7 @@ function findItem(raw: JsonObject, index: number | undefined, output: ArrivingOu
   return numbered?.isDone === false ? numbered : (findNewestOpen(alike) ?? numbered);
 }
 
-/** An item of the last event that has another id than before: by its number, else the first of its type that no other one was. */
+/** An item of the last event whose id is new: the item of its number, otherwise the first unlisted item of its type. */
 function findUnlisted(raw: JsonObject, index: number, output: ArrivingOutput): ArrivingItem | undefined {
   const alike = itemsOfType(textField(raw, 'type') ?? 'message', output);
   const numbered = alike.byIndex.get(index);
@@ -394,7 +394,7 @@ function finishCustomCall(item: ArrivingItem, whole: JsonObject, output: Arrivin
   return [...events, ...rest, { type: 'signature', signature: JSON.stringify(whole), index }];
 }
 
-/** An item of another kind has nothing for readers but an image and sources; the next turn sends it back, if the service takes it. */
+/** An item of another kind has only an image and sources for readers; the next turn sends it back, if the service takes it. */
 function finishOther(item: ArrivingItem, whole: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const found = readFoundPages(whole);
   if (found !== undefined) {

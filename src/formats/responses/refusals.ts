@@ -4,7 +4,7 @@ import type { AnyApiRequest } from '../format.ts';
 /** Thinking in the form in which it can go back to the service, which keeps nothing itself. */
 export const encryptedThinking = 'reasoning.encrypted_content';
 
-/**
+/*
  * Parts of a request of this format that only some services refuse: the thinking of earlier turns, and the fields that ask for
  * thinking. Each function returns the same request if there is nothing to leave out.
  */

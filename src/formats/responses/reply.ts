@@ -45,9 +45,9 @@ export function createResponsesDecoder({ offered, asked }: Pick<ReplyHead, 'offe
 
 function feed({ event, data, unterminated }: DecoderInput, state: ResponseState): ReplyEvent[] {
   const text = data.trim();
-  // `[DONE]` is of another format: the reply ends with an event of its own (deviation 77).
+  // `[DONE]` belongs to another format: the reply ends with an event of its own (deviation 77).
   if (text === '' || text === '[DONE]' || text.startsWith(':') || state.progress === 'ended') return [];
-  // Data that the end of the body cut says nothing (deviation 33).
+  // Data that was cut at the end of the body says nothing (deviation 33).
   if (unterminated && isCutData(text)) return [];
   const payload = parseEventData(text);
   if (!isObject(payload)) return [];
@@ -100,7 +100,7 @@ function readEvent(event: string | undefined, payload: JsonObject, state: Respon
   }
 }
 
-/** An error, in either of its shapes (deviation 78); events of a kind that is not known mean nothing. */
+/** An error, in either of its shapes (deviation 78); events of an unknown kind mean nothing. */
 function otherEvents(payload: JsonObject, event: string | undefined, state: ResponseState): ReplyEvent[] {
   const error = findErrorInEvent(payload, event, state.asked);
   if (!error) return [];
@@ -136,7 +136,7 @@ function endResponse(response: JsonObject, state: ResponseState): ReplyEvent[] {
   return [...events, { type: 'candidate', reason, message: refusal || undefined }, { type: 'end' }];
 }
 
-/** A reply, as it is or in a `response` (deviation 20). */
+/** A reply, alone or in a `response` (deviation 20). */
 function unwrap(json: unknown): JsonObject | undefined {
   const value: unknown = Array.isArray(json) ? json[0] : json;
   if (!isObject(value)) return undefined;
@@ -156,7 +156,7 @@ function usageEvents(response: JsonObject, { searches: found, pictures }: Arrivi
   const usage = objectField(response, 'usage');
   const search = objectField(objectField(response, 'toolUsage') ?? {}, 'webSearch');
   const inUsage = objectField(usage ?? {}, 'serverToolUseDetails') !== undefined;
-  // A service that counts none has the searches in the output alone.
+  // If a service counts no searches, they are counted in the output.
   const searches = (search && numberField(search, 'numRequests')) ?? (inUsage ? undefined : found);
   return [
     ...(usage ? [{ type: 'facts', facts: { usage: readUsage(usage) } } as const, ...toldCostEvents(usage)] : []),
@@ -177,7 +177,7 @@ function pictureEvents(response: JsonObject, images: number): ReplyEvent[] {
   return [{ type: 'facts', facts: { otherUsage: { model: textField(tool ?? {}, 'model') ?? '', usage, images } } }];
 }
 
-/** The counts of the picture tool (npm openai 7.57.0). Where it does not tell its output apart, that is pictures. */
+/** The counts of the picture tool (npm openai 7.57.0). If it does not divide its output, all of it is images. */
 function readImageUsage(counts: JsonObject): Usage {
   const [input, output] = [objectField(counts, 'inputTokensDetails'), objectField(counts, 'outputTokensDetails')];
   const cached = objectField(counts, 'cachedTokensDetails');
@@ -192,7 +192,7 @@ function readImageUsage(counts: JsonObject): Usage {
   };
 }
 
-/** `inputTokens` includes what was cached and written, `outputTokens` includes thinking. */
+/** `inputTokens` includes cached and written tokens, `outputTokens` includes thinking. */
 function readUsage(usage: JsonObject): Usage {
   const input = objectField(usage, 'inputTokensDetails') ?? {};
   const output = objectField(usage, 'outputTokensDetails') ?? {};

@@ -121,7 +121,7 @@ function listReply(
   return jsonReply({ object: 'list', data, first_id: first, last_id: last, has_more: hasMore });
 }
 
-/** A batch of a file. Where a line of it cannot be taken, the batch fails as a whole. */
+/** Creates a batch from a file. If a line of the file cannot be taken, the batch fails as a whole. */
 function read(body: JsonObject, _request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'> {
   const input = findFile(textAt(body, 'input_file_id'), batches);
   const endpoint = textAt(body, 'endpoint') ?? '';

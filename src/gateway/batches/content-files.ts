@@ -36,7 +36,7 @@ export const contentFilePaths: BatchPaths = {
   },
 };
 
-/** A file by its name, `files/…`, or its id. Throws Problem 403, as the service does where there is none. */
+/** A file by its name, `files/…`, or its id. Throws Problem 403 for a missing file, as the service does. */
 export function findContentFile(name: string, { files }: Batches): StoredFile {
   const id = name.replace(/^files\//, '');
   const file = files.find(id);

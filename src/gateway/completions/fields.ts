@@ -16,7 +16,7 @@ import {
 } from '../fields/rule.ts';
 import type { Path, ValidationMode } from '../types.ts';
 
-/**
+/*
  * Fields that decide the answer. Services of this format have many more, and new ones each month: other fields of a request are
  * ignored.
  */

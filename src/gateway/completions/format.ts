@@ -165,7 +165,7 @@ function readMedia(content: JsonValue | undefined, path: Path): DecodedMedia[] {
   });
 }
 
-/** The file in a data URL; none in another URL. Throws Violation. */
+/** The file in a data URL; undefined for another URL. Throws Violation. */
 export function readDataUrl(url: string, path: Path): DecodedMedia[] {
   if (/^https?:/i.test(url)) return [];
   const [, declared, data = ''] = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.=-]+)*;base64,(.*)$/is.exec(url) ?? [];

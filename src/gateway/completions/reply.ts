@@ -168,7 +168,7 @@ export const completionsStream: OperationStream = {
   },
 };
 
-/** A whole completion as its chunks: of each choice the role, the deltas and the finish reason, then the usage where it is asked for. */
+/** The chunks of a whole completion: of each choice the role, the deltas and the finish reason, then the usage if it was requested. */
 function* splitIntoChunks(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {
   const { streamUsage } = request;
   const { choices, usage, ...rest } = reply;

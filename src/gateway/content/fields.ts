@@ -52,7 +52,7 @@ const partFields = object({
 
 const checkPart: Rule = (value, path, mode) => {
   const read = partFields(value, path, mode);
-  // A part of a kind that is not known is empty once that was left out.
+  // A part of an unknown kind is empty once its unknown fields were left out.
   if (!mode.isStrict && isEmptyObject(read) && !isEmptyObject(value)) return read;
   const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
   // A signature can come back by itself, as it came at the end of a stream.

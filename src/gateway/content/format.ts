@@ -22,7 +22,7 @@ import { contentBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
 import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 
-/** The content format; it also answers what no format claims. */
+/** The content format; it also answers paths that no format claims. */
 export const contentFormat: GatewayFormat = {
   name: 'content',
   claims: () => true,
@@ -89,7 +89,7 @@ export const contentOperation: GatewayOperation = {
       },
     };
   },
-  /** The bearer token of image requests says it too, if there is nothing that only text has. */
+  /** The bearer token of an image request means an image, too, if no field is only for text. */
   wantsImage({ image, task }, { keyForm }) {
     const forText = task.tools.length > 0 || task.json || task.schema !== undefined || task.thinking;
     return image.isAsked || (keyForm === 'bearer' && !forText);
@@ -99,7 +99,7 @@ export const contentOperation: GatewayOperation = {
   stream: contentStream,
 };
 
-/** `:countTokens`: its body is a request, or holds one. */
+/** `:countTokens`: its body is a request, or contains a request. */
 export const contentCount: OperationCount = {
   bodyOf: (body) => objectAt(body, 'generateContentRequest') ?? objectAt(body, 'generate_content_request') ?? body,
   reply: (tokenCount) => ({ totalTokens: tokenCount, promptTokensDetails: [{ modality: 'TEXT', tokenCount }] }),

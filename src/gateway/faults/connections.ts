@@ -67,7 +67,7 @@ export const connectionFaults: FaultTable = {
 /** A reply that stops in the middle. */
 type Half = GatewayReply & { body: AsyncIterable<Uint8Array> };
 
-/** The first half of a body, under the head of the whole one. A paced one is not waited for: even its head would be late. */
+/** The first half of a body, under the head of the whole body. A paced body is not awaited: even its head would be late. */
 async function half({ body, length, ...reply }: GatewayReply): Promise<Half> {
   const plain = typeof body === 'string';
   if (!plain && length !== undefined) return { ...reply, body: takeFirstBytes(body, Math.ceil(length / 2)) };

@@ -65,7 +65,7 @@ export interface Fault extends FaultRow {
   reply?: (reply: GatewayReply, attempt: Attempt) => GatewayReply | Promise<GatewayReply>;
 }
 
-/** How a batch goes wrong whose first request names the model. */
+/** The faults of a batch whose first request names the model. */
 export interface BatchFault {
   /** The batch is created, but its creator gets no reply. */
   losesReply?: true;
@@ -82,5 +82,5 @@ export interface BatchFault {
   doublesResults?: true;
 }
 
-/** Fault models by name, with every command where a row names none. */
+/** Fault models by name. A row without commands is for all commands. */
 export type FaultTable = Readonly<Record<string, Omit<Fault, 'name' | 'commands'> & Partial<Pick<Fault, 'commands'>>>>;

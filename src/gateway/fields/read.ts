@@ -3,7 +3,7 @@ import { sniffType } from '../../images/image-type.ts';
 import type { Path } from '../types.ts';
 import { badValue } from './rule.ts';
 
-/** Readers of checked bodies: a field of the wanted type, or nothing. */
+/** Readers of checked bodies: a field of the wanted type, or undefined. */
 export function textAt(from: JsonValue | undefined, name: string): string | undefined {
   const value = valueAt(from, name);
   return typeof value === 'string' ? value : undefined;
@@ -50,7 +50,7 @@ export function plainMediaType(type: string): string {
   return plain === 'image/jpg' ? 'image/jpeg' : plain;
 }
 
-/** Decodes Base64 in either alphabet, padded or not. Throws Violation on anything else, a data URL above all. */
+/** Decodes Base64 in either alphabet, padded or not. Throws Violation on any other text, for example a data URL. */
 export function decodeBase64(data: string, path: Path): Buffer {
   if (data.startsWith('data:'))
     throw badValue(path, 'Base64 bytes are wanted, without the data-URL prefix "data:…;base64,"');

@@ -141,7 +141,7 @@ export function object(spec: Fields): ObjectRule {
   });
 }
 
-/** An object of which these fields are read, whatever else it has. */
+/** An object of which only these fields are read; it can have others. */
 export function openObject(spec: Fields): ObjectRule {
   return objectRule(spec, () => true);
 }
@@ -205,7 +205,7 @@ export const aspectRatio: Rule = (value, path, mode) => {
   );
 };
 
-/** A size that is not drawn is refused at every level, as a ratio is: an image of another size would mislead. */
+/** A size that is not drawn is refused in every mode, like a ratio: an image of another size would mislead. */
 export const imageSize: Rule = (value, path, mode) => {
   const size = String(text(value, path, mode));
   if (drawnSizes.includes(size)) return size;

@@ -181,8 +181,8 @@ export function createByteBudget(capacity: number) {
   };
   return {
     /**
-     * Waits until there is room, first come, first served; rejects when the signal aborts. More than the whole budget
-     * counts as the whole. Returns what gives it back; only its first call counts.
+     * Waits until there is room, first come, first served; rejects when the signal aborts. A request for more than the whole
+     * budget counts as the whole. Returns a function that gives the room back; only its first call counts.
      */
     take: (wanted: number, signal: AbortSignal): Promise<() => void> =>
       new Promise((resolve, reject) => {

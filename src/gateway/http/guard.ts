@@ -14,9 +14,9 @@ export interface Allowed {
 }
 
 /**
- * Refuses what a web page could make a browser send here: a foreign or missing Host (DNS rebinding), a
- * foreign Origin, a request from another site. `hosts` are allowed beside the loopback names: as `name` at every port, as
- * `name:port` there alone. Throws Problem 403.
+ * Refuses requests that a web page could make a browser send here: a foreign or missing Host (DNS rebinding), a foreign Origin, a
+ * request from another site. `hosts` are allowed beside the loopback names: as `name` at every port, as `name:port` there alone.
+ * Throws Problem 403.
  */
 export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Allowed, names: OptionNames): void {
   const { localPort = 0 } = request.socket;
@@ -73,7 +73,7 @@ export function isPreflight({ method, headers }: IncomingMessage): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }
 
-/** Allows a page of an allowed origin what it asks for: the key is checked when the request comes. */
+/** Allows the preflight of a page of an allowed origin: the key is checked when the request comes. */
 export function preflightReply({ headers }: IncomingMessage): GatewayReply {
   const local = headerText(headers, 'access-control-request-private-network');
   return {
@@ -90,10 +90,10 @@ export function preflightReply({ headers }: IncomingMessage): GatewayReply {
 
 /** The rules for a caller's key. */
 export interface KeyRules {
-  /** Undefined: every caller is allowed, with or without a key. */
+  /** The key; undefined: every caller is allowed, with or without a key. */
   key?: string | undefined;
   headerNames: ServedHeaderNames;
-  /** The only service that callers may mean. */
+  /** The only service that callers may use. */
   rules?: ServiceRules | undefined;
 }
 
@@ -150,7 +150,7 @@ function formsFor({ keyForms }: Pick<GatewayFormat, 'keyForms'>, { apiKey }: Ser
   return keyForms.map((form) => names[form] ?? form).join(' or ');
 }
 
-/** The value of a header, the first where it came often. */
+/** The value of a header; the first one if the header is repeated. */
 export function headerText(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
   const value = name === undefined ? undefined : headers[name.toLowerCase()];
   return Array.isArray(value) ? value[0] : value;
@@ -161,7 +161,7 @@ export function bearerToken(value: string | undefined): string | undefined {
   return value !== undefined && /^bearer /i.test(value) ? value.slice('bearer '.length).trim() : undefined;
 }
 
-/** Compares in a time that tells no more than the length. */
+/** Compares two secrets in a time that reveals no more than their length. */
 function sameSecret(one: string, other: string): boolean {
   const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
   return bytes.length === others.length && timingSafeEqual(bytes, others);

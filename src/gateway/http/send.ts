@@ -11,8 +11,8 @@ const lingerMs = 2000;
 const longBody = 64 * 1024;
 
 /**
- * Writes a reply, with back-pressure, to its ending. Returns the body bytes written; throws only what the body throws,
- * and stops quietly when the caller has left.
+ * Writes a reply, with back-pressure, to its ending. Returns the number of body bytes; throws only the errors of the body, and
+ * stops quietly when the caller has left.
  */
 export async function sendReply(
   request: IncomingMessage,
@@ -95,7 +95,7 @@ async function writeReplyBody(response: ServerResponse, body: GatewayReply['body
   return written;
 }
 
-/** Waits until the caller has taken what was written, or left. */
+/** Waits until the caller has taken all written bytes, or left. */
 async function room(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = (): void => {

@@ -70,7 +70,7 @@ async function makeImages(images: readonly DecodedMedia[], request: ModelRequest
   return made;
 }
 
-/** A test card. In place of an edit whose input cannot be decoded, it has the size of the input, or the requested one. */
+/** A test card. It replaces an edit whose input cannot be decoded, and has the size of the input, or the requested size. */
 async function drawImage(
   { task, image: wanted }: ModelRequest,
   input: Decoded | undefined,
@@ -85,7 +85,7 @@ async function drawImage(
   return { caption, image: await encodeAs(card, mimeType) };
 }
 
-/** The first input with a band; in the size or ratio that is asked for. */
+/** The first input with a band, in the requested size or ratio. */
 async function editImage(
   { task, image: wanted }: ModelRequest,
   { mimeType, bitmap, more }: { mimeType: string; bitmap: Bitmap; more: number },

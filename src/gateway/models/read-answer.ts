@@ -23,8 +23,8 @@ interface ArrivingDraft {
 }
 
 /**
- * The answer that a reply of a format holds, by the events that the decoder of the format makes of it. `reply` of an operation writes
- * an answer down: the two are a pair.
+ * The answer in a reply of a format, by the events that the decoder of the format makes of it. `reply` of an operation writes an
+ * answer down: the two are a pair.
  */
 export function readAnswer(
   events: readonly ReplyEvent[],
@@ -91,7 +91,7 @@ function addEvent(event: ReplyEvent, drafts: Map<number, ArrivingDraft>): void {
   }
 }
 
-/** Events that belong to the first candidate where they name none. */
+/** Events without a candidate belong to the first candidate. */
 const inFirst = new Set(['text', 'code', 'thinking', 'block-start', 'tool-input', 'call', 'blob', 'candidate']);
 
 function addText(text: string, { parts }: ArrivingDraft): void {
@@ -140,7 +140,7 @@ function endCall({ id, name, input, json }: ArrivingCall): ToolCall {
   return { id, name, input: json === '' ? input : parseInput(json) };
 }
 
-/** The input of a call; a text that is no JSON stays what it is. */
+/** The input of a call; a text that is no JSON stays a text. */
 function parseInput(json: string): JsonValue {
   try {
     const value = JSON.parse(json) as JsonValue;

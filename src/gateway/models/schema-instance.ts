@@ -4,7 +4,7 @@ import { hashText } from './random.ts';
 
 /** The source of the values. */
 export interface InstanceSource {
-  /** Numbers depend on it. */
+  /** The seed of the numbers. */
   seed: string;
   /** Whether properties that the schema does not require are made too. */
   optional: boolean;
@@ -49,7 +49,7 @@ function buildValue(raw: JsonValue, walk: Walk): JsonValue {
   if (walk.depth > deepest || !takeRoom(walk.name.length, walk)) return null;
   const schema = resolve(raw, walk);
   if (!isObject(schema)) return `example ${walk.name}`;
-  // A value that the schema itself writes out.
+  // A value that the schema itself contains.
   const [example] = [...listAt(schema, 'examples'), valueAt(schema, 'example')];
   const given = valueAt(schema, 'const') ?? valueAt(schema, 'default') ?? example ?? listAt(schema, 'enum')[0];
   if (given !== undefined) return takeRoom(JSON.stringify(given).length, walk) ? given : null;
@@ -192,8 +192,8 @@ function lookUp(root: JsonValue, reference: string): JsonValue {
 }
 
 /**
- * The type a schema asks for, in small letters: of several the first that is not null, far down the shortest. It is guessed from
- * the keywords of a schema that names none.
+ * The type in a schema, in small letters: of several the first that is not null, at a large depth the shortest. For a schema
+ * without a type it is guessed from the keywords.
  */
 function chooseType(schema: JsonObject, deep: boolean): string {
   const named = valueAt(schema, 'type');
@@ -213,7 +213,7 @@ interface Scan {
   at: number;
 }
 
-/** Made texts are no longer, however often a pattern repeats; nor are the patterns that are read. */
+/** The maximum length of made texts, however often a pattern repeats, and of the patterns that are read. */
 const maxCharacters = 1000;
 
 /** One character of each class. */
@@ -231,7 +231,7 @@ const classes: Readonly<Record<string, string>> = {
 
 /**
  * A short text that fits a regular expression: the first choice of each group, the first character of each class, the fewest
- * repetitions. Undefined if the pattern has what this does not read: look-arounds, references, negated classes.
+ * repetitions. Undefined if the pattern has parts that are not supported: look-arounds, references, negated classes.
  */
 function makePatternText(pattern: string | undefined): string | undefined {
   if (pattern === undefined || pattern.length > maxCharacters) return undefined;

@@ -21,7 +21,7 @@ export interface ToolOffer {
   isCustom?: true;
 }
 
-/** A `custom` tool. A text can be made for a regular expression, and not for another grammar. */
+/** The grammar of a `custom` tool. A text can be made for a regular expression, and not for another grammar. */
 export function customTool(name: string, grammar: JsonValue | undefined): ToolOffer {
   const pattern = textAt(grammar, 'syntax') === 'regex' ? textAt(grammar, 'definition') : undefined;
   return { name, schema: { type: 'string', ...(pattern !== undefined && { pattern }) }, isCustom: true };
@@ -47,7 +47,7 @@ export interface TextTask {
   toolResults: readonly { name: string; text: string }[];
   tools: readonly ToolOffer[];
   choice: ToolChoice;
-  /** A value that fits is wanted instead of prose. */
+  /** The schema of the wanted value, in place of prose. */
   schema?: JsonValue | undefined;
   /** JSON is wanted. */
   json: boolean;
@@ -104,7 +104,7 @@ export interface ModelAnswer {
   tokens: { input: number; thinking: number; answer: number };
   /** Whether the prompt is refused, so that there is no answer. */
   blocked?: boolean;
-  /** Whether all that is optional is left out: usage, model, id. */
+  /** Whether all optional parts are left out: usage, model, id. */
   bare?: boolean;
   /** An error in place of the answer. */
   failure?: Problem;
@@ -136,7 +136,7 @@ export function cutToTokens(text: string, tokens = Infinity): string {
   return text.length <= end ? text : text.slice(0, end).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** JSON as the pieces a stream sends it in. */
+/** The pieces in which a stream sends JSON. */
 export function splitJson(json: string): readonly string[] {
   return json.match(/.{1,12}/gs) ?? [];
 }

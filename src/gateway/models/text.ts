@@ -31,7 +31,7 @@ interface Written extends Pick<Draft, 'ended' | 'stopSequence'> {
   tokens: number;
 }
 
-/** Input tokens of a task: everything it says, and its media. */
+/** Input tokens of a task: of all its texts, and its media. */
 export function countInput({ prompt, system = '', earlier, media, toolResults, tools }: TextTask): number {
   const texts = [prompt, system, ...earlier, ...toolResults.map((result) => result.text)];
   const offers = tools.map(({ name, schema }) => `${name}${schema === undefined ? '' : JSON.stringify(schema)}`);

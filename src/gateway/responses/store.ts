@@ -13,7 +13,7 @@ const mostCharacters = 64 * 2 ** 20;
 interface KeptResponse {
   id: string;
   response: JsonObject;
-  /** The items that it answers, with all that was said before. */
+  /** The items of the request and its answer, with all earlier ones. */
   items: readonly JsonValue[];
   size: number;
 }
@@ -90,7 +90,7 @@ export function gatherItems(
   return [...(previous?.items ?? []), ...listAt(previous?.response, 'output'), ...named];
 }
 
-/** The 404 reply to an item that is not there. */
+/** The 404 reply for a missing item. */
 function itemNotFound(id: string, { store }: JsonObject): Problem {
   const rule =
     'Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.';

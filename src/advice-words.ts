@@ -6,7 +6,7 @@ import { type ServiceName, services, vendorHeaderNames } from './vendors/service
 export const maybeBilled = 'it may have been billed: check that before you run it again';
 export const billedAgain = 'asking again may be billed again';
 
-/** Joins the lines of a hint without those that are false. */
+/** Joins the lines of a hint, without lines that are false. */
 export function joinLines(...parts: (string | false)[]): string {
   return parts.filter(Boolean).join('\n');
 }

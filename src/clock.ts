@@ -22,7 +22,7 @@ export function localTime(at: number): string {
 /** The default time limit of a whole call, with its retries and waits. */
 export const defaultTimeoutMs = 600_000;
 
-/** The default time limit in the flex lane, where an answer can take 15 minutes. */
+/** The default time limit in the flex lane: an answer can take 15 minutes. */
 export const flexTimeoutMs = 1_800_000;
 
 /** A duration for people: `0.5 s`, `34 s`, `2 min 5 s`, `1 h 10 min`. */

@@ -80,7 +80,10 @@ export async function summarizeSession(
   return { messages: kept, prompt: at <= kept ? prompt : undefined };
 }
 
-/** Whether a block of a line is the middle of a long string such as a picture's: nothing else of JSON is so long without these. */
+/**
+ * Whether a block of a line is the middle of a long string such as a picture's: all other JSON of this length has one of these
+ * characters.
+ */
 function isInsideData(block: Buffer, before: Buffer): boolean {
   // The block begins in the middle of an escape such as `\u00e9`.
   if (before.subarray(-6).includes('\\')) return false;

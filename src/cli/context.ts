@@ -210,7 +210,7 @@ export interface InputContext {
   atEnd(cleanup: () => Promise<void>): void;
 }
 
-/** How a command ended, in addition to what it has printed and reported. */
+/** The end of a command, beside its printed and reported output. */
 export interface CommandOutcome {
   /** The command's own document for `--json`, such as a list of sessions. It replaces the result of an answer. */
   document?: OwnDocument;

@@ -80,7 +80,7 @@ function goOnWith(asked: PreparedRequest, next: PreparedRequest): PreparedReques
 async function findNext(request: PreparedRequest, came: readonly Performed[]): Promise<PreparedRequest | undefined> {
   const last = came.at(-1) as Performed;
   const { unfinished, error, result } = last;
-  // A body that broke off where all of it was saved lost nothing.
+  // A body that broke off lost nothing if the whole answer was saved.
   const isWhole = error === undefined || (error.class === 'incomplete' && result.stopReason === undefined);
   if (unfinished === undefined || !isWhole) return undefined;
   const { inFormat } = request.post;

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { longestTimerMs, monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 
-/** How far an exchange got; decides what a timeout means. */
+/** The progress of an exchange; decides the meaning of a timeout. */
 export type Phase = 'unsent' | 'sent' | 'reading';
 
 /** Limits the whole time of a command, from its first reading to its last wait. */
@@ -105,7 +105,7 @@ export function checkEnd(deadline: Deadline): GatewayError | undefined {
 /** Work that takes longer, in ms, lets the event loop turn: without it no signal and no timer is noticed. */
 const longWorkMs = 20;
 
-/** Asks `endOf`, in a later turn where the work takes long. */
+/** Asks `endOf`; if the work takes long, in a later turn. */
 export type Watch = () => Promise<GatewayError | undefined>;
 
 export function createWatch(endOf: CheckEnd | undefined): Watch {
@@ -126,7 +126,7 @@ interface Clock extends Deadline {
   start(ms: number): void;
 }
 
-/** `onInTime` gets it back where nothing was aborted. */
+/** `onInTime` gets the clock back if nothing was aborted. */
 function createClock(onInTime?: (clock: Clock) => void): Clock {
   const controller = new AbortController();
   const { signal } = controller;

@@ -3,7 +3,7 @@ import type { StreamDelta } from '../formats/events.ts';
 import type { SendProgress } from './call.ts';
 import type { MemoryPicture, MessageStream, Received, Reply } from './client-types.ts';
 
-/** Gives the deltas of a generator to the caller's loop, and keeps what it returns or throws for `reply`. */
+/** Gives the deltas of a generator to the caller's loop, and keeps its result or error for `reply`. */
 export function openMessageStream(
   open: () => Promise<AsyncGenerator<StreamDelta, Reply<MemoryPicture>>>,
   progress: SendProgress,

@@ -184,7 +184,7 @@ async function findReplacement(
   const models = await list(post.format, deadline);
   if (use === undefined || models instanceof GatewayError) return undefined;
   const isListed = models.some(({ id }) => id === model);
-  // A 404 in no words about the model was about something else if the list has it.
+  // A 404 that does not name the model was about something else, if the list has the model.
   if (isBare404(error) && isListed) return undefined;
   const to = chooseDefault({ service, use, gone: model }, models, Date.now());
   if (to === undefined) return undefined;

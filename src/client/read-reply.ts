@@ -205,7 +205,7 @@ async function* readWhole(
   return isBare(value) && cut ? cut : yield* readValue(value, cut, reader);
 }
 
-/** Yields what a stream of the reply would have. */
+/** Yields the deltas that a stream of the reply would have. */
 async function* readValue(
   value: unknown,
   cut: GatewayError | undefined,
@@ -431,14 +431,14 @@ export function readOn(seen: Uint8Array[], body: AsyncIterator<Uint8Array>): Asy
 const firstLine = /^(?:(?:event|data|id|retry)?:|error:\s*\{)/;
 
 /**
- * Whether a body is a stream of server-sent events, whatever its Content-Type says (deviations 37 and 38).
- * Wants the first 16 bytes, or the whole body where it is shorter; a byte order mark and blank lines are passed over.
+ * Whether a body is a stream of server-sent events, whatever its Content-Type says (deviations 37 and 38). Needs the first 16
+ * bytes, or the whole body if it is shorter; a byte order mark and blank lines are skipped.
  */
 export function looksLikeSse(firstBytes: Uint8Array): boolean {
   return firstLine.test(utf8.decode(firstBytes.subarray(0, 64)).trimStart());
 }
 
-/** An error of reading a reply, with where its request went and its status. Failures of this machine stay as they are. */
+/** Adds the destination and status of the request to an error of reading its reply. Failures of this machine stay unchanged. */
 export function withRequest<E>(error: E, { request, status }: Pick<HttpReply, 'request' | 'status'>): E | GatewayError {
   if (request === undefined || !(error instanceof GatewayError)) return error;
   return error.details.sent === 'yes' && error.class !== 'not-written'

@@ -27,7 +27,7 @@ export interface ResultImage {
   candidate: number;
   /** Number of its reply, if one of several requests got it. */
   reply?: number;
-  /** A draft (`thought: true`), kept only where there is no other image. */
+  /** A draft (`thought: true`), kept only if there is no other image. */
   draft: boolean;
   /** The signature with which the image goes back to its service. */
   signature?: string;

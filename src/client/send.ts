@@ -242,7 +242,7 @@ export async function sendRequest(
   const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
   const explainFailure = (error: unknown, phase: Parameters<Deadline['explain']>[1]) => {
     const explained = deadline.explain(error, phase);
-    // An error that stays as it is knows where the request went.
+    // An error that stays unchanged has the destination of the request.
     return explained !== error && explained instanceof GatewayError
       ? explained.withDefaults({ request: name })
       : explained;

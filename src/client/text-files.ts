@@ -30,7 +30,7 @@ interface FoundFiles {
 /** `![`, `](` or `data:`, or the beginning of one at the end of the text. */
 const fileBeginning = /!(?:\[|$)|\](?:\(|$)|d(?:$|a(?:$|t(?:$|a(?:$|:))))/i;
 
-/** Whether a text can hold the beginning of a file: a filter takes any other as it is. */
+/** Whether a text can hold the beginning of a file: a filter takes any other text unchanged. */
 export function mayBeginFile(text: string): boolean {
   return fileBeginning.test(text);
 }

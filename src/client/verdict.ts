@@ -101,7 +101,7 @@ function incomplete(message: string, advice: Advice): GatewayError {
   return new GatewayError('incomplete', message, { ...advice, sent: 'yes', retryable: false });
 }
 
-/** The reasons of the candidates, by what they say. */
+/** The reasons of the candidates, by their meaning. */
 type Reasons = Readonly<Record<ReasonMeaning, readonly string[]>>;
 
 function groupReasons(result: Result): Reasons {

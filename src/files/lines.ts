@@ -125,7 +125,7 @@ export function withoutHole(line: Line): Line {
   return { ...line, text, offset: line.offset + hole, bytes: line.bytes - hole };
 }
 
-/** The lines of a stream, each as soon as it is there; a last one without an end too. */
+/** The lines of a stream, each as soon as it is there; the last line also without an end. */
 export async function* arrivingLines(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes = maxLineBytes,

@@ -1,12 +1,12 @@
 // The one lock of all that processes share: batches, sessions, budgets, rate groups and the config file. A lock is a file that is
-// created exclusively and names its owner: host, PID namespace, process, and the boot and time at which that started, so that no later
-// process of the same number is taken for it. The owner renews the file's time every ten seconds. On the owner's own host only the
-// process counts: while it runs the lock is busy, however long it was not renewed, and once it has ended, or the machine was started
-// again, the next one takes over at once. Elsewhere the lock is stale when its time is more than a minute off, before or after the clock
-// of the file system, which is the only clock that all hosts share. To take over, a process creates `<lock>.takeover` exclusively, with
-// its own name in it, looks at the lock again, and renames the one over the other; a takeover that was killed in between is judged like a
-// lock. A stopped owner can lose its lock and wake up, so it looks before each write that cannot be undone whether the file is still its
-// own: what it then has written, the next owner reads, and what it has not, it does not write.
+// created exclusively and names its owner: host, PID namespace, process, and the boot and time at which that started, so that no
+// later process of the same number is taken for it. The owner renews the file's time every ten seconds. On the owner's own host
+// only the process counts: while it runs the lock is busy, however long it was not renewed, and once it has ended, or the machine
+// was started again, the next one takes over at once. Elsewhere the lock is stale when its time is more than a minute off, before
+// or after the clock of the file system, which is the only clock that all hosts share. To take over, a process creates
+// `<lock>.takeover` exclusively, with its own name in it, looks at the lock again, and renames the one over the other; a takeover
+// that was killed in between is judged like a lock. A stopped owner can lose its lock and wake up, so before each write that
+// cannot be undone it checks that the file is still its own: the next owner reads all earlier writes, and after a loss there is none.
 // Files are read and made synchronously: each turn through Node's threads gives the processor away, and on a busy machine the others
 // would wait that long for a lock that nobody uses. Work that is synchronous, too, is done in the same turn as the lock is taken.
 import { fstatSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';

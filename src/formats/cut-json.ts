@@ -1,4 +1,4 @@
-/** JSON text that lacks its end, closed so that what came can be kept. */
+/** JSON text without its end, closed so that its values can be kept. */
 export interface ClosedJson {
   /** Cut back to the last whole value, open brackets closed. */
   json: string;
@@ -75,7 +75,7 @@ function expectAfter(char: string, expected: ExpectedToken, closer: string | und
   return expected === 'key' || (expected === 'first key' && char === '"') ? 'colon' : 'comma';
 }
 
-/** Prose is kept as far as it came; any other string, Base64 above all, only whole. */
+/** Prose is kept up to the cut; any other string, Base64 above all, only if it is whole. */
 function cutProse(text: string, start: number): string | undefined {
   if (!/"(text|thinking)"\s*:\s*$/.test(text.slice(Math.max(0, start - 40), start))) return undefined;
   // The first bytes of a character that was cut become U+FFFD, which is removed.

@@ -40,8 +40,8 @@ export interface ErrorBody extends ErrorDetailFacts {
 const maxNesting = 2;
 
 /**
- * Reads the body of a failed reply by its content, whatever its type was declared to be. Undefined when it says nothing. `asked`: the
- * body of the request, whose own words say nothing where the reply quotes them.
+ * Reads the body of a failed reply by its content, whatever its declared type. Undefined if it has no facts. `asked`: the body of
+ * the request; words that the reply quotes from it are ignored.
  */
 export function readErrorBody(text: string, asked?: Body): ErrorBody | undefined {
   if (text.trim() === '') return undefined;

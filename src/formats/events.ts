@@ -111,8 +111,8 @@ export interface FoundSource {
 }
 
 /**
- * A place in the text: the block of its event, characters of that block, or of the whole text where the event has no index, or bytes of the
- * whole text in UTF-8, which hold `text`.
+ * A place in the text: the block of its event, characters of that block, or of the whole text if the event has no index, or bytes
+ * of the whole text in UTF-8, which hold `text`.
  */
 export type CitedPlace =
   | { unit: 'block' }

@@ -26,8 +26,8 @@ export interface FailedReply extends RefusedRequest {
 }
 
 /**
- * The failure that a reply reports. Its class depends on the HTTP status, or, for an error inside a 200,
- * by the error's own name. A 200 without an error in it is a bad reply. `retryable` is false where the quota is spent.
+ * The failure that a reply reports. Its class depends on the HTTP status, or, for an error inside a 200, on the error's own name.
+ * A 200 without an error in it is a bad reply. `retryable` is false if the quota is spent.
  */
 export function readFailedReply(reply: FailedReply): GatewayError {
   const { status, headers } = reply;

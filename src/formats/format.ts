@@ -56,7 +56,7 @@ export interface FormatFacts {
   reserved: readonly string[];
   /** Fields of a body that only limit, route or label a request: they do not change what a batch asks. `a.b` is the field b of a. */
   unkeyed: readonly string[];
-  /** Files of any type are bytes in it; else text is sent as text. */
+  /** Files of any type are bytes in the format; otherwise text is sent as text. */
   takesTextFiles: boolean;
   /**
    * Models of this format make images without a tool, and the images of an answer go back in later turns to the service that drew

@@ -22,7 +22,7 @@ export interface OutputPlan {
 
 /** A name to try. */
 interface CandidateName {
-  /** Relative to the current folder, as it is printed; absolute if the user's name was. */
+  /** The path relative to the current folder, for printing; absolute if the user's name was. */
   path: string;
   /** The user gave it: it can replace a file with `--force`, and no other name is tried. */
   given: boolean;

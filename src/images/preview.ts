@@ -89,8 +89,8 @@ function isSetVariable(value: string | undefined): boolean {
 }
 
 /**
- * An image in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. Columns and
- * rows are limits; `trueColor` is 24-bit colour, else the palette of 256.
+ * An image in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. Columns and rows are
+ * limits; `trueColor` is 24-bit colour, otherwise the palette of 256.
  */
 export function halfBlocks(bitmap: Bitmap, { columns, rows, trueColor }: PreviewRoom & { trueColor: boolean }): string {
   const scale = Math.min(1, columns / bitmap.width, (rows * 2) / bitmap.height);

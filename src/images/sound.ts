@@ -26,8 +26,8 @@ export async function joinBlobs(blobs: readonly StoredBlob[]): Promise<StoredBlo
 }
 
 /**
- * Samples of 16 bits without a header, such as Gemini's `audio/L16;codec=pcm;rate=24000`, as a WAV file, which players know; undefined
- * for anything else. Services send them with the low byte first, other than the media type once said (RFC 2586).
+ * Samples of 16 bits without a header, such as Gemini's `audio/L16;codec=pcm;rate=24000`, as a WAV file, which players know;
+ * undefined for any other type. Services send them with the low byte first, unlike the definition of the media type (RFC 2586).
  */
 async function toWav(blob: StoredBlob, declaredType: string): Promise<StoredBlob | undefined> {
   const rate = isSamples(declaredType) ? readParameter(declaredType, 'rate') : undefined;

@@ -113,7 +113,7 @@ const cr = 0x0d;
 /** Replaces any character that is neither Base64 nor part of a data URL. */
 const otherByte = 0xff;
 
-/** Part of the content of a string: where it ends in the chunk, and its characters without JSON escapes. */
+/** Part of the content of a string: its end in the chunk, and its characters without JSON escapes. */
 export interface StringPart {
   /** Position of the byte that ends it, or of an incomplete escape, or the length of the chunk. */
   end: number;

@@ -335,7 +335,7 @@ class Scanner {
 }
 
 /**
- * The position after the last blank line, if every line from `start` up to there is shorter than `shortest`; else 0. Such
+ * The position after the last blank line, if every line from `start` up to there is shorter than `shortest`; otherwise 0. Such
  * events have nothing to divert; reading them line by line takes many times as long.
  */
 function skipShortLines(bytes: Uint8Array, start: number, shortest: number): number {

@@ -126,8 +126,8 @@ export async function stateFolder(): Promise<string> {
 }
 
 /**
- * Absolute path of the config file: GATEWAY_CONFIG (relative to `cwd`), else `config.json` in the user's config folder.
- * A relative XDG_CONFIG_HOME is refused (usage): it would read settings from the current folder.
+ * Absolute path of the config file: GATEWAY_CONFIG (relative to `cwd`), otherwise `config.json` in the user's config folder. A
+ * relative XDG_CONFIG_HOME is refused (usage): it would read settings from the current folder.
  */
 export async function configPath(place: {
   env: Environment;

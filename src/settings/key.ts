@@ -59,8 +59,8 @@ async function readKeyFile(path: string, from: string, effects: KeyEffects): Pro
 const commandTimeoutMs = 30_000;
 
 /**
- * Runs a key command without a shell and returns what it printed: no stdin (it would read the prompt), output up to 64 KiB.
- * Throws GatewayError auth if it cannot be started, fails or takes too long; then it is killed.
+ * Runs a key command without a shell and returns its output: no stdin (it would read the prompt), output up to 64 KiB. Throws
+ * GatewayError auth if it cannot be started, fails or takes too long; then it is killed.
  */
 export async function runKeyCommand(
   argv: readonly string[],

@@ -66,7 +66,7 @@ export function missingPart(service: ServiceName, [variable = '']: readonly stri
   );
 }
 
-/** The ways to a base URL, with the words for a model where that is missing: a service that has a key has default models. */
+/** The ways to a base URL, with the words for a model if that is missing: a service that has a key has default models. */
 function addressWays(input: SettingsInput, model = ''): string[] {
   const own = `or your gateway: --base-url <url> (GATEWAY_BASE_URL)${model}`;
   const vendor = vendorWay(input);

@@ -30,12 +30,12 @@ export function parseAge(text: string, name: string): number {
   return Math.round(Number(count) * unitMs[unit as keyof typeof unitMs]);
 }
 
-/** An age as it is typed: `parseAge` reads it. */
+/** An age in the form that `parseAge` reads. */
 export function writeAge(ms: number): string {
   return `${ms / 1000}s`;
 }
 
-/** A duration as it is typed, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
+/** A duration in the form that users type, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
 export function formatDuration(ms: number): string {
   const whole = Math.round(ms);
   for (const unit of ['h', 'm', 's'] as const) {

@@ -94,7 +94,7 @@ function codeLine(line: string, chalk: ChalkInstance): string {
   return line.trim() === '' ? '' : `  ${colourCode(line.replaceAll('\t', '    '), chalk)}`;
 }
 
-/** Empty lines are where the text has them: a loose list would change lines that were already printed. */
+/** Empty lines stay in the places of the text: a loose list would change lines that were already printed. */
 function listLines({ items, ordered, start }: Tokens.List, page: Page): string[] {
   return items.flatMap((item, index) => {
     const mark = ordered ? `${Number(start) + index}. ` : '• ';

@@ -159,8 +159,8 @@ interface ColorPlace {
 }
 
 /**
- * Whether a stream gets colour: never with `--no-color` or a NO_COLOR that is not empty; else by FORCE_COLOR (`0` and `false` are
- * off), then CLICOLOR_FORCE (all but `0` is on); else on terminals that are not dumb, without CLICOLOR=0.
+ * Whether a stream gets colour: never with `--no-color` or a NO_COLOR that is not empty; otherwise by FORCE_COLOR (`0` and
+ * `false` are off), then CLICOLOR_FORCE (all but `0` is on); otherwise on terminals that are not dumb, without CLICOLOR=0.
  */
 export function wantsColor({ env, isTTY, color }: ColorPlace): boolean {
   if (color === false || isNonEmpty(env['NO_COLOR'])) return false;

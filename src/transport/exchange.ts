@@ -14,7 +14,7 @@ type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStar
 /** The options of an exchange. */
 interface ExchangeOptions extends FetchCall {
   idleTimeoutMs: number;
-  /** The proxy that is asked for the URL, where there is no tunnel through it. */
+  /** The proxy that is asked for the URL, if there is no tunnel through it. */
   proxy: Proxy | undefined;
 }
 

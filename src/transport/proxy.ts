@@ -8,7 +8,7 @@ import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
 import { isLoopback, namedProxy, proxyVariable } from './request.ts';
 import type { ConnectionOptions } from './types.ts';
 
-/** A proxy, and where it is set: `HTTPS_PROXY`, `flag --proxy`. */
+/** A proxy, and the origin of its setting: `HTTPS_PROXY`, `flag --proxy`. */
 export interface Proxy {
   url: URL;
   from: string;

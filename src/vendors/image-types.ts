@@ -61,7 +61,7 @@ interface RefusedImages {
   base64?: number;
   /** The most pictures to edit at once. */
   mostToEdit?: number;
-  /** The longest side in pixels, and of each picture where there are more than some. */
+  /** The longest side in pixels; `amongMany`: of each image, if there are more than `above`. */
   longestSide?: number;
   amongMany?: { above: number; longestSide: number };
 }

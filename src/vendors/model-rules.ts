@@ -12,7 +12,7 @@ export interface ModelFacts {
   id: string;
   /** The day on which it ends, or has ended: `2026-12-11`. */
   endsOn?: string | undefined;
-  /** The service's own word for where it is in its life: `active`, `deprecated`, `retired`. */
+  /** The service's own word for the stage of its life: `active`, `deprecated`, `retired`. */
   lifecycle?: string | undefined;
   /** The model that the service names to follow it. */
   successor?: string | undefined;
@@ -70,7 +70,8 @@ type NamePatterns = readonly RegExp[];
 
 /**
  * The names of each default, from the vendors' lists of 2025-07 to 2026-11 (openai, @google/genai and @anthropic-ai/sdk from npm,
- * and the history of models.dev). Of a pattern the highest version counts; a later one only where the first finds nothing.
+ * and the history of models.dev). The highest version that fits a pattern counts; a later pattern counts only if the first finds
+ * nothing.
  */
 const patterns: Readonly<Partial<Record<ServiceName, Readonly<Partial<Record<Use, NamePatterns>>>>>> = {
   openai: {

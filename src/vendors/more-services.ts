@@ -229,7 +229,8 @@ export const moreServices = {
     keyVariables: ['CLOUDSDK_AUTH_ACCESS_TOKEN'],
     keyPage: 'https://console.cloud.google.com/vertex-ai',
   }),
-  // developers.cloudflare.com/ai-gateway, changelog of 2026-05-21; the token opens what it was made for, which can be more.
+  // developers.cloudflare.com/ai-gateway, changelog of 2026-05-21; the token opens the services that it was made for, which can
+  // be more.
   cloudflare: completionsService({
     title: 'Cloudflare',
     baseUrl: undefined,

@@ -192,7 +192,7 @@ export function ratio(word: string, name: string): string {
   throw invalidValue(name, 'width:height', word, '16:9');
 }
 
-/** An image size: `1K`, `2K`, `4K`, `512`, or `1536x1024` where a service takes both sides. Only the form is checked. */
+/** An image size: `1K`, `2K`, `4K`, `512`, or `1536x1024` for services that take width and height. Only the form is checked. */
 export function parseImageSize(word: string, name: string): string {
   if (/^\d{1,5}(?:K|x\d{1,5})?$/.test(word)) return word;
   const error = invalidValue(name, '512, 1K, 2K, 4K, another number of pixels or, at OpenAI, WxH', word, '2K');

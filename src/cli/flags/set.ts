@@ -181,7 +181,10 @@ const listPaths = (rows: readonly (readonly [object: string, names: string])[]):
 /** Kinds of fields whose values are the same in every format. */
 const plainKinds: ReadonlySet<FieldKind> = new Set(['number', 'whole', 'texts', 'ratio', 'size'] as const);
 
-/** Changes that begin with the name of a field alone, such as `seed=7` or `topK=40`, where the format has that field; others as they are. */
+/**
+ * Completes the paths of changes that begin with the name of a field alone, such as `seed=7` or `topK=40`, if the format has the
+ * field; others stay unchanged.
+ */
 export function placeChanges(changes: readonly FieldChange[], format: FormatName): FieldChange[] {
   const paths = listPaths(settableFields[format]);
   return changes.map((change) => {
@@ -244,8 +247,8 @@ function findSetFlagIn(format: FormatName, flag: string, isOfImages: boolean): s
   const own = settableFields[format];
   const fields = listPaths(format === 'completions' && isOfImages ? [...own, ...imageFields] : own);
   const lastSteps = (path: string, count: number) => normalizeFlagName(path.split('.').slice(-count).join(''));
-  // The name of the field; else the beginning of its last two steps, such as thinkingBudget for thinking.budget_tokens. A
-  // short word would match too many fields.
+  // The typed name is the name of a field, otherwise the beginning of its last two steps, such as thinkingBudget for
+  // thinking.budget_tokens. A short word would match too many fields.
   const field =
     fields.find((path) => lastSteps(path, 1) === typed) ??
     fields.find((path) => typed.length > 5 && lastSteps(path, 2).startsWith(typed));

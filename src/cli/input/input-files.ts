@@ -88,7 +88,7 @@ export function shownUrl({ origin, pathname }: URL): string {
   return origin + pathname;
 }
 
-/** The error for a URL where a file is needed. */
+/** The error for a URL in a place that needs a file. */
 export function urlForFile(flag: string, url: string): GatewayError {
   const hint = /^(https?|ftp):/i.test(url) ? `fetch it first: curl -fsSLO ${shellWord(url)}` : 'fetch it first';
   return usageError(`${flag} takes a file, and ${quoteWord(url)} is a URL`, hint);

@@ -14,7 +14,7 @@ import { ageText, timeText } from '../../clock.ts';
 /** Redacts nothing: the secrets of the run are not known yet. */
 export const noSecrets: Redaction = { redact: (text) => text, clean: (value) => value };
 
-/** Prints at once, where no answer is drawn live. */
+/** Prints at once, if no answer is drawn live. */
 const printAtOnce = (print: () => Promise<void>): Promise<void> => print();
 
 /** The Ui of one command. */

@@ -143,8 +143,8 @@ async function printThinking(text: string, printing: PrintState): Promise<void> 
 }
 
 /**
- * `--raw`: sends a request and prints the reply body of any status as it came; no file is written. The exit code still depends on
- * the status. Where GitHub's runner reads along, the body cannot give it commands.
+ * `--raw`: sends a request and prints the reply body of any status unchanged; no file is written. The exit code still depends on
+ * the status. If GitHub's runner reads the output, the body cannot give it commands.
  */
 export async function printRaw(
   client: Client,
@@ -213,7 +213,7 @@ export function toEndDocument(
   return clean({ type: 'result', complete, stopReason, usage, cost, responseId, modelVersion, toolCalls, error });
 }
 
-/** The text of each candidate as it is printed: with the code that the service ran, or its JSON that fits the schema alone. */
+/** The text of each candidate for printing: with the code that the service ran, or only its JSON that fits the schema. */
 export function answerTexts({ candidates }: Pick<Result, 'candidates'>, json?: string): string[] {
   const texts = candidates.map(({ text, markdown = text }, at) => (at === 0 ? (json ?? markdown) : markdown));
   return texts.filter((text) => text !== '');

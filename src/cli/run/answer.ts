@@ -40,7 +40,7 @@ export async function answerCommand(
 
 /** Throws GatewayError usage for flags that want several things of one answer, and for a place that cannot be written. */
 async function chooseOutput(flags: CommonFlags, use: Use, context: Context): Promise<Chosen> {
-  // An image has one place; of a text, `--code` and `-o` may say where it goes.
+  // Only a text can go to several places: `--code` and `-o` choose.
   const isText = use === 'text' || use === 'chat';
   checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
   if (flags.raw) checkRaw(flags);

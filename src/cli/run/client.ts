@@ -33,7 +33,7 @@ import { modelOptions } from './model-notices.ts';
 import { logReply, logRequest, logRetry } from '../output/log.ts';
 import { append } from '../../long-lists.ts';
 
-/** Forms of authentication where one client serves several uses. */
+/** Forms of authentication for a client that serves several uses. */
 export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
 
 /** Warns if the base URL was corrected. Throws GatewayError usage for a URL that cannot be corrected. */

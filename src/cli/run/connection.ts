@@ -46,7 +46,7 @@ async function readFlagFile(flag: string, path: string, cwd: string): Promise<st
   return new TextDecoder().decode(await readUserFile(flag, path, cwd));
 }
 
-/** Reads the key from where the settings say that it is. Throws GatewayError auth. */
+/** Reads the key from its place in the settings. Throws GatewayError auth. */
 export function readConfiguredKey(source: KeySource, context: Context, signal?: AbortSignal): Promise<Secret> {
   return readKey(source, {
     signal,

@@ -135,7 +135,7 @@ function takesPrecedence(thrown: unknown): boolean {
 
 const endings = new Set([...endSignals, 'internal']);
 
-/** Writes the recovery file, or says where the reply is. */
+/** Writes the recovery file, or says which file has the reply. */
 async function saveToRecovery(
   input: RecoveryInput,
   failure: GatewayError,

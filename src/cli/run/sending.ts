@@ -24,7 +24,7 @@ export function showsRequest({ dryRun, curl }: Pick<CommonFlags, 'dryRun' | 'cur
   return dryRun === true || curl === true;
 }
 
-/** Shows the request of a command. It refuses what a real run refuses, makes no folder, and reads no key. */
+/** Shows the request of a command. It refuses the same as a real run, makes no folder, and reads no key. */
 export async function showRequest(
   request: BuiltRequest,
   plan: ImagePlan,

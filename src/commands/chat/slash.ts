@@ -126,8 +126,8 @@ async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Pr
 }
 
 /**
- * The files that were typed, or dropped onto the terminal, which types them as words of a shell: `'a (1).png' b\ c.png`. A name
- * that is there as it was typed comes first.
+ * The files that were typed, or dropped onto the terminal, which types them as words of a shell: `'a (1).png' b\ c.png`. If a
+ * file has exactly the typed name, it comes first.
  */
 async function droppedFiles(typed: string, { cwd, platform }: Context['io']): Promise<string[]> {
   if (typed === '') return [];
@@ -236,7 +236,7 @@ async function completePath(typed: string, cwd: string): ReturnType<EditorOption
   return { hits: hits.toSorted(), part: typed };
 }
 
-/** A path that was typed into the interactive mode, where no shell expands `~`. */
+/** The absolute path of a file typed into the interactive mode: no shell expands `~` there. */
 function expandPath(typed: string, cwd: string): string {
   if (typed === '~' || typed.startsWith('~/')) return join(homedir(), typed.slice(1));
   return isAbsolute(typed) ? typed : resolve(cwd, typed);

@@ -101,7 +101,7 @@ function isAccessible(path: string, mode: number): Promise<boolean> {
 /** Asks a person; the answer is a line. */
 type AskUser = (question: string) => Promise<string>;
 
-/** Throws GatewayError usage if stdin is not a terminal, where no one can answer. */
+/** Throws GatewayError usage if stdin is not a terminal, since no one can answer. */
 function askOnTerminal({ io: { openDialog } }: Context): AskUser {
   if (!openDialog)
     throw usageError(

@@ -51,7 +51,7 @@ interface TurnSetup {
 export interface TurnOutcome {
   outcome: Outcome;
   turns: readonly Turn[];
-  /** The last answer as it was held against `--schema`. */
+  /** The last answer after its check by `--schema`. */
   held: HeldAnswer | undefined;
 }
 

@@ -158,7 +158,7 @@ function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: re
   );
 }
 
-/** `config path`: where the file is, or would be. */
+/** `config path`: the path of the file, which need not exist. */
 export function configPathCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli config path', '"$EDITOR" "$(gateway-cli config path)"']);

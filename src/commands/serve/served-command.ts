@@ -83,7 +83,7 @@ export function notRedirected(words: readonly string[]): string[] {
   return programs.flatMap((name) => (Object.hasOwn(ownHosts, name) ? [ownHosts[name] as string] : [])).slice(0, 1);
 }
 
-/** Runs a command against the gateway; its exit code becomes ours (128 + n where a signal ended it). */
+/** Runs a command against the gateway; its exit code becomes ours (128 + n if a signal ended it). */
 export async function runServed(
   words: readonly string[],
   { variables, unset, context }: { variables: Record<string, string>; unset: readonly string[]; context: Context },

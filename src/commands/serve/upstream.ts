@@ -120,8 +120,8 @@ const countedVariables = [
 ];
 
 /**
- * The settings of the named profile, or of a service of that name if there is no such profile, and of the flags of the connection:
- * the environment may already point here. Throws GatewayError usage where it has no base URL.
+ * The settings of the named profile, or of a service of that name if there is no such profile, and of the flags of the
+ * connection: the environment may already point here. Throws GatewayError usage if it has no base URL.
  */
 async function resolveProfile(profile: string, flags: ServeFlags, context: Context): Promise<UpstreamSettings> {
   const { io, ui } = context;

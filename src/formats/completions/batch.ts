@@ -95,7 +95,7 @@ function readOutcome(line: JsonObject): BatchOutcome | undefined {
   const response = objectField(line, 'response');
   const status = response && numberField(response, 'statusCode');
   const body = response && objectField(response, 'body');
-  // An answer is paid for, whatever else the line says.
+  // An answer is paid for, whatever the other fields of the line say.
   if (status !== undefined && status >= 200 && status < 300 && body !== undefined) return { kind: 'succeeded', body };
   const error = objectField(line, 'error');
   const message = error && textField(error, 'message');

@@ -96,7 +96,7 @@ function choiceMessageEvents(choice: Choice, message: JsonObject, isWhole: boole
   for (const image of listField(message, 'images') ?? []) append(events, imageLinkEvents(choice, image));
   append(events, soundEvents(sound?.['data'], candidate));
   const pieces = calls.add(message);
-  // A text ends where a call begins.
+  // A text ends before a call.
   if (pieces.length > 0) append(events, taggedEvents(choice, choice.tags?.end(false) ?? []));
   // Only the first candidate is shown while it comes, and goes back in a later turn.
   if (candidate === 0) append(events, [...citationEvents(message), ...pieces]);

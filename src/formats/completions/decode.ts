@@ -64,7 +64,7 @@ function decodePart(part: JsonObject): JsonObject[] {
   return isObject(file) ? [urlBlock(file['file_data'] ?? '')] : [];
 }
 
-/** A file in a data URL, or where it is. */
+/** A file in a data URL, or its address. */
 export function urlBlock(url: JsonValue): JsonObject {
   const [, mimeType, data] = /^data:([^;,]+)[^,]*;base64,(.*)$/s.exec(String(url)) ?? [];
   if (mimeType !== undefined) return mediaBlock(mimeType, data ?? '');

@@ -38,7 +38,7 @@ function readToolName(tool: BodyValue): string[] {
   return name === undefined ? [] : [name];
 }
 
-/** A chat completion (formats 7): `request.body` first, the other fields over it. Throws usage for what the format cannot say. */
+/** A chat completion (formats 7): `request.body` first, the other fields over it. Throws usage for a field that the format lacks. */
 function encodeChat(request: PlainRequest, quirks: Quirks): EncodedRequest {
   const body = request.body ?? {};
   const encoded = setFields(body, {

@@ -38,7 +38,8 @@ const openaiForm: ImagesForm = {
 
 const forms: Readonly<Record<ImagesOperation, ImagesForm>> = {
   openai: openaiForm,
-  // Public programs ask it as OpenAI, for Base64: else some of its models answer with a link (November 2026).
+  // Public programs ask Vercel in the same way as OpenAI, for Base64: otherwise some of its models answer with a link (November
+  // 2026).
   vercel: { ...openaiForm, always: { response_format: 'b64_json' } },
   // This operation draws, and changes the images that the request refers to.
   openrouter: {

@@ -88,7 +88,7 @@ function feed({ event, data, unterminated }: DecoderInput, state: CompletionStat
   return events;
 }
 
-/** An error is the last event, after what the pieces said. It is thrown if there is nothing else. */
+/** An error is the last event, after the events of the pieces. It is thrown if it is the only one. */
 function readPieces(pieces: readonly JsonObject[], state: CompletionState, event?: string): ReplyEvent[] {
   const events: ReplyEvent[] = [];
   for (const json of pieces) {

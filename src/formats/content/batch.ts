@@ -19,7 +19,7 @@ import {
 } from '../batch-format.ts';
 import { modelSegment } from './format.ts';
 
-/** The Gemini Batch API: up to 20 MB in the request itself, else by an uploaded file. A batch is an operation with a name. */
+/** The Gemini Batch API: up to 20 MB in the request itself, otherwise by an uploaded file. A batch is an operation with a name. */
 export const contentBatch: BatchFormat = {
   name: 'content',
   bounds: { count: 200_000, bytes: 2_000_000_000 },

@@ -132,7 +132,7 @@ function unsigned(block: BodyValue): BodyValue[] {
 /** Blocks that every service understands alike. */
 const portable = new Set(['text', 'image', 'document', 'tool_use', 'tool_result']);
 
-/** A tool of the format stays as it is; the plain form names its schema otherwise. */
+/** A tool of the format stays unchanged; the plain form has another name for the schema. */
 function messagesTool(tool: JsonValue): JsonValue {
   if (!isObject(tool) || !isPlainTool(tool) || 'input_schema' in tool) return tool;
   const { name, description, schema = { type: 'object' }, own } = plainTool(tool);

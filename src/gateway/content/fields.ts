@@ -55,7 +55,7 @@ const checkPart: Rule = (value, path, mode) => {
   // A part of an unknown kind is empty once its unknown fields were left out.
   if (!mode.isStrict && isEmptyObject(read) && !isEmptyObject(value)) return read;
   const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
-  // A signature can come back by itself, as it came at the end of a stream.
+  // A signature can come back alone, since it came alone at the end of a stream.
   const isSignature = kinds.length === 0 && textAt(read, 'thoughtSignature') !== undefined;
   if (kinds.length === 1 || isSignature) return read;
   const fault =

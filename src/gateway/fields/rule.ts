@@ -23,7 +23,7 @@ export class Violation extends Error {
   }
 }
 
-/** A violation where a value has the right type and is not allowed. */
+/** A violation for a value that has the right type and is not allowed. */
 export function badValue(path: Path, text: string): Violation {
   return new Violation(path, { kind: 'value', text });
 }

@@ -40,7 +40,7 @@ export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Dr
   }
 }
 
-/** Says what the image is, then holds it. */
+/** A draft whose text says what the image shows, followed by the image. */
 function toDraft({ caption, image }: Drawn, withoutText: boolean): Draft {
   return {
     parts: withoutText ? [{ image }] : [{ text: caption }, { image }],

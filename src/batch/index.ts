@@ -22,10 +22,11 @@ export type {
   Job,
   JobCommand,
   JobError,
-  JobLinks,
   JobOutput,
   JobParent,
+  JobProduct,
   JobReply,
+  JobUse,
   KeptCommand,
   PreparedJob,
   RetryWord,
@@ -39,7 +40,7 @@ export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
 export type { QueuedJob } from './run/queue.ts';
 export { openAssigning } from './run/assign.ts';
-export { listAwaiting, listStuck, openLinks } from './run/links.ts';
+export { listAwaiting, listStuck } from './run/links.ts';
 export { decideSlot, isLeftToRedo } from './run/decide.ts';
 export { hashRowId, type RowTable } from './run/table.ts';
 

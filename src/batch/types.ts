@@ -29,9 +29,9 @@ export interface Job {
   lineId?: string;
   /** Its id is its number in the file: it says nothing once jobs before it come or go. */
   isNumbered?: boolean;
-  /** Its names for the jobs whose results it uses, if there are any. */
-  names?: readonly string[];
-  /** These jobs: its names for them, their ids, and their places in the file. */
+  /** What it uses of other jobs, if anything. */
+  uses?: readonly JobUse[];
+  /** These jobs, once all are known. */
   parents?: readonly JobParent[];
   /** From 1. */
   line: number;
@@ -44,13 +44,22 @@ export interface Job {
   values: Readonly<Record<string, unknown>>;
 }
 
-/** A job whose result another one uses. */
-export interface JobParent {
+/** What a job uses of another one: its name for it, and whether it is its text, its picture, or both. */
+export interface JobUse {
   name: string;
+  text: boolean;
+  picture: boolean;
+}
+
+/** The job that is meant: its id, and its place in the file, from 0. */
+export interface JobParent extends JobUse {
   id: string;
-  /** From 0. */
   place: number;
 }
+
+/** What the answer of a job is, as far as that is known before. */
+export const jobProducts = ['text', 'pictures', 'any'] as const;
+export type JobProduct = (typeof jobProducts)[number];
 
 /** What is kept of a failure in the journal and in the summary. */
 export interface JobError {
@@ -320,14 +329,9 @@ export interface BatchJobs {
   prepareGone(id: string, batch: { profile: string; model: string }): Promise<PreparedJob>;
   /** The document of a job of which nothing came. */
   describeLost(error: GatewayError): object;
-  /** Which jobs use results of others: asked only if a job names others. */
-  links(): JobLinks;
-}
-
-/** Which jobs use results of others. */
-export interface JobLinks {
-  /** The jobs whose results a job uses. Throws GatewayError usage for a name of no job, or a circle. */
-  parentsOf(job: Job): Promise<readonly JobParent[]>;
+  productOf(job: Job): JobProduct;
+  /** Throws GatewayError usage, with `place`, for what another job does not make. */
+  requireUsable(use: JobUse, product: JobProduct, place: string): void;
 }
 
 /** Everything that a run works with, once its jobs are checked. */

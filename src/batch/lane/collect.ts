@@ -24,7 +24,7 @@ import {
 } from '../../client/index.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { settleJob } from '../run/live.ts';
-import { readyJob } from '../run/queue.ts';
+import { readyJob, withParents } from '../run/queue.ts';
 import { formatCount } from '../counts.ts';
 import { chooseMeasure } from './failures.ts';
 import { goOnHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
@@ -293,8 +293,9 @@ async function prepareWaiting(
   slot: number,
   { providerBatch: { plan }, run: { batch, places } }: Collection,
 ): Promise<PreparedJob> {
-  if (!places.has(slot)) return batch.jobs.prepareGone(job.id, plan);
-  return batch.jobs.prepare(job.names ? { ...job, parents: await batch.jobs.links().parentsOf(job) } : job);
+  const place = places.get(slot);
+  if (place === undefined) return batch.jobs.prepareGone(job.id, plan);
+  return batch.jobs.prepare(withParents(job, place, batch.plan.table));
 }
 
 interface JoinedResult {

@@ -33,17 +33,12 @@ export function assignSlots(
   let had: Map<number, number> | undefined;
   const hadSlots = (): Map<number, number> => (had ??= mapSlots(before));
   const assigning: Assigning = { table, slots, hadSlots, stays, findStale, onSlot, taken: new Set(stays.values()) };
-  const { links } = table;
   assignAsked(() => listUnlinked(table), assigning);
   for (const place of listUnlinked(table)) onSlot(place, table.slots[place] as number);
   // A row's key has the slots and generations of what it uses: it comes after that.
-  const open = new Set(links.keys());
-  while (open.size > 0) {
-    const due = [...open].filter((place) => links.get(place)?.parents.every((parent) => !open.has(parent)));
-    if (due.length === 0) throw new RangeError('rows wait for each other in a circle');
-    for (const place of due) enterUses(place, assigning);
-    assignLinked(due, assigning);
-    for (const place of due) open.delete(place);
+  for (const places of table.levels) {
+    for (const place of places) enterUses(place, assigning);
+    assignLinked(places, assigning);
   }
 }
 
@@ -85,7 +80,7 @@ function enterUses(place: number, { table, slots }: Assigning): void {
   const link = table.links.get(place);
   if (link === undefined) return;
   link.uses = link.parents.map((parent) => {
-    const slot = table.slots[parent] as number;
+    const slot = table.slots[parent.place] as number;
     return { slot, generation: slots.generationOf(slot) };
   });
   const uses = link.uses.map(({ slot, generation }) => `${slots.nameOf(slot)}@${generation}`);

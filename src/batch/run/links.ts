@@ -1,95 +1,94 @@
 import { closest } from '../../closest.ts';
-import { type GatewayError, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import type { BatchState } from '../folder/state.ts';
-import type { BatchJobs, Job, JobLinks, JobParent } from '../types.ts';
+import { type BatchJobs, type JobParent, jobProducts, type JobUse } from '../types.ts';
 import type { BatchPlan } from './plan.ts';
-import type { RowTable } from './table.ts';
+import { hashRowId, linkRows, type RowTable } from './table.ts';
 
-/** Jobs that name results of each other. */
-interface NamingJobs extends Pick<BatchJobs, 'name' | 'read'> {
-  /** Throws GatewayError usage for a job that uses what the other one does not make. `place` is where the first one is. */
-  requireUsable(job: Job, name: string, parent: Job, place: string): void;
+/** A row that uses others, before these are known. */
+export interface NamingRow {
+  place: number;
+  id: string;
+  line: number;
+  uses: readonly JobUse[];
+  /** What it asks, whatever the others are called. */
+  key: string;
 }
 
-/** The jobs that a job uses, by its own id. */
-type FoundLinks = Map<string, JobParent[]>;
-
-/**
- * Finds out which jobs use results of others. The file is read for that when the first such job comes. Throws GatewayError usage for a name
- * of no job, and for a circle.
- */
-export function openLinks(jobs: NamingJobs): JobLinks {
-  let links: Promise<FoundLinks> | undefined;
-  return {
-    async parentsOf({ id }) {
-      return (await (links ??= findLinks(jobs))).get(id) ?? [];
-    },
-  };
-}
-
-async function findLinks(jobs: NamingJobs): Promise<FoundLinks> {
-  const places = new Map<string, number>();
-  const naming: Job[] = [];
-  for await (const job of jobs.read(() => undefined)) {
-    places.set(job.id, places.size);
-    if (job.names) naming.push(job);
-  }
-  const links: FoundLinks = new Map();
-  for (const job of naming)
-    links.set(
-      job.id,
-      (job.names ?? []).map((name) => findNamed(name, job, places, jobs.name)),
-    );
-  requireNoCircle(naming, links, jobs.name);
-  const wanted = new Set([...links.values()].flat().map(({ id }) => id));
-  const parents = new Map<string, Job>();
-  for await (const job of jobs.read(() => undefined)) if (wanted.has(job.id)) parents.set(job.id, job);
-  for (const job of naming)
-    for (const { name, id } of links.get(job.id) ?? [])
-      jobs.requireUsable(job, name, parents.get(id) as Job, `${jobs.name}:${job.line}`);
-  return links;
-}
-
-/** The job that another one names: where values vary, the one with the same values. */
-function findNamed(name: string, job: Job, places: ReadonlyMap<string, number>, file: string): JobParent {
-  const suffix = /\+.*$/.exec(job.id)?.[0] ?? '';
-  for (const id of [name, `${name}${suffix}`]) {
-    const place = places.get(id);
-    if (place !== undefined) return { name, id, place };
-  }
-  const near = closest(name, [...places.keys()].slice(0, 10_000));
-  const hint =
-    near === undefined
-      ? 'name the id of another job; a file whose name begins with @ is ./@…'
-      : `did you mean: @${near}`;
-  throw usageError(`${file}:${job.line}: @${name} names no job of ${file}`, hint);
-}
-
-function requireNoCircle(naming: readonly Job[], links: FoundLinks, file: string): void {
-  const checked = new Set<string>();
-  const listParents = (id: string): string[] => (links.get(id) ?? []).map((parent) => parent.id);
-  for (const job of naming) {
-    // Depth first, without recursion: a chain can be as long as the file.
-    const path: { id: string; next: string[] }[] = [{ id: job.id, next: listParents(job.id) }];
-    const isOnPath = new Set([job.id]);
-    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
-      const next = last.next.pop();
-      if (next === undefined) {
-        checked.add(last.id);
-        isOnPath.delete(last.id);
-        path.pop();
-      } else if (isOnPath.has(next)) throw circleError([...path.map(({ id }) => id), next], job, file);
-      else if (!checked.has(next)) {
-        isOnPath.add(next);
-        path.push({ id: next, next: listParents(next) });
-      }
+/** Finds the rows that others name, wherever they are in the file. Mistakes go to `onFault` as GatewayError usage: a name of no row, what that does not make, a circle. */
+export async function resolveLinks(
+  naming: readonly NamingRow[],
+  {
+    table,
+    jobs,
+    onFault,
+  }: {
+    table: RowTable;
+    jobs: Pick<BatchJobs, 'name' | 'read' | 'productOf' | 'requireUsable'>;
+    onFault: (error: unknown) => void;
+  },
+): Promise<void> {
+  const places = findPlaces(
+    naming.flatMap(({ id, uses }) => uses.flatMap(({ name }) => listIdsFor(name, id))),
+    table,
+  );
+  const found: (NamingRow & { parents: JobParent[] })[] = [];
+  for (const row of naming)
+    try {
+      const parents: JobParent[] = [];
+      for (const use of row.uses) parents.push(await findParent(use, row));
+      found.push({ ...row, parents });
+    } catch (error) {
+      onFault(error);
     }
+  const circle = linkRows(table, found);
+  if (circle.length === 0) return;
+  const rows = new Map(found.map((row) => [row.place, row]));
+  const inCircle = circle.flatMap((place) => rows.get(place) ?? []);
+  const ids = [...inCircle, ...inCircle.slice(0, 1)].map(({ id }) => id).join(' → ');
+  const what = `jobs wait for each other in a circle: ${ids}`;
+  onFault(usageError(`${jobs.name}:${inCircle[0]?.line}: ${what}`, 'take one of these names out'));
+
+  async function findParent(use: JobUse, { id: own, line }: NamingRow): Promise<JobParent> {
+    for (const id of listIdsFor(use.name, own)) {
+      const place = places.get(hashRowId(id));
+      if (place === undefined) continue;
+      jobs.requireUsable(use, jobProducts[table.products[place] as number] ?? 'any', `${jobs.name}:${line}`);
+      return { ...use, id, place };
+    }
+    const near = closest(use.name, await listFirstIds(jobs));
+    const hint =
+      near === undefined
+        ? 'name the id of another job; a file whose name begins with @ is ./@…'
+        : `did you mean: @${near}`;
+    throw usageError(`${jobs.name}:${line}: @${use.name} names no job of ${jobs.name}`, hint);
   }
 }
 
-function circleError(path: readonly string[], { line }: Job, file: string): GatewayError {
-  const circle = path.slice(path.indexOf(path.at(-1) as string)).join(' → ');
-  return usageError(`${file}:${line}: jobs wait for each other in a circle: ${circle}`, 'take one of these names out');
+/** The ids that a name can mean: where values vary, that of the row with the same values, too. */
+function listIdsFor(name: string, own: string): string[] {
+  const suffix = /\+.*$/.exec(own)?.[0] ?? '';
+  return [name, `${name}${suffix}`];
+}
+
+/** The places of the rows that have some of these ids, by the hashes of these. */
+function findPlaces(ids: readonly string[], table: RowTable): Map<number, number> {
+  const wanted = new Set(ids.map(hashRowId));
+  const places = new Map<number, number>();
+  for (let place = 0; place < table.size; place++) {
+    const hash = table.ids[place] as number;
+    if (wanted.has(hash)) places.set(hash, place);
+  }
+  return places;
+}
+
+/** So many ids are compared with a name of no row. */
+const maxCompared = 1000;
+
+async function listFirstIds(jobs: Pick<BatchJobs, 'read'>): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of jobs.read(() => undefined)) if (ids.push(id) === maxCompared) break;
+  return ids;
 }
 
 /** Which rows use each other, however far: all of a family go to one shard. */
@@ -103,16 +102,16 @@ export function joinFamilies({ links, size }: RowTable): { rootsOf(place: number
   };
   for (const [child, { parents }] of links)
     for (const parent of parents) {
-      const [one, other] = [headOf(child), headOf(parent)];
+      const [one, other] = [headOf(child), headOf(parent.place)];
       heads[Math.max(one, other)] = Math.min(one, other);
     }
   const roots = new Map<number, number[]>();
   for (const { parents } of links.values())
-    for (const parent of parents) {
-      if (links.has(parent)) continue;
-      const known = roots.get(headOf(parent)) ?? [];
-      if (!known.includes(parent)) known.push(parent);
-      roots.set(headOf(parent), known);
+    for (const { place } of parents) {
+      if (links.has(place)) continue;
+      const known = roots.get(headOf(place)) ?? [];
+      if (!known.includes(place)) known.push(place);
+      roots.set(headOf(place), known);
     }
   return { rootsOf: (place) => roots.get(headOf(place)) ?? [place] };
 }
@@ -150,7 +149,7 @@ export function listStuck(batch: LinkedBatch): number[] {
   const isStuck = (place: number): boolean =>
     due[place] === 1 &&
     !isReady(place, batch) &&
-    !(table.links.get(place)?.parents ?? []).every((parent) => isComing(parent) || isMade(parent, batch));
+    !(table.links.get(place)?.parents ?? []).every((parent) => isComing(parent.place) || isMade(parent.place, batch));
   // It grows by each row that is stuck, whose own answer others miss.
   for (let size = -1; size < stuck.size;) {
     size = stuck.size;

@@ -2,15 +2,15 @@ import { type EditedRow, findEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
 import { decideSlot, isMadeAgain } from './decide.ts';
 import { editedError } from './edited-error.ts';
-import { joinFamilies } from './links.ts';
+import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale } from './stale.ts';
-import { addKnownRow, addLinkedRow, addRow, linkRow, newRowTable, type RowTable } from './table.ts';
+import { addKnownRow, addLinkedRow, addRow, newRowTable, type RowTable } from './table.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { digestText } from '../../request-key.ts';
 import { markAgain } from '../folder/fold.ts';
 import { findKnown } from '../folder/manifest.ts';
 import type { RedoRecord } from '../folder/records.ts';
-import type { Batch, Job, PreparedJob } from '../types.ts';
+import { type Batch, type Job, jobProducts, type PreparedJob } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { minOf } from '../../long-lists.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -121,6 +121,8 @@ interface Planning extends PlanOptions {
   plan: BatchPlan;
   /** Hashes of the ids so far. */
   ids: Set<number>;
+  /** The rows that use others. */
+  naming: NamingRow[];
   /** Characters that the next requests which are kept may have. */
   room: number;
 }
@@ -133,8 +135,9 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const plan = emptyPlan('');
   const { rows } = options.state.manifest;
   plan.table = newRowTable(rows.size);
-  const planning: Planning = { ...options, plan, ids: new Set(), room: maxKept.characters };
+  const planning: Planning = { ...options, plan, ids: new Set(), naming: [], room: maxKept.characters };
   await readRows(planning);
+  await resolveLinks(planning.naming, { ...options, table: plan.table });
   const named = await options.afterAll(plan);
   assignRows(planning, named);
   await judgeEdits(planning, named);
@@ -169,7 +172,7 @@ function readRow(job: Job, planning: Planning): Promise<void> | undefined {
 function readRowWith(job: Job, settings: Settings, planning: Planning): Promise<void> | undefined {
   const { jobs, plan, state } = planning;
   if (plan.total++ === 0) describeShared(job, settings, plan);
-  if (job.names) return buildRow(job, planning);
+  if (job.uses) return buildRow(job, planning);
   const from = jobs.digestSource(job, settings);
   const first = findKnown(state.manifest, from);
   // A row without an answer is built all the same: it is sent, most likely.
@@ -186,25 +189,22 @@ async function buildRow(job: Job, planning: Planning): Promise<void> {
   const prepared = await jobs.prepare(job);
   addGateway({ settings: prepared.settings, post: prepared.request.post }, plan);
   const { key, from } = prepared;
-  let place: number;
-  if (job.names) {
-    place = addLinkedRow(table, job);
-    linkRow(table, place, { key, parents: await jobs.links().parentsOf(job) });
-  } else {
-    place = addRow(table, { ...job, key }, state.slots);
-    if (from !== undefined) table.isFromLine[place] = 1;
-  }
+  const { id, line, uses } = job;
+  const place = uses ? addLinkedRow(table, job) : addRow(table, { ...job, key }, state.slots);
+  if (uses) planning.naming.push({ place, id, line, uses, key });
+  else if (from !== undefined) table.isFromLine[place] = 1;
   plan.built++;
   planning.onBuilt(place, job, prepared);
   // From the first request on that is not kept, none is: later ones would be sent before it.
   planning.room -= plan.ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
-  if (job.names || planning.room < 0) await prepared.close();
+  if (uses || planning.room < 0) await prepared.close();
   else plan.ready.set(place, { job, prepared });
   await enterRow(job, place, planning);
 }
 
 function enterRow(job: Job, place: number, planning: Planning): Promise<void> | undefined {
-  const { ids, onDuplicate, onRow, plan } = planning;
+  const { ids, jobs, onDuplicate, onRow, plan } = planning;
+  plan.table.products[place] = jobProducts.indexOf(jobs.productOf(job));
   onRow(job, place);
   const hash = plan.table.ids[place] as number;
   if (ids.has(hash)) return onDuplicate(job);
@@ -336,7 +336,7 @@ function decideRows(planning: Planning): void {
 function areComing(place: number, { table, due }: BatchPlan, { slots }: Batch['state']): boolean {
   const { uses = [], parents = [] } = table.links.get(place) ?? {};
   return uses.every(({ slot, generation }, at) => {
-    if (due[parents[at] as number] === 1) return true;
+    if (due[parents[at]?.place as number] === 1) return true;
     return ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation;
   });
 }

@@ -184,7 +184,7 @@ export async function prepareAgain(
   if (kept) return readyJob(job, slot, kept.prepared, state);
   const what = `${jobs.name}:${job.line}: the job or its files`;
   try {
-    const linked = job.names ? { ...job, parents: await jobs.links().parentsOf(job) } : job;
+    const linked = withParents(job, place, table);
     const prepared = await jobs.prepare(linked);
     if (prepared.key === (table.links.get(place)?.key ?? state.slots.keyOf(slot)))
       return readyJob(linked, slot, prepared, state);
@@ -194,6 +194,12 @@ export async function prepareAgain(
     throw error instanceof GatewayError && error.class === 'usage' ? changedJobError(what, error) : error;
   }
   throw changedJobError(what);
+}
+
+/** A job with those that it uses. */
+export function withParents(job: Job, place: number, { links }: Batch['plan']['table']): Job {
+  const { parents } = links.get(place) ?? {};
+  return parents ? { ...job, parents } : job;
 }
 
 export function readyJob(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ManifestHead } from '../folder/manifest.ts';
 import type { Slots } from '../folder/slots.ts';
+import type { JobParent } from '../types.ts';
 
 /** A row of a table, and the key of what it asks without the answers that it uses. */
 export interface AskingRow {
@@ -10,10 +11,10 @@ export interface AskingRow {
   key: string;
 }
 
-/** A row that uses the answers of others, by their places. */
+/** A row that uses the answers of others. */
 interface RowLink {
   key: string;
-  parents: readonly number[];
+  parents: readonly JobParent[];
   /** The answers that it uses: each has a slot, and a number there. Known once the slots of its parents are. */
   uses: readonly { slot: number; generation: number }[];
 }
@@ -35,6 +36,10 @@ export interface RowTable {
   /** The rows that use others, by their places; and what they are without the generations of what they use. */
   links: Map<number, RowLink>;
   own: Map<number, string>;
+  /** The places of these rows, parted so that each comes after those that it uses. */
+  levels: readonly (readonly number[])[];
+  /** What the answer of each row is: its number in `jobProducts`. */
+  products: Uint8Array;
   /** 1: the key follows from the line of the row and its settings: a later run need not build the request to know it. */
   isFromLine: Uint8Array;
 }
@@ -50,6 +55,8 @@ export function newRowTable(rows = 0): RowTable {
     slots: new Int32Array(room),
     links: new Map(),
     own: new Map(),
+    levels: [],
+    products: new Uint8Array(room),
     isFromLine: new Uint8Array(room),
   };
 }
@@ -67,25 +74,67 @@ export function addKnownRow(
   return enterRow(table, { id, isNumbered, first, slot: first });
 }
 
-/** Adds a row that uses others, which can come after it: `linkRow` says which they are. */
+/** Adds a row that uses others, which can come after it: `linkRows` says which they are. */
 export function addLinkedRow(table: RowTable, { id, isNumbered }: Pick<AskingRow, 'id' | 'isNumbered'>): number {
   return enterRow(table, { id, isNumbered, first: -1, slot: -1 });
 }
 
-/** Says which rows another one uses, by their places and ids. */
-export function linkRow(
+/** Says which rows others use. Returns the places of rows that wait for each other in a circle, in the order of these; of the first circle if there are several. */
+export function linkRows(
   table: RowTable,
-  place: number,
-  { key, parents }: { key: string; parents: readonly { place: number; id: string }[] },
-): void {
-  table.links.set(place, { key, parents: parents.map((parent) => parent.place), uses: [] });
-  table.own.set(
-    place,
-    digestUses(
-      key,
-      parents.map(({ id }) => id),
-    ),
-  );
+  rows: readonly { place: number; key: string; parents: readonly JobParent[] }[],
+): number[] {
+  for (const { place, key, parents } of rows) {
+    const ids = parents.map(({ id }) => id);
+    table.links.set(place, { key, parents, uses: [] });
+    table.own.set(place, digestUses(key, ids));
+  }
+  const { levels, rest } = partLevels(table.links);
+  table.levels = levels;
+  return findCircle(rest, table.links);
+}
+
+/** Parts rows so that each comes after what it uses. `rest`: those that wait for each other, and what waits for these. */
+function partLevels(links: RowTable['links']): { levels: number[][]; rest: ReadonlySet<number> } {
+  const rest = new Set(links.keys());
+  const waitsFor = new Map<number, number>();
+  const childrenOf = new Map<number, number[]>();
+  for (const [place, { parents }] of links) {
+    const linked = parents.filter((parent) => links.has(parent.place));
+    waitsFor.set(place, linked.length);
+    for (const parent of linked) {
+      const children = childrenOf.get(parent.place) ?? [];
+      children.push(place);
+      childrenOf.set(parent.place, children);
+    }
+  }
+  const levels: number[][] = [];
+  let level = [...links.keys()].filter((place) => waitsFor.get(place) === 0);
+  while (level.length > 0) {
+    levels.push(level.toSorted((a, b) => a - b));
+    const next: number[] = [];
+    for (const place of level) {
+      rest.delete(place);
+      for (const child of childrenOf.get(place) ?? []) {
+        const left = (waitsFor.get(child) ?? 0) - 1;
+        waitsFor.set(child, left);
+        if (left === 0) next.push(child);
+      }
+    }
+    level = next;
+  }
+  return { levels, rest };
+}
+
+/** Each row of `rest` uses another one of it: who follows them comes back. */
+function findCircle(rest: ReadonlySet<number>, links: RowTable['links']): number[] {
+  const path = new Set<number>();
+  let [place] = rest;
+  while (place !== undefined && !path.has(place)) {
+    path.add(place);
+    place = links.get(place)?.parents.find((parent) => rest.has(parent.place))?.place;
+  }
+  return place === undefined ? [] : [...path].slice([...path].indexOf(place));
 }
 
 /** Adds a row of a manifest. Returns its place, from 0. */
@@ -128,7 +177,7 @@ function tagNumber(id: string): number {
 
 function growTable(table: RowTable): void {
   const room = table.ids.length * 2;
-  const { ids, numbered, firsts, slots, isFromLine } = table;
+  const { ids, numbered, firsts, slots, isFromLine, products } = table;
   table.ids = new Float64Array(room);
   table.ids.set(ids);
   table.numbered = new Uint16Array(room);
@@ -139,4 +188,6 @@ function growTable(table: RowTable): void {
   table.slots.set(slots);
   table.isFromLine = new Uint8Array(room);
   table.isFromLine.set(isFromLine);
+  table.products = new Uint8Array(room);
+  table.products.set(products);
 }

@@ -9,9 +9,7 @@ import {
   enterNewOutdir,
   enterOutdir,
   isAsWritten,
-  type JobLinks,
   newBatchState,
-  openLinks,
   requireOwn,
   runBatch,
   type Stop,
@@ -27,7 +25,7 @@ import { noteEmptyShard, showPlan } from './dry-run.ts';
 import { failBatch, finishBatch } from './finish.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { createHost } from './host.ts';
-import { requireUsable } from './jobs/references.ts';
+import { productOf, requireUsable } from './jobs/references.ts';
 import { keepCommand } from './kept-command.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { parseShard } from './jobs/shard.ts';
@@ -146,7 +144,6 @@ export async function planJobFile(
     ? await readOutdir(outdir.path, early, { host, context })
     : { state: newBatchState(), lostEnds: [] };
   const facts = emptyFacts();
-  let links: JobLinks | undefined;
   const builder = createRequestBuilder({
     context,
     flags,
@@ -165,7 +162,8 @@ export async function planJobFile(
       return builder.prepare(job);
     },
     prepareGone: builder.prepareGone,
-    links: () => (links ??= openLinks({ ...jobs, requireUsable })),
+    productOf,
+    requireUsable,
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
   const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir.path });

@@ -151,7 +151,7 @@ export function toPromptfooTest(
 ): object {
   const { cost, usage, durationMs } = row;
   // With the text of another job only its template is known.
-  const known = prompt === undefined || usesText({ values: { prompt } }) ? {} : { prompt };
+  const known = prompt === undefined || usesText(prompt) ? {} : { prompt };
   const filled = Object.entries({ ...vars, ...known }).filter(([, value]) => value !== null && value !== undefined);
   return {
     description: id,

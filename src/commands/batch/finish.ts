@@ -231,7 +231,9 @@ async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
   const { table } = plan;
   const slotOf = (place: number): number => table.slots[place] as number;
   const isOpen = (place: number): boolean => !['done', 'incomplete'].includes(state.slots.stateOf(slotOf(place)));
-  const places = [...new Set(waiting.flatMap((place) => table.links.get(place)?.parents ?? []))].filter(isOpen);
+  const places = [
+    ...new Set(waiting.flatMap((place) => table.links.get(place)?.parents ?? []).map(({ place }) => place)),
+  ].filter(isOpen);
   places.sort((a, b) => a - b);
   const ids = await nameRows(places, batch);
   const named = ids.map((id, at) => `${id} (${describeState(slotOf(places[at] as number), batch)})`);

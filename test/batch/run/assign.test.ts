@@ -7,7 +7,7 @@ import {
   addLinkedRow,
   addManifestRow,
   addRow,
-  linkRow,
+  linkRows,
   newRowTable,
   type RowTable,
 } from '../../../src/batch/run/table.ts';
@@ -96,7 +96,8 @@ test('a row that uses another one is known by the number of its answer; made aga
     const table = newRowTable();
     const child = addLinkedRow(table, { id: 'child' });
     const parent = addRow(table, { id: 'parent', key: keyA }, fold.slots);
-    linkRow(table, child, { key: keyB, parents: [{ place: parent, id: 'parent' }] });
+    const use = { name: 'parent', text: true, picture: false };
+    linkRows(table, [{ place: child, key: keyB, parents: [{ ...use, place: parent, id: 'parent' }] }]);
     assignSlots(table, newRowTable(), fold.slots);
     return fold.slots.nameOf(table.slots[child] as number);
   };
@@ -112,6 +113,22 @@ test('a row that uses another one is known by the number of its answer; made aga
   // Both answers stay: the first one can count again, for nothing.
   applyRecord({ t: 'choose', slot: keyA, answer: 1 }, fold);
   expect(slotOfChild()).toBe(first);
+});
+
+test('a long chain of rows, each before the one that it uses, is parted in as many levels; a circle in it is named', () => {
+  const { slots } = foldOf();
+  const table = newRowTable();
+  const rows = 20_000;
+  for (let row = 0; row < rows; row++) addLinkedRow(table, { id: `r${row}` });
+  addRow(table, { id: `r${rows}`, key: keyA }, slots);
+  const use = (place: number) => ({ name: `r${place}`, text: true, picture: false, id: `r${place}`, place });
+  const linked = Array.from({ length: rows }, (_, place) => ({ place, key: keyB, parents: [use(place + 1)] }));
+  expect(linkRows(table, linked)).toEqual([]);
+  expect(table.levels).toHaveLength(rows);
+  assignSlots(table, newRowTable(), slots);
+  expect(new Set(table.slots.subarray(0, table.size)).size).toBe(rows + 1);
+  const circle = linked.map((row) => (row.place === rows - 1 ? { ...row, parents: [use(rows - 3)] } : row));
+  expect(linkRows(newRowTable(), circle)).toEqual([rows - 3, rows - 2, rows - 1]);
 });
 
 function edited(words: string, before: string, fold: Fold): number[] {

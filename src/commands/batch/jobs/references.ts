@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { findImageName, type Job, type JobParent } from '../../../batch/index.ts';
+import { findImageName, type Job, type JobParent, type JobProduct, type JobUse } from '../../../batch/index.ts';
 import { usageError } from '../../../errors.ts';
 import { shellWord } from '../../../shell-word.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
@@ -16,15 +16,16 @@ const fileKeys = ['image', 'attach', 'mask'] as const;
 const textKeys = ['prompt', 'system'] as const;
 
 /**
- * The jobs whose results a job uses: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. Undefined
- * for most jobs.
+ * What a job uses of others: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. Undefined for most jobs.
  */
-export function findReferences({ values }: Pick<Job, 'values'>): string[] | undefined {
+export function findUses({ values }: Pick<Job, 'values'>): JobUse[] | undefined {
   const texts = listTextNames({ values });
   if (texts.length === 0 && fileKeys.every((key) => values[key] === undefined)) return undefined;
-  const pictures = fileKeys.flatMap((key) => [values[key] ?? []].flat()).filter(isReference);
-  const names = new Set([...pictures.map((word) => word.slice(1)), ...texts]);
-  return names.size > 0 ? [...names] : undefined;
+  const words = fileKeys.flatMap((key) => [values[key] ?? []].flat()).filter(isReference);
+  const pictures = words.map((word) => word.slice(1));
+  const names = new Set([...pictures, ...texts]);
+  const uses = [...names].map((name) => ({ name, text: texts.includes(name), picture: pictures.includes(name) }));
+  return uses.length > 0 ? uses : undefined;
 }
 
 /** The jobs whose texts a job uses. */
@@ -57,17 +58,20 @@ export function refuseNearNames({ values }: Pick<Job, 'values'>): void {
   }
 }
 
-/** Throws GatewayError usage for a job that uses what another one does not make: both would be paid before it is found. */
-export function requireUsable(job: Pick<Job, 'values'>, name: string, { command, values }: Job, place: string): void {
-  const makesPictures = command.startsWith('image');
-  if (makesPictures && listTextNames(job).includes(name))
+export function productOf({ command, values }: Job): JobProduct {
+  if (command.startsWith('image')) return 'pictures';
+  // A body of one's own can ask for pictures too.
+  return ['body', 'set', 'tools'].some((key) => values[key] !== undefined) ? 'any' : 'text';
+}
+
+/** Throws GatewayError usage for what another job does not make: both would be paid before it is found. */
+export function requireUsable({ name, text, picture }: JobUse, product: JobProduct, place: string): void {
+  if (text && product === 'pictures')
     throw usageError(
       `${place}: {{@${name}.text}}: ${name} makes pictures, and no text`,
       'name a job that answers in words',
     );
-  // A body of one's own can ask for pictures too.
-  if (makesPictures || ['body', 'set', 'tools'].some((key) => values[key] !== undefined)) return;
-  if (fileKeys.some((key) => [job.values[key] ?? []].flat().includes(`@${name}`)))
+  if (picture && product === 'text')
     throw usageError(
       `${place}: @${name}: ${name} answers in words, and makes no picture`,
       `for its text: {{@${name}.text}}`,
@@ -104,7 +108,7 @@ export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): J
 
 /** A job that names others by the order in which it does, whatever their ids are. */
 export function nameByPlace(job: Job): Job {
-  const places = new Map(job.names?.map((name, at) => [name, String(at)]));
+  const places = new Map(job.uses?.map(({ name }, at) => [name, String(at)]));
   const values = { ...job.values };
   const rename = (word: unknown): unknown => (isReference(word) ? `@${places.get(word.slice(1))}` : word);
   for (const key of fileKeys) {
@@ -121,9 +125,9 @@ export function nameByPlace(job: Job): Job {
   return { ...job, values };
 }
 
-/** Whether a job uses the text of another one. */
-export function usesText(job: Pick<Job, 'values'>): boolean {
-  return listTextNames(job).length > 0;
+/** Whether a prompt uses the text of another job. */
+export function usesText(prompt: string): boolean {
+  return listTextNames({ values: { prompt } }).length > 0;
 }
 
 /** The results that a job uses, as inputs of its request. Throws GatewayError usage for one that is not as it should be. */
@@ -134,22 +138,20 @@ export async function readReferences(
 ): Promise<{ files: [string, FetchedFile][]; texts: Map<string, string> }> {
   const files: [string, FetchedFile][] = [];
   const texts = new Map<string, string>();
-  const isText = new Set(listTextNames(job));
-  const isPicture = new Set(fileKeys.flatMap((key) => [job.values[key] ?? []].flat()));
   for (const parent of job.parents ?? []) {
-    const { name, id } = parent;
+    const { name, id, text: usesText, picture: usesPicture } = parent;
     const result = await read(parent);
     const both = `gateway-cli batch redo ${shellWord(outdir)} ${shellWord(`${id},${job.id}`)}`;
     if (result === undefined)
       throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: ${both}`);
     const { document, folder } = result;
     const { text, images } = document;
-    if (isText.has(name)) {
+    if (usesText) {
       if (typeof text !== 'string' || text === '')
         throw usageError(`the result of ${id} has no text`, 'name a job that answers in words');
       texts.set(name, text);
     }
-    if (!isPicture.has(`@${name}`)) continue;
+    if (!usesPicture) continue;
     const [first] = Array.isArray(images) ? images : [];
     const picture = isObject(first) ? findImageName(first['path']) : undefined;
     if (picture === undefined) throw usageError(`the result of ${id} has no picture`, 'name a job that makes one');

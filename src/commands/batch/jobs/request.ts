@@ -1,7 +1,7 @@
 import { type Job, getRequestOrigin, keyRow, type PreparedJob } from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
-import { fillReferences, nameByPlace, readReferences, refuseNearNames, usesText } from './references.ts';
+import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
@@ -146,18 +146,18 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
   const { warnings, close } = inputs;
   const urls = inputUrls(job.values);
   try {
-    if (job.names && building.readResult === undefined)
-      throw usageError(`@${job.names[0]} names another job, and --stream knows none`, 'use a job file');
+    if (job.uses && building.readResult === undefined)
+      throw usageError(`@${job.uses[0]?.name} names another job, and --stream knows none`, 'use a job file');
     refuseNearNames(job);
     if (urls.length > 0) requireNetwork(urls, settings, flags);
     const parts = { inputs, settings, building };
-    const asked = job.names ? await buildByPlace(job, parts) : undefined;
-    const built = await buildJob(job.names ? fillReferences(job) : job, parts);
+    const asked = job.uses ? await buildByPlace(job, parts) : undefined;
+    const built = await buildJob(job.uses ? fillReferences(job) : job, parts);
     if (settings.lane === 'batch') requireBatchable(built, settings);
     const { path, format, body } = (asked ?? built).post;
     const question = { origin: getRequestOrigin(settings), path, format, body };
     const { key, hasUrls, characters } = await keyRow(question, { onBytes: onHashed, known });
-    const isLate = urls.length > 0 || job.names !== undefined;
+    const isLate = urls.length > 0 || job.uses !== undefined;
     // What the kept list of models says of efforts can be another one tomorrow.
     const isOfFiles = isLate || inputs.hasReadFiles() || built.request.efforts !== undefined;
     const hasPrices = Object.keys(settings.prices).length > 0;
@@ -221,7 +221,7 @@ async function fetchInputs(
   inputs.warnings.length = 0;
   building.fetcher ??= openUrlFetcher(flags, context);
   const fetched = await building.fetcher.fetchAll(urls, { settings, deadline, atEnd: inputs.context.atEnd });
-  if (!job.names) return toPreparedRequest(await buildJob(job, parts, fetched), job, flags);
+  if (!job.uses) return toPreparedRequest(await buildJob(job, parts, fetched), job, flags);
   const { files, texts } = await readReferences(job, readResult, flags.output);
   const filled = fillReferences(job, texts);
   return toPreparedRequest(await buildJob(filled, parts, new Map([...fetched, ...files])), job, flags);
@@ -341,7 +341,7 @@ function computeRequestBound(
   if (found.length < 2) return undefined;
   const bound = computeGreatestBound(post.body, found, { ...format.limits(post.body), lane });
   // The texts of other jobs are not known yet.
-  return bound && usesText(job) ? { ...bound, isMost: false } : bound;
+  return bound && job.uses?.some(({ text }) => text) ? { ...bound, isMost: false } : bound;
 }
 
 function withoutStdin(settings: Settings): Settings {

@@ -14,7 +14,7 @@ import {
   twins,
   unknownKey,
 } from './job-line.ts';
-import { findReferences } from './references.ts';
+import { findUses } from './references.ts';
 
 /** What is given with `--vary`. */
 type VaryPairs = readonly (readonly [key: string, values: JsonValue[]])[];
@@ -26,11 +26,10 @@ type VaryPairs = readonly (readonly [key: string, values: JsonValue[]])[];
 export function expandJob(job: Job, file: string, variations?: readonly Variation[]): Job[] {
   let jobs = job.values['count'] === undefined ? [job] : [...repeatByCount(job)];
   if (variations) jobs = jobs.flatMap((one) => variations.map((by, at) => varyJob(one, by, at, file)));
-  for (const one of jobs) {
-    const names = findReferences(one);
-    if (names) one.names = names;
-  }
-  return jobs;
+  return jobs.map((one) => {
+    const uses = findUses(one);
+    return uses ? { ...one, uses } : one;
+  });
 }
 
 function varyJob(job: Job, { suffix, values: by }: Variation, at: number, file: string): Job {

@@ -55,6 +55,13 @@ export class WatchedFolder {
     }
   }
 
+  /** All that a report of the folder is read from. */
+  readAll(): string {
+    return ['jobs.jsonl', 'journal.jsonl', 'results.jsonl']
+      .map((name) => this.read(name).toString('latin1'))
+      .join('\0');
+  }
+
   /** The process begins: what a killed one wrote is in its files, whether it was synced or not. */
   open(): void {
     for (const file of ['journal', 'results'] as const) {

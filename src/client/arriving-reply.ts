@@ -11,7 +11,6 @@ import type { TextFilter } from './text-files.ts';
 import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
 import { append } from '../long-lists.ts';
 
-/** An event of one type. */
 export type EventByType<Type extends ReplyEvent['type']> = Extract<ReplyEvent, { type: Type }>;
 
 /** One candidate of a reply, as far as it came. */

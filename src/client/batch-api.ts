@@ -117,7 +117,6 @@ export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: Aut
 /** A request without the members that are the same for all calls. */
 type Call = Omit<AnyApiRequest, 'format' | 'use'>;
 
-/** A reply, and the JSON in it. */
 interface JsonReply {
   reply: HttpReply;
   json: JsonObject;

@@ -29,8 +29,8 @@ export interface Next {
 }
 
 /**
- * One kind of second chance: finds the request to send in place of one that failed and was certainly not billed. Each kind is
- * tried once.
+ * A kind of second chance: finds the request to send in place of a failed one that was certainly not billed. Each kind is tried
+ * once.
  */
 type Repair = (failed: Failed, own: SendOptions, sending: RepairedSending) => Found | Promise<Found>;
 type Found = Next | undefined;

@@ -300,7 +300,6 @@ function multiply(amount: string, factor: string | number): string {
   return new Big(amount).times(factor).toFixed();
 }
 
-/** Subtracts an amount. */
 export function subtractAmounts(from: string, amount: string): string {
   return new Big(from).minus(amount).toFixed();
 }

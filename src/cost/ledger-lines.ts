@@ -76,7 +76,6 @@ export interface SumLine extends LedgerEntry {
   saved: string;
 }
 
-/** A line of a ledger. */
 export type LedgerLine =
   | { type: 'budget'; schema: 'gateway-cli/budget@2'; id: string; dearest?: string; compactedBytes?: number }
   | ({ type: 'limit' } & LedgerLimit)

@@ -26,7 +26,6 @@ export interface LedgerState {
   compactedBytes: number;
 }
 
-/** The state of an empty ledger. */
 export function emptyState(): LedgerState {
   return {
     spent: new Map(),

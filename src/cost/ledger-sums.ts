@@ -27,7 +27,6 @@ interface LedgerSums {
 /** If there are more kinds, requests are added up without their tags: a tag that is unique to each run must not fill the memory. */
 const maxKinds = 20_000;
 
-/** Adds a line to the sums. */
 function addToSums({ sums, open }: LedgerSums, line: LedgerLine): void {
   if (line.type === 'reserved') open.set(line.id, line);
   else if (line.type === 'sum') addSum(sums, line);

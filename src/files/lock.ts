@@ -41,7 +41,6 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-/** The owner of a lock. */
 export interface LockOwner {
   /** The mark of the owner; undefined: the file is being written, or is not of this program. */
   mark: ProcessMark | undefined;

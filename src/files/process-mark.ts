@@ -17,7 +17,6 @@ export interface ProcessMark {
 
 let own: ProcessMark | undefined;
 
-/** The mark of this process. */
 export function ownMark(): ProcessMark {
   return (own ??= { host: hostname(), pid, namespace: ownNamespace(), started: readProcessStatus(pid)?.started });
 }

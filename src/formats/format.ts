@@ -138,7 +138,6 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   },
 };
 
-/** The names of all formats. */
 export const formatNames = Object.keys(formatFacts) as FormatName[];
 
 /** The format whose requests have a path, if one has. */
@@ -190,7 +189,6 @@ export interface Format {
   };
 }
 
-/** The limits in a request. */
 export interface RequestLimits {
   /** The limit of each candidate; undefined if there is none. */
   maxTokens: number | undefined;

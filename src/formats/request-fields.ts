@@ -50,7 +50,6 @@ type GivenKind = 'model' | 'path' | 'paths' | 'input' | 'inputs' | 'turns' | 'va
 
 export type FieldKind = keyof PlainValues | keyof JsonValues | GivenKind;
 
-/** One field of a request. */
 export interface RequestField<Kind extends FieldKind = FieldKind, Flag extends string = string> {
   kind: Kind;
   /** The flag in the syntax of commander: `-p, --prompt <text>`. */

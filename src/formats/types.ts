@@ -1,7 +1,6 @@
 import type { SchemaForm } from '../vendors/schema-forms.ts';
 import type { ImagesOperation } from '../vendors/image-types.ts';
 
-/** The name of a format. */
 export type FormatName = 'content' | 'messages' | 'completions' | 'responses';
 
 /** A row of the table of keys (formats 1): a format; the content format has one row for text and one for images. */

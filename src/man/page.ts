@@ -71,7 +71,6 @@ function section(title: string, lines: readonly string[]): string[] {
   return [`.SH ${title.toUpperCase()}`, ...lines];
 }
 
-/** A term and its meaning. */
 function term([name, meaning]: readonly [string, string]): string[] {
   return ['.TP', escapeRoffLine(boldText(name)), escapeRoffLine(roffText(meaning))];
 }

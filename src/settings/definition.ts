@@ -211,7 +211,6 @@ const priceEntries = {
   until: optional(day, { description: 'The last day on which the price counts, in UTC.', examples: ['2026-11-30'] }),
 };
 
-/** The keys of a price. */
 export const priceFields = Object.keys(priceEntries) as (keyof typeof priceEntries)[];
 /** The keys of a price that are amounts. */
 export const amountFields = Object.keys(amountEntries) as (keyof typeof amountEntries)[];

@@ -124,7 +124,7 @@ function hasUnusedProfiles(input: SettingsInput): boolean {
   return pickProfile(input) === undefined && Object.keys(input.config.config.profiles).length > 0;
 }
 
-/** The error for a use that the service does not have, with services that have it, and the commands that this one has. */
+/** The error for a use that the service lacks, with other services that have it, and the commands of this one. */
 export function useError({ service, origins, use }: PartialSettings, { profiles }: Config): GatewayError {
   const { title } = services[service];
   const { service: origin, baseUrl, profile } = origins;

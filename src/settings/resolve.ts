@@ -61,7 +61,6 @@ export function resolveSettings(input: SettingsInput, partial = resolvePartialSe
   throw missingError(input, missing, partial);
 }
 
-/** The settings of every use. */
 export function resolveEveryUse(input: Omit<SettingsInput, 'use'>): Record<Use, PartialSettings> {
   const resolveUse = (use: Use): PartialSettings => resolvePartialSettings({ ...input, use });
   return { text: resolveUse('text'), image: resolveUse('image'), edit: resolveUse('edit'), chat: resolveUse('chat') };

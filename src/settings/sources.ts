@@ -85,7 +85,6 @@ export function fromProfile<T>(
   return picked && sourced(read(picked.profile), picked.label, 'profile');
 }
 
-/** A default. */
 export function byDefault<T>(value: T): SourcedValue<T> {
   return { value, origin: { kind: 'default', from: 'default' } };
 }
@@ -117,7 +116,6 @@ export function toAttribute(flag: string): string {
   return flag.replace(/^--(?:no-)?/, '').replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The variables of a setting for one use. */
 export function listVariables(name: SettingName, use: Use): readonly string[] {
   const { variables = [] }: SettingDefinition = settings[name];
   return 'text' in variables ? variables[use] : (variables as readonly string[]);

@@ -21,7 +21,6 @@ export type Kind =
   | 'text'
   | 'url';
 
-/** One setting. */
 export interface SettingDefinition {
   kind: Kind;
   /** The values of a `choice`, and its noun for messages. */

@@ -11,7 +11,6 @@ import { decompress } from './decompress.ts';
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** The options of an exchange. */
 interface ExchangeOptions extends FetchCall {
   idleTimeoutMs: number;
   /** The proxy that is asked for the URL, if there is no tunnel through it. */

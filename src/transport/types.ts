@@ -79,7 +79,6 @@ export interface RetryPolicy {
   busyRetries?: number | undefined;
 }
 
-/** The options of a connection. */
 export interface ConnectionOptions {
   /** Environment with the proxy variables; a proxy is never used for loopback. */
   env: Readonly<Record<string, string | undefined>>;

@@ -250,7 +250,6 @@ export function chooseFormat(name: ServiceName, use: Use, baseUrl: string | unde
   return (isOwn ? undefined : formatsElsewhere?.[use]) ?? formats[use];
 }
 
-/** The uses that a service has. */
 export function listUses(name: ServiceName): Use[] {
   return useNames.filter((use) => services[name].formats[use] !== undefined);
 }

@@ -108,7 +108,6 @@ export function fieldFlags(group: RequestField['group'], use: Use): FlagTable {
   return Object.fromEntries(flags);
 }
 
-/** The flag of a field. */
 export function toFlag(field: RequestField): Flag {
   const { kind, flag: flags, help: text, advanced, values } = field;
   const parse = chooseParser(field);

@@ -73,7 +73,6 @@ export interface InputUrl {
   typed: string;
 }
 
-/** The inputs that are URLs. */
 export function inputUrls({ image = [], attach = [], mask }: ImageInputFlags & { mask?: string }): InputUrl[] {
   const inputs = [
     ...image.map((typed) => ({ flag: '-i', typed })),

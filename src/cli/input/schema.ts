@@ -86,10 +86,7 @@ function notChecked(why: string): GatewayError {
 
 interface Limits {
   limitMs: number;
-  /**
-   * Time in ms that the check goes on when the signal says that the time is over, which then is no error; by default it does not
-   * go on.
-   */
+  /** Time in ms for which the check goes on after a signal of the time limit, which then is no error; by default it ends at once. */
   lateMs?: number;
   signal?: AbortSignal | undefined;
 }

@@ -70,7 +70,7 @@ export function configInitCommand(command: Command): Action {
   };
 }
 
-/** The command that shows that it works, for the first model that is set. */
+/** A command to try the profile, for the first model that is set. */
 function exampleFor(models: { text?: string; chat?: string }): string {
   if (models.text !== undefined) return "gateway-cli text 'Hello'";
   return models.chat === undefined ? "gateway-cli image gen 'a lighthouse'" : "gateway-cli chat 'Hello'";

@@ -70,7 +70,6 @@ export async function* runRows<Subject>(
   return true;
 }
 
-/** The failed check for an error. */
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof GatewayError))
     return { name, state: 'failed', class: 'internal', text: describeReadError(error) };

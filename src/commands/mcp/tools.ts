@@ -46,7 +46,6 @@ const toolFields: ReadonlyMap<string, RequestField> = new Map(
   }),
 );
 
-/** The schemas of the fields that a use has. */
 function fieldSchemas(use: Use): Record<string, object> {
   const fields = [...toolFields].filter(([, { tool, uses = tool?.uses }]) => uses === undefined || uses.includes(use));
   const schemas = fields.map(([argument, field]) => [argument, toSchema(argument, field)] as const);

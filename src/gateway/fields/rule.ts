@@ -37,7 +37,6 @@ export function pathText(path: Path): string {
 /** Checks a value and returns it with known spellings of its fields. Throws Violation. */
 export type Rule = (value: JsonValue, path: Path, mode: ValidationMode) => JsonValue;
 
-/** A rule for objects. */
 export type ObjectRule = (value: JsonValue, path: Path, mode: ValidationMode) => JsonObject;
 
 /** The fields an object may have, and their rules. A name that ends with `!` is required. */

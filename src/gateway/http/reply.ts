@@ -1,6 +1,5 @@
 import type { GatewayReply } from '../types.ts';
 
-/** A reply of JSON. */
 export function jsonReply(body: object, headers: Record<string, string> = {}): GatewayReply {
   return {
     status: 200,

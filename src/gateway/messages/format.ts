@@ -13,7 +13,6 @@ import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/ta
 
 const writes = ({ draws }: LocalModel): boolean => !draws;
 
-/** The messages format. */
 export const messagesFormat: GatewayFormat = {
   name: 'messages',
   claims: (path, headers) =>

@@ -71,7 +71,6 @@ export interface MadeImage {
 /** One piece of a model's answer; if it has both, the text holds the image. */
 export type AnswerPart = { text: string; image?: MadeImage } | { text?: undefined; image: MadeImage };
 
-/** A call of a tool. */
 export interface ToolCall {
   /** The id in the words of the service that made the call. */
   id?: string | undefined;
@@ -115,7 +114,6 @@ export function listCalls({ calls = [] }: Draft, prefix: string, id: string): (T
   return calls.map((call, index) => ({ ...call, id: call.id ?? `${prefix}${id}${index === 0 ? '' : `_${index}`}` }));
 }
 
-/** The text of a draft. */
 export function draftText({ parts }: Draft): string {
   return parts.map(({ text = '' }) => text).join('\n');
 }

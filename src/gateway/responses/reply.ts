@@ -54,7 +54,6 @@ const incompleteReasons: Partial<Record<Draft['ended'], string>> = {
   refused: 'content_filter',
 };
 
-/** A response. */
 export function responsesReply(answer: ModelAnswer, request: ModelRequest): JsonObject {
   const { id, model, drafts, blocked, bare, failure } = answer;
   const [draft] = drafts;

@@ -8,7 +8,8 @@ import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '..
 import type { Lessons } from './correct.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
 import type { ModelChoice, ModelMemory, ModelNotice } from './model-choice.ts';
-import type { AskOptions, Payments, Performed, PreparedRequest, SendOptions } from './send.ts';
+import type { Payments } from './payment.ts';
+import type { AskOptions, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
 import type { JsonObject } from '../json.ts';

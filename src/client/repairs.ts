@@ -4,7 +4,8 @@ import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import { correctionNames, type Learnt, learnFormat, learnFrom, type Refused, toTaughtRequest } from './correct.ts';
 import type { Deadline } from './deadline.ts';
-import { type Payment, type Sending, type SendOptions, sendRequest } from './send.ts';
+import type { Payment } from './payment.ts';
+import { type Sending, type SendOptions, sendRequest } from './send.ts';
 
 type RepairedSending = Sending & {
   options: Pick<ClientOptions, 'onLaneFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'>;

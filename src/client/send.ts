@@ -13,11 +13,12 @@ import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { BlobStore } from '../images/types.ts';
-import type { Signal, CallOptions, Client, ClientOptions } from './client-types.ts';
+import type { CallOptions, Client, ClientOptions } from './client-types.ts';
 import { type AskOne, askRest, type ContinuationOptions, type Hop } from './continuation.ts';
 import type { Next } from './repairs.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
+import type { PaidEnd, Payment } from './payment.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
 import type { Answer, InsteadOf, Result } from './result.ts';
@@ -47,35 +48,6 @@ export interface Performed extends Answer {
   isRecorded: boolean;
   /** The requests of an answer that took several, for its cost. */
   hops?: readonly Hop[];
-}
-
-/** The payments for the requests of a client. */
-export interface Payments {
-  /** The payment for one request; undefined if the request costs nothing. */
-  open(request: Pick<PreparedRequest, 'post' | 'model' | 'fallback'>): Payment | undefined;
-  /** The reason that requests to a model cannot be paid for; undefined if they can. */
-  refuse?(model: string): GatewayError | undefined;
-}
-
-/** One request that is paid from a budget. */
-export interface Payment {
-  /**
-   * Reserves the most that the request can cost, once; awaited right before the request is sent. Throws GatewayError over-budget
-   * if that is too much.
-   */
-  reserve(signal: Signal): Promise<void>;
-  /** An attempt failed, and another one follows. */
-  retry(error: GatewayError): void;
-  /** Writes down the cost, once. A failure to write is a warning: the reserved amount then counts. */
-  end(end: PaidEnd, signal?: Signal): Promise<void>;
-  /** Cancels the payment of a request that is not sent. Does nothing after `end`. */
-  cancel(): Promise<void>;
-}
-
-/** The end of a request that is paid from a budget: with an answer or an error; with neither if its reader stopped. */
-export interface PaidEnd {
-  answer?: Performed;
-  error?: unknown;
 }
 
 /** The options for sending a request, and the place of its images. */

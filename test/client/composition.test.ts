@@ -3,7 +3,7 @@ import { createClient } from '../../src/client/client.ts';
 import type { ClientOptions } from '../../src/client/client-types.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
 import { drainDeltas } from '../../src/client/read-reply.ts';
-import type { PaidEnd } from '../../src/client/send.ts';
+import type { PaidEnd } from '../../src/client/payment.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
 import type { Fetch, FetchWrapper, HttpReply, HttpRequest } from '../../src/transport/types.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client/client.ts';
-import type { Payment } from '../../src/client/send.ts';
+import type { Payment } from '../../src/client/payment.ts';
 import { startFakeServer } from '../fake-servers/start.ts';
 
 test('a model that stands in and costs nothing is not paid by the payment of the one that refused', async () => {

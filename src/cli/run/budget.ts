@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import type { PaidEnd, Payment, Payments, PreparedRequest } from '../../client/index.ts';
+import { type Fund, type PayableRequest, payFrom, type Payments, type Performed } from '../../client/index.ts';
 import { computeBound, computeAnswerCost } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
@@ -58,7 +58,7 @@ export async function openSharedBudgets(
   return budgets.map(
     (budget) =>
       budget && {
-        open: (request) => payFrom(budget, request),
+        open: (request) => payFrom(openFund(budget), request),
         refuse: (model) => findLackOfPrice(budget.prices, model, '--budget'),
       },
   );
@@ -113,63 +113,41 @@ async function budgetPath({ place }: BudgetSetting, origin: Origin | undefined, 
   return resolve(isOfConfig ? dirname(await configPath(io)) : io.cwd, place);
 }
 
-/** The facts that decide the cost of a request. */
-interface PayableRequest {
-  model: string;
-  /** The model that may answer in its place. */
-  fallback?: string | undefined;
-  post: Pick<PreparedRequest['post'], 'format' | 'body'>;
-}
-
-/** Pays for one request. */
-export function payFrom(budget: OpenBudget, request: PayableRequest): Payment {
-  const { ledger } = budget;
-  const { model } = request;
-  let id: string | undefined;
-  let isDoubtful = false;
+/** The ledger of a budget, which requests are paid from. */
+export function openFund(budget: OpenBudget): Fund {
+  const { ledger, context, setting } = budget;
+  const warnOfFailure = (error: unknown): Promise<void> => {
+    const counts = 'the request counts with what it can cost';
+    return context.ui.warn(`${getErrorMessage(error)}, so ${counts} in the budget ${setting.place}`);
+  };
   return {
-    async reserve(signal) {
-      if (id !== undefined && !isDoubtful) return;
-      // The attempt before may have been billed, and this one is paid for too.
-      const isFirst = id === undefined;
-      if (id !== undefined) await ledger.spend(id, unknownAmount);
-      [id, isDoubtful] = [undefined, false];
-      id = await reserveRequest(budget, request, signal).catch((error: unknown) => {
-        throw isFirst ? beforeSending(budget, error) : error;
+    async reserve(request, signal, isAgain) {
+      const id = await reserveRequest(budget, request, signal).catch((error: unknown) => {
+        throw isAgain ? error : beforeSending(budget, error);
       });
+      return {
+        spend: (answer, waiting) => spend(budget, { id, request, answer, signal: waiting }).catch(warnOfFailure),
+        free: (waiting) => ledger.free(id, waiting).catch(warnOfFailure),
+      };
     },
-    retry(error) {
-      isDoubtful ||= error.lastBilled !== 'no';
-    },
-    async end(end, signal) {
-      const written =
-        id === undefined ? saveRecorded(budget, model, end) : writeBudgetEnd(budget, id, { model, ...end, signal });
-      id = undefined;
-      await written.catch((error: unknown) => {
-        const counts = 'the request counts with what it can cost';
-        return budget.context.ui.warn(`${getErrorMessage(error)}, so ${counts} in the budget ${budget.setting.place}`);
-      });
-    },
-    async cancel() {
-      if (id !== undefined) await ledger.free(id).catch(() => undefined);
-      id = undefined;
-    },
+    record: (request, answer) => saveRecorded(budget, request, answer).catch(warnOfFailure),
   };
 }
 
-/** Writes down the cost of a request; if it is not known whether it was billed, the reserved amount counts. */
-async function writeBudgetEnd(
+/** Writes down the cost of a request; without an answer, the reserved amount counts. */
+async function spend(
   budget: OpenBudget,
-  id: string,
-  { model, answer, error, signal }: PaidEnd & { model: string; signal: AbortSignal | undefined },
+  {
+    id,
+    request,
+    answer,
+    signal,
+  }: { id: string; request: PayableRequest; answer: Performed | undefined; signal: AbortSignal | undefined },
 ): Promise<void> {
   const { ledger, context } = budget;
-  if (answer === undefined) {
-    const isFree = error instanceof GatewayError && error.lastBilled === 'no';
-    return isFree ? ledger.free(id, signal) : ledger.spend(id, unknownAmount, { signal });
-  }
+  if (answer === undefined) return ledger.spend(id, unknownAmount, { signal });
   const { amount = unknownAmount, told }: Partial<Cost> = computeAnswerCost(answer, budget) ?? {};
-  const other = otherModel(model, answer.result.modelVersion);
+  const other = otherModel(request.model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
   const lane = normalizeTier(unusualTier(answer.result.serviceTier) ?? 'live');
   // A service can name anything, the key too.
@@ -253,8 +231,8 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
 }
 
 /** A reply from a recording costs nothing. */
-async function saveRecorded(budget: OpenBudget, model: string, { answer }: PaidEnd): Promise<void> {
-  const cost = answer && computeAnswerCost(answer, budget);
+async function saveRecorded(budget: OpenBudget, { model }: PayableRequest, answer: Performed): Promise<void> {
+  const cost = computeAnswerCost(answer, budget);
   if (cost === undefined) return;
   await prepareFile(budget);
   await budget.ledger.save(createEntry(budget, model), cost);

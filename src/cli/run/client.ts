@@ -4,7 +4,9 @@ import {
   createClient,
   type Deadline,
   deadlineOnce,
+  joinPayments,
   openConnection,
+  type Payments,
   readEndpoint,
   within,
 } from '../../client/index.ts';
@@ -98,6 +100,8 @@ interface OpenOptions {
   looksUpModels?: boolean;
   /** A connection in place of the client's own. */
   connection?: Connection | undefined;
+  /** The limit of what the requests of the command cost. */
+  limit?: Payments | undefined;
   /** Counts the requests that are sent. */
   sent?: { attempts: number } | undefined;
 }
@@ -146,7 +150,7 @@ export async function openClients(
       ...own[at],
       connection,
       use,
-      payments: payments[at],
+      payments: joinPayments([options.limit, payments[at]]),
       lessons: lessons[at],
       onCorrection,
       ...retryOptions(settings, flags),

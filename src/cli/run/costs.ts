@@ -1,12 +1,11 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { getCurrency, isWholePrice, type Pricing, findPrice } from '../../cost/price.ts';
-import type { MeteredAnswer, Reservation } from '../../cost/types.ts';
+import { type Fund, payFrom, type Payments } from '../../client/index.ts';
 import type { Price, Settings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Format } from '../../formats/format.ts';
-import type { Body } from '../../body.ts';
+import { loadFormat } from '../../formats/format.ts';
 import type { Ui } from '../context.ts';
-import { sumAmounts, addUpCosts, computeGreatestBound, createBudget } from '../../cost/cost.ts';
+import { computeAnswerCost, computeGreatestBound, createBudget } from '../../cost/cost.ts';
 
 /** Warns if the model has a price that cannot be the cost of an answer. */
 export async function warnOfPrice(settings: Pick<Settings, 'prices' | 'model'>, ui: Pick<Ui, 'warn'>): Promise<void> {
@@ -22,48 +21,44 @@ export function priceWarning({ prices, model }: Pick<Settings, 'prices' | 'model
   return `the price of the model ${model} has no ${lack}, so its cost is unknown; ${pricingHint(model).replace('\n', ', ')}`;
 }
 
-/** `--max-cost` of a command that sends one request after the other. */
-export interface CostLimit {
-  /**
-   * Reserves the cost of a request, or returns an error if it could exceed the limit. Throws GatewayError usage if one of the models
-   * that may answer has no price.
-   */
-  reserve(body: Body, models: readonly string[], format: Format): Promise<Reservation | GatewayError>;
-  /** Reserves more for another request of the same answer. Throws the error that `reserve` would return. */
-  grow(
-    reservation: Reservation,
-    next: { body: Body; models: readonly string[]; format: Format; came: readonly MeteredAnswer[] },
-  ): void;
+/** `--max-cost` of a command: the payments for its requests, until they could pass the limit. */
+export function openCostLimit(most: string, pricing: Pricing): Payments {
+  const fund = openLimit(most, pricing);
+  return {
+    open: (request) => payFrom(fund, request),
+    refuse: (model) => findLackOfPrice(pricing.prices, model, '--max-cost'),
+  };
 }
 
-/** Opens `--max-cost`. */
-export function openCostLimit(most: string, pricing: Pricing): CostLimit {
+/** A budget in memory. Throws GatewayError usage for a model without a price, and over-budget. */
+function openLimit(most: string, pricing: Pricing): Fund {
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
-  const overCost = (more = '0'): GatewayError => {
-    const spent = `${sumAmounts([budget.spent, more])} ${currency} are spent`;
-    return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent}`, {
-      hint: 'allow more with --max-cost <amount>',
-      sent: 'no',
-      billed: budget.spent === '0' ? 'no' : 'yes',
-      retryable: false,
-    });
-  };
   return {
-    async reserve(body, models, format) {
-      const prices = models.map((model) => requirePrice(pricing.prices, model));
+    async reserve({ model, fallback = model, post }, signal) {
+      const prices = [model, fallback].map((name) => requirePrice(pricing.prices, name));
       const currencies = prices.map(getCurrency);
       currency ??= currencies[0];
       requireOneCurrency([...(currency === undefined ? [] : [currency]), ...currencies]);
-      return (await budget.reserve(computeGreatestBound(body, prices, format.limits(body)))) ?? overCost();
-    },
-    grow(reservation, { body, models, format, came }) {
-      const prices = models.map((model) => requirePrice(pricing.prices, model));
-      const bound = computeGreatestBound(body, prices, format.limits(body));
-      const known = addUpCosts(came, pricing);
-      if (!reservation.grow(bound, known)) throw overCost(known?.amount).withDetails({ billed: 'no' });
+      const format = await loadFormat(post.format);
+      const bound = computeGreatestBound(post.body, prices, format.limits(post.body));
+      const reserved = await budget.reserve(bound, signal);
+      if (reserved === undefined) throw overCost(most, `${budget.spent} ${currency}`);
+      return {
+        spend: async (answer) => reserved.spend(answer && computeAnswerCost(answer, pricing)),
+        free: async () => reserved.free(),
+      };
     },
   };
+}
+
+function overCost(most: string, spent: string): GatewayError {
+  return new GatewayError('over-budget', `the next request could pass --max-cost ${most}: ${spent} are spent`, {
+    hint: 'allow more with --max-cost <amount>',
+    sent: 'no',
+    billed: 'no',
+    retryable: false,
+  });
 }
 
 /** The price of a model, which must cover any answer. Throws GatewayError usage that says how to set one. */

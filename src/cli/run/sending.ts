@@ -5,7 +5,7 @@ import type { AnswerContext, CommandOutcome } from '../context.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
 import { checkAddress, createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
-import type { Client } from '../../client/index.ts';
+import type { Client, Payments } from '../../client/index.ts';
 import { printRequest } from '../output/show-request.ts';
 import { warnOfPrice } from './costs.ts';
 
@@ -44,7 +44,14 @@ export async function showRequest(
  */
 export async function prepareSending(
   plan: ImagePlan,
-  { flags, context, settings, deadline, isKept = false }: PreparedCommand & { isKept?: boolean },
+  {
+    flags,
+    context,
+    settings,
+    deadline,
+    isKept = false,
+    limit,
+  }: PreparedCommand & { isKept?: boolean; limit?: Payments | undefined },
 ): Promise<{ images: ImageOutput; client: Client }> {
   await checkAddress(settings, context);
   const isInFile = plan.imagesAreExtra ? context.selected?.file !== undefined : plan.output !== '-';
@@ -52,7 +59,7 @@ export async function prepareSending(
     await context.ui.warn('stdout is closed or discarded, so the answer is kept nowhere; > <file> keeps it');
   const images = await planSaving(plan, context);
   await warnOfPrice(settings, context.ui);
-  const client = await openClient(settings, flags, context, { deadline });
+  const client = await openClient(settings, flags, context, { deadline, limit });
   context.atEnd(() => client.close());
   return { images, client };
 }

@@ -65,11 +65,11 @@ async function runChat(
   const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);
   if (showsRequest(flags)) return showRequest(request, plan, begun);
-  const connected = await prepareSending(plan, { ...begun, isKept: resumed?.file !== undefined });
+  const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
+  const connected = await prepareSending(plan, { ...begun, isKept: resumed?.file !== undefined, limit });
   if (flags.raw) return printRaw(connected.client, request, deadline(), context);
 
   const isMarkdown = settings.markdown && check === undefined;
-  const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
   const asking = {
     context,
     settings,
@@ -78,7 +78,6 @@ async function runChat(
     isMarkdown,
     check,
     tools,
-    limit,
     deadline: deadline(),
   };
   const turned = await askTurn(request, asking);

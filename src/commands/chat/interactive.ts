@@ -26,7 +26,8 @@ export async function runInteractive(
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);
   await checkAddress(settings, context);
-  const client = await openClient(settings, flags, context);
+  const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
+  const client = await openClient(settings, flags, context, { limit });
   context.atEnd(() => client.close());
   await warnOfPrice(settings, ui);
   const history = await openHistory(flags.save !== false);
@@ -38,7 +39,6 @@ export async function runInteractive(
     flags,
     client,
     editor,
-    limit: flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings),
     system,
     images: [...(flags.image ?? [])],
     attach: [...(flags.attach ?? [])],

@@ -19,7 +19,6 @@ import { finishText } from '../../cli/run/answer.ts';
 import { planSaving } from '../../cli/output/save-images.ts';
 import { planBesideText } from '../../cli/run/sending.ts';
 import { prepareRequest } from '../../cli/run/prepare.ts';
-import type { CostLimit } from '../../cli/run/costs.ts';
 import { saveUnread } from '../../cli/run/recovery.ts';
 
 /** A conversation with a person, while it goes on. */
@@ -29,8 +28,6 @@ export interface Talk {
   flags: ChatFlags;
   client: Client;
   editor: LineEditor;
-  /** `--max-cost` of the whole conversation. */
-  limit: CostLimit | undefined;
   /** The system instruction. Undefined: as the session has it; null: none. */
   system: string | null | undefined;
   /** Images and files for the next prompt. */
@@ -109,7 +106,7 @@ async function askAndSave(
   talk: Talk,
   { signal, partial }: { signal: AbortSignal; partial: PartialAnswer },
 ): Promise<void> {
-  const { context, settings, flags, client, limit, system, editor, copies } = talk;
+  const { context, settings, flags, client, system, editor, copies } = talk;
   const { text, images: image, attach } = prompt;
   const before = saidBefore(prompt, talk);
   const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
@@ -139,7 +136,6 @@ async function askAndSave(
     isMarkdown,
     check,
     tools,
-    limit,
     deadline: deadline(),
     onText,
   };

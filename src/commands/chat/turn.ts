@@ -1,15 +1,12 @@
 import {
-  type AskOptions,
   type Client,
   type Deadline,
   checkEnd,
   defaultMaxTurns,
-  type Performed,
   type PreparedRequest,
   type Result,
 } from '../../client/index.ts';
 import { openPictures, pictureBlock } from '../../cli/input/session-pictures.ts';
-import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { loadFormat } from '../../formats/format.ts';
 import { lastTurn, type Turn } from '../../formats/plain-request.ts';
@@ -23,7 +20,6 @@ import { type BuiltRequest, choosePictures } from '../../cli/request/build-reque
 import { askOnce, saveFiles } from '../../cli/run/ask.ts';
 import { holdToSchema, type HeldAnswer } from '../../cli/run/answer.ts';
 import type { SchemaCheck } from '../../cli/input/schema.ts';
-import type { CostLimit } from '../../cli/run/costs.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
 import { joinOutcomes } from '../../cli/output/outcome.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -38,7 +34,6 @@ interface TurnSetup {
   /** Whether the Markdown of the answer is formatted, if stdout is a terminal that can show it. */
   isMarkdown: boolean;
   tools: ToolCommands | undefined;
-  limit: CostLimit | undefined;
   /** The last answer is printed when it has been held against `--schema`. */
   check: SchemaCheck | undefined;
   /** The time of the turn, tools included. */
@@ -90,35 +85,24 @@ async function askRounds(
   setup: TurnSetup,
   { rounds, turns }: { rounds: Outcome[]; turns: Turn[] },
 ): Promise<Pick<Outcome, 'error' | 'thrown'>> {
-  const { context, tools, limit, flags } = setup;
-  const { model, fallback } = request;
-  // A limit holds for models whose price is known: no other one takes the place of a default.
-  const defaultFor = limit === undefined ? request.defaultFor : undefined;
-  const models = fallback === undefined ? [model] : [model, fallback];
+  const { context, tools, flags } = setup;
+  const { model, fallback, defaultFor } = request;
   const { maxTurns = defaultMaxTurns } = flags;
   let asked = request;
   let { post } = request;
   let sent = 0;
   for (;;) {
-    const { format } = asked;
-    const reservation = await limit?.reserve(post.body, models, format);
-    if (reservation instanceof GatewayError) {
-      if (rounds.length === 0) throw reservation;
-      return { error: reservation };
-    }
-    const bounds = {
-      maxTurns: maxTurns - sent,
-      beforeHop: ({ post: { body } }: PreparedRequest, came: readonly Performed[]) =>
-        reservation && limit?.grow(reservation, { body, models, format, came }),
-    };
-    // A retry of the whole command would pay again for the requests before this one.
+    // The same command would pay again for the requests before.
     const wasPaid = rounds.some(({ attempts }) => attempts > 0);
-    const round = await askRound({ post, model, defaultFor, fallback }, bounds, setup);
-    if (reservation) settle(reservation, round);
+    const round = await askRound({ post, model, defaultFor, fallback }, maxTurns - sent, setup);
     rounds.push(round);
     const { reply, thrown, error } = round;
-    if (thrown && wasPaid && thrown.value instanceof GatewayError)
-      throw thrown.value.withDetails({ sent: 'yes', billed: 'yes', retryable: false });
+    if (thrown?.value instanceof GatewayError && wasPaid) {
+      const failure = thrown.value.withDetails({ sent: 'yes', billed: 'yes', retryable: false });
+      // What came before the limit was reached is the answer.
+      if (failure.class === 'over-budget') return { error: failure, thrown: undefined };
+      throw failure;
+    }
     if (thrown || reply === undefined) return { thrown };
     sent += reply.requests ?? 1;
     asked = await toAnsweredFormat({ ...asked, post }, reply.format);
@@ -166,24 +150,17 @@ export function getQuestion({ request }: Pick<BuiltRequest, 'request'>): Turn {
   return { role: 'user', content: lastTurn(request) ?? [] };
 }
 
-/** Gives back the reserved amount of a request, or the rest of it. An answer from the cache costs nothing. */
-function settle(reservation: Reservation, { reply, attempts, spent, thrown }: Outcome): void {
-  const isUnbilled = thrown?.value instanceof GatewayError && thrown.value.billed === 'no';
-  if (reply ? attempts === 0 : isUnbilled) reservation.free();
-  else reservation.spend(spent.costs[0]);
-}
-
 /** Asks once, prints the answer while it comes, and saves its pictures. */
 async function askRound(
   request: PreparedRequest,
-  bounds: Pick<AskOptions, 'maxTurns' | 'beforeHop'>,
+  maxTurns: number,
   { context, settings, client, images, isMarkdown, check, flags, deadline, onText }: TurnSetup,
 ): Promise<Outcome> {
   const progress = context.ui.progress('waiting for the gateway');
   const isHeld = check !== undefined;
   const shown = { ...flags, isMarkdown, isHeld, progress, onText };
   const came = await askOnce(request, {
-    ...bounds,
+    maxTurns,
     client,
     pricing: settings,
     deadline,

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { type PaidEnd, type Payment, readReply } from '../../client/index.ts';
+import { type PaidEnd, type Payment, payFrom, readReply } from '../../client/index.ts';
 import type { Body } from '../../body.ts';
 import { GatewayError, getErrorMessage } from '../../errors.ts';
 import { readFailedReply } from '../../formats/failure.ts';
@@ -11,7 +11,7 @@ import type { UpstreamOptions } from '../../gateway/upstream.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { parseObject } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
-import { openSharedBudget, type OpenBudget, payFrom, type Tag } from '../../cli/run/budget.ts';
+import { openFund, openSharedBudget, type OpenBudget, type Tag } from '../../cli/run/budget.ts';
 import { findRequestModel } from '../../recordings/request-name.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { HttpReply } from '../../transport/types.ts';
@@ -56,7 +56,7 @@ function payFor(budget: OpenBudget, end: End): UpstreamOptions['pay'] {
     const paid = await paidRequest(request, bytes, budget);
     if (paid === undefined) return undefined;
     const { format, model, body } = paid;
-    const payment = payFrom({ ...budget, format }, { post: { format, body }, model });
+    const payment = payFrom(openFund({ ...budget, format }), { post: { format, body }, model });
     return {
       reserve: (signal) => reservePayment(payment, signal),
       fail: (error) => payment.end({ error }),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { noLock } from '../../../src/batch/folder/lock.ts';
 import { createJobSender } from '../../../src/batch/run/live.ts';
-import type { Payment } from '../../../src/client/send.ts';
+import type { Payment } from '../../../src/client/payment.ts';
 import { createGate } from '../../../src/transport/gate.ts';
 import { done, failed, hostOf, jobOf, readyOf, start, silentRecorder } from './with-runner.ts';
 

@@ -58,6 +58,20 @@ describe.each([400, 401, 404, 429])('after a 500, a %i', (status) => {
     expect(ledgerOf(cwd)).toEqual(['reserved', 'spent', 'reserved', 'freed']);
   });
 
+  test('counts against --max-cost of a chat: another attempt that could pass it is not sent', async () => {
+    const server = await failThen(status);
+    // An attempt can cost 0.0011.
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'tools.json'), '[{"name":"look"}]');
+    const tools = ['--tools', 'tools.json', '--tool-exec', 'look=true', '--max-cost', '0.0015'];
+    const argv = ['chat', 'hi', '--max-tokens', '100', '--prices', price, '--retries', '1', '--json', ...tools];
+    const env = { ...environment(server.url), PATH: '/usr/bin:/bin' };
+    const ran = await run(argv, { env, cwd });
+    expect(ran.code).toBe(13);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ attempts: 1, error: { class: 'over-budget', billed: 'unknown' } });
+    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
   test('is maybe billed in journal and results of a batch, and counts against --max-cost', async () => {
     const server = await failThen(status);
     const cwd = scratchFolder();

@@ -43,7 +43,7 @@ const reportFlags = {
   ...showFlags,
 } satisfies FlagTable;
 
-/** `costs`: each budget, and its rest. */
+/** `costs`: each budget, and the amount that is left. */
 export function costsShowCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli costs', 'gateway-cli costs --budget team --json | jq -r .budgets[0].left']);
@@ -97,7 +97,7 @@ async function budgetNames(folder: string): Promise<string[]> {
     .toSorted();
 }
 
-/** The rest of the limit; 0 if requests without a bound exceeded it. */
+/** The amount that is left of the limit; 0 if requests without a bound exceeded it. */
 function describeLeft({ limit, spent, inFlight }: LedgerSummary): string | undefined {
   if (limit === undefined) return undefined;
   const taken = sumAmounts([spent, inFlight]);

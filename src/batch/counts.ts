@@ -4,7 +4,7 @@ import type { Counts } from './types.ts';
 
 /** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. */
 export function countRows(
-  table: RowTable,
+  table: Pick<RowTable, 'size' | 'slots'>,
   { slots, atService }: Pick<BatchState, 'slots' | 'atService'>,
   isOwn: (place: number) => boolean = () => true,
 ): Counts {

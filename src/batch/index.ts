@@ -81,4 +81,4 @@ export { countRemoved, findImageName, findWithoutImage, openResults } from './fo
 export type { LostEnds, ResultReader } from './folder/results.ts';
 export { countAside, countRows, formatCount } from './counts.ts';
 export { findColumns, toReportRow, rowStates } from './row.ts';
-export type { Column, ReportRow, RowState } from './row.ts';
+export type { Column, ReportRow, RowBlocks, RowState } from './row.ts';

@@ -33,19 +33,23 @@ export interface ReportRow {
   attempts?: number | undefined;
   durationMs?: number | undefined;
   error?: Pick<JobError, 'class' | 'message'> | undefined;
-  /** Of a row whose values vary: its jobs, by the labels of the variations. */
-  variations?: Readonly<Record<string, ReportRow>> | undefined;
+  /** Of a row that stands for several jobs: what each answered, by the label of its variation. */
+  variations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The row of a result. */
-export function toReportRow(id: string, state: RowState, document: JsonObject): ReportRow {
-  const { vars, usage, cost, answer, attempts, durationMs, error, images, sources, complete } = document;
+/** The row of a result; what the table does not say is as it was when it was sent. */
+export function toReportRow(
+  { id, version, name, state, vars }: Pick<ReportRow, 'id' | 'version' | 'name' | 'state' | 'vars'>,
+  document: JsonObject,
+): ReportRow {
+  const { vars: sent, usage, cost, answer, attempts, durationMs, error, images, sources, complete } = document;
   return {
-    id,
-    name: toTextIfString(document['name']),
+    id: id === '' ? String(document['id']) : id,
+    version,
+    name: name ?? toTextIfString(document['name']),
     command: toTextIfString(document['command']),
     state,
-    vars: isObject(vars) ? vars : undefined,
+    vars: vars ?? (isObject(sent) ? sent : undefined),
     prompt: toTextIfString(document['prompt']),
     text: toTextIfString(document['text']),
     complete: typeof complete === 'boolean' ? complete : undefined,
@@ -80,11 +84,11 @@ function toTextIfString(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A column of a table of jobs. */
-export interface Column {
+/** A column of a table. */
+export interface Column<Row = ReportRow> {
   name: string;
   /** Undefined: the cell is empty. */
-  cell(row: ReportRow): string | number | undefined;
+  cell(row: Row): string | number | undefined;
 }
 
 const leadingNames = ['id', 'version', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
@@ -94,56 +98,45 @@ const trailingNames = ['attempts', 'durationMs'] as const;
 /** Columns that every table has. */
 const always = new Set(['id', 'state']);
 
-/** Finds out, row by row, which columns a table needs: those for which at least one job has a value. */
-export function findColumns() {
-  const names = {
-    vars: new Set<string>(),
-    answer: new Set<string>(),
-    usage: new Set<string>(),
-    cost: new Set<string>(),
-  };
+/** Rows in their order, some at a time. They can be gone through once. */
+export type RowBlocks<Row = ReportRow> = AsyncIterable<readonly Row[]> | Iterable<readonly Row[]>;
+
+/** Which columns a table of jobs needs: those for which at least one job has a value. */
+export async function findColumns(blocks: RowBlocks): Promise<Column[]> {
+  const members = { answer: new Set<string>(), usage: new Set<string>(), cost: new Set<string>() };
+  const variables = new Set<string>();
   const filled = new Set(always);
-  let empty = plainColumns.filter(({ name }) => !always.has(name));
-  /** A variable is named id, and its value is not the id of the job. */
-  let hasOtherId = false;
-  const countFound = (): number =>
-    names.vars.size + names.answer.size + names.usage.size + names.cost.size + filled.size + Number(hasOtherId);
-  return {
-    /** Returns whether a column came with the row. */
-    see(row: ReportRow): boolean {
-      const before = countFound();
-      const { id, vars, answer, usage, cost } = row;
-      const own = getColumnValue(vars, 'id');
-      hasOtherId ||= own !== undefined && String(toCell(own)) !== id;
-      addNames(names.vars, vars);
-      addNames(names.answer, answer);
-      addNames(names.usage, usage);
-      addNames(names.cost, cost);
-      for (const { name, cell } of empty) if ((cell(row) ?? '') !== '') filled.add(name);
-      if (empty.length + filled.size > plainColumns.length) empty = empty.filter(({ name }) => !filled.has(name));
-      return countFound() > before;
-    },
-    columns(): Column[] {
-      const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));
-      const listColumns = (wanted: readonly string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
-      const leading = listColumns(leadingNames);
-      const fixed = [
-        ...listColumns(['text', 'answer']),
-        ...memberColumns('answer', names.answer),
-        ...listColumns(['images', 'sources']),
-        ...memberColumns('usage', names.usage),
-        ...memberColumns('cost', names.cost),
-        ...listColumns([...trailingNames, 'error.class', 'error.message']),
-      ];
-      const taken = new Set([...leading, ...fixed].map(({ name }) => name));
-      const vars = [...names.vars].filter((name) => name !== 'id' || hasOtherId);
-      const own = vars.map((name) =>
-        column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => getColumnValue(vars, name)),
-      );
-      // If no table filled them, the jobs are distinguished by their prompts.
-      return [...leading, ...(own.length > 0 ? own : listColumns(['prompt'])), ...fixed];
-    },
-  };
+  let empty = plainColumns;
+  for await (const block of blocks)
+    for (const row of block) {
+      for (const name of Object.keys(row.vars ?? {}))
+        // A variable that is the id of each job says nothing new.
+        if (name !== 'id' || String(toCell(row.vars?.[name])) !== row.id) variables.add(name);
+      addNames(members.answer, row.answer);
+      addNames(members.usage, row.usage);
+      addNames(members.cost, row.cost);
+      const found = empty.filter(({ cell }) => (cell(row) ?? '') !== '');
+      if (found.length === 0) continue;
+      for (const { name } of found) filled.add(name);
+      empty = empty.filter((column) => !found.includes(column));
+    }
+  const plain = plainColumns.filter(({ name }) => filled.has(name));
+  const listColumns = (names: readonly string[]): Column[] => plain.filter(({ name }) => names.includes(name));
+  const leading = listColumns(leadingNames);
+  const fixed = [
+    ...listColumns(['text', 'answer']),
+    ...memberColumns('answer', members.answer),
+    ...listColumns(['images', 'sources']),
+    ...memberColumns('usage', members.usage),
+    ...memberColumns('cost', members.cost),
+    ...listColumns([...trailingNames, 'error.class', 'error.message']),
+  ];
+  const taken = new Set([...leading, ...fixed].map(({ name }) => name));
+  const own = [...variables].map((name) =>
+    column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => getColumnValue(vars, name)),
+  );
+  // If no table filled them, the jobs are distinguished by their prompts.
+  return [...leading, ...(own.length > 0 ? own : listColumns(['prompt'])), ...fixed];
 }
 
 function addNames(names: Set<string>, value: JsonValue | undefined): void {

@@ -58,20 +58,6 @@ describe.skipIf(isAway)('the disk of a batch is full (needs a mountable tmpfs)',
     expect(server.bodies).toEqual([]);
   });
 
-  test('a report has the room of its disk to itself: its rows are kept beside it only where they are small', async ({
-    folder,
-    batch,
-  }) => {
-    mount('600k');
-    folder.jobs(...manyJobs(20));
-    await batch();
-    const lines = folder.read('out/results.jsonl').trimEnd().split('\n');
-    const long = lines.map((line) => `${JSON.stringify({ ...JSON.parse(line), text: 'x'.repeat(20_000) })}\n`);
-    folder.write('out/results.jsonl', long.join(''));
-    expect(await batch(['export', 'out', '-o', join(disk, 'r.csv')])).toMatchObject({ code: 0, stderr: '' });
-    expect(readFileSync(join(disk, 'r.csv'), 'utf8').match(/x{20000}/g)).toHaveLength(20);
-  });
-
   test('a page that finds no room is advised elsewhere', async ({ folder, batch }) => {
     mount('100k');
     folder.jobs(...manyJobs(2));

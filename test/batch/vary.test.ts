@@ -74,9 +74,11 @@ describe('--vary', () => {
       'id,state,name,"vars={""tone"":""dry""}","vars={""tone"":""warm""}"',
       'row-000001,done,x,answer to Greet x dry,answer to Greet x warm',
     ]);
-    const [row] = (await batch(['export', 'out', '--format', 'jsonl'])).stdout.split('\n');
-    const { vars, prompt } = JSON.parse(row as string) as Record<string, unknown>;
-    expect([vars, prompt]).toEqual([{ name: 'x' }, undefined]);
+    const lines = (await batch(['export', 'out', '--format', 'jsonl'])).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { vars: object }).vars)).toEqual([
+      { name: 'x', tone: 'dry' },
+      { name: 'x', tone: 'warm' },
+    ]);
   });
 
   test('--by with another word names every key that varies', async ({ folder, batch }) => {
@@ -229,6 +231,19 @@ describe('--vary', () => {
     expect(server.bodies).toEqual([]);
   });
 
+  test('the answers of a value that was left out are rows of their own with --all', async ({ folder, batch }) => {
+    writeRows(folder, ['x']);
+    await batch([...argv, '--vary', 'model=a,b']);
+    await batch([...argv, '--vary', 'model=a']);
+    const [head = '', ...rows] = table((await batch(['export', 'out', '--all'])).stdout);
+    const columns = head.split(',');
+    const shown = ['id', 'version', 'state', 'text', 'model=a'].map((name) => columns.indexOf(name));
+    expect(rows.map((row) => shown.map((at) => row.split(',')[at]))).toEqual([
+      ['row-000001', 'now', 'done', '', 'answer to Greet x'],
+      ['row-000001+model=b', 'earlier', 'done', 'answer to Greet x', ''],
+    ]);
+  });
+
   test('the reports of shards have the variations of a row in one line', async ({ server, folder, batch }) => {
     writeRows(folder, ['v', 'w', 'x', 'y', 'z']);
     for (const n of [1, 2])
@@ -259,25 +274,5 @@ describe('--vary', () => {
       providerOutput: 'answer to Greet x',
       metadata: { cost: { amount: '0.000005', currency: 'USD' } },
     });
-  });
-
-  test('the gallery shows the jobs of a row side by side, and leaves the place of a missing one empty', async ({
-    server,
-    folder,
-    batch,
-  }) => {
-    writeRows(folder, ['x', 'y']);
-    server.answer = (prompt, _, path) => (path.includes('/a:') && prompt.endsWith('x') ? { status: 401 } : undefined);
-    await batch([...argv, '--vary', 'model=a,b', '--limit', '3']);
-    await batch(['gallery', 'out']);
-    const page = folder.read('out/index.html');
-    expect(page).toContain('<main class="compared">');
-    const rows = [...page.matchAll(/<section>(.*?)<\/section>/gs)].map(([, inside = '']) =>
-      [...inside.matchAll(/<strong><bdi>(.*?)<\/bdi>|<div><\/div>/g)].map(([, id]) => id),
-    );
-    expect(rows).toEqual([
-      ['row-000001+model=a', 'row-000001+model=b'],
-      ['row-000002+model=a', undefined],
-    ]);
   });
 });

@@ -38,7 +38,7 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
 const maxPixels = 24 * 2 ** 20;
 
 /** The reason that an image of this size is not drawn; undefined if it is drawn. */
-export function describeTooLarge({ width, height }: { width: number; height: number }): string | undefined {
+function describeTooLarge({ width, height }: { width: number; height: number }): string | undefined {
   if (width * height <= maxPixels) return undefined;
   return `it has ${width}×${height} pixels, more than ${maxPixels / 2 ** 20} megapixels`;
 }

@@ -4,6 +4,7 @@ import {
   type BatchState,
   countRemoved,
   countRows,
+  findHolder,
   formatCount,
   type Counts,
   type JobError,
@@ -13,7 +14,6 @@ import {
   type ManifestHead,
   type ManifestRow,
   openResults,
-  parseVariedId,
   readManifestRows,
   type ReportRow,
   type ResultReader,
@@ -29,14 +29,15 @@ import { joinSpendings } from '../../cost/cost.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { maxOf, minOf } from '../../long-lists.ts';
 import { shellWord } from '../../shell-word.ts';
+import { warnUnread } from './summary.ts';
 
 /** The folder of a batch, or of one of its shards, read. */
 export interface BatchFolder extends KnownBatch {
   /** As the user named it. */
   name: string;
   folder: string;
-  /** A run works in it, as far as that is known. */
-  isRunning?: boolean;
+  /** The run that works in it. */
+  holder: Awaited<ReturnType<typeof findHolder>>;
   /** 1 for each row that belongs to another shard. */
   others: Uint8Array;
   /** Its rows are those of the first folder of the report. */
@@ -59,7 +60,8 @@ export async function readFolders(
     const isOther = new Uint8Array(found.state.manifest.rows.size);
     for (const place of others) isOther[place] = 1;
     await warnRemoved(await countRemoved(found.folder, found.state), name, context);
-    const read = { name, ...found, others: isOther, isSameTable: true };
+    const holder = await findHolder(found.folder);
+    const read = { name, ...found, holder, others: isOther, isSameTable: true };
     folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
   }
   if (folders.length > 1) await noteShards(folders, context);
@@ -73,6 +75,11 @@ async function warnRemoved(count: number, name: string, { ui }: Context): Promis
   await ui.warn(
     `${what}: put the file back, or make the rows again with gateway-cli batch redo ${shellWord(name)} <ids>`,
   );
+}
+
+/** Lines of results.jsonl that are no results: no report has them. */
+export function warnUnreadable(folders: readonly BatchFolder[], context: Context): Promise<void> {
+  return warnUnread({ unreadable: folders.reduce((sum, { unreadable }) => sum + unreadable, 0) }, context);
 }
 
 async function noteShards(folders: readonly BatchFolder[], { ui }: Context): Promise<void> {
@@ -111,17 +118,15 @@ export function countFolder({ others, state }: BatchFolder): Counts {
 
 /** The rows of the table by their state in any of the folders. */
 export function countFolders(folders: readonly BatchFolder[]): Counts {
-  const [first] = folders;
-  if (first === undefined || folders.length === 1) return addCounts(folders.map(countFolder));
-  const all = first.state.manifest.rows;
-  const counts: Counts[] = [];
-  for (let place = 0; place < all.size; place++) {
-    const name = first.state.slots.nameOf(all.slots[place] as number);
-    const { at, slot } = findSlot(name, place, folders);
-    const { state } = folders[at] as BatchFolder;
-    counts.push(countRows({ ...all, size: 1, slots: Int32Array.of(slot) }, state));
-  }
-  return addCounts(counts);
+  if (folders.length === 1) return addCounts(folders.map(countFolder));
+  const found = folders.map((): number[] => []);
+  for (const { at, slot } of listFound(folders)) found[at]?.push(slot);
+  return addCounts(
+    found.map((slots, at) => {
+      const { state } = folders[at] as BatchFolder;
+      return countRows({ size: slots.length, slots: Int32Array.from(slots) }, state);
+    }),
+  );
 }
 
 /** The sum of the counts. */
@@ -152,11 +157,17 @@ function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): s
   return rows.own.get(place) ?? slots.keyOf(rows.slots[place] as number);
 }
 
+/** Where what is known of a row is: in one of several folders. Slot -1: it is in none. */
+interface Found {
+  at: number;
+  slot: number;
+}
+
 /**
  * The folder that knows most of a row, and its slot there. Which of equal rows has which answer is known in the folder of its shard alone; if that
  * has another table, its places say nothing, and the slot is looked up by its name.
  */
-function findSlot(name: string, place: number, folders: readonly BatchFolder[]): { at: number; slot: number } {
+function findSlot(name: string, place: number, folders: readonly BatchFolder[]): Found {
   let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
   if (folders.length === 1) return best;
   for (const [at, { others, isSameTable, state }] of folders.entries()) {
@@ -168,38 +179,50 @@ function findSlot(name: string, place: number, folders: readonly BatchFolder[]):
   return best;
 }
 
-/** A row of the table, and where what is known of it is. */
-export interface FoundRow {
-  row: ManifestRow & Pick<ReportRow, 'version'>;
-  at: number;
-  /** -1: it is in no folder. */
-  slot: number;
+/** The rows of the table in the order of the file. */
+function* listFound(folders: readonly BatchFolder[]): Generator<Found, void> {
+  const [first] = folders;
+  if (first === undefined) return;
+  const { slots, manifest } = first.state;
+  for (let place = 0; place < manifest.rows.size; place++) {
+    const slot = manifest.rows.slots[place] as number;
+    yield folders.length === 1 ? { at: 0, slot } : findSlot(slots.nameOf(slot), place, folders);
+  }
 }
 
-/** The rows of the table in the order of the file, with `all` the answers that no row wants. Those of one block together. */
+/** The answers that no row wants. */
+function* listAside(folders: readonly BatchFolder[]): Generator<Found, void> {
+  for (const [at, { state }] of folders.entries())
+    for (let slot = 0; slot < state.slots.size; slot++)
+      if (state.slots.answersOf(slot) > 0 && !state.slots.has(slot, 'wanted')) yield { at, slot };
+}
+
+/** A row of a report, and where what is known of it is. */
+export interface FoundRow extends Found {
+  row: Omit<ManifestRow, 'slot'> & Pick<ReportRow, 'version'>;
+}
+
+/** Which rows a report has: those of the table, with `all` also the answers that no row wants. */
+export interface RowChoice {
+  all?: boolean | undefined;
+}
+
+/** The rows of a report in the order of the file, then the other answers. Those of one block together. */
 export async function* listRows(
   folders: readonly BatchFolder[],
-  { all = false }: { all?: boolean | undefined },
+  { all = false }: RowChoice,
 ): AsyncGenerator<FoundRow[], void> {
   const [first] = folders;
   if (first === undefined) return;
   let place = 0;
+  // By name: a run can have written another table since the state was read.
   for await (const rows of readManifestRows(first.folder))
     yield rows.map((row) => ({ row: all ? { ...row, version: 'now' } : row, ...findSlot(row.slot, place++, folders) }));
-  if (!all) return;
-  for (const [at, { state }] of folders.entries()) {
-    const { slots } = state;
-    const aside: FoundRow[] = [];
-    for (let slot = 0; slot < slots.size; slot++) {
-      const isAside = slots.answersOf(slot) > 0 && !slots.has(slot, 'wanted');
-      if (isAside) aside.push({ row: { slot: slots.nameOf(slot), id: '', version: 'earlier' }, at, slot });
-    }
-    yield aside;
-  }
+  if (all) yield Array.from(listAside(folders), (found) => ({ row: { id: '', version: 'earlier' }, ...found }));
 }
 
 /** The state of a slot in a report. */
-export function getRowState({ slots }: BatchState, slot: number): RowState {
+function getRowState({ slots }: BatchState, slot: number): RowState {
   if (slot < 0) return 'pending';
   const state = slots.stateOf(slot);
   if (state === 'failed') return 'failed';
@@ -207,14 +230,55 @@ export function getRowState({ slots }: BatchState, slot: number): RowState {
   return slots.answersOf(slot) > 0 ? 'done' : 'pending';
 }
 
+/** How many rows of a report are in which state. */
+export function countStates(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
+  const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
+  for (const found of all ? [listFound(folders), listAside(folders)] : [listFound(folders)])
+    for (const { at, slot } of found) counts[getRowState((folders[at] as BatchFolder).state, slot)]++;
+  return counts;
+}
+
+/**
+ * The rows of a report with what is known of them, in the order of the table. Those whose results were read together come together: few, where
+ * results are large.
+ */
+export async function* readReportRows(
+  folders: readonly BatchFolder[],
+  choice: RowChoice,
+): AsyncGenerator<readonly ReportRow[], void> {
+  const results = await openFolderResults(folders);
+  try {
+    for await (const rows of listRows(folders, choice)) {
+      let block: ReportRow[] = [];
+      for (const found of rows) {
+        const reading = results.read(found);
+        if (reading instanceof Promise) {
+          yield block;
+          block = [];
+        }
+        const row = createReportRow(found, reading instanceof Promise ? await reading : reading, folders);
+        block.push(folders.length > 1 ? nameFolder(row, folders[found.at] as BatchFolder) : row);
+      }
+      yield block;
+    }
+  } finally {
+    await results.close();
+  }
+}
+
+/** In a report on several folders, the paths of pictures begin with that of theirs, as the user named it. */
+function nameFolder(row: ReportRow, { name }: BatchFolder): ReportRow {
+  return { ...row, images: row.images.map((path) => join(name, path)) };
+}
+
 /** Opens the results of folders. To be closed. */
 export async function openFolderResults(folders: readonly BatchFolder[]) {
   const readers: ResultReader[] = [];
   for (const { folder, state } of folders) readers.push(await openResults(folder, state.slots));
   return {
-    read: ({ at, slot }: Pick<FoundRow, 'at' | 'slot'>) => (slot < 0 ? undefined : readers[at]?.read(slot)),
+    read: ({ at, slot }: Found) => (slot < 0 ? undefined : readers[at]?.read(slot)),
     /** The answers of a slot that do not count, by their numbers. */
-    async readTakes({ at, slot }: Pick<FoundRow, 'at' | 'slot'>): Promise<[number, JsonObject][]> {
+    async readTakes({ at, slot }: Found): Promise<[number, JsonObject][]> {
       const { slots, takes } = (folders[at] as BatchFolder).state;
       const found: [number, JsonObject][] = [];
       for (const [index, place] of (takes.get(slot) ?? []).entries()) {
@@ -237,30 +301,14 @@ export function createReportRow(
   document: JsonObject | undefined,
   folders: readonly BatchFolder[],
 ): ReportRow {
-  const one = folders[at] as BatchFolder;
-  const { state, isRunning = false } = one;
-  const rowState = getRowState(state, slot);
-  const { id, name, command, vars, prompt } = row;
-  if (document !== undefined) {
-    const found = toReportRow(id === '' ? String(document['id']) : id, rowState, document);
-    found.version = row.version;
-    if (isObject(vars)) found.vars = vars as JsonObject;
-    if (name !== undefined) found.name = name;
-    found.images = found.images.map((path) => pathInFolder(path, one, folders));
-    return found;
-  }
-  const error = describeMissing(rowState, slot, state);
-  return {
-    id,
-    name,
-    command,
-    version: row.version,
-    state: rowState,
-    vars: isObject(vars) ? (vars as JsonObject) : undefined,
-    prompt,
-    images: [],
-    error: isRunning && error === unanswered ? inFlight : error,
-  };
+  const { state: batch, holder } = folders[at] as BatchFolder;
+  const { id, version, name, command, prompt } = row;
+  const state = getRowState(batch, slot);
+  const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
+  if (document !== undefined) return toReportRow({ id, version, name, state, vars }, document);
+  const missing = describeMissing(state, slot, batch);
+  const error = holder && missing === unanswered ? inFlight : missing;
+  return { id, version, name, command, state, vars, prompt, images: [], error };
 }
 
 function describeMissing(rowState: RowState, slot: number, { failures }: BatchState): JobError | undefined {
@@ -272,16 +320,6 @@ function describeMissing(rowState: RowState, slot: number, { failures }: BatchSt
 /** The variations of the rows; the last one is that of rows which have none. */
 export function listFolderVariations(folders: readonly BatchFolder[]): Variation[] {
   return listVariations(folders[0]?.state.manifest.header?.vary);
-}
-
-/** The id of the row of the file that a job is made of by `--vary`. */
-export function splitId(id: string, variations: readonly Variation[]): string {
-  return parseVariedId(id, variations)?.id ?? id;
-}
-
-/** The path of an image for a report on several folders: with the folder as the user named it. */
-function pathInFolder(path: string, { name }: BatchFolder, folders: readonly BatchFolder[]): string {
-  return folders.length > 1 && path.startsWith(`${batchFiles.images}/`) ? join(name, path) : path;
 }
 
 /** Why rows of the table have no answer, by their ids as far as these were seen. */

@@ -1,70 +1,38 @@
-import {
-  type Column,
-  parseVariedId,
-  type ReportRow,
-  type RowState,
-  rowStates,
-  type Variation,
-} from '../../batch/index.ts';
+import { type Column, type ReportRow, type RowBlocks, type RowState, rowStates } from '../../batch/index.ts';
 import { isoTime } from '../../clock.ts';
 import { createLineWriter } from '../../csv.ts';
-import { toPromptfooTest } from './compare.ts';
+import { jsonLine } from '../../terminal/escape.ts';
+
+/** What a table shows of each row. */
+export interface Table<Row> {
+  columns: readonly Column<Row>[];
+  rows: RowBlocks<Row>;
+}
 
 /** What a report says about the batch as a whole. */
 export interface ReportFacts {
   /** The name of the batch's folder. */
   name: string;
   counts: Readonly<Record<RowState, number>>;
-  columns: readonly Column[];
   durationMs: number;
   /** Wall clock of the first run, ms since 1970. */
   beganAt: number | undefined;
 }
 
-/** A report that is written while its rows are read. */
-export interface ReportWriter {
-  head: string;
-  row(row: ReportRow): string;
-  foot(): string;
-}
-
 /** The table as CSV with what parts its cells, or with tabs as TSV. */
-export function tableReport({ columns }: Pick<ReportFacts, 'columns'>, delimiter: string): ReportWriter {
+export async function* tableReport<Row>(
+  { columns, rows }: Table<Row>,
+  { delimiter, bom = false }: { delimiter: string; bom?: boolean | undefined },
+): AsyncGenerator<string, void> {
   const line = createLineWriter(delimiter, delimiter === '\t' ? '\n' : '\r\n');
-  return {
-    head: line(columns.map(({ name }) => name)),
-    row: (row) => line(columns.map(({ cell }) => cell(row))),
-    foot: () => '',
-  };
+  yield `${bom ? '\uFEFF' : ''}${line(columns.map(({ name }) => name))}`;
+  const lineOf = (row: Row): string => line(columns.map(({ cell }) => cell(row)));
+  for await (const block of rows) yield block.map(lineOf).join('');
 }
 
-/**
- * Where promptfoo would take a text, in JSON, as a template, a file, a package or a reference. It reads variables of the environment
- * and runs code so: `renderPrompt`, `renderEnvOnlyInObject` and `dereferenceConfig` of promptfoo 0.121.20 (2026). Not all of these
- * render a text, so none of its marks can be quoted; a zero-width space takes them apart.
- */
-const promptfooMark = /(?<=\{)(?=[{%#])|(?<=(?<!\\)"(?:file|package))(?=:)|(?<=(?<!\\)"\$)(?=ref")/gi;
-
-function toLiteral(value: object): string {
-  return JSON.stringify(value).replaceAll(promptfooMark, '\u200b');
-}
-
-/** The file of promptfoo, a test for each job that is done. */
-export function promptfooReport({ name }: ReportFacts, variations: readonly Variation[]): ReportWriter {
-  const providers = variations.map(({ label, suffix }) => ({ id: 'echo', label: suffix === '' ? name : label }));
-  const head = toLiteral({ description: `gateway-cli batch: ${name}`, providers });
-  let separator = '\n';
-  return {
-    head: `${head.slice(0, -1)},"prompts":["{{prompt}}"],"tests":[`,
-    row(row) {
-      if (row.state !== 'done') return '';
-      const label = parseVariedId(row.id, variations)?.variation.label ?? name;
-      const text = `${separator}${toLiteral(toPromptfooTest(row, label))}`;
-      separator = ',\n';
-      return text;
-    },
-    foot: () => '\n]}\n',
-  };
+/** One JSON object a row. */
+export async function* jsonReport(rows: RowBlocks<object>): AsyncGenerator<string, void> {
+  for await (const block of rows) yield block.map(jsonLine).join('');
 }
 
 /** GitHub takes so much of a step's summary, in bytes. */
@@ -73,26 +41,29 @@ const maxBytes = 1024 * 1024;
 const noteBytes = 256;
 
 /** A heading with counts and a table of GitHub's Markdown. Rows that `$GITHUB_STEP_SUMMARY` would not take are left out and counted. */
-export function markdownReport({ name, counts, columns }: ReportFacts, most = maxBytes): ReportWriter {
+export async function* markdownReport<Row>(
+  { columns, rows }: Table<Row>,
+  { name, counts }: Pick<ReportFacts, 'name' | 'counts'>,
+  most = maxBytes,
+): AsyncGenerator<string, void> {
   const stateCounts = rowStates.filter((state) => counts[state] > 0).map((state) => `${counts[state]} ${state}`);
   const titles = columns.map((column) => escapeCell(column.name));
   const head = `## ${escapeCell(name)}: ${stateCounts.join(', ') || 'no jobs'}\n\n${markdownRow(titles)}${markdownRow(titles.map(() => '---'))}`;
+  yield head;
   let bytes = Buffer.byteLength(head) + noteBytes;
   let left = 0;
-  return {
-    head,
-    row(row) {
+  for await (const block of rows)
+    for (const row of block) {
       const text = markdownRow(columns.map(({ cell }) => escapeCell(String(cell(row) ?? ''))));
       const more = Buffer.byteLength(text);
       if (bytes + more > most) {
         left++;
-        return '';
+        continue;
       }
       bytes += more;
-      return text;
-    },
-    foot: () => (left === 0 ? '' : `\n${left} more: a summary on GitHub can have ${most / 1024} KiB.\n`),
-  };
+      yield text;
+    }
+  if (left > 0) yield `\n${left} more: a summary on GitHub can have ${most / 1024} KiB.\n`;
 }
 
 function markdownRow(cells: readonly string[]): string {
@@ -112,7 +83,10 @@ function escapeCell(text: string): string {
 }
 
 /** JUnit's XML, as the test views of GitHub and GitLab read it: failed jobs fail, unknown ones are errors, pending ones skipped. */
-export function junitReport({ name, counts, durationMs, beganAt }: ReportFacts): ReportWriter {
+export async function* junitReport(
+  rows: RowBlocks,
+  { name, counts, durationMs, beganAt }: ReportFacts,
+): AsyncGenerator<string, void> {
   const { done, failed, unknown, pending } = counts;
   const sums = attributes({
     tests: done + failed + unknown + pending,
@@ -121,16 +95,11 @@ export function junitReport({ name, counts, durationMs, beganAt }: ReportFacts):
     time: toSecondsText(durationMs),
   });
   const timestamp = beganAt === undefined ? undefined : isoTime(beganAt)?.slice(0, 19);
-  return {
-    head: [
-      '<?xml version="1.0" encoding="UTF-8"?>',
-      `<testsuites${attributes({ name: 'gateway-cli batch' })}${sums}>`,
-      `  <testsuite${attributes({ name })}${sums}${attributes({ skipped: pending, timestamp })}>`,
-      '',
-    ].join('\n'),
-    row: testCase,
-    foot: () => '  </testsuite>\n</testsuites>\n',
-  };
+  yield '<?xml version="1.0" encoding="UTF-8"?>\n';
+  yield `<testsuites${attributes({ name: 'gateway-cli batch' })}${sums}>\n`;
+  yield `  <testsuite${attributes({ name })}${sums}${attributes({ skipped: pending, timestamp })}>\n`;
+  for await (const block of rows) yield block.map(testCase).join('');
+  yield '  </testsuite>\n</testsuites>\n';
 }
 
 function testCase(row: ReportRow): string {

@@ -9,7 +9,6 @@ import {
   countAside,
   describeRun,
   describeTimes,
-  findHolder,
   findWithoutImage,
   type JobError,
   listOpenProviderBatches,
@@ -60,7 +59,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
   const states = folders.map(({ state }) => state);
   const counts = countFolders(folders);
   const joined = joinStates(states);
-  const running = folders.find((one) => one.running)?.running;
+  const running = folders.find((one) => one.holder)?.holder;
   const failures = new Map(folders.flatMap(listToldFailures));
   const outdir = names[0] as string;
   const table =
@@ -89,7 +88,7 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
       lines,
       folders.map((one) => `${one.name}: ${describeStates(one.states)}`),
     );
-  for (const { name, running: by } of folders) {
+  for (const { name, holder: by } of folders) {
     const it = folders.length > 1 ? name : 'it';
     if (by) lines.push(`${describeRun(by)} works on ${it}; what is unknown may be in flight`);
   }
@@ -131,7 +130,6 @@ async function runStatus(names: readonly string[], context: Context): Promise<Co
 
 interface FolderStatus extends BatchFolder {
   counts: Counts;
-  running: Awaited<ReturnType<typeof findHolder>>;
   failures: [string, JobError][];
   /** Ids of jobs whose images were removed. */
   missingPictures: string[];
@@ -140,12 +138,11 @@ interface FolderStatus extends BatchFolder {
 }
 
 async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): Promise<FolderStatus> {
-  const { folder, name, state } = one;
+  const { folder, holder, name, state } = one;
   const { slots } = state;
-  const running = await findHolder(folder);
   const counts = countFolder(one);
   const nameSlot = (slot: number): string => ids.get(slots.nameOf(slot)) ?? slots.nameOf(slot);
-  const { error, waiting } = running ? {} : await lastSummary(folder, counts);
+  const { error, waiting } = holder ? {} : await lastSummary(folder, counts);
   const { rows } = state.manifest;
   const redo = listLeftToRedo(rows, state, (place) => one.others[place] === 0);
   const gone = new Set(await findWithoutImage(folder, state));
@@ -155,7 +152,6 @@ async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): P
   return {
     ...one,
     counts,
-    running,
     failures,
     missingPictures: Array.from(
       wanted.filter((slot) => gone.has(slot)),
@@ -174,12 +170,12 @@ async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): P
 }
 
 /** While it runs, it is unknown which of its jobs are still in flight. */
-function listToldFailures({ failures, running }: FolderStatus): [string, JobError][] {
-  return failures.filter(([, error]) => !running || error !== unanswered);
+function listToldFailures({ failures, holder }: FolderStatus): [string, JobError][] {
+  return failures.filter(([, error]) => !holder || error !== unanswered);
 }
 
-function describeFolder({ name, counts, states, running }: FolderStatus): object {
-  return { outdir: name, ...counts, states, running: running && { pid: running.pid, host: running.host } };
+function describeFolder({ name, counts, states, holder }: FolderStatus): object {
+  return { outdir: name, ...counts, states, running: holder && { pid: holder.pid, host: holder.host } };
 }
 
 /** The summary of the last run; empty if it wrote none, or if jobs have ended since. */

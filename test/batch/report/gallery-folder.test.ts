@@ -17,12 +17,12 @@ test('shows the variants of image -n on one page, with the prompts of their side
     stderr: '',
   });
   const page = readFileSync(join(cwd, 'tiles/index.html'), 'utf8');
-  expect([...page.matchAll(/<img src="([^"]*)" width="1" height="1"/g)].map(([, link]) => link)).toEqual([
+  expect([...page.matchAll(/<img src="([^"]*)"/g)].map(([, link]) => link)).toEqual([
     './image-1.png',
     './image-2.png',
     './image-3.png',
   ]);
-  expect(page.match(/<p><bdi>a &#60;cat&#62;<\/bdi><\/p>/g)).toHaveLength(3);
+  expect(page.match(/<bdi>a &#60;cat&#62;<\/bdi><\/p>/g)).toHaveLength(3);
   expect((await cli(['batch', 'gallery', 'tiles'], { cwd })).code).toBe(0);
 });
 

@@ -30,8 +30,7 @@ test('a gallery is drawn by Chromium, and hostile text does nothing there', asyn
     ).toString();
   const dom = browse('--dump-dom');
   expect(dom).toContain('<title>out</title>');
-  // The page's own script ran: it counted the cards.
-  expect(dom).toContain(`<output id="shown">${hostile.length + 2} of ${hostile.length + 2}</output>`);
+  expect(dom.match(/<article/g)).toHaveLength(hostile.length + 2);
   const shot = join(cwd, 'shot.png');
   browse(`--screenshot=${shot}`, '--window-size=1200,800');
   const { width, height, data, channels } = decode(readFileSync(shot));

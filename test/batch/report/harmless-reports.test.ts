@@ -1,3 +1,4 @@
+import { text as textOf } from 'node:stream/consumers';
 import { expect, test as plain } from 'vitest';
 import { markdownReport, tableReport } from '../../../src/commands/batch/reports.ts';
 import { findColumns, toReportRow } from '../../../src/batch/row.ts';
@@ -7,21 +8,17 @@ plain.each([
   ['see https://evil.example/x', 'https:\u200b//'],
   ['mail me@example.org, @team and #12', '@\u200bteam and \\#\u200b12'],
   ['www.example.org', 'www\u200b.example'],
-])('md makes no link and no mention of %s', (text, shown) => {
-  const finder = findColumns();
-  const one = toReportRow('a', 'done', { text });
-  finder.see(one);
-  const facts = { counts: { done: 1, failed: 0, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
-  const line = markdownReport({ ...facts, name: 'out', columns: finder.columns() }).row(one);
+])('md makes no link and no mention of %s', async (text, shown) => {
+  const rows = [toReportRow({ id: 'a', state: 'done' }, { text })];
+  const about = { name: 'out', counts: { done: 1, failed: 0, unknown: 0, pending: 0 } };
+  const line = await textOf(markdownReport({ columns: await findColumns([rows]), rows: [rows] }, about));
   expect(line).toContain(shown.replace('\\#', '#'));
 });
 
-plain('csv has no formula behind a semicolon, at which some spreadsheets part cells', () => {
-  const finder = findColumns();
-  const one = toReportRow('a', 'done', { text: 'x;=HYPERLINK("http://x");\t@y; - and -' });
-  finder.see(one);
-  const line = tableReport({ columns: finder.columns() }, ',').row(one);
-  expect(line).toContain(`x;'=HYPERLINK(""http://x"");\t'@y; - and -`);
+plain('csv has no formula behind a semicolon, at which some spreadsheets part cells', async () => {
+  const rows = [toReportRow({ id: 'a', state: 'done' }, { text: 'x;=HYPERLINK("http://x");\t@y; - and -' })];
+  const report = tableReport({ columns: await findColumns([rows]), rows: [rows] }, { delimiter: ',' });
+  expect(await textOf(report)).toContain(`x;'=HYPERLINK(""http://x"");\t'@y; - and -`);
 });
 
 test('gallery replaces its own page, and no other', async ({ folder, batch }) => {

@@ -1,0 +1,46 @@
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { batchFiles } from '../../batch/index.ts';
+import type { Context } from '../../cli/context.ts';
+import { prefixUsageError } from '../../cli/flags/flag.ts';
+import { usageError } from '../../errors.ts';
+import { asideFile } from '../../files/synced-file.ts';
+import { writeNewFile } from '../../files/temp-file.ts';
+import { checkFile } from '../../images/publish.ts';
+
+const { gallery: _, ...needed } = batchFiles;
+
+/** What a batch needs to go on. */
+const ownNames = [...Object.values(needed), asideFile(needed.journal), asideFile(needed.results)];
+
+/** Throws GatewayError usage if a report cannot be written to a file, or would replace what a batch needs to go on. */
+export async function requireFreeTarget(
+  output: string,
+  folders: readonly { folder: string }[],
+  { force, context: { io } }: { force: boolean; context: Context },
+): Promise<void> {
+  await checkFile(output, { cwd: io.cwd, force }).catch(prefixUsageError('-o: '));
+  const path = resolve(io.cwd, output);
+  const target = await realpath(path).catch(async () => join(await realpath(dirname(path)), basename(path)));
+  for (const { folder } of folders) {
+    const [first] = relative(await realpath(folder), target).split(sep);
+    const taken = ownNames.find((name) => name === first);
+    if (taken !== undefined)
+      throw usageError(`-o ${output}: the batch keeps its own ${taken} there`, 'name another file');
+  }
+}
+
+/** Writes a report, whole or not at all. Throws GatewayError not-written. */
+export function writeReport(
+  output: string,
+  texts: AsyncIterable<string>,
+  { force, context: { io, signal } }: { force: boolean; context: Context },
+): Promise<void> {
+  const fill = async (append: (text: string) => Promise<void>): Promise<void> => {
+    for await (const text of texts) {
+      signal.throwIfAborted();
+      await append(text);
+    }
+  };
+  return writeNewFile(output, fill, { cwd: io.cwd, force });
+}

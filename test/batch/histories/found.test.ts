@@ -23,6 +23,7 @@ function play(table: Partial<Omit<History, 'steps'>>, steps: Steps): Promise<voi
     isNumbered: false,
     shards: 1,
     rows: 2,
+    kinds: 4,
     links: 0,
     ...table,
     steps: steps.map((step) => ({
@@ -97,5 +98,14 @@ test('of jobs whose batch the service does not list, no more go again than the l
 
 test('a journal of which the power left only a hole is begun anew', async () => {
   const played = play({ rows: 1 }, [{ kill: 2, losesPower: true, random: -306 }, {}]);
+  await expect(played).resolves.toBeUndefined();
+});
+
+test('a row that failed has the answer of an equal one that left meanwhile, at the end of the same run', async () => {
+  const lane = 'batch';
+  const played = play({ rows: 2, kinds: 1 }, [
+    { policy: { lane, noWait: true }, replies: ['ok', 'broken'] },
+    { edits: [{ op: 'remove', at: 0, to: 0 }], policy: { lane } },
+  ]);
   await expect(played).resolves.toBeUndefined();
 });

@@ -48,6 +48,7 @@ export const history = record({
   isNumbered: boolean(),
   shards: constantFrom(1, 1, 1, 2),
   rows: integer({ min: 1, max: 6 }),
+  kinds: integer({ min: 1, max: 4 }),
   links: nat(4),
   steps: array(step, { minLength: 2, maxLength: 9 }),
 });

@@ -97,9 +97,9 @@ function isWantedBy(row: TableRow, payment: Payment, rows: readonly TableRow[], 
 }
 
 /** Plays a history, and holds each of its steps against what users are promised. */
-export async function playHistory({ isNumbered, shards, rows, links, steps }: History): Promise<void> {
+export async function playHistory({ isNumbered, shards, rows, kinds, links, steps }: History): Promise<void> {
   const hasLinks = !isNumbered && shards === 1;
-  const table = newTable({ isNumbered, rows });
+  const table = newTable({ isNumbered, rows, kinds });
   if (hasLinks) linkAtFirst(table, links);
   const oracle = openOracle(table, shards);
   let last: HistoryStep | undefined;
@@ -134,7 +134,8 @@ async function chooseAnswer(
   const found = await choose(folder.files, choice);
   if (found === undefined) return;
   const payments = gateway.payments.filter(({ text }) => found.paid.includes(text));
-  const counting = payments.find(({ text }) => text === found.chosen) as Payment;
+  const counting = payments.find(({ text }) => text === found.chosen);
+  assert.ok(counting, 'an answer that can be chosen is not there');
   shownBefore.clear();
   const last = payments.findLast((one) => one !== counting && !one.isRetired);
   if (counting.isRetired && last) last.isRetired = true;

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rowId } from '../../../src/commands/batch/jobs/data-rows.ts';
+import type { History } from './history.ts';
 
 interface EditableRow {
   id: string;
@@ -33,8 +34,9 @@ export interface Edit {
 
 const origins = ['http://127.0.0.1:1', 'http://127.0.0.1:2'] as const;
 
-export function newTable({ isNumbered, rows }: { isNumbered: boolean; rows: number }): EditableTable {
-  const all = Array.from({ length: rows }, (_, at) => ({ id: `r${at}`, a: at % 4, note: 0 }));
+/** `kinds`: so many of its rows ask something else, and the others the same as one of these. */
+export function newTable({ isNumbered, rows, kinds }: Pick<History, 'isNumbered' | 'rows' | 'kinds'>): EditableTable {
+  const all = Array.from({ length: rows }, (_, at) => ({ id: `r${at}`, a: at % kinds, note: 0 }));
   return { isNumbered, next: rows, template: 't0', vary: ['m'], tokens: 10, origin: origins[0], rows: all };
 }
 

@@ -1,6 +1,6 @@
 import fs, { appendFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openCache } from '../../src/recordings/cache.ts';
 import { openReplay } from '../../src/recordings/replay.ts';
@@ -208,10 +208,7 @@ describe('a large folder', () => {
       syncBuiltinESMExports();
     });
     expect(await text(ask({ model: 'm', prompt: 'recorded 7' }))).toBe('7');
-    expect(opens.mock.calls.map(([path]) => dirname(String(path)))).toEqual(
-      Array(2).fill(expect.stringContaining(folder)),
-    );
-    expect(new Set(opens.mock.calls.map(([path]) => String(path))).size).toBe(1);
+    expect(opens.mock.calls.map(([path]) => String(path)).filter((path) => path.startsWith(folder))).toHaveLength(1);
   });
 
   test('is compared with in part: the error says of how many', async () => {

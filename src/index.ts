@@ -86,7 +86,7 @@ export type { Body, BodyValue, RequestBody, Upload } from './body.ts';
 export type { ContinuationOptions, Hop } from './client/continuation.ts';
 export type { Lessons } from './client/correct.ts';
 export type { ReplyBounds } from './client/image-store.ts';
-export type { ModelChoice, ModelMemory, ModelNotice } from './client/model-choice.ts';
+export type { ModelChoice, ModelMemory, ModelNotice, ModelRules } from './client/model-choice.ts';
 export type { AnyApiRequest, ApiRequest, Format, ReplyHead, RequestLimits } from './formats/format.ts';
 export type { EncodedRequest, Media, PlainRequest, Turn } from './formats/plain-request.ts';
 export type { JsonFields, JsonOptions, PlainFields } from './formats/request-fields.ts';

@@ -71,7 +71,6 @@ const baseUrl: Wanted = {
 /** Checks of a client's options that are used without a check elsewhere. Other options are checked where they are read. */
 const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
   baseUrl,
-  recordedAs: { ...baseUrl, fits: (value) => isText(value) && URL.canParse(value) },
   auth: {
     what: 'a form, or one for each operation',
     fits: (value) => isText(value) || isObject(value),
@@ -86,6 +85,7 @@ const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
   env: { ...object, fits: isThing, example: "{ HTTPS_PROXY: 'http://127.0.0.1:3128' }" },
   proxy: { ...text, example: "'http://127.0.0.1:3128'" },
   fallback: { ...text, example: "'some-model'" },
+  models: { ...object, example: '{ aliveMs: 86_400_000 }' },
   use: { ...list, what: 'a list of functions', fits: (value) => isListOf(value, hook.fits) },
   onRetry: hook,
   onCorrection: hook,
@@ -93,7 +93,6 @@ const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
   onReply: hook,
   onAnswered: hook,
   onFailure: hook,
-  onModel: hook,
   onLaneFallback: hook,
 };
 

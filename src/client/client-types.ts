@@ -7,7 +7,7 @@ import type { Answered } from '../transport/types.ts';
 import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
 import type { Lessons } from './correct.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
-import type { ModelChoice, ModelMemory, ModelNotice } from './model-choice.ts';
+import type { ModelChoice, ModelRules } from './model-choice.ts';
 import type { Payments } from './payment.ts';
 import type { AskOptions, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
@@ -75,8 +75,6 @@ export interface ClientOptions {
    * every attempt, and never the key.
    */
   use?: readonly FetchWrapper[] | undefined;
-  /** The base URL in recordings, for a gateway whose base URL and key differ each time. */
-  recordedAs?: string | undefined;
   /** Pays for requests to models. */
   payments?: Payments | undefined;
   /** Lessons of the service from an earlier client of the same base URL, such as a Map. By default the client keeps its own. */
@@ -93,14 +91,8 @@ export interface ClientOptions {
   onFailure?: ((error: GatewayError, request: AnyApiRequest) => GatewayError | Promise<GatewayError>) | undefined;
   /** The model that a request asks once if its own refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
   fallback?: string | undefined;
-  /** ms for which a model must live on by the list of the service, or its requests are not sent. */
-  aliveMs?: number | undefined;
-  /** Looks each model up in the list of the service before it is asked, and tells if it will be removed. */
-  looksUpModels?: boolean | undefined;
-  /** A memory of models that lasts between runs. */
-  modelMemory?: ModelMemory | undefined;
-  /** Called with a notice about a model that is asked in place of another, or about one that will be removed. */
-  onModel?: ((notice: ModelNotice) => Promise<void> | void) | undefined;
+  /** How models are looked up and remembered, and who is told of them. */
+  models?: ModelRules | undefined;
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;
   /** Allows a request of the flex lane to go out at full price if the lane stays too busy for it, and is called then. */

@@ -115,7 +115,8 @@ function hasDeadline<Options extends SendOptions>(call: Options): call is Option
 function openModels(options: ClientOptions, { endpoint, ...sending }: Sending): ModelChoice {
   const { service, lessons } = endpoint;
   return createModelChoice({
-    ...options,
+    ...options.models,
+    payments: options.payments,
     service,
     // Without the hooks of requests to models: a list is free.
     listModels(format, deadline) {

@@ -16,8 +16,6 @@ import type { Lessons } from './correct.ts';
 export interface Endpoint {
   service: ServiceName;
   baseUrl: URL;
-  /** The base URL in recordings, for a gateway whose own differs each time. */
-  recordedAs?: URL | undefined;
   /** The key. Absent: requests go out without a key. A function is asked when the first request is sent. */
   apiKey: ClientOptions['apiKey'];
   auth: Readonly<Record<AuthUse, AuthForm>>;
@@ -44,7 +42,7 @@ export function readEndpoint(given: ClientOptions | undefined): { endpoint: Endp
   const { baseUrl = service.baseUrl } = options;
   if (baseUrl === undefined)
     throw usageError('no base URL is set', "give createClient a baseUrl, or a service: 'gemini'");
-  const { auth, headerNames, headers = {}, allowHttp = false, recordedAs, apiKey } = options;
+  const { auth, headerNames, headers = {}, allowHttp = false, apiKey } = options;
   const url = parseBaseUrl(typeof baseUrl === 'string' ? baseUrl : baseUrl.href);
   const format = options.format ?? service.formats.text ?? 'content';
   requireFormatName(format);
@@ -53,7 +51,6 @@ export function readEndpoint(given: ClientOptions | undefined): { endpoint: Endp
   const endpoint = {
     service: name,
     baseUrl: url,
-    recordedAs: recordedAs === undefined ? undefined : new URL(recordedAs),
     apiKey,
     auth: readAuth(auth, service.auth),
     headerNames: {
@@ -99,7 +96,7 @@ export function addressRequest(
   apiRequest: Omit<AnyApiRequest, 'format'>,
   sample?: number | undefined,
 ): HttpRequest {
-  const { baseUrl, apiKey, headers: ownHeaders, recordedAs } = endpoint;
+  const { baseUrl, apiKey, headers: ownHeaders } = endpoint;
   requireSafeUrl(baseUrl, { allowHttp: endpoint.allowHttp, hasKey: apiKey !== undefined });
   if (apiKey !== undefined && typeof apiKey !== 'function') checkHeaderKey(apiKey);
   const body = createRequestBody(apiRequest);
@@ -114,7 +111,7 @@ export function addressRequest(
   return {
     method: body ? 'POST' : 'GET',
     url,
-    base: recordedAs ?? (prefix === '' ? undefined : new URL(prefix, baseUrl.origin)),
+    base: prefix === '' ? undefined : new URL(prefix, baseUrl.origin),
     ownHeaders,
     headers: Object.assign(headers, apiRequest.headers, ownHeaders, endpointHeaders(endpoint, apiRequest.use)),
     keyHeader: apiKey === undefined ? undefined : getKeyHeader(endpoint, apiRequest.use),
@@ -165,9 +162,8 @@ export function describeSentKey(endpoint: Endpoint, use: AuthUse): SentKey {
 }
 
 /** A digest of the key and a word. */
-export async function digestKey({ apiKey, recordedAs }: Endpoint, word: string): Promise<string | undefined> {
-  // A gateway whose base URL differs each time has a new key, too.
-  if (apiKey === undefined || recordedAs !== undefined) return undefined;
+export async function digestKey({ apiKey }: Endpoint, word: string): Promise<string | undefined> {
+  if (apiKey === undefined) return undefined;
   const key = typeof apiKey === 'function' ? await apiKey() : apiKey;
   return hash('sha256', `${word} ${key}`, 'hex').slice(0, 8);
 }

@@ -13,7 +13,7 @@ export { sendPaid } from './send.ts';
 export type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send.ts';
 export { joinPayments, payFrom } from './payment.ts';
 export type { Fund, PaidEnd, PayableRequest, Payment, Payments } from './payment.ts';
-export type { ModelMemory, ModelNotice } from './model-choice.ts';
+export type { ModelMemory, ModelNotice, ModelRules } from './model-choice.ts';
 export type { ModelList } from './free-requests.ts';
 export type { ListedModel } from './listed-model.ts';
 

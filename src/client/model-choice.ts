@@ -42,6 +42,17 @@ export type ModelNotice =
   /** Nothing says whether the model will be removed. */
   | { type: 'unknown'; model: string; why: string };
 
+/** How a client looks up and remembers models. */
+export interface ModelRules {
+  /** ms for which a model must live on by the list of the service, or its requests are not sent. */
+  aliveMs?: number | undefined;
+  /** Looks each model up in the list of the service before it is asked, and tells if it will be removed. */
+  looksUp?: boolean | undefined;
+  memory?: ModelMemory | undefined;
+  /** Called with a notice about a model that is asked in place of another, or about one that will be removed. */
+  onNotice?: ((notice: ModelNotice) => Promise<void> | void) | undefined;
+}
+
 /** Decides which model gets a request. */
 export interface ModelChoice {
   /** Chooses the request that is sent. Throws GatewayError incomplete if its model ends too soon. */
@@ -55,10 +66,7 @@ export interface ModelChoice {
 }
 
 /** The members of a client that are needed to choose models. */
-interface ChoosingClient extends Pick<
-  ClientOptions,
-  'aliveMs' | 'looksUpModels' | 'modelMemory' | 'onModel' | 'payments'
-> {
+interface ChoosingClient extends ModelRules, Pick<ClientOptions, 'payments'> {
   service: ServiceName;
   listModels(format: FormatName, deadline: Deadline): Promise<ModelList>;
 }
@@ -89,19 +97,19 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
       const name = choosing.unkept.get(model);
       if (name === undefined) return;
       choosing.unkept.delete(model);
-      await client.modelMemory?.keepChoice(name, model);
+      await client.memory?.keepChoice(name, model);
     },
     async tellEnd(result) {
-      result.modelEnds ??= await client.modelMemory?.findEnd(result.model);
+      result.modelEnds ??= await client.memory?.findEnd(result.model);
       const end = result.modelEnds;
       if (end === undefined || !isEnding(end, Date.now())) delete result.modelEnds;
-      else await client.onModel?.({ type: 'ends', end, isLookedUp: false });
+      else await client.onNotice?.({ type: 'ends', end, isLookedUp: false });
     },
   };
 }
 
 async function chooseAsked(request: PreparedRequest, deadline: Deadline, choosing: Choosing): Promise<PreparedRequest> {
-  const { service, replacements, choices, examined, aliveMs, looksUpModels } = choosing;
+  const { service, replacements, choices, examined, aliveMs, looksUp } = choosing;
   const { model, defaultFor } = request;
   const isLine = mayBeLine(service, model);
   const mayBeOther = isLine || defaultFor !== undefined;
@@ -110,7 +118,7 @@ async function chooseAsked(request: PreparedRequest, deadline: Deadline, choosin
     : undefined;
   const asked = other === undefined ? request : toOther(request, other, isLine ? undefined : 'it is gone');
   if (aliveMs !== undefined) await once(examined, asked.model, () => examine(asked, deadline, choosing));
-  else if (looksUpModels)
+  else if (looksUp)
     await once(examined, asked.model, () => withinLookUp(deadline, (own) => examine(asked, own, choosing)));
   return asked;
 }
@@ -123,7 +131,7 @@ async function chooseOther(
 ): Promise<PreparedRequest | undefined> {
   if (!(error instanceof GatewayError) || error.billed !== 'no') return undefined;
   if (deadline.signal.aborted) return undefined;
-  const { replacements, examined, aliveMs, onModel } = choosing;
+  const { replacements, examined, aliveMs, onNotice } = choosing;
   const { model, fallback, defaultFor } = request;
   const isGone = saysGone(error);
   const replacement =
@@ -136,25 +144,25 @@ async function chooseOther(
   if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
   const other = toOther(request, fallback, error.message);
   if (aliveMs !== undefined) await once(examined, fallback, () => examine(other, deadline, choosing));
-  await onModel?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
+  await onNotice?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
   return other;
 }
 
 async function findChoice(
   { model, post }: PreparedRequest,
   deadline: Deadline,
-  { service, list, modelMemory: memory, onModel }: Choosing,
+  { service, list, memory, onNotice }: Choosing,
 ): Promise<string | undefined> {
   const isLine = mayBeLine(service, model);
   const kept = await memory?.findChoice(model);
-  if (kept !== undefined) await onModel?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
+  if (kept !== undefined) await onNotice?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
   if (kept !== undefined || !isLine) return kept;
   const models = await list(post.format, deadline);
   // The service decides: the name of a line can also be the name of a model.
   if (models instanceof GatewayError) return undefined;
   const newest = chooseOfLine(model, models, Date.now());
   if (newest === undefined) return undefined;
-  await onModel?.({ type: 'line', from: model, to: newest });
+  await onNotice?.({ type: 'line', from: model, to: newest });
   await memory?.keepChoice(model, newest);
   return newest;
 }
@@ -162,16 +170,16 @@ async function findChoice(
 async function examine(
   { model, post }: PreparedRequest,
   deadline: Deadline,
-  { list, aliveMs, onModel }: Choosing,
+  { list, aliveMs, onNotice }: Choosing,
 ): Promise<void> {
   const end = findListedEnd(await list(post.format, deadline), model);
   if (typeof end === 'string') {
-    if (aliveMs !== undefined) await onModel?.({ type: 'unknown', model, why: end });
+    if (aliveMs !== undefined) await onNotice?.({ type: 'unknown', model, why: end });
     return;
   }
   const now = Date.now();
   if (aliveMs !== undefined && endsWithin(aliveMs / 86_400_000, end, now)) throw endsTooSoon(end, now);
-  if (isEnding(end, now)) await onModel?.({ type: 'ends', end, isLookedUp: true });
+  if (isEnding(end, now)) await onNotice?.({ type: 'ends', end, isLookedUp: true });
 }
 
 /** The model in place of a default that is gone, by the list. */
@@ -179,7 +187,7 @@ async function findReplacement(
   { model, post, defaultFor: use, insteadOf }: PreparedRequest,
   error: GatewayError,
   deadline: Deadline,
-  { service, list, unkept, payments, onModel }: Choosing,
+  { service, list, unkept, payments, onNotice }: Choosing,
 ): Promise<string | undefined> {
   const models = await list(post.format, deadline);
   if (use === undefined || models instanceof GatewayError) return undefined;
@@ -193,7 +201,7 @@ async function findReplacement(
     const hint = [`${to} is not asked in its place: ${unpaid.message}`, chooseHint(unpaid)].join('\n');
     throw error.withDetails({ hint });
   }
-  await onModel?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
+  await onNotice?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
   unkept.set(to, insteadOf?.model ?? model);
   return to;
 }
@@ -208,7 +216,7 @@ function askOnceForLists(client: ChoosingClient) {
     once(lists, format, async () => {
       try {
         const found = await client.listModels(format, deadline);
-        await client.modelMemory?.keepList(found);
+        await client.memory?.keepList(found);
         return found.models;
       } catch (error) {
         if (deadline.signal.aborted || !(error instanceof GatewayError)) throw error;

@@ -31,7 +31,7 @@ import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags } from './settings.ts';
 import { connectionOptions, getGatewayOrigin, readConfiguredKey } from './connection.ts';
-import { modelOptions } from './model-notices.ts';
+import { modelRules } from './model-notices.ts';
 import { logReply, logRequest, logRetry } from '../output/log.ts';
 import { append } from '../../long-lists.ts';
 
@@ -154,9 +154,11 @@ export async function openClients(
       lessons: lessons[at],
       onCorrection,
       ...retryOptions(settings, flags),
-      ...modelOptions(settings, context),
-      aliveMs: flags.requireAlive,
-      looksUpModels: options.looksUpModels && isAtVendor(settings),
+      models: {
+        ...modelRules(settings, context),
+        aliveMs: flags.requireAlive,
+        looksUp: options.looksUpModels && isAtVendor(settings),
+      },
       onLaneFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
       ...logTo(context, settings),
       ...(options.sent && countIn(options.sent, settings, context)),
@@ -218,7 +220,7 @@ interface Way {
   connection?: Connection;
   use: FetchWrapper[];
   /** The options that differ for each gateway. A replay has no key, and a cache needs none. */
-  own: Pick<ClientOptions, 'apiKey' | 'baseUrl' | 'recordedAs'>[];
+  own: Pick<ClientOptions, 'apiKey' | 'baseUrl'>[];
   close(): Promise<void>;
 }
 
@@ -266,14 +268,18 @@ async function openLocalWay(
   const recordings = await openRecordings(flags, { context, credentials: listCredentials(settings) });
   const { startOffline } = await import('./offline.ts');
   const local = await startOffline({ headerNames: endpointOptions(settings, context).headerNames });
-  // The port of the local gateway changes with each run, but recordings need one constant name.
-  const own = [{ baseUrl: local.url, apiKey: local.key, recordedAs: 'http://offline' }];
+  const own = [{ baseUrl: local.url, apiKey: local.key }];
   const close = async () => {
     await recordings.close();
     await connection.close();
     await local.close();
   };
-  return { connection, use: recordings.use, own, close };
+  return { connection, use: [giveBase(new URL('http://offline')), ...recordings.use], own, close };
+}
+
+/** Names the gateway for recordings: the port of the local one changes with each run. */
+function giveBase(base: URL): FetchWrapper {
+  return (next) => (request, call) => next({ ...request, base }, call);
 }
 
 /** A key in the place of the model would be in URLs, logs and file names. Throws GatewayError usage or auth. */

@@ -1,4 +1,4 @@
-import type { ClientOptions, ModelMemory, ModelNotice, PreparedRequest } from '../../client/index.ts';
+import type { ModelMemory, ModelNotice, ModelRules, PreparedRequest } from '../../client/index.ts';
 import { type ApiRequest, replaceModel } from '../../formats/format.ts';
 import { keepModels, isFirstOfDay, keepModelChoice, readKeptEnd, readModelChoice } from '../../settings/memory.ts';
 import type { PartialSettings } from '../../settings/types.ts';
@@ -7,15 +7,12 @@ import { describeEnd, mayBeLine } from '../../vendors/model-rules.ts';
 import { services } from '../../vendors/services.ts';
 import type { Context } from '../context.ts';
 
-/** The options of a client that concern models: its memory of a gateway's models, and the notices for the user. */
-export function modelOptions(
-  settings: PartialSettings,
-  context: Context,
-): Pick<ClientOptions, 'modelMemory' | 'onModel'> {
+/** What a client remembers of a gateway's models, and the notices for the user. */
+export function modelRules(settings: PartialSettings, context: Context): Pick<ModelRules, 'memory' | 'onNotice'> {
   const said = new Set<string>();
   return {
-    modelMemory: openModelMemory(settings, context),
-    async onModel(notice) {
+    memory: openModelMemory(settings, context),
+    async onNotice(notice) {
       // Each notice is told once: many requests of a batch have the same model.
       const about = 'from' in notice ? [notice.from, notice.to] : 'end' in notice ? notice.end.model : notice.model;
       const key = JSON.stringify([notice.type, about]);

@@ -19,6 +19,7 @@ export type {
   BatchJobs,
   BatchPolicy,
   Counts,
+  FinishedReply,
   Job,
   JobCommand,
   JobError,

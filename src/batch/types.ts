@@ -1,6 +1,6 @@
 import type { Body } from '../body.ts';
-import type { Answer, Deadline, CheckEnd, PreparedRequest } from '../client/index.ts';
-import type { Bound, Cost, KnownCosts, MeteredAnswer } from '../cost/types.ts';
+import type { Asked, Deadline, CheckEnd, PreparedRequest } from '../client/index.ts';
+import type { Bound, Cost, KnownCosts, MeteredAnswer, Spent } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
 import type { FileWatch } from '../files/synced-file.ts';
@@ -154,35 +154,30 @@ export interface JobOutput {
   readonly mostImages: number;
   /** Checks, before anything is paid for, that images can be written. Throws GatewayError not-written. */
   prepare(): Promise<void>;
-  /** What the answer cost, if that is known. */
-  count(answer: Answer): Cost | undefined;
-  /** Publishes the files of the answer, and holds it against what is wanted of it. Throws GatewayError; what came is kept for the document. */
-  accept(answer: Answer, bounds: { endOf: CheckEnd; signal: AbortSignal }): Promise<void>;
-  /** Whether files of the reply could not be written. */
-  hasLost(): boolean;
-  /** Keeps what came of a reply that could not be written in a recovery file. Returns the failure, whose hint names the file. */
-  keep(failure: unknown, reply: JobReply): Promise<GatewayError>;
-  /** The document that --json prints of one command. */
-  document(reply: JobReply, error: GatewayError | undefined): object;
-  /** Keeps a whole result that cannot be written in a recovery file. */
-  keepResult(failure: unknown, reply: JobReply, document: object): ReturnType<SaveReply>;
+  /** Publishes the files of a reply, and holds it against what is wanted of it. Never throws. */
+  finish(reply: JobReply, bounds: { endOf: CheckEnd; signal: AbortSignal }): Promise<FinishedReply>;
 }
 
 /** What came of the request of a job. */
-export interface JobReply {
+export interface JobReply extends Asked {
   /** The slot that it answers, and which of its answers it is. */
   asked: string;
-  answer?: Answer | undefined;
-  /** Why there is none. */
-  failure?: unknown;
-  /** How many requests were sent; 1 also if none was, and 0 if a recording answered. */
-  attempts: number;
-  isRecorded: boolean;
-  /** One of its requests was sent and may have been billed. */
-  mayBeBilled: boolean;
-  /** How many may have been billed, and were sent again. */
-  doubtful?: number | undefined;
-  durationMs: number;
+  /** What its answer cost, and what is told of that. */
+  counted: { spent: Spent; warnings: readonly string[] };
+}
+
+/** What was made of the reply of a job. */
+export interface FinishedReply {
+  /** Why it is not what was asked for, or could not be written; undefined if it is. */
+  failure: unknown;
+  /** Files of it could not be written. */
+  hasLost: boolean;
+  /** Keeps what could not be written in a recovery file. Returns the failure, whose hint names the file. */
+  keep(failure: unknown): Promise<GatewayError>;
+  /** The document that --json prints of one command. */
+  document(end: { error: GatewayError | undefined; durationMs: number }): object;
+  /** Keeps a whole result that cannot be written in a recovery file. */
+  keepResult(failure: unknown, document: object): ReturnType<SaveReply>;
 }
 
 /** A job that is ready to be sent. */

@@ -1,6 +1,6 @@
 import { chooseHint } from '../advice.ts';
 import { defaultTimeoutMs, monotonic } from '../clock.ts';
-import { type Certainty, GatewayError, isGatewayError, usageError } from '../errors.ts';
+import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import { type Media, type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { encodeFlexibly, encodeRequest, loadFormat, requirePictures } from '../formats/format.ts';
@@ -27,7 +27,7 @@ import type { Endpoint } from './endpoint.ts';
 import { drainDeltas } from './read-reply.ts';
 import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
 import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
-import type { Performed, PreparedRequest } from './send.ts';
+import type { AskOptions, Performed, PreparedRequest } from './send.ts';
 import { judgeAnswer, listLinkedImages } from './verdict.ts';
 import { append } from '../long-lists.ts';
 import { refuseEmptyMask } from '../images/mask.ts';
@@ -47,12 +47,8 @@ export function isResponseError(error: unknown): error is ResponseError {
   return isGatewayError(error) && 'reply' in error;
 }
 
-/** How far the sending of a call is. */
-export interface SendProgress {
-  attempts: number;
-  sent: Certainty;
-  billed: Certainty;
-}
+/** Hears how far the sending of a call is. */
+export type SendListener = Pick<AskOptions, 'onSent' | 'beforeRead'>;
 
 export type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
 
@@ -67,7 +63,7 @@ export interface ClientCall {
   /** Somebody wants this format and no other. */
   format?: FormatName | undefined;
   stream: boolean | undefined;
-  progress?: SendProgress;
+  listener?: SendListener;
 }
 
 /** The reply of a call, its images in memory or in a folder. */
@@ -135,7 +131,7 @@ async function* sendCall<Image extends Picture>(
   clientCall: ClientCall,
   sink: ImageSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
-  const { client, options, use, call, progress } = clientCall;
+  const { client, options, use, call, listener } = clientCall;
   const onRetry = call.onRetry ?? options.onRetry;
   const started = monotonic();
   const deadline = startDeadline(call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, call.signal);
@@ -147,7 +143,7 @@ async function* sendCall<Image extends Picture>(
       onRetry: (notice) => onRetry?.({ ...notice, error: withHint(notice.error) }),
       maxTurns: call.maxTurns,
       store: sink.store,
-      ...(progress && followProgress(progress)),
+      ...listener,
     });
     const { result, error } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);
@@ -172,18 +168,6 @@ async function* sendCall<Image extends Picture>(
     await request?.close();
     await sink.store.discard();
   }
-}
-
-/** Keeps the progress of a call while it is sent. */
-function followProgress(progress: SendProgress) {
-  return {
-    onSent(attempts: number) {
-      progress.attempts = attempts;
-      progress.sent = 'yes';
-      progress.billed = 'unknown';
-    },
-    beforeRead: () => void (progress.billed = 'yes'),
-  };
 }
 
 /** The plain request of a call. Throws GatewayError usage. */

@@ -2,7 +2,7 @@ import { defaultTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { services } from '../vendors/services.ts';
-import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type SendProgress, streamCall } from './call.ts';
+import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type SendListener, streamCall } from './call.ts';
 import { checkCallOptions, checkClientOptions } from './check-options.ts';
 import type { CallOptions, Client, ClientOptions, MessageStream } from './client-types.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
@@ -35,7 +35,10 @@ export function createClient(given: ClientOptions): Client {
     return { client, options, endpoint, request, call: checkCallOptions(call), use: 'text', stream: false, ...chosen };
   };
   const stream = (request: AnyRequest, call?: CallOptions, chosen: Partial<ClientCall> = {}): MessageStream =>
-    openStream(call, (progress) => toCall(request, call, { ...chosen, stream: true, progress }));
+    openMessageStream(
+      async (listener: SendListener) => streamCall(toCall(request, call, { ...chosen, stream: true, listener })),
+      call?.signal,
+    );
   const client: Client = {
     generate: async (request, call) => readCall(toCall(request, call)),
     stream,
@@ -138,9 +141,4 @@ async function* endDeadlineAfter<Delta, Outcome>(
   } finally {
     deadline.end();
   }
-}
-
-function openStream(call: CallOptions | undefined, toCall: (progress: SendProgress) => ClientCall): MessageStream {
-  const progress: SendProgress = { attempts: 0, sent: 'no', billed: 'no' };
-  return openMessageStream(async () => streamCall(toCall(progress)), progress, call?.signal);
 }

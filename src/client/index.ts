@@ -9,6 +9,8 @@ export { openConnection } from './fetch.ts';
 export { readEndpoint } from './endpoint.ts';
 export type { Client, ClientOptions } from './client-types.ts';
 export { defaultMaxTurns } from './continuation.ts';
+export { ask } from './ask.ts';
+export type { Asked, ReadDeltas } from './ask.ts';
 export { sendPaid } from './send.ts';
 export type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send.ts';
 export { joinPayments, payFrom } from './payment.ts';

@@ -1,20 +1,24 @@
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import type { SendProgress } from './call.ts';
+import type { SendListener } from './call.ts';
 import type { MemoryPicture, MessageStream, Received, Reply } from './client-types.ts';
 
 /** Gives the deltas of a generator to the caller's loop, and keeps its result or error for `reply`. */
 export function openMessageStream(
-  open: () => Promise<AsyncGenerator<StreamDelta, Reply<MemoryPicture>>>,
-  progress: SendProgress,
+  open: (listener: SendListener) => Promise<AsyncGenerator<StreamDelta, Reply<MemoryPicture>>>,
   signal: AbortSignal | undefined,
 ): MessageStream {
   let opened: ReturnType<typeof open> | undefined;
   let text = '';
+  let known: Omit<Received, 'text'> = { attempts: 0, sent: 'no', billed: 'no' };
+  const listener: SendListener = {
+    onSent: (attempts) => void (known = { attempts, sent: 'yes', billed: 'unknown' }),
+    beforeRead: () => void (known = { ...known, billed: 'yes' }),
+  };
   let outcome: { reply: Reply } | { error: unknown } | undefined;
   async function next(): Promise<IteratorResult<StreamDelta, undefined>> {
     try {
-      const deltas = await (opened ??= open());
+      const deltas = await (opened ??= open(listener));
       const step = await deltas.next();
       if (!step.done) {
         if (step.value.type === 'text') text += step.value.text;
@@ -24,12 +28,12 @@ export function openMessageStream(
       return { done: true, value: undefined };
     } catch (error) {
       outcome ??= { error };
-      if (isGatewayError(error)) progress.billed = error.billed;
+      if (isGatewayError(error)) known = { ...known, billed: error.billed };
       throw error;
     }
   }
   async function leave(): Promise<IteratorResult<StreamDelta, undefined>> {
-    const deltas = await (opened ??= open());
+    const deltas = await (opened ??= open(listener));
     await deltas.return(undefined as never);
     return { done: true, value: undefined };
   }
@@ -42,6 +46,6 @@ export function openMessageStream(
       if ('error' in outcome) throw outcome.error;
       return outcome.reply;
     },
-    received: (): Received => ({ text, ...progress }),
+    received: () => ({ text, ...known }),
   };
 }

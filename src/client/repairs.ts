@@ -100,6 +100,7 @@ export async function sendRepaired(
       if (!('payment' in next)) payment?.retry(failed);
       const { attempts = 0 } = failed.details;
       own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error: failed });
+      own.onFailed?.(failed);
       if (next.given) tried = new Set([...tried].filter((one) => others.includes(one)));
       tried.add(repair);
       taken.push(next);

@@ -56,7 +56,7 @@ export interface AskOptions
   /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
   /** Waited for between the head of the reply and its body. */
-  beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
+  beforeRead?: ((answered: Answered) => Promise<void> | void) | undefined;
 }
 
 interface Asking {
@@ -154,7 +154,7 @@ export interface PaidRequest {
 export async function sendPaid(
   paid: PaidRequest,
   client: Pick<Client, 'send' | 'payments' | 'models'>,
-  { deadline, policy, gate, sample, onSent, onRetry, onFailedBody }: SendOptions & { deadline: Deadline },
+  { deadline, policy, gate, sample, onSent, onRetry, onFailed, onFailedBody }: SendOptions & { deadline: Deadline },
 ): Promise<Answered> {
   const { models, payments } = client;
   const asked = await models.choose(paid.request, deadline);
@@ -167,7 +167,8 @@ export async function sendPaid(
     paid.payment = payments?.open(other);
     return { given: other.post, payment: paid.payment };
   };
-  const own = { deadline, policy, gate, sample, onSent, onRetry, onFailedBody, payment: paid.payment, findOther };
+  const listeners = { onSent, onRetry, onFailed, onFailedBody };
+  const own = { deadline, policy, gate, sample, ...listeners, payment: paid.payment, findOther };
   const answered = await client.send(asked.post, own);
   if (paid.request !== asked) await models.keep(paid.request);
   return answered;
@@ -183,6 +184,8 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** The first bytes of an attempt are sent: its number, from 1. */
   onSent?: ((attempts: number) => void) | undefined;
+  /** An attempt failed, and another one follows: told also where `onRetry` is the client's own. @internal */
+  onFailed?: ((error: GatewayError) => void) | undefined;
   /** Called with the body of a failed reply, for `--raw`. */
   onFailedBody?: ((body: Uint8Array) => void) | undefined;
   /** Shared pause of many calls after a 429. */
@@ -229,6 +232,7 @@ export async function sendRequest(
     onRetry(notice) {
       payment?.retry(notice.error);
       onRetry?.(notice);
+      own.onFailed?.(notice.error);
     },
     async classify(failed) {
       onFailedBody?.(failed.bytes);

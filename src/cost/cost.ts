@@ -178,7 +178,7 @@ export function computeAnswerCost(answer: MeteredAnswer, pricing: Pricing): Cost
 }
 
 /** The cost of an answer, or the reason that it is unknown although the requested model has a price. */
-export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
+function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: Pricing): FoundCost {
   if (hops !== undefined) return joinFound(hops.flatMap((hop) => (hop.isFree ? [] : [findAnswerCost(hop, pricing)])));
   const { usage, otherUsage, images, stopReason, toldCost } = result;
   const found = findAnswerPrice(pricing, result);
@@ -207,6 +207,19 @@ export function findAnswerCost({ result, error, hops }: MeteredAnswer, pricing: 
           : `the model ${quoteForeign(model, 200)}, which worked for the one that was asked, has no price`,
     };
   return joinFound([scaled, computeCost(otherUsage.usage, billing, made, other.price)]);
+}
+
+/** The cost of an answer for the sums of a command, and a warning where it is unknown although the model has a price. */
+export function countAnswer(
+  answer: MeteredAnswer & { isRecorded?: boolean },
+  pricing: Pricing,
+): { spent: Spent; warnings: string[] } {
+  // What a recording answers is paid already.
+  if (answer.isRecorded) return { spent: { costs: [], unknown: 0 }, warnings: [] };
+  const found = findAnswerCost(answer, pricing);
+  if ('cost' in found) return { spent: { costs: [found.cost], unknown: 0 }, warnings: [] };
+  const { lack } = found;
+  return { spent: { costs: [], unknown: 1 }, warnings: lack === undefined ? [] : [`the cost is unknown: ${lack}`] };
 }
 
 /** The sum of the costs, if all are known in one currency. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { computeAnswerCost, estimateCost, findAnswerCost, joinSpent, totalCost } from '../../src/cost/cost.ts';
+import { computeAnswerCost, countAnswer, estimateCost, joinSpent, totalCost } from '../../src/cost/cost.ts';
 import { completions } from '../../src/formats/completions/format.ts';
 import { content as contentFormat } from '../../src/formats/content/format.ts';
 import type { Format } from '../../src/formats/format.ts';
@@ -289,7 +289,10 @@ test('the cost of a stream that was cut before its last usage is unknown', () =>
 test('an answer without counts has no known cost', () => {
   const pricing = { prices: { m: opus }, format: 'messages' as const };
   const result = { model: 'm', usage: undefined, images: [], stopReason: 'end_turn' };
-  expect(findAnswerCost({ result, error: undefined }, pricing)).toEqual({ lack: undefined });
+  expect(countAnswer({ result, error: undefined }, pricing)).toEqual({
+    spent: { costs: [], unknown: 1 },
+    warnings: [],
+  });
 });
 
 test('what a completion wrote to the cache is a part of its input, and has a price of its own', () => {
@@ -332,10 +335,10 @@ test('a price that lacks the tier of the answer is why its cost is unknown, and 
   const find = (model: string) => {
     const usage = { inputTokens: 1, outputTokens: 1 };
     const result = { model, usage, images: [], stopReason: 'end_turn', serviceTier: 'flex' };
-    return findAnswerCost({ result, error: undefined }, pricing);
+    return countAnswer({ result, error: undefined }, pricing).warnings;
   };
-  expect(find('m')).toEqual({ lack: expect.stringMatching(/^the price has no factor .*flex/) });
-  expect(find('other')).toEqual({ lack: undefined });
+  expect(find('m')).toEqual([expect.stringMatching(/^the cost is unknown: the price has no factor .*flex/)]);
+  expect(find('other')).toEqual([]);
 });
 
 test.each([

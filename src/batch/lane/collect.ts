@@ -333,7 +333,7 @@ async function joinJob(
       collection.turnBegan = host.elapsed();
     }
     const came = await readJobResult(result, prepared, { ...bounds, isShort, providerBatch });
-    const reply = { ...came, asked, attempts: 1, isRecorded: false, mayBeBilled: false };
+    const reply = { ...came, asked, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
     outcome = await settleJob({ prepared }, reply, { ...bounds, since: host.elapsed(), host });
   } finally {
     deadline.end();

@@ -101,9 +101,8 @@ async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<Prepar
   try {
     const inputs = await tryFetchInputs(prepared, deadline);
     if ('request' in inputs) return inputs.request;
-    const reply = { ...inputs, asked, attempts: 1, isRecorded: false, mayBeBilled: false };
     const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
-    await run.recordOutcome(job, await settleJob(job, reply, { ...bounds, since, host }));
+    await run.recordOutcome(job, await settleJob(job, { ...inputs, asked }, { ...bounds, since, host }));
     return undefined;
   } finally {
     deadline.end();

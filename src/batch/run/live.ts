@@ -1,21 +1,23 @@
-import type { Batch, BatchHost, JobEnd, JobOutcome, JobOutput, JobReply, PreparedJob, ReadyJob } from '../types.ts';
+import type { Batch, BatchHost, FinishedReply, JobEnd, JobOutcome, JobReply, PreparedJob, ReadyJob } from '../types.ts';
 import type { FolderLock } from '../folder/lock.ts';
 import type { Pacer } from './pace.ts';
 import {
   type Answer,
+  ask,
+  type Asked,
   type AskOptions,
   type Client,
   createDeadlines,
   type Deadline,
   type CheckEnd,
-  drainDeltas,
   type Payment,
-  type Performed,
   type PreparedRequest,
   getTimeoutError,
 } from '../../client/index.ts';
+import { countAnswer } from '../../cost/cost.ts';
 import { unusualTier } from '../../cost/price.ts';
-import { endSignals, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
+import type { Spent } from '../../cost/types.ts';
+import { endSignals, type GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../vendors/services.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 
@@ -56,11 +58,6 @@ export interface SenderOptions {
 interface Flight {
   deadline: Deadline;
   startedAt: number;
-  attempts: number;
-  isRecorded: boolean;
-  mayBeBilled: boolean;
-  /** Requests that may have been billed, and were sent again. */
-  doubtful: number;
   /** A request is in flight: its reply is paid for, and worth waiting for. */
   inFlight: boolean;
 }
@@ -106,14 +103,16 @@ async function sendJob(job: ReadyJob, { onReady, ...call }: JobCall, sending: Op
     await prepared.output.prepare();
     await onReady();
     flight ??= startFlight(prepared, sending);
-    const { deadline } = flight;
-    const { answer, failure }: Pick<JobReply, 'answer' | 'failure'> =
+    const { deadline, startedAt: since } = flight;
+    const came =
       'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.request, { ...call, flight, sending });
-    const { startedAt: since, attempts, isRecorded, mayBeBilled, doubtful } = flight;
-    const reply = { asked, answer, failure, attempts, isRecorded, mayBeBilled, doubtful };
     // A signal that comes now ends nothing: what was paid for is written first.
     const endOf = () => getTimeoutError(deadline);
-    return await settleJob(job, reply, { endOf, signal: deadline.signal, since, host: sending.batch.host });
+    return await settleJob(
+      job,
+      { asked, ...came },
+      { endOf, signal: deadline.signal, since, host: sending.batch.host },
+    );
   } finally {
     if (flight) sending.flights.delete(flight);
     flight?.deadline.end();
@@ -124,30 +123,24 @@ async function sendJob(job: ReadyJob, { onReady, ...call }: JobCall, sending: Op
 
 function startFlight({ settings }: PreparedJob, { batch: { host }, flights, startDeadline }: OpenSender): Flight {
   const deadline = startDeadline(settings.timeoutMs);
-  const startedAt = host.elapsed();
-  const flight = {
-    deadline,
-    startedAt,
-    attempts: 1,
-    isRecorded: false,
-    mayBeBilled: false,
-    doubtful: 0,
-    inFlight: false,
-  };
+  const flight = { deadline, startedAt: host.elapsed(), inFlight: false };
   flights.add(flight);
   if (host.signal.aborted) deadline.abort(host.signal.reason);
   return flight;
 }
 
+/** Nothing was sent. */
+const unasked: Asked = { attempts: 0, isRecorded: false, mayBeBilled: false, doubtful: 0 };
+
 /** The request with the files of its URLs, or why they could not be fetched. */
 export async function tryFetchInputs(
   { request, fetchInputs }: PreparedJob,
   deadline: Deadline,
-): Promise<{ request: PreparedRequest } | { failure: unknown }> {
+): Promise<{ request: PreparedRequest } | (Asked & { failure: unknown })> {
   try {
     return { request: (await fetchInputs?.(deadline)) ?? request };
   } catch (failure) {
-    return { failure };
+    return { ...unasked, failure };
   }
 }
 
@@ -155,61 +148,37 @@ export async function tryFetchInputs(
 async function sendAndRead(
   prepared: PreparedJob,
   request: PreparedRequest,
-  {
-    flight,
-    payment,
-    beforeHop,
-    beforeRepeat,
-    sending,
-  }: Omit<JobCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
-): Promise<{ answer: Performed } | { failure: unknown }> {
+  call: Omit<JobCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
+): Promise<Asked> {
+  const { flight, payment, beforeHop, beforeRepeat, sending } = call;
   const { batch, gate, pace } = sending;
   const { signal } = batch.host;
   const { deadline } = flight;
   const { output, retries, isFlex } = prepared;
-  let mayEarlierBeBilled = false;
+  let client: Client;
   try {
-    const client = await sending.clientOf(prepared);
-    const deltas = client.ask(request, {
-      deadline,
-      store: output.store,
-      endOf: () => getTimeoutError(deadline),
-      mostImages: output.mostImages,
-      joined: true,
-      payment,
-      maxTurns: batch.policy.maxTurns,
-      beforeHop(next, came) {
-        mayEarlierBeBilled = true;
-        return beforeHop?.(next, came);
-      },
-      beforeRead({ attempts }) {
-        flight.attempts = attempts;
-        if (attempts === 0) flight.isRecorded = true;
-      },
-      policy: retries,
-      gate: paceRetries(isFlex ? { ...gate, allowRetry: () => true } : gate, pace, batch.lock),
-      onSent() {
-        flight.mayBeBilled = true;
-        flight.inFlight = true;
-      },
-      onRetry({ error }) {
-        flight.inFlight = false;
-        // An attempt that cost nothing does not change that an earlier one may have been billed.
-        mayEarlierBeBilled ||= error.billed !== 'no';
-        flight.mayBeBilled = mayEarlierBeBilled;
-        if (signal.aborted) deadline.abort(signal.reason);
-        if (error.lastBilled === 'no') return;
-        beforeRepeat?.(error);
-        flight.doubtful++;
-      },
-    });
-    const answer = await drainDeltas(deltas);
-    flight.attempts = answer.attempts;
-    return { answer };
+    client = await sending.clientOf(prepared);
   } catch (failure) {
-    if (failure instanceof GatewayError) flight.attempts = failure.details.attempts ?? flight.attempts;
-    return { failure };
+    return { ...unasked, failure };
   }
+  return ask(client, request, {
+    deadline,
+    store: output.store,
+    endOf: () => getTimeoutError(deadline),
+    mostImages: output.mostImages,
+    joined: true,
+    payment,
+    maxTurns: batch.policy.maxTurns,
+    beforeHop,
+    policy: retries,
+    gate: paceRetries(isFlex ? { ...gate, allowRetry: () => true } : gate, pace, batch.lock),
+    onSent: () => void (flight.inFlight = true),
+    onRetry({ error }) {
+      flight.inFlight = false;
+      if (signal.aborted) deadline.abort(signal.reason);
+      if (error.lastBilled !== 'no') beforeRepeat?.(error);
+    },
+  });
 }
 
 interface Settling {
@@ -223,29 +192,29 @@ interface Settling {
 
 /** What a reply means for its job, whatever way it came. Throws what ends the batch. */
 export async function settleJob(
-  { prepared: { output } }: Pick<ReadyJob, 'prepared'>,
-  came: Omit<JobReply, 'durationMs'>,
+  { prepared: { output, settings } }: Pick<ReadyJob, 'prepared'>,
+  came: Asked & Pick<JobReply, 'asked'>,
   { endOf, signal, since, host }: Settling,
 ): Promise<JobOutcome> {
   const { answer, attempts, mayBeBilled, isRecorded } = came;
-  const cost = answer && !isRecorded ? output.count(answer) : undefined;
-  const failure = answer ? await thrownBy(() => output.accept(answer, { endOf, signal })) : came.failure;
-  const reply: JobReply = { ...came, durationMs: host.elapsed() - since };
-  const error = failure === undefined ? undefined : await readJobFailure(failure, reply, { output, host });
+  const counted = answer ? countAnswer({ ...answer, isRecorded }, settings) : { spent: nothing, warnings: [] };
+  const finished = await output.finish({ ...came, counted }, { endOf, signal });
+  const durationMs = host.elapsed() - since;
+  const error = finished.failure === undefined ? undefined : await readJobFailure(finished, came, host);
   if (host.signal.aborted && error && endSignals.has(error.class) && !mayBeBilled) return { state: 'unsent' };
   if (error?.details.reason === 'budget' && !mayBeBilled) return { state: 'unsent', quotaSpent: error };
   const isSpent = error !== undefined && isQuotaSpent(error);
   if (isSpent && error.details.reason !== 'retry-time' && attempts === 1) return { state: 'unsent', quotaSpent: error };
-  const document = output.document(reply, error);
+  const document = finished.document({ error, durationMs });
   // A service can name anything, the key too.
   const { requestedModel, model, tier } = host.redaction.clean(getModels(answer));
   return {
-    state: chooseJobState(error, reply),
+    state: chooseJobState(error, came),
     document,
     // What a cache answers counts in no sum.
     billed: isRecorded ? 'no' : undefined,
     usage: isRecorded ? undefined : answer?.result.usage,
-    cost,
+    cost: counted.spent.costs[0],
     doubtful: countDoubtful(came.doubtful, error),
     requestedModel,
     model,
@@ -253,33 +222,35 @@ export async function settleJob(
     error: error && { class: error.class, message: host.redaction.redact(error.message), billed: error.billed },
     incomplete: error === undefined && answer?.result.complete === false ? true : undefined,
     longWait: isSpent ? error : undefined,
-    saveReply: answer && ((unwritten) => output.keepResult(unwritten, reply, document)),
+    saveReply: answer && ((unwritten) => finished.keepResult(unwritten, document)),
   };
 }
 
+const nothing: Spent = { costs: [], unknown: 0 };
+
 /** How many requests may have been billed beside the one that the cost of a job stands for, or its error; undefined for none. */
-function countDoubtful(count = 0, error: GatewayError | undefined): number | undefined {
+function countDoubtful(count: number, error: GatewayError | undefined): number | undefined {
   const others = error?.lastBilled === 'no' ? count - 1 : count;
   return others > 0 ? others : undefined;
 }
 
 /** The error of a job. Throws what ends the batch: a bug, unless a reply came before it, and what cannot be written. */
 async function readJobFailure(
-  thrown: unknown,
-  reply: JobReply,
-  { output, host }: { output: JobOutput; host: BatchHost },
+  { failure: thrown, hasLost, keep }: FinishedReply,
+  { answer, attempts, isRecorded }: Asked,
+  host: BatchHost,
 ): Promise<GatewayError> {
   const failure = thrown as GatewayError;
-  const isOfJob = isBug(thrown) && reply.answer !== undefined;
+  const isOfJob = isBug(thrown) && answer !== undefined;
   if (!isOfJob && isBug(thrown)) throw thrown;
-  if (!isOfJob && failure.class === 'not-written') throw await output.keep(failure, reply);
+  if (!isOfJob && failure.class === 'not-written') throw await keep(failure);
   let error = failure;
-  if (isOfJob || failure.details.unread !== undefined || output.hasLost()) {
-    error = await output.keep(thrown, reply);
+  if (isOfJob || failure.details.unread !== undefined || hasLost) {
+    error = await keep(thrown);
     await host.on({ type: 'reply-kept', error });
   }
   // Only recordings answered.
-  const isFree = reply.isRecorded && reply.attempts === 0;
+  const isFree = isRecorded && attempts === 0;
   return isFree ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
 }
 
@@ -295,18 +266,9 @@ function getModels(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | 
 }
 
 /** Sent and never answered, or cut by a signal: it may have been billed, so it is not sent again unless the user asks. */
-function chooseJobState(error: GatewayError | undefined, { mayBeBilled }: JobReply): 'done' | 'failed' | 'unknown' {
+function chooseJobState(error: GatewayError | undefined, { mayBeBilled }: Asked): 'done' | 'failed' | 'unknown' {
   if (error === undefined) return 'done';
   return error.class === 'no-reply' || (endSignals.has(error.class) && mayBeBilled) ? 'unknown' : 'failed';
-}
-
-async function thrownBy(act: () => Promise<void>): Promise<unknown> {
-  try {
-    await act();
-    return undefined;
-  } catch (error) {
-    return error;
-  }
 }
 
 /** The part of the gate that one job uses. */

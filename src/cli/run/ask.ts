@@ -1,20 +1,18 @@
 import {
+  ask,
   type AskOptions,
   type CheckEnd,
   type Client,
   type Deadline,
-  drainDeltas,
   listBlobs,
-  type Performed,
   type PreparedRequest,
+  type ReadDeltas,
 } from '../../client/index.ts';
-import { findAnswerCost } from '../../cost/cost.ts';
+import { countAnswer } from '../../cost/cost.ts';
 import type { Pricing } from '../../cost/price.ts';
-import type { Spent } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
-import type { StreamDelta } from '../../formats/events.ts';
 import type { Outcome } from '../context.ts';
-import { emptyOutcome, getAttempts } from '../output/outcome.ts';
+import { emptyOutcome } from '../output/outcome.ts';
 import type { ImageOutput } from '../output/save-images.ts';
 
 /** How a request is asked, and where its answer goes while it comes. */
@@ -27,8 +25,7 @@ export interface Asking extends Pick<AskOptions, 'maxTurns' | 'beforeHop' | 'gat
   onSpare?: (() => void) | undefined;
   /** The head of the reply came. */
   onHead?: (() => void) | undefined;
-  /** Reads the deltas. */
-  read?(deltas: AsyncGenerator<StreamDelta[], Performed>): Promise<Performed>;
+  read?: ReadDeltas | undefined;
 }
 
 /**
@@ -36,39 +33,22 @@ export interface Asking extends Pick<AskOptions, 'maxTurns' | 'beforeHop' | 'gat
  * in the outcome.
  */
 export async function askOnce(request: PreparedRequest, asking: Asking): Promise<Outcome> {
-  const { client, pricing, images, onSpare, onHead, read = drainDeltas, ...options } = asking;
-  let attempts = 0;
-  let fromCache = false;
-  try {
-    const deltas = client.ask(request, {
-      ...options,
-      store: images.openStore(onSpare),
-      mostImages: images.most,
-      beforeRead(answered) {
-        ({ attempts } = answered);
-        fromCache ||= answered.reply.recordedAt !== undefined;
-        onHead?.();
-      },
-    });
-    const answer = await read(deltas);
-    const { result: reply, error, isRecorded } = answer;
-    const found = isRecorded ? undefined : findAnswerCost(answer, pricing);
-    const lack = found && 'lack' in found && found.lack !== undefined ? [`the cost is unknown: ${found.lack}`] : [];
-    const warnings = [...reply.warnings, ...lack];
-    return { ...emptyOutcome, reply, spent: toSpent(found), warnings, attempts: answer.attempts, fromCache, error };
-  } catch (value) {
-    const sent = Math.max(attempts, getAttempts(value));
-    // A recording can hold a failure.
-    const isRecorded = fromCache || (sent === 0 && value instanceof GatewayError && value.details.sent === 'yes');
-    const isLost = !(value instanceof GatewayError && value.billed === 'no');
-    const spent = { costs: [], unknown: isLost ? 1 : 0 };
-    return { ...emptyOutcome, spent, attempts: sent, fromCache: isRecorded, thrown: { value } };
+  const { client, pricing, images, onSpare, onHead, ...options } = asking;
+  const asked = await ask(client, request, {
+    ...options,
+    store: images.openStore(onSpare),
+    mostImages: images.most,
+    beforeRead: () => onHead?.(),
+  });
+  const { answer, failure, attempts, isRecorded: fromCache } = asked;
+  const known = { ...emptyOutcome, attempts, fromCache };
+  if (answer === undefined) {
+    const isLost = !(failure instanceof GatewayError && failure.billed === 'no');
+    return { ...known, spent: { costs: [], unknown: isLost ? 1 : 0 }, thrown: { value: failure } };
   }
-}
-
-function toSpent(found: ReturnType<typeof findAnswerCost> | undefined): Spent {
-  if (found === undefined) return emptyOutcome.spent;
-  return 'cost' in found ? { costs: [found.cost], unknown: 0 } : { costs: [], unknown: 1 };
+  const { result: reply, error } = answer;
+  const { spent, warnings } = countAnswer(answer, pricing);
+  return { ...known, reply, spent, warnings: [...reply.warnings, ...warnings], error };
 }
 
 /** Saves the images and files of an answer. Never throws. */

@@ -1,21 +1,19 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { batchFiles, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
+import { batchFiles, type FinishedReply, type Job, type JobOutput, type JobReply } from '../../../batch/index.ts';
 import type { Context, Outcome, Report } from '../../../cli/context.ts';
 import type { BuiltRequest } from '../../../cli/request/build-request.ts';
 import { emptyOutcome } from '../../../cli/output/outcome.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
 import { type ImageOutput, type SavingContext, planImageFiles } from '../../../cli/output/save-images.ts';
 import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
-import { type RecoveryInput, saveAfterBug, saveForRecovery } from '../../../cli/run/recovery.ts';
-import { type Answer, listBlobs, mostImages, judgeAnswer, type Result, startDeadline } from '../../../client/index.ts';
-import { findAnswerCost } from '../../../cost/cost.ts';
-import type { Cost, MeteredAnswer } from '../../../cost/types.ts';
+import { saveAfterBug, saveForRecovery } from '../../../cli/run/recovery.ts';
+import { listBlobs, mostImages, judgeAnswer, type Result, startDeadline } from '../../../client/index.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
 import { chooseHint } from '../../../advice.ts';
 import { fileWord } from '../../../images/naming.ts';
 import { createFileStore } from '../../../images/store.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject } from '../../../json.ts';
 import { digestText } from '../../../request-key.ts';
 import type { Settings } from '../../../settings/types.ts';
 import type { BatchFlags } from '../flags.ts';
@@ -37,42 +35,84 @@ interface OutputOptions {
   context: Context;
 }
 
-/** What is made of a job so far. */
+/** A job whose reply is read. */
 interface Making {
   job: Job;
   options: OutputOptions;
-  asked: { model: string; prompt?: string | undefined; vars?: JsonObject | undefined };
-  /** What came of it, as far as it is known. */
-  outcome: Outcome;
-  images: ImageOutput | undefined;
+  /** Where its images go; planned once. */
+  images(): Promise<ImageOutput>;
 }
 
 /** What is made of the reply of a job: images in the folder, a line of the results, a recovery file where neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
-  const { built, folder, flags, context } = options;
-  const { vars } = job.values;
-  const asked = { model: built.model, prompt: built.prompt, vars: isObject(vars) ? vars : undefined };
-  const making: Making = { job, options, asked, outcome: emptyOutcome, images: undefined };
-  const store = createFileStore({ folder: join(folder, batchFiles.images), spare: tmpdir() });
+  const store = createFileStore({ folder: join(options.folder, batchFiles.images), spare: tmpdir() });
   options.atEnd(() => store.discard());
+  let planned: Promise<ImageOutput> | undefined;
+  const making: Making = { job, options, images: () => (planned ??= planImages(job, options)) };
   return {
     store,
-    mostImages: flags.maxImages ?? mostImages,
+    mostImages: options.flags.maxImages ?? mostImages,
     async prepare() {
-      if (makesImages(job)) making.images = await planImages(making);
+      if (makesImages(job)) await making.images();
     },
-    count: (answer) => countAnswer(answer, making),
-    accept: (answer, bounds) => acceptAnswer(answer, bounds, making),
-    hasLost: () => making.outcome.unsaved.images.length > 0,
-    keep: (failure, reply) => keepReply(failure, reply, making),
-    document(reply, error) {
-      const { durationMs, answer } = reply;
-      const { model, prompt, vars: asGiven } = making.asked;
-      const document = resultDocument(toReport(reply, making), { error, durationMs, redaction: context.ui });
-      if (answer === undefined) Object.assign(document, { requestedModel: model, model });
-      return Object.assign(document, { name: job.name }, context.ui.clean({ vars: asGiven, prompt }));
+    async finish(reply, bounds) {
+      const { answer, failure } = reply;
+      const came = toOutcome(reply);
+      if (answer === undefined) return describeFinished({ outcome: came, failure }, reply, making);
+      const saved = await saveImages(came, answer, { making, ...bounds }).catch((value: unknown) =>
+        failed(came, value),
+      );
+      const lost = saved.thrown ? saved.thrown.value : saved.unsaved.failure;
+      if (lost !== undefined) return describeFinished({ outcome: saved, failure: lost }, reply, making);
+      return describeFinished(await holdAnswer(saved, answer, { making, ...bounds }), reply, making);
     },
-    keepResult: (failure, reply, document) => keepResult(failure, reply, document, making),
+  };
+}
+
+/** What came of a job, with what was written of it, and why it is not what was asked for. */
+interface Finished {
+  outcome: Outcome;
+  failure: unknown;
+}
+
+function toOutcome({ answer, attempts, isRecorded, counted }: JobReply): Outcome {
+  return { ...emptyOutcome, reply: answer?.result, ...counted, attempts, fromCache: isRecorded };
+}
+
+function failed(outcome: Outcome, value: unknown): Outcome {
+  return { ...outcome, thrown: { value } };
+}
+
+/** What the batch asks for of a finished reply. */
+function describeFinished({ outcome, failure }: Finished, reply: JobReply, { job, options }: Making): FinishedReply {
+  const { built, context, folder, isFolderless, warnings } = options;
+  const report: Report = { command: job.command, job: job.id, warnings, outcome };
+  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.asked };
+  const recovery = { report, io: context.io, redaction: context.ui, batch };
+  return {
+    failure,
+    hasLost: outcome.unsaved.images.length > 0,
+    async keep(thrown) {
+      const saved = isBug(thrown)
+        ? await saveAfterBug(thrown, recovery)
+        : await saveForRecovery(thrown as GatewayError, recovery);
+      return saved.error;
+    },
+    document({ error, durationMs }) {
+      const { vars } = job.values;
+      const document = resultDocument(report, { error, durationMs, redaction: context.ui });
+      if (reply.answer === undefined) Object.assign(document, { requestedModel: built.model, model: built.model });
+      const asked = { vars: isObject(vars) ? vars : undefined, prompt: built.prompt };
+      return Object.assign(document, { name: job.name }, context.ui.clean(asked));
+    },
+    async keepResult(thrown, document) {
+      const isUnwritten = thrown instanceof GatewayError && unwritten.has(thrown.class);
+      if (!isUnwritten) return { failure: thrown, path: undefined };
+      const unsaved = { ...outcome.unsaved, text: (outcome.reply?.text ?? '') !== '' };
+      const whole = { ...recovery, document, report: { ...report, outcome: { ...outcome, unsaved } } };
+      const { error, kept } = await saveForRecovery(thrown, whole);
+      return { failure: error, path: kept };
+    },
   };
 }
 
@@ -84,84 +124,52 @@ async function addWarning(text: string, { warnings, context: { ui } }: OutputOpt
   warnings.push(ui.redact(text));
 }
 
-/** Publishes the images of an answer, and holds it against what is wanted of it. */
-async function acceptAnswer(
-  answer: Answer,
-  { endOf, signal }: Parameters<JobOutput['accept']>[1],
-  making: Making,
-): Promise<void> {
-  const { job, options } = making;
-  const { built, flags } = options;
-  const { result } = answer;
+/** An answer while the job that it belongs to is finished. */
+interface Finishing extends Bounds {
+  making: Making;
+}
+
+type Bounds = Parameters<JobOutput['finish']>[1];
+type JobAnswer = NonNullable<JobReply['answer']>;
+
+/** Publishes the images of an answer. One that could not be written is saved for recovery, and ends the batch. */
+async function saveImages(
+  came: Outcome,
+  { result }: JobAnswer,
+  { making, endOf, signal }: Finishing,
+): Promise<Outcome> {
+  const { job, options, images } = making;
   if (makesImages(job) && result.images.length === 0) await fetchLinks(result, options, signal);
   const blobs = listBlobs(result);
-  if (blobs.length > 0) making.images ??= await planImages(making);
-  const saved = await making.images?.save(blobs, result, endOf);
-  making.outcome = { ...making.outcome, ...saved };
-  if (saved?.thrown) throw saved.thrown.value;
-  // An image that could not be written is saved for recovery, and ends the batch.
-  if (saved?.unsaved.failure !== undefined) throw saved.unsaved.failure;
-  for (const warning of [...result.warnings, ...making.outcome.warnings]) await addWarning(warning, options);
-  const { candidates = 1 } = job.values as { candidates?: number };
-  const { error, warning } = judgeAnswer(answer, toWanted(flags, makesImages(job) ? candidates : 0));
-  if (error) throw error;
-  if (warning) await addWarning(`${warning.message}; ${chooseHint(warning)}`, options);
-  if (built.check) {
-    const { value } = await findSchemaAnswer(built.check, answer, signal);
-    making.outcome = { ...making.outcome, answer: value };
+  if (blobs.length === 0 && !makesImages(job)) return came;
+  return { ...came, ...(await (await images()).save(blobs, result, endOf)) };
+}
+
+/** Holds an answer against what is wanted of it. */
+async function holdAnswer(
+  saved: Outcome,
+  answer: JobAnswer,
+  { making: { job, options, images }, signal }: Finishing,
+): Promise<Finished> {
+  const { built, flags } = options;
+  try {
+    for (const warning of [...answer.result.warnings, ...saved.warnings]) await addWarning(warning, options);
+    const { candidates = 1 } = job.values as { candidates?: number };
+    const { error, warning } = judgeAnswer(answer, toWanted(flags, makesImages(job) ? candidates : 0));
+    if (error) return { outcome: saved, failure: error };
+    if (warning) await addWarning(`${warning.message}; ${chooseHint(warning)}`, options);
+    const value = built.check && (await findSchemaAnswer(built.check, answer, signal)).value;
+    const failure = saved.images.length > 0 ? (await images()).mismatch : undefined;
+    return { outcome: { ...saved, answer: value }, failure };
+  } catch (failure) {
+    return { outcome: saved, failure };
   }
-  if (making.images?.mismatch) throw making.images.mismatch;
-}
-
-/** Counts what an answer cost. Returns that, if it is known. */
-function countAnswer(answer: MeteredAnswer, making: Making): Cost | undefined {
-  const found = findAnswerCost(answer, making.options.settings);
-  const lack = 'lack' in found && found.lack !== undefined ? [`the cost is unknown: ${found.lack}`] : [];
-  const cost = 'cost' in found ? found.cost : undefined;
-  const spent = { costs: cost ? [cost] : [], unknown: cost ? 0 : 1 };
-  making.outcome = { ...making.outcome, spent, warnings: lack };
-  return cost;
-}
-
-/** What the document and the recovery file of a job are made of. */
-function toReport({ answer, attempts, isRecorded }: JobReply, { job, options, outcome }: Making): Report {
-  const known = { ...outcome, reply: answer?.result, attempts, fromCache: isRecorded };
-  return { command: job.command, job: job.id, warnings: options.warnings, outcome: known };
-}
-
-function createRecovery(reply: JobReply, making: Making, document?: object): RecoveryInput {
-  const { folder, isFolderless, context } = making.options;
-  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.asked };
-  return { report: toReport(reply, making), io: context.io, redaction: context.ui, batch, document };
-}
-
-async function keepReply(failure: unknown, reply: JobReply, making: Making): Promise<GatewayError> {
-  const input = createRecovery(reply, making);
-  return (isBug(failure) ? await saveAfterBug(failure, input) : await saveForRecovery(failure as GatewayError, input))
-    .error;
-}
-
-async function keepResult(
-  failure: unknown,
-  reply: JobReply,
-  document: object,
-  making: Making,
-): ReturnType<JobOutput['keepResult']> {
-  const isUnwritten = failure instanceof GatewayError && unwritten.has(failure.class);
-  if (!isUnwritten) return { failure, path: undefined };
-  const { report, ...input } = createRecovery(reply, making, document);
-  const text = (reply.answer?.result.text ?? '') !== '';
-  const unsaved = { ...report.outcome.unsaved, text };
-  const { error, kept } = await saveForRecovery(failure, {
-    ...input,
-    report: { ...report, outcome: { ...report.outcome, unsaved } },
-  });
-  return { failure: error, path: kept };
 }
 
 /** Plans where images go: to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
-async function planImages({ job, options, asked: { model, prompt } }: Making): Promise<ImageOutput> {
+async function planImages(job: Job, options: OutputOptions): Promise<ImageOutput> {
   const { atEnd, built, context, flags, folder } = options;
+  const { model, prompt } = built;
   const { strict = false, maxImages = mostImages } = flags;
   const { aspect } = job.values as { aspect?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;

@@ -1,0 +1,65 @@
+import { GatewayError } from '../errors.ts';
+import type { StreamDelta } from '../formats/events.ts';
+import type { Client } from './client-types.ts';
+import { drainDeltas } from './read-reply.ts';
+import type { AskOptions, Performed, PreparedRequest } from './send.ts';
+
+/** What came of asking a model: made when that has ended, and never changed. It has an answer, or what failed. */
+export interface Asked {
+  readonly answer?: Omit<Performed, 'attempts' | 'isRecorded'> | undefined;
+  /** Why there is no answer: what the service or a signal did, or a bug. */
+  readonly failure?: unknown;
+  /** How many requests were sent. */
+  readonly attempts: number;
+  /** A recording answered. */
+  readonly isRecorded: boolean;
+  /** One of its requests was sent and may have been billed. */
+  readonly mayBeBilled: boolean;
+  /** How many may have been billed, and were sent again. */
+  readonly doubtful: number;
+}
+
+/** Reads the deltas of an answer while they come. */
+export type ReadDeltas = (deltas: AsyncGenerator<StreamDelta[], Performed>) => Promise<Performed>;
+
+/** Asks once: sends, pays and reads, and tells what came of it. Never throws: a failure of who reads is one, too. */
+export async function ask(
+  client: Pick<Client, 'ask'>,
+  request: PreparedRequest,
+  { read = drainDeltas, ...options }: AskOptions & { read?: ReadDeltas | undefined },
+): Promise<Asked> {
+  let [attempts, doubtful] = [0, 0];
+  let [isRecorded, mayBeBilled, mayEarlierBeBilled] = [false, false, false];
+  const followed: AskOptions = {
+    ...options,
+    beforeRead(answered) {
+      ({ attempts } = answered);
+      isRecorded ||= answered.reply.recordedAt !== undefined;
+      return options.beforeRead?.(answered);
+    },
+    onSent(count) {
+      mayBeBilled = true;
+      options.onSent?.(count);
+    },
+    onFailed(error) {
+      // An attempt that cost nothing does not change that an earlier one may have been billed.
+      mayEarlierBeBilled ||= error.billed !== 'no';
+      mayBeBilled = mayEarlierBeBilled;
+      if (error.lastBilled !== 'no') doubtful++;
+    },
+    beforeHop(next, came) {
+      mayEarlierBeBilled = true;
+      return options.beforeHop?.(next, came);
+    },
+  };
+  try {
+    const answer = await read(client.ask(request, followed));
+    return { answer, attempts: answer.attempts, isRecorded: answer.isRecorded, mayBeBilled, doubtful };
+  } catch (failure) {
+    const { details } = failure instanceof GatewayError ? failure : {};
+    attempts = Math.max(attempts, details?.attempts ?? 0);
+    // A recording can hold a failure.
+    isRecorded ||= attempts === 0 && details?.sent === 'yes';
+    return { failure, attempts, isRecorded, mayBeBilled, doubtful };
+  }
+}

@@ -19,6 +19,8 @@ type Occasion = 'parts' | 'answers' | 'rounds';
 interface ReplyField<Value> {
   /** The schema of the field in the JSON document, where the fields are in the order of the rows; absent if the field is not shown. */
   shown?: v.GenericSchema;
+  /** Whether readers of the stream have it already. */
+  isStreamed?: true;
   /** The value of several replies. Default: the value of the last reply, for several answers that of the first. */
   join?: {
     [on in Occasion]?: (values: readonly (Value | undefined)[], results: readonly Result[]) => Value | undefined;
@@ -113,12 +115,14 @@ const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNull
   role: { shown: optionalKey(text, 'the role of the answer, such as model or assistant'), join: known },
   text: {
     shown: optionalKey(text, 'the text of the first candidate, without thinking'),
+    isStreamed: true,
     join: { parts: (texts) => texts.join('') },
   },
   thinking: { join: together },
   content: { join: { parts: joinContents } },
   candidates: {
     shown: optionalKey(v.array(candidate), 'every candidate of the reply'),
+    isStreamed: true,
     join: { parts: joinFirstCandidates, answers: joinLists },
   },
   images: { join: inEach },
@@ -170,6 +174,12 @@ type Rows = Readonly<Record<string, ReplyField<unknown>>>;
 export const shownFields: v.ObjectEntries = Object.fromEntries(
   Object.entries(rows as Rows).flatMap(([name, { shown }]) => (shown === undefined ? [] : [[name, shown]])),
 );
+
+/** What a reply gives beside what was read while it came. */
+export function pickEndFields(result: Result): Record<string, unknown> {
+  const names = Object.entries(rows as Rows).flatMap(([name, row]) => (row.shown && !row.isStreamed ? [name] : []));
+  return Object.fromEntries(names.map((name) => [name, result[name as keyof Result]]));
+}
 
 /** Joins replies into one. `complete` comes from the reply that gives the other facts. */
 export function joinReplies(results: readonly Result[], on: Occasion): Result {

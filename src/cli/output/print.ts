@@ -6,6 +6,7 @@ import {
   type PreparedRequest,
   type Result,
   judgeAnswer,
+  pickEndFields,
   type Wanted,
   type PaidRequest,
   sendPaid,
@@ -205,12 +206,11 @@ export function toEndDocument(
   wanted: Wanted,
   { ui: { redact, clean } }: Pick<AnswerContext, 'ui'>,
 ): object {
-  const { stopReason, usage, responseId, modelVersion, toolCalls } = reply;
   const complete = reply.complete && cut === undefined;
   const cost = totalCost(spent);
   const message = judgeAnswer({ result: reply, error: cut }, wanted).error?.message;
   const error = message && redact(message);
-  return clean({ type: 'result', complete, stopReason, usage, cost, responseId, modelVersion, toolCalls, error });
+  return clean({ type: 'result', complete, ...pickEndFields(reply), cost, error });
 }
 
 /** The text of each candidate for printing: with the code that the service ran, or only its JSON that fits the schema. */

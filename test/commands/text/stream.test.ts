@@ -81,6 +81,7 @@ test('--jsonl prints the events of chat, thoughts too, and how it ended', async 
       usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
       responseId: 'r-1',
       modelVersion: 'm-001',
+      role: 'model',
       toolCalls: [],
     },
   ]);

@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts';
-import type { BatchFormat, BatchInfo, BatchPage, BatchParts, ResultPlace } from '../formats/batch-format.ts';
+import type { BatchFormat, BatchInfo, BatchPage, BatchParts } from '../formats/batch-format.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
-import { ItemSplitter } from '../scan/json-items.ts';
+import { ArraySkipper } from '../scan/json-skip.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { createUpload } from '../body.ts';
 import type { Answered } from '../transport/types.ts';
@@ -15,12 +15,10 @@ type SendApiRequest = (apiRequest: AnyApiRequest, options: SendOptions) => Promi
 
 /** The batch API of one service. Every method throws GatewayError, or the reason of the caller's abort. */
 export interface BatchApi {
-  /** Uploads the lines of a batch. Returns the name of the file at the service. */
-  upload(lines: SentFile, deadline: Deadline): Promise<string>;
-  /** Creates a batch of an uploaded file. The request is never repeated if the batch may exist. */
-  createOf(file: string, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
-  /** Creates a batch by one request, whose body is in a file. */
-  createInline(body: SentFile, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
+  /** Uploads the lines of a batch. Returns the name of the file at the service; undefined if it takes no file. */
+  upload(lines: SentFile, deadline: Deadline): Promise<string | undefined>;
+  /** Creates a batch of an uploaded file, by its name, or by the body of the request. The request is never repeated if the batch may exist. */
+  create(content: string | SentFile, parts: BatchParts, options: CreateOptions): Promise<BatchInfo>;
   retrieve(id: string, deadline: Deadline): Promise<BatchInfo>;
   cancel(id: string, deadline: Deadline): Promise<void>;
   page(deadline: Deadline, page?: string): Promise<BatchPage>;
@@ -73,21 +71,18 @@ export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: Aut
 
   return {
     async upload(lines, deadline) {
-      if (byFile === undefined) throw new Error(`${format.name} takes no file`);
+      if (byFile === undefined) return undefined;
       const upload = byFile.upload === 'form' ? uploadForm : uploadResumable;
       const { json } = await upload(lines, byFile.files, (call, more) => requestJson(call, { deadline, ...more }));
       const name = byFile.fileOf(json);
       if (name !== undefined) return name;
       throw new GatewayError('bad-reply', 'the reply to the upload names no file', { sent: 'yes', billed: 'no' });
     },
-    createOf(file, parts, options) {
-      if (byFile === undefined) throw new Error(`${format.name} takes no file`);
-      return requestBatch(byFile.create(parts, file), { ...options, policy: createOnce });
-    },
-    createInline({ path, bytes, name }, parts, options) {
-      if (inline === undefined) throw new Error(`${format.name} takes a file`);
-      const file = createUpload(path, bytes, { file: { name, mimeType: 'application/json' } });
-      return requestBatch({ path: inline.path(parts), file }, { ...options, policy: createOnce });
+    create(content, parts, options) {
+      const call =
+        typeof content === 'string' ? byFile?.create(parts, content) : inline && createInline(content, inline.path);
+      if (call === undefined) throw new Error(`${format.name} creates no batch of that`);
+      return requestBatch(call, { ...options, policy: createOnce });
     },
     retrieve: (id, deadline) => requestBatch(format.retrieve(id), { deadline }),
     async cancel(id, deadline) {
@@ -104,7 +99,7 @@ export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: Aut
       for (const place of results)
         try {
           const { reply } = await request(place, { deadline });
-          yield* place.items ? readResultItems(reply, place.items) : readResultLines(reply);
+          yield* readResultLines(reply);
         } catch (error) {
           if (!(error instanceof GatewayError) || error.details.status !== 404) throw error;
           gone ??= error;
@@ -125,6 +120,10 @@ interface JsonReply {
 const jsonLines = 'application/jsonl';
 
 const createOnce = { undoneOnly: true };
+
+function createInline({ path: source, bytes, name }: SentFile, path: string): Call {
+  return { path, file: createUpload(source, bytes, { file: { name, mimeType: 'application/json' } }) };
+}
 
 type UploadLines = (
   lines: SentFile,
@@ -167,16 +166,12 @@ async function readShortReply(
   reply: HttpReply,
   held: BatchFormat['held'] = { key: '', below: [] },
 ): Promise<JsonObject> {
-  const splitter = new ItemSplitter(held);
+  const skipper = new ArraySkipper(held);
   for await (const chunk of reply.body) {
-    splitter.feed(chunk);
-    if (splitter.restBytes > maxReplyBytes) throw badBatchReply(reply, 'the reply is too large');
+    skipper.feed(chunk);
+    if (skipper.restBytes > maxReplyBytes) throw badBatchReply(reply, 'the reply is too large');
   }
-  return parseRest(splitter, reply);
-}
-
-function parseRest(splitter: ItemSplitter, reply: HttpReply): JsonObject {
-  const text = splitter.rest();
+  const text = skipper.rest();
   if (text.trim() === '') return {};
   try {
     const value = parseFlat(text.replace(/^\uFEFF/, ''));
@@ -185,15 +180,6 @@ function parseRest(splitter: ItemSplitter, reply: HttpReply): JsonObject {
     // Reported below.
   }
   throw badBatchReply(reply, 'the reply is not a JSON object');
-}
-
-async function* readResultItems(
-  reply: HttpReply,
-  place: NonNullable<ResultPlace['items']>,
-): AsyncGenerator<ResultText, void> {
-  const splitter = new ItemSplitter(place);
-  for await (const chunk of reply.body) for (const bytes of splitter.feed(chunk)) yield { bytes, isWhole: true };
-  parseRest(splitter, reply);
 }
 
 const lineFeed = 0x0a;

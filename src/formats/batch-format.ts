@@ -29,12 +29,11 @@ export interface BatchInfo {
   /** ms since 1970, by the clock of the service. */
   createdAt?: number | undefined;
   expiresAt?: number | undefined;
-  /** The places of the results: lines of JSON, or items of an array in one JSON. Only a batch that has ended has results. */
+  /** The files of the results: lines of JSON. Only a batch that has ended has results. */
   results: readonly ResultPlace[];
 }
 
-/** `items`: the key of the array, and the top-level keys that it is below. */
-export type ResultPlace = { path: string; query?: string; items?: { key: string; below: readonly string[] } };
+export type ResultPlace = { path: string; query?: string };
 
 /** The outcome of one request of a batch. `body` of an error is the body that its reply would have had. */
 export type BatchOutcome =
@@ -71,27 +70,19 @@ export interface BatchFormat {
   pathOf?(path: string): string;
   /** A request as an entry of a batch: `key` comes back with its result. */
   entry(key: string, post: { path: string; body: Body }): Body;
-  /** A batch that is created by one request with all of its entries. Undefined: they are uploaded first. */
-  inline?: {
-    /** A larger batch is uploaded, if the service takes files. */
-    maxBytes: number;
-    path(parts: BatchParts): string;
-    /** The text around and between its entries. */
-    frame(parts: BatchParts): { head: string; separator: string; tail: string };
-  };
+  /** A batch that is created by one request: its path, and the text around the entries. Undefined: these are uploaded first. */
+  inline?: { path: string; head: string; tail: string };
   /** A batch whose entries are uploaded first, one a line. */
   byFile?: {
     upload: 'form' | 'resumable';
     /** The path that the file is uploaded to. */
     files: string;
-    /** The line of an entry. */
-    line(entry: string): string;
     create(parts: BatchParts, file: string): BatchCall;
     /** The name of an uploaded file; undefined if the reply names none. */
     fileOf(reply: JsonObject): string | undefined;
   };
-  /** The place where the service's replies about a batch can hold its results: results are skipped there. */
-  held?: ResultPlace['items'];
+  /** Where the service's replies about batches can hold results, as those of other programs do: these are skipped. `below`: the top-level keys that the array is below. */
+  held?: { key: string; below: readonly string[] };
   retrieve(id: string): BatchCall;
   cancel(id: string): BatchCall;
   list(page?: string): BatchCall;

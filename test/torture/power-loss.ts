@@ -77,7 +77,6 @@ const judges: Record<string, Judge> = {
         id: 'msgbatch_1',
         name: undefined,
         entries,
-        byFile: false,
         polls: 0,
         state: 'running',
         at: 1_700_000_000,

@@ -164,7 +164,7 @@ async function readResults(
   const { atService } = run.batch.state;
   let [unreadable, answers, isCut] = [0, 0, false];
   const isNamed = info.results.length > 0;
-  const hasResults = isNamed ? info.results.some(({ items }) => items === undefined) : (info.done ?? 0) > 0;
+  const hasResults = isNamed || (info.done ?? 0) > 0;
   let isEmpty = hasResults && findUnmadeReason(info) === undefined;
   const unmatched: UnmatchedResults = { results: [], doubled: 0 };
   for await (const { bytes, isWhole } of results) {

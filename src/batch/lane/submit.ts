@@ -4,7 +4,7 @@ import { type PreparedRequest, type SentFile, startDeadline, getTimeoutError } f
 import { GatewayError, usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
-import { createGatheredFile, type GatheredFile, maxLineBytes, readFileLines } from '../../files/lines.ts';
+import { createGatheredFile, maxLineBytes } from '../../files/lines.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';
@@ -35,7 +35,7 @@ interface ProviderBatchDraft {
   hasRoom(entryBytes: number): boolean;
   add(job: ReadyJob, entry: RequestBody): Promise<void>;
   /** Ends the file: the body of the request that creates the batch, or the lines to upload. */
-  seal(): Promise<{ file: SentFile; isInline: boolean }>;
+  seal(): Promise<SentFile>;
   remove(): Promise<void>;
 }
 
@@ -161,12 +161,11 @@ async function openDraft(
 ): Promise<ProviderBatchDraft> {
   // Unique: letters and digits, at most 16.
   const mark = `gw${randomNonce().slice(0, 14)}`;
-  const { inline, byFile, bounds } = format;
-  const frame = inline?.frame({ mark, model: plan.model, path }) ?? { head: '', separator: '\n', tail: '' };
+  const { inline, bounds } = format;
+  const { head, tail, separator } = inline ? { ...inline, separator: ',\n' } : { head: '', tail: '', separator: '\n' };
   const entries = await createGatheredFile(folder);
-  const files = [entries.path];
   const jobs: ProviderBatchDraft['jobs'] = [];
-  await entries.append(Buffer.from(frame.head));
+  await entries.append(Buffer.from(head));
   return {
     mark,
     plan,
@@ -174,50 +173,33 @@ async function openDraft(
     jobs,
     hasRoom: (entryBytes) =>
       jobs.length < bounds.count &&
-      // An entry is read again as one line.
-      entryBytes + frame.separator.length <= maxLineBytes &&
-      entries.bytes + entryBytes + frame.separator.length + frame.tail.length <= bounds.bytes,
+      // No service reads a longer line.
+      entryBytes + separator.length <= maxLineBytes &&
+      entries.bytes + entryBytes + separator.length + tail.length <= bounds.bytes,
     async add({ job: { id }, slot, bound }, entry) {
-      if (jobs.length > 0) await entries.append(Buffer.from(frame.separator));
+      if (jobs.length > 0) await entries.append(Buffer.from(separator));
       // A chunk is valid until the next one is requested.
       for await (const chunk of streamBody(entry)) await entries.append(Buffer.from(chunk));
       jobs.push({ id, slot, bound });
     },
     async seal() {
-      await entries.append(Buffer.from(frame.tail));
+      await entries.append(Buffer.from(tail));
       await entries.flush();
       await entries.handle.close();
-      const name = `${mark}.jsonl`;
-      if (byFile === undefined || inline === undefined || entries.bytes <= inline.maxBytes)
-        return { file: { path: entries.path, bytes: entries.bytes, name }, isInline: inline !== undefined };
-      const lines = await createGatheredFile(folder);
-      files.push(lines.path);
-      await copyEntries(entries.path, lines, byFile.line).finally(() => lines.handle.close());
-      return { file: { path: lines.path, bytes: lines.bytes, name }, isInline: false };
+      return { path: entries.path, bytes: entries.bytes, name: `${mark}.jsonl` };
     },
     async remove() {
       await entries.handle.close().catch(() => undefined);
-      for (const file of files) await rm(file, { force: true });
+      await rm(entries.path, { force: true });
     },
   };
-}
-
-/** Turns the entries of a framed body into the lines of a file. */
-async function copyEntries(from: string, to: GatheredFile, lineOf: (entry: string) => string): Promise<void> {
-  for await (const lines of readFileLines(from))
-    for (const { text, whole, number } of lines) {
-      // The head is the first line, and the tail the last one.
-      if (number === 1 || !whole) continue;
-      await to.append(Buffer.from(`${lineOf(text.endsWith(',') ? text.slice(0, -1) : text)}\n`));
-    }
-  await to.flush();
 }
 
 /** Creates one batch. It is in the journal before; where its creation is not answered, the service is asked for it. */
 async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<void> {
   const { mark, plan, path, jobs } = draft;
   const { format, api } = await openPlaceApi(plan, run);
-  const { file, isInline } = await draft.seal();
+  const file = await draft.seal();
   const { state } = run.batch;
   const hasBounds = jobs.some(({ bound }) => bound !== undefined);
   // Without names, the new batch is found among those after this one.
@@ -234,9 +216,7 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   await recordStep({ mark }, step, run);
   run.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };
-  const uploaded = isInline
-    ? undefined
-    : await callService(plan, run, (service, deadline) => service.api.upload(file, deadline));
+  const uploaded = await callService(plan, run, (service, deadline) => service.api.upload(file, deadline));
   run.step?.('part-uploaded', mark);
   run.batch.host.signal.throwIfAborted();
   const providerBatch = state.providerBatches.get(mark) as ProviderBatch;
@@ -251,9 +231,9 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
     await recordStep(providerBatch, { step: 'creating' }, run);
     run.step?.('part-creating', mark);
     const options = { deadline, onSent: () => run.step?.('part-sent', mark) };
-    const info = await (
-      uploaded === undefined ? api.createInline(file, parts, options) : api.createOf(uploaded, parts, options)
-    ).catch((error: unknown) => afterFailure(error, providerBatch, run));
+    const info = await api
+      .create(uploaded ?? file, parts, options)
+      .catch((error: unknown) => afterFailure(error, providerBatch, run));
     run.step?.('part-answered', mark);
     if (info !== undefined) await recordCreated(info, providerBatch, run);
     if (providerBatch.batch !== undefined)

@@ -36,7 +36,6 @@ export const completionsBatch: BatchFormat = {
   byFile: {
     upload: 'form',
     files: '/v1/files',
-    line: (entry) => entry,
     create: ({ mark, path }, file) => ({
       path: base,
       body: { input_file_id: file, endpoint: path, completion_window: '24h', metadata: { [markKey]: mark } },

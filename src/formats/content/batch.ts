@@ -19,28 +19,17 @@ import {
 } from '../batch-format.ts';
 import { modelSegment } from './format.ts';
 
-/** The Gemini Batch API: up to 20 MB in the request itself, otherwise by an uploaded file. A batch is an operation with a name. */
+/** The Gemini Batch API, by an uploaded file. A batch is an operation with a name. */
 export const contentBatch: BatchFormat = {
   name: 'content',
   bounds: { count: 200_000, bytes: 2_000_000_000 },
   pathOf: (path) => path.replace(':streamGenerateContent', ':generateContent'),
-  // The key comes first: `line` finds it there.
-  entry: (key, { body }) => ({ metadata: { key }, request: body }),
-  inline: {
-    maxBytes: 20_000_000,
-    path: ({ model }) => batchPath(model),
-    frame: ({ mark }) => ({
-      head: `{"batch":{"displayName":${JSON.stringify(mark)},"inputConfig":{"requests":{"requests":[\n`,
-      separator: ',\n',
-      tail: '\n]}}}}',
-    }),
-  },
+  entry: (key, { body }) => ({ key, request: body }),
   byFile: {
     upload: 'resumable',
     files: '/upload/v1beta/files',
-    line: (entry) => entry.replace(/^\{"metadata":\{("key":"[^"]*")\},/, '{$1,'),
     create: ({ mark, model }, file) => ({
-      path: batchPath(model),
+      path: `/v1beta/models/${modelSegment(model)}:batchGenerateContent`,
       body: { batch: { displayName: mark, inputConfig: { fileName: file } } },
     }),
     fileOf: (reply) => textField(objectField(reply, 'file') ?? reply, 'name'),
@@ -56,10 +45,6 @@ export const contentBatch: BatchFormat = {
   readPage,
   readResult,
 };
-
-function batchPath(model: string): string {
-  return `/v1beta/models/${modelSegment(model)}:batchGenerateContent`;
-}
 
 function readPage(reply: JsonObject): BatchPage | undefined {
   const found = listField(reply, 'operations') ?? listField(reply, 'batches') ?? listField(reply, 'batchJobs');
@@ -98,27 +83,17 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
   };
 }
 
-/** The results are in the operation itself, below `response` or in its metadata, or in a file. */
+/** The results are in a file, which the operation names below `response` or in its metadata. */
 function findResultPlaces(reply: JsonObject, metadata: JsonObject): ResultPlace[] {
-  const id = textField(reply, 'name') ?? '';
-  const response = objectField(reply, 'response');
-  const output = objectField(metadata, 'output') ?? objectField(metadata, 'dest');
-  for (const [below, at] of [
-    ['response', response],
-    ['metadata', output],
-  ] as const) {
-    const file = at && (textField(at, 'responsesFile') ?? textField(at, 'fileName'));
-    if (file !== undefined && /^files\/[\w-]+$/.test(file))
-      return [{ path: `/download/v1beta/${file}:download`, query: 'alt=media' }];
-    if (at && objectField(at, 'inlinedResponses') !== undefined)
-      return [{ path: `/v1beta/${id}`, items: { key: 'inlinedResponses', below: [below] } }];
-  }
-  return [];
+  const places = [objectField(reply, 'response'), objectField(metadata, 'output'), objectField(metadata, 'dest')];
+  const files = places.map((at) => at && (textField(at, 'responsesFile') ?? textField(at, 'fileName')));
+  const file = files.find((name) => name !== undefined && /^files\/[\w-]+$/.test(name));
+  return file === undefined ? [] : [{ path: `/download/v1beta/${file}:download`, query: 'alt=media' }];
 }
 
 function readResult(line: JsonValue): BatchResult | undefined {
   if (!isObject(line)) return undefined;
-  const key = textField(line, 'key') ?? textField(objectField(line, 'metadata') ?? {}, 'key');
+  const key = textField(line, 'key');
   return key === undefined ? undefined : { key, outcome: readOutcome(line) };
 }
 

@@ -23,11 +23,7 @@ export const messagesBatch: BatchFormat = {
     const { stream: _, ...params } = body;
     return { custom_id: key, params };
   },
-  inline: {
-    maxBytes: 256_000_000,
-    path: () => base,
-    frame: () => ({ head: '{"requests":[\n', separator: ',\n', tail: '\n]}' }),
-  },
+  inline: { path: base, head: '{"requests":[\n', tail: '\n]}' },
   ...pagedBatches(base, 'after_id', readBatch),
   readResult,
 };

@@ -140,7 +140,6 @@ export class CountingGateway {
           id,
           name,
           entries,
-          byFile: true,
           polls: 0,
           state: 'running',
           at: 1_700_000_000 + this.batches.length,

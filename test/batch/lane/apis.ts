@@ -5,7 +5,7 @@ import type { ApiName, Batch, BatchServer, Ending, Entry, Reply, Result } from '
 export interface Core {
   server: BatchServer;
   files: Map<string, string>;
-  create(name: string | undefined, entries: Entry[], byFile: boolean): Batch;
+  create(name: string | undefined, entries: Entry[]): Batch;
   find(id: string): Batch | undefined;
   list(show: (batch: Batch) => object): object[];
   poll(id: string, show: (batch: Batch) => object): Reply;
@@ -30,7 +30,7 @@ function content({ files, create, list, poll, cancel, results }: Core): Route {
     return { key, error: { code: ending === 'expired' ? 4 : 1, message: ending } };
   };
   function contentBatch(batch: Batch): object {
-    const { id: name, name: displayName, entries, state, byFile } = batch;
+    const { id: name, name: displayName, entries, state } = batch;
     const words = { running: 'RUNNING', ended: 'SUCCEEDED', cancelled: 'CANCELLED', failed: 'FAILED' };
     const stats = { requestCount: String(entries.length), ...(state === 'running' && { pendingRequestCount: '1' }) };
     const metadata = {
@@ -42,12 +42,9 @@ function content({ files, create, list, poll, cancel, results }: Core): Route {
     if (state === 'running') return { name, metadata };
     if (state === 'cancelled')
       return { name, metadata, done: true, error: { code: 1, message: 'the operation was cancelled' } };
-    const items = results(batch).map(contentItem) as { key: string }[];
-    const inlined = items.map(({ key, ...rest }) => ({ ...rest, metadata: { key } }));
     const file = `files/out${name.slice('batches/'.length)}`;
-    if (byFile) files.set(file, lines(items));
-    const response = byFile ? { responsesFile: file } : { inlinedResponses: { inlinedResponses: inlined } };
-    return { name, metadata, done: true, response };
+    files.set(file, lines(results(batch).map(contentItem)));
+    return { name, metadata, done: true, response: { responsesFile: file } };
   }
 
   return (line, body, request) => {
@@ -56,12 +53,11 @@ function content({ files, create, list, poll, cancel, results }: Core): Route {
         kind: 'create',
         act() {
           const { displayName, inputConfig } = (
-            JSON.parse(body) as { batch: { displayName: string; inputConfig: ContentInput } }
+            JSON.parse(body) as { batch: { displayName: string; inputConfig: { fileName: string } } }
           ).batch;
-          const inline = inputConfig.requests?.requests.map(({ request: one, metadata }) => entryOf(metadata.key, one));
-          const text = files.get(inputConfig.fileName ?? '') ?? '';
-          const uploaded = linesIn(text).map((one) => entryOf(one['key'] as string, one['request'] as object));
-          return { body: contentBatch(create(displayName, inline ?? uploaded, inline === undefined)) };
+          const text = files.get(inputConfig.fileName) ?? '';
+          const entries = linesIn(text).map((one) => entryOf(one['key'] as string, one['request'] as object));
+          return { body: contentBatch(create(displayName, entries)) };
         },
       };
     if (line.startsWith('POST /upload/v1beta/files?upload_id'))
@@ -113,7 +109,7 @@ function messages({ server, create, find, list, poll, cancel, results }: Core): 
         act() {
           const { requests } = JSON.parse(body) as { requests: { custom_id: string; params: object }[] };
           const entries = requests.map(({ custom_id, params }) => entryOf(custom_id, params));
-          return { body: messagesBatch(create(undefined, entries, false)) };
+          return { body: messagesBatch(create(undefined, entries)) };
         },
       };
     if (line.startsWith('GET /v1/messages/batches?'))
@@ -183,7 +179,7 @@ function completions({ files, create, list, poll, cancel, results }: Core): Rout
           const entries = linesIn(files.get(id) ?? '').map((one) =>
             entryOf(one['custom_id'] as string, one['body'] as object),
           );
-          return { body: completionsBatch(create(metadata['gateway_cli'], entries, true)) };
+          return { body: completionsBatch(create(metadata['gateway_cli'], entries)) };
         },
       };
     if (line.startsWith('GET /v1/batches?'))
@@ -194,11 +190,6 @@ function completions({ files, create, list, poll, cancel, results }: Core): Rout
     if (rest) return { kind: 'cancel', act: () => cancel(id, completionsBatch) };
     return id === '' ? unknown : { kind: 'poll', act: () => poll(id, completionsBatch) };
   };
-}
-
-interface ContentInput {
-  fileName?: string;
-  requests?: { requests: { request: object; metadata: { key: string } }[] };
 }
 
 function linesIn(text: string): Record<string, unknown>[] {

@@ -26,7 +26,6 @@ export interface Batch {
   id: string;
   name: string | undefined;
   entries: Entry[];
-  byFile: boolean;
   polls: number;
   state: 'running' | 'ended' | 'cancelled' | 'failed';
   at: number;
@@ -116,7 +115,7 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
     response.write(text.slice(0, text.length / 2), () => request.socket.destroy());
   }
 
-  function create(name: string | undefined, entries: Entry[], byFile: boolean): Batch {
+  function create(name: string | undefined, entries: Entry[]): Batch {
     for (const { prompt } of entries) server.counts.set(prompt, (server.counts.get(prompt) ?? 0) + 1);
     const id = { content: 'batches/b', messages: 'msgbatch_', completions: 'batch_' }[api];
     const at = 1_700_000_000 + server.batches.length;
@@ -124,7 +123,6 @@ export async function startBatchServer(api: ApiName): Promise<BatchServer> {
       id: `${id}${server.batches.length + 1}`,
       name,
       entries,
-      byFile,
       polls: 0,
       state: 'running',
       at,

@@ -63,11 +63,10 @@ const moments: (StepKill | RequestKill)[] = [
   ['ended-synced', 250],
 ];
 
-/** Only one of the APIs has so few rows uploaded, and one of them has their results in what is polled. */
+/** One of the APIs takes its rows in the request that creates the batch. */
 function momentsOf(api: ApiName): (StepKill | RequestKill)[] {
-  if (api === 'completions') return moments;
-  const due = moments.filter(([first, second]) => first !== 'part-uploaded' && second !== 'upload');
-  return due.map((moment) => (api === 'content' && moment[1] === 'results' ? ['request', 'poll'] : moment));
+  if (api !== 'messages') return moments;
+  return moments.filter(([first, second]) => first !== 'part-uploaded' && second !== 'upload');
 }
 
 type Run = (step: string, nth: number, before: readonly string[], flags?: readonly string[]) => Child;

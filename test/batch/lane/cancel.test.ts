@@ -49,7 +49,7 @@ test('a batch is cancelled with the key in the form in which it was created', as
   const ofProfile = { ...env, GATEWAY_BASE_URL: '', GATEWAY_API_KEY: '', GATEWAY_CONFIG: 'config.json' };
   expect((await batch(['--no-wait', '--profile', 'work'], { env: ofProfile })).code).toBe(0);
   expect((await run(['batch', 'cancel', 'out'], { cwd: folder.cwd, env: ofProfile })).code).toBe(0);
-  expect(server.withBearer).toEqual(new Set(['create', 'poll', 'cancel']));
+  expect(server.withBearer).toEqual(new Set(['upload-start', 'upload', 'create', 'poll', 'cancel']));
 });
 
 test('cancel goes where the command of the folder leads, and asks where only the folder says so', async ({ open }) => {

@@ -14,7 +14,7 @@ test.for(apiNames)('%s: results that break off without a sign are collected late
     rmSync(join(folder.cwd, 'out'), { recursive: true, force: true });
     let count = 0;
     server.reshape = (kind, text) => {
-      if (kind !== (api === 'content' ? 'poll' : 'results')) return undefined;
+      if (kind !== 'results') return undefined;
       const end = part === 0.5 ? text.lastIndexOf('\n', text.length - 2) + 1 : Math.trunc(text.length * part);
       // Cut between two lines, they look whole, and are asked for once more.
       return count++ === 0 || text[end - 1] !== '\n' ? text.slice(0, end) : undefined;
@@ -65,7 +65,7 @@ test('results in lines that begin with a byte order mark and end with CRLF are r
 
 test.for([
   ['completions', /"output_file_id":"[^"]*"/, '"output_file_id":null'],
-  ['content', /"response":\{"inlinedResponses":/, '"response":{"other":'],
+  ['content', /"responsesFile":/, '"other":'],
 ] as const)(
   '%s: a batch that is done and names no results yet is looked at again',
   async ([api, from, to], { open }) => {
@@ -86,8 +86,7 @@ test.for(apiNames)(
   async (api, { open }) => {
     const { batch, folder, server } = await open(api);
     server.pollsToEnd = 1;
-    const kind = api === 'content' ? 'poll' : 'results';
-    server.reshape = (asked, text) => (asked === kind ? text.replace('"answer to p1"', 'oops') : undefined);
+    server.reshape = (kind, text) => (kind === 'results' ? text.replace('"answer to p1"', 'oops') : undefined);
     folder.jobs(...manyJobs(3));
     const ran = await batch(['--no-wait']);
     expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 done, 1 failed')]);

@@ -5,32 +5,33 @@ import { type Lane, test } from './with-lane.ts';
 
 type Name = Exclude<ApiName, 'messages'>;
 
-/** Of six jobs, four were done before their batch ended so; `late` is what comes first in place of the results. */
-function endEarly({ server }: Lane, api: Name, status: string, late: (results: string) => string | undefined): void {
+/** Of six jobs, four were done before their batch ended so; `late` makes what a look at it, or its results, first say. */
+function endEarly({ server }: Lane, api: Name, status: string, [asked, late]: Late): void {
   let count = 0;
   server.pollsToEnd = 1;
   server.endingOf = (prompt) => (['p5', 'p6'].includes(prompt) ? 'missing' : { text: `answer to ${prompt}` });
-  const first = (text: string): string => (count++ < 7 ? (late(text) ?? text) : text);
+  const first = (kind: string, text: string): string => (kind === asked && count++ < 7 ? late(text) : text);
   server.reshape = (kind, text) => {
-    if (api === 'completions' && kind === 'results') return first(text);
+    if (kind === 'results') return first(kind, text);
     if (kind !== 'poll' || /in_progress|RUNNING/.test(text)) return undefined;
     if (api === 'completions')
       return text.replace('"status":"completed"', `"status":"${status}"`).replace('"completed":6', '"completed":4');
     const counted = text.replace('"requestCount":"6"', '"requestCount":"6","successfulRequestCount":"4"');
-    return first(counted.replace('STATE_SUCCEEDED', `STATE_${status.toUpperCase()}`));
+    return first(kind, counted.replace('STATE_SUCCEEDED', `STATE_${status.toUpperCase()}`));
   };
 }
 
-const cut = (text: string): string => text.slice(0, text.indexOf('\n') + 1);
-const withoutItems = (text: string): string => text.replace(/"response":\{"inlinedResponses":.*/, '"response":{}}');
-const withoutOne = (text: string): string => text.replace(/\{"response":(?:(?!\{"response").)*"key":"[^"]*"\}\},/, '');
+type Late = readonly [kind: 'poll' | 'results', late: (text: string) => string];
 
-test.for<[Name, string, string, (text: string) => string]>([
-  ['completions', 'cancelled', 'an empty file', () => ''],
-  ['completions', 'expired', 'a file that is cut between two lines', cut],
-  ['completions', 'failed', 'an empty file', () => ''],
-  ['content', 'cancelled', 'no list of results', withoutItems],
-  ['content', 'expired', 'a list that lacks one', withoutOne],
+const cut = (text: string): string => text.slice(0, text.indexOf('\n') + 1);
+const withoutFile = (text: string): string => text.replace(/"response":\{"responsesFile":.*/, '"response":{}}');
+
+test.for<[Name, string, string, Late]>([
+  ['completions', 'cancelled', 'an empty file', ['results', () => '']],
+  ['completions', 'expired', 'a file that is cut between two lines', ['results', cut]],
+  ['completions', 'failed', 'an empty file', ['results', () => '']],
+  ['content', 'cancelled', 'no file of results', ['poll', withoutFile]],
+  ['content', 'expired', 'a file that is cut between two lines', ['results', cut]],
 ])(
   '%s: the answers that a batch counts are waited for and not paid again, when it ended %s and first sends %s',
   async ([api, status, , late], { open }) => {
@@ -70,7 +71,7 @@ test('answers that a cancelled batch counts and never sends are unknown once the
 }) => {
   const lane = await open('completions');
   const { batch, folder, server } = lane;
-  endEarly(lane, 'completions', 'cancelled', () => '');
+  endEarly(lane, 'completions', 'cancelled', ['results', () => '']);
   server.reshape = (
     (before) => (kind: string, text: string) =>
       kind === 'results' ? '' : before(kind, text)

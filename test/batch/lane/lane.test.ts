@@ -232,14 +232,14 @@ test('jobs of two models are two batches', async ({ open }) => {
   expect(server.batches.map(({ entries }) => entries.length)).toEqual([2, 2]);
 });
 
-test('more than 20 MB go to Gemini as a file', async ({ open }) => {
+test('a batch of more than 20 MB goes to Gemini in the lines of one file', async ({ open }) => {
   const { batch, folder, server } = await open('content');
   const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(8_000_000)]);
   writeFileSync(join(folder.cwd, 'big.png'), picture);
   folder.jobs(...manyJobs(2).map((job) => ({ ...job, command: 'image edit', image: ['big.png'] })));
   const ran = await batch();
   expect(ran.stderr).toContain('2 failed');
-  expect(server.batches).toMatchObject([{ byFile: true, entries: [{ prompt: 'p1' }, { prompt: 'p2' }] }]);
+  expect(server.batches).toMatchObject([{ entries: [{ prompt: 'p1' }, { prompt: 'p2' }] }]);
   expect(folder.lines('summary.json')).toMatchObject([{ failures: [{ error: { class: 'no-result' } }, {}] }]);
 });
 

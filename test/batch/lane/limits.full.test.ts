@@ -49,10 +49,12 @@ test('a job whose request is too long for a batch is named, and nothing is submi
   expect(server.requests).toEqual([]);
 });
 
-test('a list of batches with long results in them is read', async ({ open }) => {
+test('a list is read in which a batch of another program holds long results', async ({ open }) => {
   const { batch, folder, server } = await open('content');
-  server.pollsToEnd = 1;
-  server.endingOf = () => ({ text: 'x'.repeat(17_000_000) });
+  const held = { inlinedResponses: { inlinedResponses: [{ response: 'x'.repeat(17_000_000) }] } };
+  const other = JSON.stringify({ name: 'batches/other', done: true, response: held });
+  server.reshape = (kind, text) =>
+    kind === 'list' ? text.replace('"operations":[', () => `"operations":[${other},`) : undefined;
   server.fault = (kind) => (kind === 'create' ? 'drop' : undefined);
   folder.jobs(...manyJobs(1));
   expect((await batch()).code).toBe(0);

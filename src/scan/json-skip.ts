@@ -1,15 +1,13 @@
 import { minOf } from '../long-lists.ts';
 
-const space = 0x20;
 const quotationMark = 0x22;
 const backslash = 0x5c;
-const comma = 0x2c;
 const colon = 0x3a;
 const [openBracket, closeBracket] = [0x5b, 0x5d];
 const [openBrace, closeBrace] = [0x7b, 0x7d];
 
 /** The place of an array in a JSON text. */
-export interface ItemsPlace {
+export interface ArrayPlace {
   /** The key of the array, in camel case; the text can have snake case. */
   key: string;
   /** The top-level keys that it is below. */
@@ -30,11 +28,10 @@ function findStop(chunk: Uint8Array, start: number): number {
 }
 
 /**
- * Takes the items of an array out of a JSON text while it arrives, so that neither has to fit into memory. The rest is JSON with
- * an empty array in its place. Any other JSON passes unchanged.
+ * Leaves the items of an array out of a JSON text while it arrives: they need not fit into memory. Any other JSON passes unchanged.
  */
-export class ItemSplitter {
-  readonly #place: ItemsPlace;
+export class ArraySkipper {
+  readonly #place: ArrayPlace;
   #depth = 0;
   #inString = false;
   #isEscaped = false;
@@ -44,52 +41,38 @@ export class ItemSplitter {
   #topKey = '';
   /** The depth inside the array; 0 outside. */
   #arrayDepth = 0;
-  #item: Buffer[] = [];
   #rest: Buffer[] = [];
   #restBytes = 0;
 
-  constructor(place: ItemsPlace) {
+  constructor(place: ArrayPlace) {
     this.#place = place;
   }
 
-  /** Reads the next piece, and returns the items that end in it. */
-  feed(chunk: Uint8Array): Buffer[] {
-    const items: Buffer[] = [];
+  /** Reads the next piece. */
+  feed(chunk: Uint8Array): void {
     let start = 0;
     const keepUntil = (end: number): void => {
-      if (end > start) (this.#arrayDepth > 0 ? this.#item : this.#rest).push(Buffer.from(chunk.subarray(start, end)));
-      if (this.#arrayDepth === 0) this.#restBytes += end - start;
-      start = end;
-    };
-    const endItem = (at: number): void => {
-      keepUntil(at);
-      const item = Buffer.concat(this.#item.splice(0));
-      if (item.some((byte) => byte > space)) items.push(item);
+      this.#rest.push(Buffer.from(chunk.subarray(start, end)));
+      this.#restBytes += end - start;
     };
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] as number;
-      const isInArray = this.#arrayDepth > 0 && this.#depth === this.#arrayDepth;
       if (this.#inString) at = this.#readString(chunk, at);
       else if (byte === quotationMark) {
         this.#inString = true;
         this.#word = [];
       } else if (byte === colon) this.#readKey();
-      else if (byte === comma && isInArray) {
-        endItem(at);
-        start = at + 1;
-      } else if (byte === openBrace || byte === openBracket) {
+      else if (byte === openBrace || byte === openBracket) {
         this.#depth++;
         if (byte !== openBracket || !this.#isPlace()) continue;
         keepUntil(at + 1);
         this.#arrayDepth = this.#depth;
       } else if (byte === closeBrace || byte === closeBracket) {
-        if (isInArray) endItem(at);
-        if (isInArray) this.#arrayDepth = 0;
+        if (this.#depth === this.#arrayDepth) [this.#arrayDepth, start] = [0, at];
         this.#depth--;
       }
     }
-    keepUntil(chunk.length);
-    return items;
+    if (this.#arrayDepth === 0) keepUntil(chunk.length);
   }
 
   /** Bytes of the rest so far. */
@@ -97,9 +80,9 @@ export class ItemSplitter {
     return this.#restBytes;
   }
 
-  /** The rest of the text, when all of it was read. */
+  /** The text with an empty array in that place, once all of it was read. */
   rest(): string {
-    return Buffer.concat([...this.#rest, ...this.#item]).toString();
+    return Buffer.concat(this.#rest).toString();
   }
 
   /** Reads the string up to its end, to an escape or to the end of the chunk. Returns the position of its last byte. */

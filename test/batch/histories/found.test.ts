@@ -109,3 +109,8 @@ test('a row that failed has the answer of an equal one that left meanwhile, at t
   ]);
   await expect(played).resolves.toBeUndefined();
 });
+
+test('an end that a kill left out is in the journal only once its result is synced: the power takes neither alone', async () => {
+  const played = play({ rows: 1 }, [{ kill: 13 }, { kill: 2, losesPower: true, random: 1 }]);
+  await expect(played).resolves.toBeUndefined();
+});

@@ -436,6 +436,7 @@ async function checkReport(rows: readonly TableRow[], checking: Checking, oracle
   const byId = new Map(shown.map((one) => [one.id, one]));
   for (const [at, one] of shown.entries()) {
     assert.equal(one.state, 'done', one.id);
+    assert.ok(one.text !== undefined, `${one.id} is done, and its answer is not there`);
     for (const parent of rows[at]?.parents ?? [])
       assert.ok(askedFor(one)?.endsWith(byId.get(parent)?.text ?? ''), 'made of an older answer');
   }

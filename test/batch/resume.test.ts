@@ -50,7 +50,7 @@ describe('the same command again', () => {
     await batch();
     folder.jobs(...manyJobs(2));
     const again = await batch(['--json']);
-    expect(again.stderr).toContain('1 answer of rows that are not in the table now: gateway-cli batch export ');
+    expect(again.stderr).toContain('1 answer that no job asks for now: gateway-cli batch export ');
     expect(JSON.parse(again.stdout)).toMatchObject({ jobs: 2, done: 2 });
   });
 

@@ -225,7 +225,7 @@ export const exportFlags = {
     text: 'with --vary: sums of cost, time, tokens and failures for each value of a key; job: one line for each job',
     repeat: true,
   },
-  all: { flags: '--all', text: 'also answers of rows that are no longer in the table' },
+  all: { flags: '--all', text: 'also answers that no job asks for now' },
 } as const satisfies FlagTable;
 
 /** Flags that only `batch gallery` has. */

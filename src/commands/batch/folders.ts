@@ -9,7 +9,6 @@ import {
   type Counts,
   type JobError,
   type KnownBatch,
-  listFailures,
   listVariations,
   type ManifestHead,
   type ManifestRow,
@@ -320,9 +319,4 @@ function describeMissing(rowState: RowState, slot: number, { failures }: BatchSt
 /** The variations of the rows; the last one is that of rows which have none. */
 export function listFolderVariations(folders: readonly BatchFolder[]): Variation[] {
   return listVariations(folders[0]?.state.manifest.header?.vary);
-}
-
-/** Why rows of the table have no answer, by their ids as far as these were seen. */
-export function nameFailures({ state }: BatchFolder, ids: ReadonlyMap<number, string>): [string, JobError][] {
-  return [...listFailures(state)].map(([slot, error]) => [ids.get(slot) ?? state.slots.nameOf(slot), error]);
 }

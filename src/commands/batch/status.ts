@@ -11,6 +11,7 @@ import {
   describeTimes,
   findWithoutImage,
   type JobError,
+  listFailures,
   listOpenProviderBatches,
   listWaiting,
   type ProviderBatch,
@@ -32,10 +33,9 @@ import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
 import { shellWord } from '../../shell-word.ts';
-import { type BatchFolder, countFolder, countFolders, joinStates, nameFailures, readFolders } from './folders.ts';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
+import type { Action, Context, CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
-import { append } from '../../long-lists.ts';
 
 /** At most this many failures are named. */
 const maxShown = 20;
@@ -52,84 +52,22 @@ export function batchStatusCommand(command: Command): Action {
 }
 
 async function runStatus(names: readonly string[], context: Context): Promise<CommandOutcome> {
-  const folders: FolderStatus[] = [];
   const ids = new Map<string, string>();
   const read = await readFolders(names, context, ({ slot, id }) => void ids.set(slot, id));
+  const folders: FolderStatus[] = [];
   for (const one of read) folders.push(await readStatus(one, ids));
-  const states = folders.map(({ state }) => state);
-  const counts = countFolders(folders);
-  const joined = joinStates(states);
-  const running = folders.find((one) => one.holder)?.holder;
-  const failures = new Map(folders.flatMap(listToldFailures));
-  const outdir = names[0] as string;
-  const table =
-    folders.length === 1
-      ? (folders[0] as FolderStatus).states
-      : listStates(counts).map((one) => ({ ...one, next: undefined }));
-  // This command succeeded, even if jobs failed: the document has the exit code of the process.
-  const facts = { ...joined, counts, states: table, skipped: 0, outdir, failures, exitCode: outcomes.ok.code };
-  const summary = summaryDocument(facts);
-  const ended = folders.find((one) => one.lastError)?.lastError;
-  const missingPictures = folders.flatMap((one) => one.missingPictures);
-  const aside = states.reduce((sum, state) => sum + countAside(state), 0);
-  const document = {
-    ...summary,
-    ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
-    ...(ended && { lastError: ended }),
-    running: running && { pid: running.pid, host: running.host },
-    ...toAtService(states),
-    ...(missingPictures.length > 0 && { missingPictures }),
-    ...(aside > 0 && { aside }),
-  };
+  const status = joinStatuses(folders);
+  const document = toDocument(status, names[0] as string);
   if (context.root.json) return { document };
-  const lines = [`${formatCount(counts.jobs, 'job')}: ${describeStates(table)}`];
-  if (folders.length > 1)
-    append(
-      lines,
-      folders.map((one) => `${one.name}: ${describeStates(one.states)}`),
-    );
-  for (const { name, holder: by } of folders) {
-    const it = folders.length > 1 ? name : 'it';
-    if (by) lines.push(`${describeRun(by)} works on ${it}; what is unknown may be in flight`);
-  }
-  for (const state of states)
-    append(
-      lines,
-      listOpenProviderBatches(state).map((providerBatch) =>
-        describeProviderBatch(providerBatch, state, context.io.now()),
-      ),
-    );
-  const told = [
-    describeSpending(joined.spending),
-    ...folders.map((one) =>
-      missingImageStep(one.missingPictures, one.state.manifest.header?.linked === true, one.name),
-    ),
-    aside > 0 && describeAside(aside, names),
-  ];
-  append(
-    lines,
-    told.flatMap((line) => line || []),
-  );
-  const results = folders.map(({ name }) => shellWord(join(name, batchFiles.results))).join(', ');
-  append(lines, describeFailures(failures, { counts, most: maxShown, results }));
-  if (!running) {
-    const { message, hint } = (counts.pending > 0 && ended) || {};
-    const kept = await keptHint(
-      counts,
-      joined.beganAt,
-      folders.map(({ folder }) => folder),
-    );
-    if (typeof message === 'string' && ended?.['class'] !== 'batch-failed') lines.push(`last run: ${message}`);
-    if (kept !== undefined) lines.push(kept);
-    append(lines, typeof hint === 'string' ? hint.split('\n') : folders.flatMap((one) => describeNext(one.states)));
-  }
   const { stdout } = context.io;
+  const lines = [...describeStatus(status, context.io.now()), ...(await describeEnd(status))];
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
   return { document };
 }
 
 interface FolderStatus extends BatchFolder {
   counts: Counts;
+  /** Reasons why jobs have no answer, by the ids of the jobs. */
   failures: [string, JobError][];
   /** Ids of jobs whose images were removed. */
   missingPictures: string[];
@@ -138,40 +76,110 @@ interface FolderStatus extends BatchFolder {
 }
 
 async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): Promise<FolderStatus> {
-  const { folder, holder, name, state } = one;
-  const { slots } = state;
+  const { folder, holder, name, others, state } = one;
+  const { slots, manifest } = state;
   const counts = countFolder(one);
   const nameSlot = (slot: number): string => ids.get(slots.nameOf(slot)) ?? slots.nameOf(slot);
   const { error, waiting } = holder ? {} : await lastSummary(folder, counts);
-  const { rows } = state.manifest;
-  const redo = listLeftToRedo(rows, state, (place) => one.others[place] === 0);
+  const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
+  const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => others[place] === 0);
   const gone = new Set(await findWithoutImage(folder, state));
-  const wanted = rows.slots.subarray(0, rows.size);
-  const byId = new Map([...state.failures.keys()].map((slot) => [slot, nameSlot(slot)]));
-  const failures = nameFailures(one, byId);
+  const failures = [...listFailures(state)];
   return {
     ...one,
     counts,
-    failures,
+    failures: failures
+      // While a run works, it is unknown which of its jobs are still in flight.
+      .filter(([, failure]) => !holder || failure !== unanswered)
+      .map(([slot, failure]) => [nameSlot(slot), failure]),
     missingPictures: Array.from(
       wanted.filter((slot) => gone.has(slot)),
       nameSlot,
     ),
     // Jobs that wait for others are known if the last run came to its end: only a run knows.
     states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
-      outdir: state.manifest.header?.command && name,
+      outdir: manifest.header?.command && name,
       spent: spentLimit(state),
       wasBilled: failures.some(([, { billed }]) => billed === 'yes'),
       kept: countKept(state),
-      leftToRedo: redo.map((place) => nameSlot(rows.slots[place] as number)),
+      leftToRedo: leftToRedo.map((place) => nameSlot(wanted[place] as number)),
     }),
     lastError: isObject(error) ? error : undefined,
   };
 }
 
-/** While it runs, it is unknown which of its jobs are still in flight. */
-function listToldFailures({ failures, holder }: FolderStatus): [string, JobError][] {
-  return failures.filter(([, error]) => !holder || error !== unanswered);
+/** Folders as one batch. */
+function joinStatuses(folders: readonly FolderStatus[]) {
+  const counts = countFolders(folders);
+  const [first] = folders as [FolderStatus, ...FolderStatus[]];
+  return {
+    ...joinStates(folders.map(({ state }) => state)),
+    folders,
+    counts,
+    // What to type is of one folder.
+    states: folders.length === 1 ? first.states : listStates(counts).map((one) => ({ ...one, next: undefined })),
+    failures: new Map(folders.flatMap((one) => one.failures)),
+    holder: folders.find((one) => one.holder)?.holder,
+    lastError: folders.find((one) => one.lastError)?.lastError,
+    aside: folders.reduce((sum, { state }) => sum + countAside(state), 0),
+  };
+}
+
+type Status = ReturnType<typeof joinStatuses>;
+
+function toDocument(status: Status, outdir: string): OwnDocument {
+  const { folders, holder, lastError, aside } = status;
+  const missingPictures = folders.flatMap((one) => one.missingPictures);
+  // This command succeeded, even if jobs failed: the document has the exit code of the process.
+  return {
+    ...summaryDocument({ ...status, skipped: 0, outdir, exitCode: outcomes.ok.code }),
+    ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
+    ...(lastError && { lastError }),
+    running: holder && { pid: holder.pid, host: holder.host },
+    ...toAtService(folders.map(({ state }) => state)),
+    ...(missingPictures.length > 0 && { missingPictures }),
+    ...(aside > 0 && { aside }),
+  };
+}
+
+/** The state of the jobs, in lines for people. */
+function describeStatus({ folders, counts, states, spending, failures, aside }: Status, now: number): string[] {
+  const isOne = folders.length === 1;
+  const names = folders.map(({ name }) => name);
+  const results = names.map((name) => shellWord(join(name, batchFiles.results))).join(', ');
+  const told = [
+    describeSpending(spending),
+    ...folders.map((one) =>
+      missingImageStep(one.missingPictures, one.state.manifest.header?.linked === true, one.name),
+    ),
+    aside > 0 && describeAside(aside, names),
+  ];
+  return [
+    `${formatCount(counts.jobs, 'job')}: ${describeStates(states)}`,
+    ...(isOne ? [] : folders.map((one) => `${one.name}: ${describeStates(one.states)}`)),
+    ...folders.flatMap(({ name, holder }) =>
+      holder ? `${describeRun(holder)} works on ${isOne ? 'it' : name}; what is unknown may be in flight` : [],
+    ),
+    ...folders.flatMap(({ state }) =>
+      listOpenProviderBatches(state).map((providerBatch) => describeProviderBatch(providerBatch, state, now)),
+    ),
+    ...told.flatMap((line) => line || []),
+    ...describeFailures(failures, { counts, most: maxShown, results }),
+  ];
+}
+
+/** How the last run ended, and what to type next; nothing while a run works. */
+async function describeEnd({ folders, counts, holder, beganAt, lastError }: Status): Promise<string[]> {
+  if (holder) return [];
+  const { message, hint } = (counts.pending > 0 && lastError) || {};
+  const isNews = typeof message === 'string' && lastError?.['class'] !== 'batch-failed';
+  const kept = await keptHint(
+    counts,
+    beganAt,
+    folders.map(({ folder }) => folder),
+  );
+  const next = typeof hint === 'string' ? hint.split('\n') : folders.flatMap((one) => describeNext(one.states));
+  return [...(isNews ? [`last run: ${message}`] : []), ...(kept === undefined ? [] : [kept]), ...next];
 }
 
 function describeFolder({ name, counts, states, holder }: FolderStatus): object {

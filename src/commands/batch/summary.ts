@@ -108,7 +108,7 @@ export async function warnUnread(
 /** Answers that were paid for, and that no row of the table asks for now. */
 export function describeAside(count: number, outdirs: readonly string[]): string {
   const folders = outdirs.map(shellWord).join(' ');
-  return `${formatCount(count, 'answer')} of rows that are not in the table now: gateway-cli batch export ${folders} --all`;
+  return `${formatCount(count, 'answer')} that no job asks for now: gateway-cli batch export ${folders} --all`;
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */

@@ -143,6 +143,23 @@ test('prints results in the order of the jobs with --ordered', async ({ batch, s
   expect([code, ids(stdout)]).toEqual([0, ['a', 'b', 'c']]);
 });
 
+test('a line that is refused keeps its place with --ordered, and holds up no request after it', async ({
+  batch,
+  server,
+}) => {
+  server.answer = (prompt) => (prompt === 'a' ? { after: server.received(2) } : undefined);
+  const stdin = line('a') + line('b', { colour: 'red' }) + line('c');
+  const { code, stdout } = await batch([...args, '--ordered', '--concurrency', '3'], { stdin });
+  expect([code, linesOf(stdout).map(({ id, ok }) => [id, ok])]).toEqual([
+    13,
+    [
+      ['a', true],
+      ['b', false],
+      ['c', true],
+    ],
+  ]);
+});
+
 test('reads no further than it can send', async ({ batch, server }) => {
   const { happened, happen } = createEvent();
   server.answer = () => ({ after: happened });

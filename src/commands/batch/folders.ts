@@ -47,20 +47,20 @@ export interface BatchFolder extends KnownBatch {
 export async function readFolders(
   names: readonly string[],
   context: Context,
-  see?: (head: ManifestHead, slot: number) => void,
+  see?: (head: ManifestHead) => void,
 ): Promise<BatchFolder[]> {
   const folders: BatchFolder[] = [];
   for (const name of names) {
-    const others: number[] = [];
-    const found = await readBatchFolder(name, context, (head, place, { slots }) => {
-      if (head.other) others.push(place);
-      see?.(head, slots.findNamed(head.slot));
+    const places: number[] = [];
+    const found = await readBatchFolder(name, context, (head, place) => {
+      if (head.other) places.push(place);
+      see?.(head);
     });
-    const isOther = new Uint8Array(found.state.manifest.rows.size);
-    for (const place of others) isOther[place] = 1;
+    const others = new Uint8Array(found.state.manifest.rows.size);
+    for (const place of places) others[place] = 1;
     await warnRemoved(await countRemoved(found.folder, found.state), name, context);
     const holder = await findHolder(found.folder);
-    const read = { name, ...found, holder, others: isOther, isSameTable: true };
+    const read = { name, ...found, holder, others, isSameTable: true };
     folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
   }
   if (folders.length > 1) await noteShards(folders, context);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { bundle } from '../../helpers/bundle.ts';
 import { isFull } from '../../helpers/full.ts';
 
-/** A history is a dozen runs on real files, and takes 50 ms of a quiet processor. */
+/** A history is a dozen runs on real files, and takes 60 ms of a quiet processor. */
 const usual = isFull ? 6000 : 1500;
 
 /** `GATEWAY_CLI_FUZZ_SEED=<n>` plays others, and `GATEWAY_CLI_HISTORIES=<n>` as many as one has time for. */

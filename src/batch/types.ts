@@ -1,6 +1,6 @@
 import type { Body } from '../body.ts';
 import type { Asked, Deadline, CheckEnd, PreparedRequest } from '../client/index.ts';
-import type { Bound, Cost, KnownCosts, MeteredAnswer, Spent } from '../cost/types.ts';
+import type { Bound, Cost, MeteredAnswer, Spent } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
 import type { FileWatch } from '../files/synced-file.ts';
@@ -134,8 +134,8 @@ export interface PreparedJob extends RowKey {
   bound: Bound | undefined;
   /** What a further request can cost, whose body goes on with the answer. */
   boundOf?: ((body: Body) => Bound | undefined) | undefined;
-  /** What the requests of its answer cost so far, if that is known. */
-  costOf?: ((came: readonly MeteredAnswer[]) => KnownCosts | undefined) | undefined;
+  /** The cost of an answer, if that is known. */
+  costOf?: ((answer: MeteredAnswer) => Cost | undefined) | undefined;
   /** In place of the usual waits between attempts. */
   retries: Partial<RetryPolicy>;
   /** It goes in a lane that is often full: its attempts are not counted against those that all jobs have together. */

@@ -34,7 +34,10 @@ export async function ask(
     ...options,
     beforeRead(answered) {
       ({ attempts } = answered);
-      isRecorded ||= answered.reply.recordedAt !== undefined;
+      const isKept = answered.reply.recordedAt !== undefined;
+      isRecorded ||= isKept;
+      // A request that goes on with this answer does not change that it may be billed.
+      mayEarlierBeBilled ||= !isKept;
       return options.beforeRead?.(answered);
     },
     onSent(count) {
@@ -46,10 +49,6 @@ export async function ask(
       mayEarlierBeBilled ||= error.billed !== 'no';
       mayBeBilled = mayEarlierBeBilled;
       if (error.lastBilled !== 'no') doubtful++;
-    },
-    beforeHop(next, came) {
-      mayEarlierBeBilled = true;
-      return options.beforeHop?.(next, came);
     },
   };
   try {

@@ -19,8 +19,6 @@ export interface Hop extends Answer {
 export interface ContinuationOptions {
   /** The most requests of one answer, if the service ends it in the middle; 10 by default. */
   maxTurns?: number | undefined;
-  /** Awaited before a request that goes on with an answer; `came` are the requests before it. If it throws, the answer ends there. */
-  beforeHop?: ((next: PreparedRequest, came: readonly Performed[]) => Promise<void> | void) | undefined;
 }
 
 /** Sends one request with options that differ from those of the first. */
@@ -38,7 +36,7 @@ export async function* askRest(
   first: Performed,
   { request, sent }: Record<'request' | 'sent', PreparedRequest>,
   askOne: AskOne,
-  { maxTurns = defaultMaxTurns, beforeHop, onSent, beforeRead, held }: AskOptions & { held: StreamDelta[] },
+  { maxTurns = defaultMaxTurns, onSent, beforeRead, held }: AskOptions & { held: StreamDelta[] },
 ): AsyncGenerator<StreamDelta[], Performed> {
   const came = [first];
   let shown = 0;
@@ -53,7 +51,6 @@ export async function* askRest(
     shown += unfinished?.shown ?? 0;
     held.length = 0;
     try {
-      await beforeHop?.(next, came);
       const before = came.reduce((sum, { attempts }) => sum + attempts, 0);
       const paid: PaidRequest = { request: goOnWith(asked, next), payment: undefined };
       const deltas = askOne(paid, {

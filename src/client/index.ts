@@ -13,7 +13,7 @@ export { ask } from './ask.ts';
 export type { Asked, ReadDeltas } from './ask.ts';
 export { sendPaid } from './send.ts';
 export type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send.ts';
-export { joinPayments, payFrom } from './payment.ts';
+export { joinPayment, joinPayments, payFrom } from './payment.ts';
 export type { Fund, PaidEnd, PayableRequest, Payment, Payments } from './payment.ts';
 export type { ModelMemory, ModelNotice, ModelRules } from './model-choice.ts';
 export type { ModelList } from './free-requests.ts';

@@ -74,7 +74,8 @@ export function payFrom(fund: Fund, request: PayableRequest): Payment {
     async end({ answer, error }, signal) {
       const taken = take();
       if (taken === undefined) return answer && fund.record?.(request, answer);
-      const isFree = answer === undefined && error instanceof GatewayError && error.lastBilled === 'no';
+      const isUnbilled = answer === undefined && error instanceof GatewayError && error.lastBilled === 'no';
+      const isFree = isUnbilled || answer?.isRecorded === true;
       return isFree ? taken.free(signal) : taken.spend(answer, signal);
     },
     async cancel() {
@@ -93,8 +94,8 @@ export function joinPayments(all: readonly (Payments | undefined)[]): Payments |
   };
 }
 
-/** An end without an answer gives back what others reserved before one refused. */
-function joinPayment(payments: readonly Payment[]): Payment | undefined {
+/** One payment of several. An end without an answer gives back what some reserved before another one refused. */
+export function joinPayment(payments: readonly Payment[]): Payment | undefined {
   if (payments.length < 2) return payments[0];
   return {
     async reserve(signal) {

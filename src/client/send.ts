@@ -18,7 +18,7 @@ import { type AskOne, askRest, type ContinuationOptions, type Hop } from './cont
 import type { Next } from './repairs.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
-import type { PaidEnd, Payment } from './payment.ts';
+import type { PaidEnd, Payment, Payments } from './payment.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { readDeltas, type ReadOptions } from './read-reply.ts';
 import type { Answer, InsteadOf, Result } from './result.ts';
@@ -53,6 +53,8 @@ export interface Performed extends Answer {
 /** The options for sending a request, and the place of its images. */
 export interface AskOptions
   extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store' | 'held'> {
+  /** The payments for the requests of the answer, in place of those of the client. */
+  payments?: Payments | undefined;
   /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
   /** Waited for between the head of the reply and its body. */
@@ -77,7 +79,7 @@ export async function* perform(
   const started = monotonic();
   const { store = createMemoryStore() } = options;
   const own: Reader = { store, held: [] };
-  const paid: PaidRequest = { request, payment: options.payment };
+  const paid: PaidRequest = { request, payment: undefined };
   const first = yield* performOne(paid, client, options, own);
   const askOne: AskOne = (next, changed) => performOne(next, client, { ...options, ...changed }, own);
   const answer = first.unfinished
@@ -154,17 +156,18 @@ export interface PaidRequest {
 export async function sendPaid(
   paid: PaidRequest,
   client: Pick<Client, 'send' | 'payments' | 'models'>,
-  { deadline, policy, gate, sample, onSent, onRetry, onFailed, onFailedBody }: SendOptions & { deadline: Deadline },
+  options: SendOptions & Pick<AskOptions, 'payments'> & { deadline: Deadline },
 ): Promise<Answered> {
-  const { models, payments } = client;
+  const { models } = client;
+  const { deadline, policy, gate, sample, onSent, onRetry, onFailed, onFailedBody } = options;
+  const { payments = client.payments } = options;
   const asked = await models.choose(paid.request, deadline);
-  Object.assign(paid, { request: asked, payment: paid.payment ?? payments?.open(asked) });
+  Object.assign(paid, { request: asked, payment: payments?.open(asked) });
   const findOther: SendOptions['findOther'] = async (error) => {
     const other = await models.chooseOther(error, asked, deadline);
     if (other === undefined) return undefined;
     await paid.payment?.end({ error }, deadline.signal);
-    Object.assign(paid, { request: other, payment: undefined });
-    paid.payment = payments?.open(other);
+    Object.assign(paid, { request: other, payment: payments?.open(other) });
     return { given: other.post, payment: paid.payment };
   };
   const listeners = { onSent, onRetry, onFailed, onFailedBody };

@@ -14,7 +14,7 @@ import {
   findTierPrice,
   type Pricing,
 } from './price.ts';
-import type { Bound, Budget, Cost, KnownCosts, MeteredAnswer, Spending, Spent } from './types.ts';
+import type { Bound, Budget, Cost, MeteredAnswer, Spending, Spent } from './types.ts';
 
 /** The amounts of a price that are for tokens. */
 const tokenAmounts = [
@@ -230,13 +230,6 @@ function joinFound(all: readonly FoundCost[]): FoundCost {
   return cost === undefined ? (lacking ?? { lack: undefined }) : { cost };
 }
 
-/** The cost of the answered requests of one answer; undefined if the cost of one is unknown. */
-export function addUpCosts(came: readonly MeteredAnswer[], pricing: Pricing): KnownCosts | undefined {
-  const amounts = came.flatMap((answer) => computeAnswerCost(answer, pricing)?.amount ?? []);
-  if (amounts.length < came.length) return undefined;
-  return { amount: sumAmounts(amounts), dearest: greatest(amounts) };
-}
-
 /** The most that a request can cost by its body and its lane: a token has at least one byte. */
 export function computeBound(
   body: Body,
@@ -431,9 +424,8 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
       return total;
     },
     async reserve(given, signal) {
+      // Two requests of the same bound are two.
       const bound = { ...given };
-      const repeated: Bound[] = [];
-      let last = given;
       for (;;) {
         signal?.throwIfAborted();
         const amount = toAmount(bound);
@@ -446,30 +438,11 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
       }
       inFlight.add(bound);
       return {
-        spend(cost, doubtful = 0) {
+        spend(cost) {
           if (cost !== undefined) highest = greatest([highest, cost.amount]);
-          for (const [at, held] of repeated.entries()) end(held, at < doubtful ? toAmount(held) : '0');
           end(bound, cost?.amount ?? toAmount(bound));
         },
-        free() {
-          for (const held of [...repeated, bound]) end(held, '0');
-        },
-        repeat() {
-          if (!areWithin([total, toAmount(last), ...[...inFlight].map(toAmount)], most)) return false;
-          const held = { ...last };
-          repeated.push(held);
-          inFlight.add(held);
-          return true;
-        },
-        grow(more, known) {
-          if (known !== undefined) highest = greatest([highest, known.dearest]);
-          const others = [...inFlight].filter((held) => held !== bound).map(toAmount);
-          const amount = sumAmounts([known?.amount ?? toAmount(bound), toAmount(more)]);
-          if (!areWithin([total, amount, ...others], most)) return false;
-          Object.assign(bound, { amount, isMost: bound.isMost && more.isMost });
-          last = more;
-          return true;
-        },
+        free: () => end(bound, '0'),
       };
     },
   };

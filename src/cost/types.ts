@@ -30,28 +30,12 @@ export interface Bound {
 /** The cost of requests: the known costs by currency, and the number of requests that may have been billed at an unknown cost. */
 export type Spent = Pick<Spending, 'costs' | 'unknown'>;
 
-/** A part of the budget that is reserved for one request. */
-export interface Reservation {
-  /** The request was answered. An unknown cost counts with the reserved amount, and so does each of `doubtful` attempts before it. */
-  spend(cost: Cost | undefined, doubtful?: number): void;
+/** A part of the budget that is reserved for one request. It ends once. */
+interface Reservation {
+  /** The request was answered, or may have been. An unknown cost counts with the reserved amount. */
+  spend(cost: Cost | undefined): void;
   /** The request was not sent, or not billed. */
   free(): void;
-  /**
-   * Reserves more for another request of the same answer; false if both could exceed the budget. `known`: the cost of the earlier
-   * ones. It never waits for other requests.
-   */
-  grow(more: Bound, known?: KnownCosts): boolean;
-  /**
-   * Reserves for sending again a last request that may have been billed; false if both could exceed the budget. It never waits
-   * for other requests.
-   */
-  repeat(): boolean;
-}
-
-/** The cost of several requests together, and the highest cost of one. */
-export interface KnownCosts {
-  amount: string;
-  dearest: string;
 }
 
 /** A limit of costs. Requests in flight count with the most that they can cost. */

@@ -5,12 +5,13 @@ import {
   type Answer,
   ask,
   type Asked,
-  type AskOptions,
   type Client,
   createDeadlines,
   type Deadline,
   type CheckEnd,
+  joinPayments,
   type Payment,
+  type Payments,
   type PreparedRequest,
   getTimeoutError,
 } from '../../client/index.ts';
@@ -23,7 +24,7 @@ import type { SharedGate } from '../../transport/gate.ts';
 
 /** Sends the jobs of a run. */
 export interface JobSender {
-  /** Opens what pays for a job in a budget that runs share, if there is one. */
+  /** Opens the payment for a job from a budget that runs share, if there is one. */
   pay(job: ReadyJob): Promise<Payment | undefined>;
   /**
    * Sends the request of a job, reads the reply and publishes its files. `onReady` is awaited right before: from then on it may go
@@ -37,13 +38,12 @@ export interface JobSender {
 }
 
 /** What a job is sent with. */
-interface JobCall {
+export interface JobCall {
+  /** Pays for its first request: some of that can be reserved already. */
   payment: Payment | undefined;
+  /** The limit of the run, which pays for further requests of the answer, too. */
+  limit?: Payments | undefined;
   onReady: () => Promise<void>;
-  /** Called before a request that goes on with the answer. What it throws ends the answer there. */
-  beforeHop?: AskOptions['beforeHop'];
-  /** Called before a request is sent again that failed and may have been billed. What it throws ends the job there. */
-  beforeRepeat?: ((failed: GatewayError) => void) | undefined;
 }
 
 export interface SenderOptions {
@@ -81,8 +81,6 @@ export function createJobSender(options: SenderOptions): JobSender {
 
   return {
     async pay({ prepared }) {
-      // What a recording answers costs nothing: requests that it lacks reserve when they are sent.
-      if (batch.policy.hasRecordings) return undefined;
       return (await clientOf(prepared)).payments?.open(prepared.request);
     },
     send: (job, call) => sendJob(job, call, sending),
@@ -150,7 +148,7 @@ async function sendAndRead(
   request: PreparedRequest,
   call: Omit<JobCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
 ): Promise<Asked> {
-  const { flight, payment, beforeHop, beforeRepeat, sending } = call;
+  const { flight, payment, limit, sending } = call;
   const { batch, gate, pace } = sending;
   const { signal } = batch.host;
   const { deadline } = flight;
@@ -167,18 +165,31 @@ async function sendAndRead(
     endOf: () => getTimeoutError(deadline),
     mostImages: output.mostImages,
     joined: true,
-    payment,
+    payments: payFirst(payment, joinPayments([limit, client.payments])),
     maxTurns: batch.policy.maxTurns,
-    beforeHop,
     policy: retries,
     gate: paceRetries(isFlex ? { ...gate, allowRetry: () => true } : gate, pace, batch.lock),
     onSent: () => void (flight.inFlight = true),
-    onRetry({ error }) {
+    onRetry() {
       flight.inFlight = false;
       if (signal.aborted) deadline.abort(signal.reason);
-      if (error.lastBilled !== 'no') beforeRepeat?.(error);
     },
   });
+}
+
+/** Pays for the first request by a payment that is open already. */
+function payFirst(first: Payment | undefined, others: Payments | undefined): Payments | undefined {
+  let left = first;
+  return (
+    others && {
+      ...others,
+      open(request) {
+        const payment = left ?? others.open(request);
+        left = undefined;
+        return payment;
+      },
+    }
+  );
 }
 
 interface Settling {

@@ -1,13 +1,13 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../../errors.ts';
-import type { Payment, Performed, PreparedRequest } from '../../client/index.ts';
-import type { Budget, Reservation } from '../../cost/types.ts';
+import { joinPayment, type Payment } from '../../client/index.ts';
+import type { Budget } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { mayHaveCost } from '../folder/spending.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { Tally } from './tally.ts';
 import type { JobQueue, QueuedJob } from './queue.ts';
-import type { JobSender } from './live.ts';
+import type { JobCall, JobSender } from './live.ts';
+import { limitJob, OverLimit } from './run-budget.ts';
 import type { Pacer } from './pace.ts';
 import type { Batch, EndedJob, ReadyJob, JobOutcome, Step } from '../types.ts';
 
@@ -133,58 +133,34 @@ function stopAtLimit(run: RunStatus): boolean {
   return run.taking.signal.aborted;
 }
 
-/** What holds money for a job whose turn has come. */
-interface JobTurn {
-  /** In the budget of the run. */
-  reservation: Reservation | undefined;
-  /** In a budget that runs share. */
-  payment: Payment | undefined;
-}
-
-/** Waits for the budget, the rate and the gate. Throws if no further job is sent: the job goes back to the queue. */
-async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<JobTurn> {
-  const { pace, gate, taking, queue, sender } = run;
-  const turn: JobTurn = { reservation: undefined, payment: undefined };
+/** Waits for the limit, the rate and the gate. Throws if no further job is sent: the job goes back to the queue. */
+async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<Pick<JobCall, 'payment' | 'limit'>> {
+  const { pace, gate, taking, queue, sender, budget, batch } = run;
+  const { request } = job.prepared;
+  const limit = budget && limitJob(job, budget);
+  const limited = limit?.open(request);
+  let shared: Payment | undefined;
   try {
-    if (run.budget) turn.reservation = await reserve(job, run.budget, run);
+    await limited?.reserve(taking.signal);
     await pace?.(taking.signal);
     await gate.enter(taking.signal);
     taking.signal.throwIfAborted();
-    // Last of all, because what a killed run has reserved counts as spent.
-    turn.payment = await sender.pay(job);
-    await turn.payment?.reserve(taking.signal);
-    return turn;
+    shared = await sender.pay(job);
+    // Last of all, because what a killed run has reserved counts as spent. A recording may answer, which costs nothing.
+    if (!batch.policy.hasRecordings) await shared?.reserve(taking.signal);
+    return { limit, payment: joinPayment([limited, shared].filter((one) => one !== undefined)) };
   } catch (error) {
-    const isOut = error instanceof GatewayError && error.details.reason === 'budget';
-    if (isOut) stopTaking(run, error, error);
-    turn.reservation?.free();
-    await turn.payment?.cancel();
+    // It could exceed the limit, and so could any job after it.
+    if (error instanceof OverLimit) stopTaking(run, 'cost', undefined);
+    else if (error instanceof GatewayError && error.details.reason === 'budget') stopTaking(run, error, error);
+    await limited?.cancel();
+    await shared?.cancel();
     queue.giveBack(job);
     throw error;
   }
 }
 
-async function reserve(
-  { bound = noBound }: ReadyJob,
-  budget: Budget,
-  run: RunStatus,
-): Promise<Reservation | undefined> {
-  const { taking } = run;
-  const reservation = await budget.reserve(bound, taking.signal);
-  if (reservation !== undefined) return reservation;
-  // It could exceed the budget, and so could any job after it.
-  stopTaking(run, 'cost', undefined);
-  taking.signal.throwIfAborted();
-  return undefined;
-}
-
-const noBound = { amount: '0', isMost: false };
-
-function overCost(): GatewayError {
-  return new GatewayError('over-budget', 'the next request could pass --max-cost', { sent: 'no', billed: 'no' });
-}
-
-async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: RunStatus): Promise<void> {
+async function runJob(job: ReadyJob, paid: Pick<JobCall, 'payment' | 'limit'>, run: RunStatus): Promise<void> {
   const { recorder, sender, printer, tally, step } = run;
   const { host } = run.batch;
   let sentAt: number | undefined;
@@ -192,16 +168,8 @@ async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: Run
     await recorder.sent(job);
     sentAt = host.elapsed();
   };
-  const beforeHop = ({ post }: PreparedRequest, came: readonly Performed[]): void => {
-    const { boundOf, costOf } = job.prepared;
-    const bound = boundOf?.(post.body) ?? job.bound ?? noBound;
-    if (reservation?.grow(bound, costOf?.(came)) === false) throw overCost();
-  };
-  const beforeRepeat = (failed: GatewayError): void => {
-    if (reservation?.repeat() === false) throw overCost().after(failed);
-  };
   try {
-    const outcome = await sender.send(job, { payment, onReady, beforeHop, beforeRepeat }).catch((error: unknown) => {
+    const outcome = await sender.send(job, { ...paid, onReady }).catch((error: unknown) => {
       // It may have been paid for: whatever could be recorded, it is not as new.
       if (sentAt !== undefined) tally.lose(job, error);
       throw error;
@@ -209,8 +177,6 @@ async function runJob(job: ReadyJob, { reservation, payment }: JobTurn, run: Run
     step?.('answered', job.job.id);
     tally.count(outcome);
     stopForQuota(outcome, sentAt ?? host.elapsed(), run);
-    if (outcome.state === 'unsent' || !mayHaveCost(outcome)) reservation?.free();
-    else reservation?.spend(outcome.cost, outcome.doubtful);
     recordOutcome(job, outcome, run);
     // A job that was not sent has no line.
     if (outcome.state !== 'unsent') await printer?.print(job, outcome);

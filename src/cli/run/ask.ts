@@ -16,7 +16,7 @@ import { emptyOutcome } from '../output/outcome.ts';
 import type { ImageOutput } from '../output/save-images.ts';
 
 /** How a request is asked, and where its answer goes while it comes. */
-export interface Asking extends Pick<AskOptions, 'maxTurns' | 'beforeHop' | 'gate' | 'sample' | 'joined'> {
+export interface Asking extends Pick<AskOptions, 'maxTurns' | 'gate' | 'sample' | 'joined'> {
   client: Client;
   pricing: Pricing;
   deadline: Deadline;

@@ -5,7 +5,7 @@ import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './
 import type { BatchFlags } from '../flags.ts';
 import type { Deadline, PreparedRequest } from '../../../client/index.ts';
 import type { JobSource } from './source.ts';
-import { addUpCosts, computeGreatestBound } from '../../../cost/cost.ts';
+import { computeAnswerCost, computeGreatestBound } from '../../../cost/cost.ts';
 import { findPrice } from '../../../cost/price.ts';
 import type { Bound } from '../../../cost/types.ts';
 import { notInBatches } from '../../../vendors/image-types.ts';
@@ -170,7 +170,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
       settings,
       request: toPreparedRequest(built, job, flags),
       bound: hasPrices ? computeRequestBound(built, settings, job) : undefined,
-      costOf: (came) => addUpCosts(came, settings),
+      costOf: (answer) => computeAnswerCost(answer, settings),
       boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, settings, job),
       retries: getRetries(built, flags),
       isFlex: built.request.tier !== undefined,

@@ -164,9 +164,9 @@ describe('batch again', () => {
   });
 
   test.for([
-    ['jobs', '-', 'jobs.jsonl', '{"id":"a","prompt":"x"}\n', 'jobs.jsonl'],
-    ['prompts', '--prompts=-', 'prompts.txt', 'x\n', '--prompts prompts.txt'],
-    ['rows', '--data=-', 'rows.csv', 'city\nRome\n', '--data rows.csv'],
+    ['jobs', '-', 'jobs.jsonl', '{"id":"a","prompt":"x"}\n', '<file>'],
+    ['prompts', '--prompts=-', 'prompts.txt', 'x\n', '--prompts <file>'],
+    ['rows', '--data=-', 'rows.csv', 'city\nRome\n', '--data <file>'],
   ] as const)(
     'cannot ask for %s that came on stdin: it says to give the file',
     async ([what, word, file, text, next], { server, folder }) => {
@@ -182,7 +182,7 @@ describe('batch again', () => {
         ),
       ]);
       folder.write(file, text);
-      expect(await run(['batch', 'again', 'out', ...next.split(' ')], options)).toMatchObject({ code: 0 });
+      expect(await run(['batch', 'again', 'out', ...next.replace('<file>', file).split(' ')], options)).toMatchObject({ code: 0 });
       expect(await run(['batch', 'again', 'out'], options)).toMatchObject({ code: 0 });
       expect(server.bodies).toHaveLength(1);
     },
@@ -237,8 +237,8 @@ describe('batch again', () => {
   });
 
   test.for([
-    ['rows.csv', 'the rows of out are not at rows.csv any more', '--data rows.csv'],
-    ['prompt.md', 'the template of out is not at prompt.md any more', '--template prompt.md'],
+    ['rows.csv', 'the rows of out are not at rows.csv any more', '--data <file>'],
+    ['prompt.md', 'the template of out is not at prompt.md any more', '--template <file>'],
   ] as const)('says how to name %s, which is gone', async ([file, message, next], { folder, at }) => {
     folder.write('rows.csv', 'city\nRome\n');
     folder.write('prompt.md', 'A slogan for {{city}}');

@@ -219,10 +219,10 @@ export async function readBatchHeader(
 
 /** What names the table of a batch, and the prompt for its rows; and how each is typed. */
 const tableWords = {
-  jobs: 'jobs.jsonl',
-  prompts: '--prompts prompts.txt',
-  data: '--data rows.csv',
-  template: '--template prompt.md',
+  jobs: '<file>',
+  prompts: '--prompts <file>',
+  data: '--data <file>',
+  template: '--template <file>',
 };
 
 /** Throws GatewayError usage for a table that came on stdin, or that is not where it was. */

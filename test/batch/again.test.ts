@@ -182,7 +182,9 @@ describe('batch again', () => {
         ),
       ]);
       folder.write(file, text);
-      expect(await run(['batch', 'again', 'out', ...next.replace('<file>', file).split(' ')], options)).toMatchObject({ code: 0 });
+      expect(await run(['batch', 'again', 'out', ...next.replace('<file>', file).split(' ')], options)).toMatchObject({
+        code: 0,
+      });
       expect(await run(['batch', 'again', 'out'], options)).toMatchObject({ code: 0 });
       expect(server.bodies).toHaveLength(1);
     },

@@ -96,6 +96,14 @@ test('of jobs whose batch the service does not list, no more go again than the l
   await expect(play({ rows: 2 }, [{ policy }, { policy, kill: 9 }, { policy }])).resolves.toBeUndefined();
 });
 
+test.each([
+  ['with an id', false],
+  ['whose id is its number', true],
+])('an edit of a row %s is asked for before it is paid', async (_, isNumbered) => {
+  const played = play({ rows: 2, isNumbered }, [{}, { edits: [{ op: 'used', at: 0, to: 1 }] }, {}]);
+  await expect(played).resolves.toBeUndefined();
+});
+
 test('a journal of which the power left only a hole is begun anew', async () => {
   const played = play({ rows: 1 }, [{ kill: 2, losesPower: true, random: -306 }, {}]);
   await expect(played).resolves.toBeUndefined();

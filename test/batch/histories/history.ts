@@ -14,12 +14,13 @@ import { retryWords } from '../../../src/batch/index.ts';
 import { rowEdits, tableEdits } from './table.ts';
 
 const edit = oneof(
-  record({ op: constantFrom(...rowEdits), at: nat(9), to: nat(4) }),
+  // Most runs after an edit have nothing to ask, unless a used value changed.
+  record({ op: constantFrom('used', 'used', ...rowEdits), at: nat(9), to: nat(4) }),
   record({ op: constantFrom(...tableEdits), at: nat(9), to: nat(3) }),
 );
 
 const policy = record({
-  acceptChanges: boolean(),
+  acceptChanges: constantFrom(true, false, false, false),
   retry: subarray([...retryWords]),
   redo: option(array(nat(6), { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 3 }),
   limit: option(integer({ min: 1, max: 3 }), { nil: undefined, freq: 3 }),

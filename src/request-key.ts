@@ -6,11 +6,11 @@ import { isObject, type JsonValue } from './json.ts';
 
 /** The parts of a request that its key depends on. */
 export interface AskedRequest {
-  /** Default `POST`. */
+  /** The method; `POST` if absent. */
   method?: string | undefined;
   /**
-   * The path, or the whole address. The caller decides which requests are the same: a batch has the origin in it, a recording has
-   * not.
+   * The path, or the whole address. The caller decides which requests are the same: in a batch the path has the origin, in a
+   * recording it does not.
    */
   path: string;
   /** The body; parts that are not JSON are described by a text. */
@@ -35,7 +35,7 @@ export function keyRequest({ method = 'POST', path, body }: AskedRequest, withou
   return { key: digestText(text), text };
 }
 
-/** 32 hex digits: the first half of the SHA-256 of a text. */
+/** The first half of the SHA-256 of a text, as 32 hex digits. */
 export function digestText(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32);
 }
@@ -58,8 +58,8 @@ function leaveOut(body: JsonValue, fields: readonly string[]): JsonValue {
 }
 
 /**
- * Thousands of keys are made before the first job of a batch is sent: text is joined at once, and no object is made only to be
- * thrown away.
+ * The canonical JSON of a value. Thousands of keys are made before the first job of a batch is sent: text is joined at once, and no
+ * object is made only to be thrown away.
  */
 function toCanonicalJson(value: JsonValue): string {
   if (typeof value === 'string') return JSON.stringify(shortenBase64(value));
@@ -75,7 +75,7 @@ function toCanonicalJson(value: JsonValue): string {
   return `{${members}}`;
 }
 
-/** Base64 up to this length stays as it is, in characters. */
+/** Base64 up to this length, in characters, stays unchanged. */
 const shortBase64 = 1024;
 
 function shortenBase64(text: string): string {
@@ -89,7 +89,7 @@ function shortenBase64(text: string): string {
   return prefix + describeBytes(bytes.length, hash('sha256', bytes, 'hex'));
 }
 
-/** Replaces bytes that are too long to show: `sha256sum` of the file gives the same digest. */
+/** The text in place of bytes that are too long to show: `sha256sum` of the file gives the same digest. */
 export function describeBytes(bytes: number, sha256: string): string {
   return `<${bytes} bytes, sha256 ${sha256}>`;
 }

@@ -27,7 +27,7 @@ export function countRows(
   return counts;
 }
 
-/** How many slots have an answer that no row of the table wants. */
+/** The number of slots with an answer that no row of the table wants. */
 export function countAside({ slots }: Pick<BatchState, 'slots'>): number {
   let count = 0;
   for (let slot = 0; slot < slots.size; slot++) if (slots.answersOf(slot) > 0 && !slots.has(slot, 'wanted')) count++;

@@ -5,18 +5,18 @@ import type { Usage } from '../formats/events.ts';
 import type { LockOwner } from '../files/lock.ts';
 import type { ProviderBatch } from './lane/provider-batches.ts';
 
-/** How far a run is. */
+/** Counts and sums of a run so far. */
 export interface RunProgress {
   ended: number;
   failed: number;
   /** ms until a pause that the service asked for is over. */
   pausedMs: number;
-  /** Of all runs. */
+  /** Usage and spending of all runs together. */
   usage: Usage;
   spending: Spending;
 }
 
-/** What happens in a run, for those who watch it. */
+/** An event of a run, for its host. */
 export type BatchEvent =
   /** The folder was locked by a run that is dead. */
   | { type: 'took-over'; owner: LockOwner }
@@ -25,16 +25,16 @@ export type BatchEvent =
   | { type: 'sending'; jobs: number; progress: () => RunProgress }
   /** No job is in flight any more. */
   | { type: 'sent-all' }
-  /** A signal came: jobs in flight have some time. */
+  /** A signal came: jobs in flight have `graceMs` to end. */
   | { type: 'stopping'; inFlight: () => number; graceMs: number }
   /** A reply that could not be written is in a recovery file, which the hint of the error names. */
   | { type: 'reply-kept'; error: GatewayError }
-  /** A job went out, and its result is not on the disk; told from the second one on, as the first ends the run. */
+  /** The request of a job went out, and its result is not on the disk. Told from the second such job on, as the first one ends the run. */
   | { type: 'result-lost'; id: string; error: GatewayError }
-  /** What a provider batch cost is not in its budget. */
+  /** The file of a budget is not on this machine, so the cost of a provider batch is not in it. */
   | { type: 'budget-not-here'; path: string }
   | { type: 'budget-unwritten'; path: string; error: unknown }
-  /** Jobs whose cost has no bound. */
+  /** Some jobs have a cost without a bound. */
   | { type: 'unbounded'; jobs: number }
   | { type: 'submitted'; jobs: number; batch: string }
   /** The creation of a provider batch was not answered. */
@@ -45,13 +45,13 @@ export type BatchEvent =
   | { type: 'left-at-service'; jobs: number; isCreated: boolean; isWaitedFor: boolean }
   | { type: 'waiting'; batches: () => readonly ProviderBatch[] }
   | { type: 'polled'; mark: string; info: BatchInfo }
-  /** All were polled, and the next time is not yet. */
+  /** All provider batches were polled, and the next poll is not due yet. */
   | { type: 'waiting-on' }
   | { type: 'waited' }
-  /** One cannot be polled with this key, or for now. */
+  /** A provider batch cannot be polled with this key, or for now. */
   | { type: 'poll-failed'; error: GatewayError }
   | { type: 'not-found'; what: string }
-  /** It was not found for so long that its jobs are unknown now. */
+  /** A provider batch was not found for so long that its jobs are unknown now. */
   | { type: 'given-up'; what: string }
-  /** Results of no job of their provider batch, and results that came twice. */
+  /** The service sent results of no job of their provider batch, or results that came twice. */
   | { type: 'unmatched-results'; unknown: number; doubled: number };

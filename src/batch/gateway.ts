@@ -1,13 +1,13 @@
 import type { Settings } from '../settings/types.ts';
 
-/** What jobs of one gateway have in common: all of the connection follows from the profile. */
+/** The name of a gateway in a batch: all of the connection follows from the profile. */
 export function gatewayKey({ offline, profile }: Settings): string {
   return offline ? '' : (profile ?? '');
 }
 
 const origins = new WeakMap<Settings, string>();
 
-/** Scheme and host that requests with these settings go to, or `offline`. Thousands of jobs have the same settings. */
+/** Scheme and host that receive requests with these settings, or `offline`. Thousands of jobs have the same settings. */
 export function getRequestOrigin(settings: Settings): string {
   const { offline, baseUrl } = settings;
   const known = origins.get(settings);

@@ -1,6 +1,6 @@
 /*
- * Batches as the command line uses them, and nothing below it: an engine over the client. It knows no flag, no terminal and no
- * command; it is given its jobs, its policy and a host, and tells the host in events what happens.
+ * The engine of batches over the client. The command line imports this file, and nothing below it. The engine knows no flag, no
+ * terminal and no command; it is given its jobs, its policy and a host, and tells the host of each event.
  */
 
 // Planning and running.
@@ -35,7 +35,7 @@ export type {
   Vary,
 } from './types.ts';
 
-// Jobs: their keys, where they go, and one after the other.
+// Jobs: their keys, their gateways, and the jobs one after the other.
 export { keyRow } from './key.ts';
 export { gatewayKey, getRequestOrigin } from './gateway.ts';
 export { jobsToSend, prepareAgain, readyJob } from './run/queue.ts';
@@ -77,7 +77,7 @@ export {
 export type { ProviderBatch } from './lane/provider-batches.ts';
 export { requireOrigin } from './lane/lane-run.ts';
 
-// Its results, and reports of them.
+// The results of a batch, and reports of them.
 export { countRemoved, findImageName, findWithoutImage, openResults } from './folder/results.ts';
 export type { LostEnds, ResultReader } from './folder/results.ts';
 export { countAside, countRows, formatCount } from './counts.ts';

@@ -3,29 +3,29 @@ import { formatFacts } from '../formats/format.ts';
 import type { FormatName } from '../formats/types.ts';
 import { describeUploads, type Hashing, keyRequest, listUploads } from '../request-key.ts';
 
-/** What a row asks. */
+/** The question of a row: the facts that its key depends on. */
 interface Question {
   /** Scheme and host of the gateway, or `offline`. */
   origin: string;
-  /** Of the request: it names the format or the model. */
+  /** The path of the request: it names the format or the model. */
   path: string;
   format: FormatName;
   body: Body;
 }
 
-/** What is known of a row whose key is made. */
+/** The key of a row, with the facts of its request. */
 export interface RowKey {
   /** 32 hex digits. */
   key: string;
-  /** Whether something in it is still to be fetched. */
+  /** Whether the request has URLs that are still to be fetched. */
   hasUrls: boolean;
   /** Length of the request; infinite if it has files or URLs. */
   characters: number;
 }
 
 /**
- * The key of a row: rows that ask the same have the same key, whatever bounds, routes or labels their requests. Files count by their
- * content, and URLs by their text. Throws GatewayError usage for an unreadable file.
+ * The key of a row: rows that ask the same have the same key, whatever bounds, routes or labels their requests. Files count by
+ * their content, and URLs by their text. Throws GatewayError usage for an unreadable file.
  */
 export async function keyRow({ origin, path, format, body }: Question, hashing: Hashing = {}): Promise<RowKey> {
   const uploads = listUploads(body);

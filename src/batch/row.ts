@@ -12,32 +12,32 @@ export interface ReportRow {
   id: string;
   name?: string | undefined;
   command?: string | undefined;
-  /** Of a report with all answers: `earlier` of what no row of the table asks now, such as another version of its prompt. */
+  /** In a report with all answers: `earlier` for an answer that no row of the table wants, such as one to another version of its prompt. */
   version?: 'now' | 'earlier' | undefined;
   state: RowState;
   /** The values of the template variables in its prompt. */
   vars?: JsonObject | undefined;
   prompt?: string | undefined;
   text?: string | undefined;
-  /** Whether the reply says that it is whole, and why it ended. */
+  /** Whether the reply says that it is whole, and the reason of its end. */
   complete?: boolean | undefined;
   stopReason?: string | undefined;
-  /** As `--schema` checked it. */
+  /** The value that `--schema` checked. */
   answer?: JsonValue | undefined;
   /** Paths below the batch's folder. */
   images: string[];
-  /** The addresses, or titles, of what the answer cites; of what its searches found where it cites nothing. */
+  /** The addresses, or titles, of the sources that the answer cites; if it cites none, of those that its searches found. */
   sources?: string[] | undefined;
   usage?: JsonObject | undefined;
   cost?: JsonObject | undefined;
   attempts?: number | undefined;
   durationMs?: number | undefined;
   error?: Pick<JobError, 'class' | 'message'> | undefined;
-  /** Of a row that stands for several jobs: what each answered, by the label of its variation. */
+  /** For a row that stands for several jobs: the answer of each, by the label of its variation. */
   variations?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The row of a result; what the table does not say is as it was when it was sent. */
+/** The report row of a result. Facts that the table lacks are taken from the result, and so from the time of its request. */
 export function toReportRow(
   { id, version, name, state, vars }: Pick<ReportRow, 'id' | 'version' | 'name' | 'state' | 'vars'>,
   document: JsonObject,
@@ -67,7 +67,7 @@ export function toReportRow(
   };
 }
 
-/** The file is where the batch saves its images, whatever the line says. */
+/** The paths of pictures in the folder where the batch saves them, whatever path the line has. */
 function listImagePaths(image: JsonValue): string[] {
   const name = isObject(image) ? findImageName(image['path']) : undefined;
   return name === undefined ? [] : [`${batchFiles.images}/${name}`];
@@ -87,7 +87,7 @@ function toTextIfString(value: JsonValue | undefined): string | undefined {
 /** A column of a table. */
 export interface Column<Row = ReportRow> {
   name: string;
-  /** Undefined: the cell is empty. */
+  /** Undefined if the cell is empty. */
   cell(row: Row): string | number | undefined;
 }
 
@@ -98,10 +98,10 @@ const trailingNames = ['attempts', 'durationMs'] as const;
 /** Columns that every table has. */
 const always = new Set(['id', 'state']);
 
-/** Rows in their order, some at a time. They can be gone through once. */
+/** Rows in their order, some at a time. They can be read once. */
 export type RowBlocks<Row = ReportRow> = AsyncIterable<readonly Row[]> | Iterable<readonly Row[]>;
 
-/** Which columns a table of jobs needs: those for which at least one job has a value. */
+/** The columns that a table of jobs needs: each has a value for at least one job. */
 export async function findColumns(blocks: RowBlocks): Promise<Column[]> {
   const members = { answer: new Set<string>(), usage: new Set<string>(), cost: new Set<string>() };
   const variables = new Set<string>();
@@ -110,7 +110,7 @@ export async function findColumns(blocks: RowBlocks): Promise<Column[]> {
   for await (const block of blocks)
     for (const row of block) {
       for (const name of Object.keys(row.vars ?? {}))
-        // A variable that is the id of each job says nothing new.
+        // A variable with the id of each job as its value adds nothing.
         if (name !== 'id' || String(toCell(row.vars?.[name])) !== row.id) variables.add(name);
       addNames(members.answer, row.answer);
       addNames(members.usage, row.usage);
@@ -135,7 +135,7 @@ export async function findColumns(blocks: RowBlocks): Promise<Column[]> {
   const own = [...variables].map((name) =>
     column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => getColumnValue(vars, name)),
   );
-  // If no table filled them, the jobs are distinguished by their prompts.
+  // If no table filled them, the prompts tell the jobs apart.
   return [...leading, ...(own.length > 0 ? own : listColumns(['prompt'])), ...fixed];
 }
 
@@ -143,7 +143,7 @@ function addNames(names: Set<string>, value: JsonValue | undefined): void {
   if (isObject(value)) for (const name of Object.keys(value)) names.add(name);
 }
 
-/** The columns that have one value for each job. Without `text` where `--schema` checked the answer: it is the same JSON. */
+/** The columns with one value for each job. If `--schema` checked the answer, `text` is left out: it is the same JSON. */
 const plainColumns: readonly Column[] = [
   ...leadingNames.map((name) => column(name, (row) => row[name])),
   column('prompt', ({ prompt }) => prompt),

@@ -21,56 +21,56 @@ import type { BatchPlan } from './run/plan.ts';
 export const jobCommands = ['text', 'image gen', 'image edit', 'chat'] as const;
 export type JobCommand = (typeof jobCommands)[number];
 
-/** One line of a job file, checked. */
+/** A job: one checked line of a job file, or one of the jobs that the line makes. */
 export interface Job {
-  /** Unique in its file; the line's number where the line has none. */
+  /** The id, unique in its file; the number of the line if the line has none. */
   id: string;
-  /** The id of its line, if that makes several jobs by its `count` or `--vary`. */
+  /** The id of its line, if the line makes several jobs by its `count` or `--vary`. */
   lineId?: string;
-  /** Its id is its number in the file: it says nothing once jobs before it come or go. */
+  /** The id is the job's number in the file: it tells nothing once jobs before it come or go. */
   isNumbered?: boolean;
-  /** What it uses of other jobs, if anything. */
+  /** The other jobs whose answers the job uses, if any. */
   uses?: readonly JobUse[];
-  /** These jobs, once all are known. */
+  /** The jobs of `uses`, once all jobs are known. */
   parents?: readonly JobParent[];
-  /** From 1. */
+  /** The number of the line, from 1. */
   line: number;
-  /** The number of its row among those of its file, from 1; absent if that is its line. */
+  /** The number of the job's row among the rows of its file, from 1; absent if that is its line. */
   number?: number;
   command: JobCommand;
-  /** Name of its images under images/, without extension. */
+  /** Name of the job's images under images/, without extension. */
   name: string | undefined;
-  /** What its request is built from, for who builds it. */
+  /** The values that the request of the job is built from. */
   values: Readonly<Record<string, unknown>>;
 }
 
-/** What a job uses of another one: its name for it, and whether it is its text, its picture, or both. */
+/** A use of another job: the name for it, and whether its text, its picture, or both are used. */
 export interface JobUse {
   name: string;
   text: boolean;
   picture: boolean;
 }
 
-/** The job that is meant: its id, and its place in the file, from 0. */
+/** A use with the job that it means: the id of that job, and its place in the file, from 0. */
 export interface JobParent extends JobUse {
   id: string;
   place: number;
 }
 
-/** What the answer of a job is, as far as that is known before. */
+/** The kinds of answers of jobs, as far as a kind is known before the answer. */
 export const jobProducts = ['text', 'pictures', 'any'] as const;
 export type JobProduct = (typeof jobProducts)[number];
 
-/** What is kept of a failure in the journal and in the summary. */
+/** The facts of a failure that the journal and the summary keep. */
 export interface JobError {
   class: string;
   message: string;
   billed?: Certainty | undefined;
-  /** What to type next, if a reply could not be written. */
+  /** The command to type next, if a reply could not be written. */
   hint?: string | undefined;
 }
 
-/** What the journal keeps of the end of a job. */
+/** The facts of the end of a job that the journal keeps. */
 export interface JobEnd {
   /** Both names, if another model answered than the requested one. */
   requestedModel?: string | undefined;
@@ -78,18 +78,18 @@ export interface JobEnd {
   /** The service tier that answered, if it is not the usual one. */
   tier?: string | undefined;
   usage?: Usage | undefined;
-  /** Absent if it is unknown. */
+  /** Absent if the cost is unknown. */
   cost?: Cost | undefined;
-  /** How many other requests of the job may have been billed; absent for none. */
+  /** The number of other requests of the job that may have been billed; absent for none. */
   doubtful?: number | undefined;
   /** A cache answered, or nothing was sent: there is no cost. */
   billed?: 'no' | undefined;
-  /** Done, but the answer may not be whole. */
+  /** The job is done, but its answer may not be whole. */
   incomplete?: true | undefined;
   error?: JobError | undefined;
 }
 
-/** How a job ended. `unsent`: it was not sent or not billed, so it counts as new. */
+/** The end of a job. `unsent`: the job was not sent or not billed, so it counts as new. */
 export type JobOutcome = { state: 'unsent'; quotaSpent?: GatewayError } | EndedJob;
 
 /** A job that was sent, and has ended. */
@@ -104,17 +104,17 @@ export interface EndedJob extends JobEnd {
 
 /**
  * Saves a paid reply whose result cannot be written in a recovery file. Returns the failure, whose hint names the file, and the
- * file's path, if it could be written.
+ * path of the file, if it could be written.
  */
 export type SaveReply = (failure: unknown) => Promise<{ failure: unknown; path?: string | undefined }>;
 
-/** One of several machines, from 1. */
+/** One of several machines that share a batch, from 1. */
 export interface Shard {
   index: number;
   total: number;
 }
 
-/** Values of which each row of a table gets every combination, by the keys of jobs. */
+/** The values that vary, by the keys of jobs: each row of a table gets every combination. */
 export type Vary = Readonly<Record<string, readonly JsonValue[]>>;
 
 /** A job as the journal names it. */
@@ -128,17 +128,17 @@ export interface JournalEntry {
 export interface PreparedJob extends RowKey {
   settings: Settings;
   request: PreparedRequest;
-  /** As `digestSource` gives it; absent if the request has more in it: files, URLs or results of other jobs. */
+  /** The digest by `digestSource`; absent if the request has other parts: files, URLs or results of other jobs. */
   from?: string | undefined;
-  /** What it can cost, if its model has a price. */
+  /** The bound of the cost of the request, if its model has a price. */
   bound: Bound | undefined;
-  /** What a further request can cost, whose body goes on with the answer. */
+  /** Returns the bound of the cost of a further request, whose body goes on with the answer. */
   boundOf?: ((body: Body) => Bound | undefined) | undefined;
   /** The cost of an answer, if that is known. */
   costOf?: ((answer: MeteredAnswer) => Cost | undefined) | undefined;
-  /** In place of the usual waits between attempts. */
+  /** Changes of the usual waits between attempts. */
   retries: Partial<RetryPolicy>;
-  /** It goes in a lane that is often full: its attempts are not counted against those that all jobs have together. */
+  /** The job goes in a lane that is often full: its attempts are not counted against the budget of retries of all jobs. */
   isFlex: boolean;
   /** Builds the request again with the files of its URLs, if it has any: they are fetched right before the job is sent. */
   fetchInputs: ((deadline: Deadline) => Promise<PreparedRequest>) | undefined;
@@ -146,7 +146,7 @@ export interface PreparedJob extends RowKey {
   close(): Promise<void>;
 }
 
-/** What is made of the reply of one job: its files, and its line in the results. */
+/** The output of one job: it makes the files of the reply, and the line in the results. */
 export interface JobOutput {
   /** Takes the bytes of files while the reply is read. */
   readonly store: BlobStore;
@@ -154,25 +154,25 @@ export interface JobOutput {
   readonly mostImages: number;
   /** Checks, before anything is paid for, that images can be written. Throws GatewayError not-written. */
   prepare(): Promise<void>;
-  /** Publishes the files of a reply, and holds it against what is wanted of it. Never throws. */
+  /** Publishes the files of a reply, and checks the reply against the request. Never throws. */
   finish(reply: JobReply, bounds: { endOf: CheckEnd; signal: AbortSignal }): Promise<FinishedReply>;
 }
 
-/** What came of the request of a job. */
+/** The reply to the request of a job. */
 export interface JobReply extends Asked {
-  /** The slot that it answers, and which of its answers it is. */
+  /** The slot that the reply answers, and the number of the answer there. */
   asked: string;
-  /** What its answer cost, and what is told of that. */
+  /** The cost of the answer, and the warnings about that cost. */
   counted: { spent: Spent; warnings: readonly string[] };
 }
 
-/** What was made of the reply of a job. */
+/** The published reply of a job. */
 export interface FinishedReply {
-  /** Why it is not what was asked for, or could not be written; undefined if it is. */
+  /** The reason why the reply is not as requested, or could not be written; undefined if there is none. */
   failure: unknown;
-  /** Files of it could not be written. */
+  /** Some files of the reply could not be written. */
   hasLost: boolean;
-  /** Keeps what could not be written in a recovery file. Returns the failure, whose hint names the file. */
+  /** Keeps the unwritten parts of the reply in a recovery file. Returns the failure, whose hint names the file. */
   keep(failure: unknown): Promise<GatewayError>;
   /** The document that --json prints of one command. */
   document(end: { error: GatewayError | undefined; durationMs: number }): object;
@@ -184,24 +184,24 @@ export interface FinishedReply {
 export interface ReadyJob extends JournalEntry {
   job: Job;
   prepared: PreparedJob;
-  /** The name of its slot, and which of its answers is to come. */
+  /** The name of its slot, and the number of the answer that is to come. */
   asked: string;
 }
 
-/** Numbers of jobs by state. `pending` is what has not been sent yet. */
+/** Numbers of jobs by state. `pending`: jobs that have not been sent yet. */
 export interface Counts {
   jobs: number;
   done: number;
-  /** Among those that are done: their answers may not be whole. */
+  /** The number of done jobs whose answers may not be whole. */
   incomplete: number;
   failed: number;
   unknown: number;
   pending: number;
-  /** Jobs that a batch of the service holds, if there are any. */
+  /** The number of jobs in provider batches, if there are any. */
   submitted?: number;
-  /** Among those that are pending: the jobs whose results they use are not done. Only a run knows. */
+  /** The number of pending jobs that use results of jobs which are not done. Only a run knows it. */
   waiting?: number;
-  /** Answers that are to be made again, and count until then, if there are any. */
+  /** The number of answers that are to be made again, and count until then, if there are any. */
   again?: number;
 }
 
@@ -233,24 +233,24 @@ export const batchFiles = {
   gallery: 'index.html',
 } as const;
 
-/** Reachable from tests only. */
+/** Hooks for tests; no flag reaches them. */
 export interface BatchHooks {
   step?: Step | undefined;
-  /** Instead of the ten seconds that jobs in flight have after a signal. */
+  /** The time that jobs in flight have after a signal, in place of the ten seconds. */
   graceMs?: number | undefined;
-  /** Told of each write to the two files that a run appends to, and of each sync. */
+  /** Called at each write to the two files that a run appends to, and at each sync. */
   watch?: ((file: 'journal' | 'results', ...what: Parameters<FileWatch>) => void) | undefined;
-  /** Instead of the 50 ms for which the end of a job waits for others that share its sync. */
+  /** The time for which the end of a job waits for others that share its sync, in place of the 50 ms. */
   gatherMs?: number | undefined;
-  /** Instead of connections of its own. */
+  /** The connection, in place of connections that the run opens. */
   connection?: Connection | undefined;
-  /** Instead of the minute after which another machine may take over. */
+  /** The times of the lock, in place of the minute after which another machine may take over. */
   lock?: LockTimes | undefined;
-  /** Instead of the two minutes for which a run looks for a batch that the service does not list. */
+  /** The time for which a run looks for a batch that the service does not list, in place of the two minutes. */
   unlistedMs?: number | undefined;
 }
 
-/** What a run has around it. */
+/** The surroundings of a run: its signal, its clocks and its listener. */
 export interface BatchHost {
   readonly signal: AbortSignal;
   /** Wall clock, ms since 1970. */
@@ -258,78 +258,78 @@ export interface BatchHost {
   /** Monotonic clock in ms, for waits and durations. */
   elapsed(): number;
   readonly redaction: Redaction;
-  /** What a person types to go on, to send again what the words of `--retry` name, or to make rows again. */
+  /** Returns the command to type to go on, to send again the jobs that the words of `--retry` name, or to make rows again. */
   nextCommand(name: 'again' | 'retry' | 'redo', words?: string): string;
-  /** The command that was typed, with more flags. */
+  /** Returns the command that was typed, with more flags. */
   repeatCommand(more: string): string;
-  /** Awaited where a run can wait. */
+  /** Tells of an event. Awaited wherever a run can wait. */
   on(event: BatchEvent): Promise<void>;
   /** Registers a cleanup for the end of the run. The last one runs first. */
   atEnd(cleanup: () => Promise<void>): void;
 }
 
-/** What is sent again: failed jobs, those that may have been billed, and those whose answers a limit cut. */
+/** The kinds of jobs that can be sent again: failed jobs, jobs that may have been billed, and jobs whose answers a limit cut. */
 export const retryWords = ['failed', 'unknown', 'incomplete'] as const;
 export type RetryWord = (typeof retryWords)[number];
 
-/** Which jobs a run sends, how fast, and when it takes no more. */
+/** The policy of a run: the jobs that it sends, its rate, and its limits. */
 export interface BatchPolicy {
-  /** Which jobs are sent again though they were sent before. */
+  /** The jobs that are sent again though they were sent before. */
   retry?: readonly RetryWord[] | undefined;
   acceptChanges?: boolean | undefined;
   /** At most this many jobs are sent. */
   limit?: number | undefined;
-  /** No job is taken after this many failures, and costs of all runs. */
+  /** No job is taken after this many failures, or this amount of costs of all runs. */
   maxFailures?: number | undefined;
   maxCost?: string | undefined;
-  /** How many requests one answer may take, where the service ends it in the middle. */
+  /** The most requests that one answer may take, if the service ends it in the middle. */
   maxTurns?: number | undefined;
-  /** ms between two requests, and the file that shares them with other processes. */
+  /** The time between two requests in ms, and the file that shares the rate with other processes. */
   everyMs?: number | undefined;
   rateFile?: string | undefined;
-  /** False: results that the service makes later are not waited for. */
+  /** If false, the run does not wait for results that the service makes later. */
   waits?: boolean | undefined;
-  /** Recordings may answer: what they do not have reserves its cost only when it is sent. */
+  /** Recordings may answer: the cost of a request is then reserved only when it is sent. */
   hasRecordings?: boolean | undefined;
-  /** What the journal says of the run. */
+  /** The tags of the run in the journal. */
   tags?: Readonly<Record<string, string>> | undefined;
   vary?: Vary | undefined;
-  /** What parts the cells of its table, if that is no comma. */
+  /** The delimiter of the cells of the table, if it is no comma. */
   delimiter?: string | undefined;
   /** The command of the run, for the next ones in its folder. */
   command?: KeptCommand | undefined;
 }
 
-/** A command as the manifest keeps it: what was typed for each flag, with paths that begin at the folder. */
+/** A command as the manifest keeps it: the typed words of each flag, with paths that begin at the folder. */
 export interface KeptCommand {
   profile?: string | undefined;
   flags: Readonly<Record<string, string | readonly string[] | boolean>>;
 }
 
-/** The jobs of a batch. They can be run through as often as needed, and are always the same. */
+/** The jobs of a batch. They can be read as often as needed, and are always the same. */
 export interface BatchJobs {
-  /** As the user named their file. */
+  /** The name of their file, as the user gave it. */
   readonly name: string;
-  /** The jobs in their order. The error of a line that is not a job goes to `onFault`, and the line is left out. */
+  /** Reads the jobs in their order. The error of a line that is not a job goes to `onFault`, and the line is left out. */
   read(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
   settingsOf(job: Job): Settings | Promise<Settings>;
   /**
-   * The digest of what the request of a job is built from, if that is its line and the settings alone. To build the request takes
-   * twenty times as long.
+   * The digest of the parts that the request of a job is built from, if these are its line and the settings alone. To build the
+   * request takes twenty times as long.
    */
   digestSource(job: Job, settings: Settings): string;
   /** Builds the request of a job. Throws GatewayError usage with the job's place. */
   prepare(job: Job): Promise<PreparedJob>;
-  /** What reads the answer of a slot that no row has any more: of its request, only the provider batch is known. */
+  /** Makes a job that reads the answer of a slot that no row has any more: of its request, only the provider batch is known. */
   prepareGone(id: string, batch: { profile: string; model: string }): Promise<PreparedJob>;
-  /** The document of a job of which nothing came. */
+  /** The document of a job without a reply. */
   describeLost(error: GatewayError): object;
   productOf(job: Job): JobProduct;
-  /** Throws GatewayError usage, with `place`, for what another job does not make. */
+  /** Throws GatewayError usage, with `place`, for a use of an answer that a job of this kind does not make. */
   requireUsable(use: JobUse, product: JobProduct, place: string): void;
 }
 
-/** Everything that a run works with, once its jobs are checked. */
+/** The whole input of a run, once its jobs are checked. */
 export interface Batch {
   host: BatchHost;
   policy: BatchPolicy;

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { JsonValue } from '../json.ts';
 import type { Vary } from './types.ts';
 
-/** One of the jobs that a row of the table becomes where values vary. */
+/** One of the jobs that a row of the table becomes if values vary. */
 export interface Variation {
-  /** `effort=low model=a`, for people. */
+  /** The text for people: `effort=low model=a`. */
   label: string;
-  /** What the ids of its jobs end with: `+effort=low+model=a`. */
+  /** The end of the ids of its jobs: `+effort=low+model=a`. */
   suffix: string;
   values: Readonly<Record<string, JsonValue>>;
 }
@@ -28,19 +28,19 @@ export function listVariations(vary: Vary = {}): Variation[] {
   return found;
 }
 
-/** Longer values, and those that an id cannot hold, are cut, and end with their hash. */
+/** The text of a value in an id. Longer values, and values that an id cannot hold, are cut, and end with their hash. */
 function toIdText(value: JsonValue): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   if (text.length <= 60 && !/[\p{Cc}\s]/u.test(text)) return text;
   return `${text.slice(0, 30).replaceAll(/[\p{Cc}\s]+/gu, '-')}~${hash('sha256', text, 'hex').slice(0, 8)}`;
 }
 
-/** The id of the row of a job, and which variation of it the job is. */
+/** The id of the row of a job, and the variation of the row that the job is. */
 export function parseVariedId(
   id: string,
   variations: readonly Variation[],
 ): { id: string; variation: Variation } | undefined {
-  // `+model=a` is the end of `+effort=low+model=a`, too.
+  // The text `+model=a` is the end of `+effort=low+model=a`, too.
   const [variation] = variations
     .filter(({ suffix }) => suffix !== '' && id.endsWith(suffix))
     .toSorted((a, b) => b.suffix.length - a.suffix.length);

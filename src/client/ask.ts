@@ -4,25 +4,25 @@ import type { Client } from './client-types.ts';
 import { drainDeltas } from './read-reply.ts';
 import type { AskOptions, Performed, PreparedRequest } from './send.ts';
 
-/** What came of asking a model: made when that has ended, and never changed. It has an answer, or what failed. */
+/** The result of asking a model: made when that has ended, and never changed. It has an answer or a failure. */
 export interface Asked {
   readonly answer?: Omit<Performed, 'attempts' | 'isRecorded'> | undefined;
-  /** Why there is no answer: what the service or a signal did, or a bug. */
+  /** The reason why there is no answer: a failure of the service, a signal or a bug. */
   readonly failure?: unknown;
-  /** How many requests were sent. */
+  /** The number of requests that were sent. */
   readonly attempts: number;
   /** A recording answered. */
   readonly isRecorded: boolean;
   /** One of its requests was sent and may have been billed. */
   readonly mayBeBilled: boolean;
-  /** How many may have been billed, and were sent again. */
+  /** The number of requests that may have been billed, and were sent again. */
   readonly doubtful: number;
 }
 
 /** Reads the deltas of an answer while they come. */
 export type ReadDeltas = (deltas: AsyncGenerator<StreamDelta[], Performed>) => Promise<Performed>;
 
-/** Asks once: sends, pays and reads, and tells what came of it. Never throws: a failure of who reads is one, too. */
+/** Asks once: sends, pays and reads, and returns the result. Never throws: a failure of the reader is one, too. */
 export async function ask(
   client: Pick<Client, 'ask'>,
   request: PreparedRequest,

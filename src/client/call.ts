@@ -32,7 +32,7 @@ import { judgeAnswer, listLinkedImages } from './verdict.ts';
 import { append } from '../long-lists.ts';
 import { refuseEmptyMask } from '../images/mask.ts';
 
-/** A reply came, but it is cut, blocked, or lacks what was requested. `reply` has what came. */
+/** The error of a reply that came, but is cut, blocked, or lacks requested parts. `reply` has the parts that came. */
 export class ResponseError extends GatewayError {
   readonly reply: Reply<Picture>;
 
@@ -47,7 +47,7 @@ export function isResponseError(error: unknown): error is ResponseError {
   return isGatewayError(error) && 'reply' in error;
 }
 
-/** Hears how far the sending of a call is. */
+/** Callbacks for the steps of a sent request. */
 export type SendListener = Pick<AskOptions, 'onSent' | 'beforeRead'>;
 
 export type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
@@ -60,7 +60,7 @@ export interface ClientCall {
   request: AnyRequest;
   call: CallOptions;
   use: Use;
-  /** Somebody wants this format and no other. */
+  /** The format that the caller needs, if no other one will do. */
   format?: FormatName | undefined;
   stream: boolean | undefined;
   listener?: SendListener;
@@ -77,12 +77,12 @@ export function streamCall(call: ClientCall): AsyncGenerator<StreamDelta, Reply>
   return sendCall(call, memorySink());
 }
 
-/** What a call would send. */
+/** The request that a call would send. */
 export function prepareForCaller(call: ClientCall, deadline: Deadline): ReturnType<typeof prepareCall> {
   return prepareCall(call, deadline).catch(throwWithHint);
 }
 
-/** What is thrown out of the library: an error that has a reason gets its hint here, in words about options. */
+/** Gives an error that leaves the library the hint for its reason, if it has one, in words about options. */
 function withHint<Thrown>(thrown: Thrown): Thrown {
   if (!isGatewayError(thrown)) return thrown;
   const hint = chooseHint(thrown, 'library');
@@ -193,7 +193,10 @@ function requireList(name: string, value: unknown): JsonValue[] {
   throw usageError(`${name} is not an array`, 'give a list of turns');
 }
 
-/** Deltas one by one. Some may have arrived already: an abort drops them at once, and after the time limit the reply is read without them. */
+/**
+ * Yields deltas one by one. Some may have arrived already: an abort drops them at once, and after the time limit the reply is read
+ * without them.
+ */
 async function* flatten(
   deltas: AsyncGenerator<StreamDelta[], Performed>,
   signal: CallOptions['signal'],
@@ -213,14 +216,17 @@ async function* flatten(
   }
 }
 
-/** Media ready to be sent. */
+/** Media that are ready to be sent. */
 interface OpenedMedia {
   inline: (Pick<Media, 'mimeType' | 'pixels'> & { data: Upload })[];
-  /** Removes what was spooled. */
+  /** Removes spooled files. */
   cleanup(): Promise<void>;
 }
 
-/** Finds type and size of each medium. Throws GatewayError usage: unreadable, or of no known image type and none given. */
+/**
+ * Finds type and size of each medium. Throws GatewayError usage for a medium that is unreadable, or of no known image type and
+ * without a given one.
+ */
 async function openMedia(media: readonly MediaInput[], signal: AbortSignal): Promise<OpenedMedia> {
   const cleanups: (() => Promise<void>)[] = [];
   const cleanup = async (): Promise<void> => {

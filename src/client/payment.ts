@@ -40,13 +40,13 @@ export interface PaidEnd {
 export interface Fund {
   /** Reserves the most that a request can cost. `isAgain`: an attempt before may have been billed. Throws GatewayError over-budget. */
   reserve(request: PayableRequest, signal: Signal, isAgain: boolean): Promise<ReservedAmount>;
-  /** Nothing was reserved for this answer: a recording had it. */
+  /** Records an answer for which nothing was reserved, as a recording had it. */
   record?(request: PayableRequest, answer: Performed): Promise<void>;
 }
 
 /** An amount that is reserved for one request. It ends once. */
 interface ReservedAmount {
-  /** The request cost what its answer says; the reserved amount counts where that is not known. */
+  /** Spends the cost that the answer tells; the reserved amount counts if the cost is unknown. */
   spend(answer?: Performed, signal?: Signal): Promise<void>;
   free(signal?: Signal): Promise<void>;
 }
@@ -84,7 +84,7 @@ export function payFrom(fund: Fund, request: PayableRequest): Payment {
   };
 }
 
-/** Pays for each request from all of these: where one of them refuses, none pays. */
+/** Pays for each request from all of these: if one of them refuses, none pays. */
 export function joinPayments(all: readonly (Payments | undefined)[]): Payments | undefined {
   const payments = all.filter((one) => one !== undefined);
   if (payments.length < 2) return payments[0];

@@ -5,9 +5,9 @@ import { type ExchangeRecorder, type ExchangeRecorderOptions, openExchangeRecord
 import { playRecording } from './replay.ts';
 import { nameRequest, type RequestName } from './request-name.ts';
 
-/** How a folder is used as a cache. */
+/** The options of a folder that is used as a cache. */
 interface CacheOptions extends ExchangeRecorderOptions {
-  /** Older recordings are not used, in ms. */
+  /** The age after which recordings are not used, in ms. */
   maxAgeMs?: number | undefined;
   isComplete: IsComplete;
 }
@@ -16,8 +16,8 @@ interface CacheOptions extends ExchangeRecorderOptions {
 type IsComplete = (path: string, reply: HttpReply) => Promise<boolean>;
 
 /**
- * Answers from the recordings of a folder, and sends and records other requests. Only complete replies with status 200 are
- * used. Of equal requests at the same time one is sent, and the others wait for its recording. Throws GatewayError like
+ * Answers from the recordings of a folder, and sends and records other requests. Only complete replies with status 200 are used. Of
+ * equal requests at the same time one is sent, and the others wait for its recording. Throws GatewayError in the same way as
  * `openExchangeRecorder`.
  */
 export async function openCache(options: CacheOptions): Promise<Pick<ExchangeRecorder, 'record' | 'close'>> {
@@ -65,7 +65,7 @@ async function canAnswer({ path, request }: Recording, isComplete: IsComplete): 
     const asked = { method: request.method, url: new URL('http://recording') };
     const reply = await playRecording(path, asked, { signal });
     if (reply.status === 200) return await isComplete(request.path, reply);
-    // Its file stays open until it is read.
+    // The file of the reply stays open until it is read to its end.
     for await (const _ of reply.body);
     return false;
   } catch {
@@ -73,7 +73,7 @@ async function canAnswer({ path, request }: Recording, isComplete: IsComplete): 
   }
 }
 
-/** A lock for each name. Resolves with the function that releases it; rejects with the signal's reason. */
+/** Makes a lock for each name. Resolves with the function that releases the lock; rejects with the signal's reason. */
 function createNamedLocks(): (name: string, signal: AbortSignal) => Promise<() => void> {
   /** Each promise resolves when its lock is released. */
   const held = new Map<string, Promise<void>>();

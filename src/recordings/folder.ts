@@ -25,7 +25,7 @@ export async function listRequestFolders(folder: string): Promise<string[]> {
 
 /**
  * The files of a request, by their numbers; none if it has no folder that can be read. Links are followed; a pipe or a device would
- * never end. It is read at once, as recordings are: turns through Node's threads take several times as long.
+ * never end. The folder is read synchronously, as recordings are: turns through Node's threads take several times as long.
  */
 export function listFiles(folder: string, request: string): string[] {
   return listNumbers(join(folder, request))
@@ -57,12 +57,12 @@ function fileName(number: number): string {
   return `${number}.jsonl`;
 }
 
-/** Reads files as recordings, in the order in which they were sent. One that is none, or cannot be read, is passed over. */
+/** Reads files as recordings, in the order in which they were sent. A file that is no recording, or cannot be read, is passed over. */
 export function readRecordings(paths: readonly string[]): Recording[] {
   return paths.flatMap((path) => findRecording(path) ?? []).toSorted((a, b) => a.at - b.at);
 }
 
-/** Undefined if the file is no recording or cannot be read. */
+/** Reads a file as a recording. Undefined if the file is none or cannot be read. */
 export function findRecording(path: string): Recording | undefined {
   try {
     const head = parseHead(readFirstLine(path));

@@ -3,39 +3,39 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isObject, type JsonObject, type JsonValue, parseObject } from '../json.ts';
 
-/** How an exchange ended: complete, by an early end of the connection, by a reset, or because its reader stopped. */
+/** The end of an exchange: complete, by an early end of the connection, by a reset, or because its reader stopped. */
 const endings = ['end', 'cut', 'reset', 'left'] as const;
 export type RecordingEnd = (typeof endings)[number];
 
 /** A request in a recording: members sorted by name, each long Base64 as its size and SHA-256. */
 export interface RecordedRequest {
   method: string;
-  /** Below the base URL, with the query but without a key. */
+  /** The path below the base URL, with the query but without a key. */
   path: string;
   body: JsonValue;
 }
 
 /** First line of a recording. */
 export interface RecordingHead {
-  /** The gateway, as in `RequestName`. */
+  /** The digest of the gateway, as in `RequestName`. */
   scope: string;
   /** When the request was sent, ms since 1970. No two of one process have the same. */
   at: number;
   request: RecordedRequest;
 }
 
-/** Every further line. */
+/** A further line of a recording. */
 export type RecordingLine =
   | { kind: 'reply'; status: number; headers: Record<string, string> }
   | { kind: 'chunk'; bytes: Uint8Array }
   | { kind: 'ended'; ended: RecordingEnd };
 
-/** The first line; `request` is canonical JSON. */
+/** Encodes the first line; `request` is canonical JSON. */
 export function encodeHead({ scope, at }: Pick<RecordingHead, 'scope' | 'at'>, request: string): string {
   return `{"recording":1,"scope":"${scope}","at":${at},"request":${request}}\n`;
 }
 
-/** A further line. A chunk is text if its bytes are UTF-8, else Base64. */
+/** Encodes a further line. A chunk is text if its bytes are UTF-8, otherwise Base64. */
 export function encodeLine(line: RecordingLine): string {
   return `${JSON.stringify(listMembers(line))}\n`;
 }
@@ -55,7 +55,7 @@ export function parseHead(text: string): RecordingHead | undefined {
   if (typeof scope !== 'string' || typeof at !== 'number') return undefined;
   const { method, path, body } = request;
   if (typeof method !== 'string' || typeof path !== 'string' || body === undefined) return undefined;
-  // No request that was sent has these there.
+  // No sent request has control characters there.
   if (/\p{Cc}/u.test(method + path)) return undefined;
   return { scope, at, request: { method, path, body } };
 }
@@ -77,8 +77,8 @@ export function parseRecordingLine(text: string): RecordingLine | undefined {
 const blockBytes = 64 * 1024;
 
 /**
- * The content of a file. Each block is read at once: turns through Node's threads take several times as long. The file is closed
- * before the last one, which is often the first: a reader that goes no further leaves none open.
+ * The content of a file. Each block is read synchronously: turns through Node's threads take several times as long. The file is
+ * closed before the last block is given, which is often the first: a reader that goes no further leaves none open.
  */
 function* readBlocks(path: string): Generator<Buffer> {
   const fd = openSync(path, 'r');
@@ -110,7 +110,7 @@ export async function* readRecordingLines(path: string): AsyncGenerator<string> 
       from = at + 1;
     }
     if (from < block.length) pieces.push(block.subarray(from));
-    // Signals, and other requests, have their turn.
+    // Signals and other requests have their turn here.
     if (block.length === blockBytes) await nextTurn();
   }
   if (pieces.length > 0) yield Buffer.concat(pieces).toString('utf8');

@@ -8,8 +8,8 @@ export interface Mask {
 }
 
 /**
- * Masks secrets in chunks, even if they span several: it holds back what can be the start of one. Masks byte for byte, so that
- * every chunk keeps its length and position.
+ * Masks secrets in chunks, even if they span several: bytes that can be the start of a secret are held back. Masks byte for byte,
+ * so that every chunk keeps its length and position.
  */
 export function createChunkMasker({ hide, reach }: Mask) {
   let held: Uint8Array[] = [];
@@ -36,7 +36,7 @@ export function createChunkMasker({ hide, reach }: Mask) {
       maskHeld();
       return release(reach - 1);
     },
-    /** The rest. */
+    /** Masks and returns the chunks that are still held back. */
     end(): Uint8Array[] {
       if (reach > 0) maskHeld();
       return release(0);
@@ -44,7 +44,7 @@ export function createChunkMasker({ hide, reach }: Mask) {
   };
 }
 
-/** Headers of the connection, not of the reply. */
+/** Headers that are of the connection, not of the reply. */
 const hopHeaders = new Set('connection keep-alive proxy-connection te trailer transfer-encoding upgrade'.split(' '));
 
 /** The headers of a reply to record: without those of the connection and those that can contain a secret. */

@@ -6,7 +6,7 @@ import { readRecordingLines } from './format.ts';
 import { listFiles, listRequestFolders, readRecordings, type Recording } from './folder.ts';
 import { findRequestModel } from './request-name.ts';
 
-/** The variables that say in which service's words the recorded requests are, where that is not a gateway's. */
+/** The variables that name the service whose format the recorded requests have, if that is not a gateway's. */
 const serviceVariableNames = ['GATEWAY_SERVICE', 'GATEWAY_FORMAT'] as const;
 
 /** The environment variables that name models. */
@@ -17,10 +17,10 @@ export const modelVariableNames = [
   'GATEWAY_EDIT_MODEL',
 ] as const;
 
-/** A model for each use, if known. */
+/** A model for each use, if one is known. */
 export type ModelsByUse = { [use in Use]?: string | undefined };
 
-/** In the folder of the recordings: the variables of the command that was recorded. They are for `serve --replay`. */
+/** The file, in the folder of the recordings, with the variables of the recorded command. They are for `serve --replay`. */
 const variablesFile = 'models.json';
 
 /** Saves the variables with the recordings. Throws errors of the system. */
@@ -38,7 +38,7 @@ export async function savedVariables(folder: string): Promise<Record<string, str
   return variables.length === 0 ? undefined : Object.fromEntries(variables);
 }
 
-/** Others' recordings are data: a line break in a model would be a line of its own where variables are written as lines. */
+/** Whether a value is safe to show. Recordings can come from others: a line break in a model would make a new line in a list of variables. */
 function isVisible(value: string): boolean {
   return /^[^\p{Cc}\u2028\u2029]+$/u.test(value);
 }
@@ -60,7 +60,7 @@ export async function recordedModelsByUse(folder: string): Promise<ModelsByUse> 
   return found;
 }
 
-/** Throws GatewayError usage if there is no recording. */
+/** Reads all recordings of a folder. Throws GatewayError usage if there is none. */
 async function readAll(folder: string): Promise<Recording[]> {
   const requests = await listRequestFolders(folder);
   return requests.flatMap((request) => readRecordings(listFiles(folder, request)));

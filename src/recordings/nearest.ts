@@ -5,12 +5,12 @@ import { findRecording, listFiles, listRequestFolders } from './folder.ts';
 import type { RecordedRequest } from './format.ts';
 import type { RequestName } from './request-name.ts';
 
-/** A request is compared with so many recordings. */
+/** A request is compared with at most this many recordings. */
 const mostCompared = 200;
 
 /**
- * The error for a request without a recording: with the nearest one, of the same operation and model first, and what differs.
- * Throws GatewayError usage if there is no recording, and the signal's reason.
+ * The error for a request without a recording: it names the nearest recording, of the same operation and model first, and the
+ * differences. Throws GatewayError usage if there is no recording, and the signal's reason.
  */
 export async function noRecording(folder: string, name: RequestName, signal: AbortSignal): Promise<GatewayError> {
   const wanted = JSON.parse(name.text) as RecordedRequest;
@@ -22,7 +22,7 @@ export async function noRecording(folder: string, name: RequestName, signal: Abo
   const compared = [...alike, ...others].slice(0, mostCompared);
   let nearest: { folder: string; found: Difference[] } | undefined;
   for (const other of compared) {
-    // Signals, and other requests, have their turn.
+    // Signals and other requests have their turn here.
     await nextTurn();
     signal.throwIfAborted();
     const found = findDifferences(folder, other, wanted);
@@ -42,7 +42,7 @@ function areAlike(folder: string, name: RequestName): boolean {
   return folder.slice(0, -keyLength) === name.folder.slice(0, -keyLength);
 }
 
-/** What differs in the first recording of a request; undefined if it cannot be read. */
+/** The differences between a request and its first recording; undefined if that cannot be read. */
 function findDifferences(folder: string, request: string, wanted: RecordedRequest): Difference[] | undefined {
   const [path] = listFiles(folder, request);
   const recorded = path === undefined ? undefined : findRecording(path)?.request;
@@ -58,9 +58,9 @@ function findDifferences(folder: string, request: string, wanted: RecordedReques
   }
 }
 
-/** A value that differs between two requests; undefined on the side that does not have it. */
+/** A value that differs between two requests; undefined on the side that lacks it. */
 interface Difference {
-  /** `path`, `body.messages.0.content` */
+  /** The place of the value: `path`, `body.messages.0.content` */
   place: string;
   recorded: string | undefined;
   wanted: string | undefined;
@@ -70,12 +70,12 @@ const maxDifferences = 1000;
 const describedDifferences = 5;
 const shownLength = 60;
 
-/** How different two requests are: another path weighs more than any text. */
+/** The distance of two requests: another path weighs more than any text. */
 function distance(found: readonly Difference[]): number {
   return found.reduce((sum, { place }) => sum + (place === 'path' || place === 'method' ? 100 : 1), 0);
 }
 
-/** One text for each difference; of long values the part where they differ. */
+/** One text for each difference; long values are cut to the part in which they differ. */
 function describeDifferences(found: readonly Difference[]): string[] {
   if (found.length === 0) return ['it asks the same, but its name is that of another request'];
   const lines = found.slice(0, describedDifferences).map(({ place, recorded, wanted }) => {

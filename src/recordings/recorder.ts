@@ -9,9 +9,9 @@ import { encodeHead, encodeLine, type RecordingEnd } from './format.ts';
 import { createChunkMasker, type Mask, recordedHeaders } from './mask.ts';
 import { nameRequest, type RequestName } from './request-name.ts';
 
-/** Where recordings are written, and what that needs. */
+/** The folder of new recordings, and the parts that writing needs. */
 export interface ExchangeRecorderOptions {
-  /** Absolute path; made if it is missing. */
+  /** The absolute path of the folder; it is made if it is missing. */
   folder: string;
   mask: Mask;
   /** Wall clock, ms since 1970. */
@@ -22,7 +22,7 @@ export interface ExchangeRecorderOptions {
 
 /** Records exchanges. */
 export interface ExchangeRecorder {
-  /** Records what is fetched. */
+  /** Wraps a fetch, so that its exchanges are recorded. */
   record: FetchWrapper;
   /** Records one fetch of a request whose name is known. */
   recordOne(name: RequestName, fetch: () => Promise<HttpReply>, recording: OneRecording): Promise<HttpReply>;
@@ -42,7 +42,7 @@ export async function openExchangeRecorder(options: ExchangeRecorderOptions): Pr
   const open = new Set<RecordingWriter>();
   let last = 0;
   const recordOne: ExchangeRecorder['recordOne'] = async (name, fetch, { signal, onEnd }) => {
-    // Equal requests are answered in the order of their times.
+    // Equal requests are answered in the order of their times, so no two have the same time.
     const at = (last = Math.max(options.now(), last + 1));
     const start = (reply?: HttpReply): RecordingWriter => {
       const { chunk, end } = startRecording({ name, at, reply }, options);
@@ -81,7 +81,7 @@ export async function openExchangeRecorder(options: ExchangeRecorderOptions): Pr
 async function openRecordingFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder);
-    // Creates and removes a file, so that a folder that cannot be written is an error before anything is sent.
+    // A file is created and removed, so that a folder that cannot be written is an error before anything is sent.
     await newFileMode(folder);
     await clearDeadParts(folder, await readdir(folder));
   } catch (error) {
@@ -174,7 +174,7 @@ function createQueue(
   opening: Promise<TempFile>,
   onFailure: (error: unknown) => void,
 ): (write: (file: TempFile) => Promise<void>) => Promise<void> {
-  // Reported with the first write.
+  // The failure is reported with the first write.
   opening.catch(() => undefined);
   let hasFailed = false;
   let tail = Promise.resolve();

@@ -6,13 +6,13 @@ import { noRecording } from './nearest.ts';
 import { nameRequest, type RequestName } from './request-name.ts';
 
 /**
- * Answers requests from the recordings of a folder, chunk by chunk without waits; nothing is sent. Equal requests get theirs in the
- * recorded order, then always the last one. Throws GatewayError usage if the folder has no recording. The fetch throws GatewayError
- * usage if none is of the request, bad-reply if it cannot be read.
+ * Answers requests from the recordings of a folder, chunk by chunk without waits; nothing is sent. Equal requests get their
+ * recordings in the recorded order, then always the last one. Throws GatewayError usage if the folder has no recording. The fetch
+ * throws GatewayError usage if no recording is of the request, bad-reply if it cannot be read.
  */
 export async function openReplay(folder: string): Promise<Fetch> {
   await listRequestFolders(folder);
-  /** How many answers were given, for requests that have several. */
+  /** The number of answers that were given, for requests that have several. */
   const given = new Map<string, number>();
   return async (request, { signal, onSent }) => {
     signal.throwIfAborted();
@@ -28,8 +28,8 @@ export async function openReplay(folder: string): Promise<Fetch> {
 }
 
 /**
- * The recordings of a request. Of several, those of the same gateway, else of all, as a replay need not name a gateway; and not those
- * that are torn.
+ * The recordings of a request. Of several, those of the same gateway, otherwise of all, as a replay need not name a gateway; torn
+ * recordings are left out.
  */
 function findAnswers(folder: string, name: RequestName): string[] {
   const files = listFiles(folder, name.folder);
@@ -40,7 +40,7 @@ function findAnswers(folder: string, name: RequestName): string[] {
   return paths.length > 0 ? paths : files;
 }
 
-/** How errors name a request. */
+/** The parts of a request that errors name. */
 type ToldRequest = Pick<HttpRequest, 'method' | 'url'>;
 
 /**
@@ -75,7 +75,7 @@ export async function playRecording(
   }
 }
 
-/** The lines after the first. */
+/** Reads the lines after the first. */
 async function* readRecording(path: string): AsyncGenerator<RecordingLine> {
   let number = 0;
   for await (const text of readRecordingLines(path)) {

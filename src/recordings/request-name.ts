@@ -4,11 +4,11 @@ import { isObject, type JsonValue } from '../json.ts';
 import { describeBytes, describeUpload, digestText, keyRequest, readUpload, type RequestKey } from '../request-key.ts';
 import type { HttpRequest } from '../transport/types.ts';
 
-/** How recordings know a request. */
+/** The name of a request in recordings. */
 export interface RequestName {
-  /** The folder of its recordings: operation, model and key, `generateContent-some-model-<key>`. */
+  /** The folder of the request's recordings: operation, model and key, `generateContent-some-model-<key>`. */
   folder: string;
-  /** Canonical JSON of a RecordedRequest. */
+  /** The canonical JSON of a RecordedRequest. */
   text: string;
   /**
    * A digest of what identifies the gateway: the base URL, the headers that the user set, and the API versions in the request's
@@ -26,12 +26,12 @@ export async function nameRequest(request: HttpRequest): Promise<RequestName> {
   return { folder: `${label}${label === '' ? '' : '-'}${key}`, text, scope: getScope(request, base) };
 }
 
-/** The key of a request with a body as it is sent. */
+/** The key of a request by the body as it is sent. */
 async function keyBody(
   asked: { method: string | undefined; path: string },
   body: RequestBody,
 ): Promise<RequestKey & { content: JsonValue }> {
-  // Whether Google may keep a request does not shape its answer, and we say so by ourselves.
+  // The field `store` says whether Google may keep a request. It does not shape the answer, and this program sets it by itself.
   const without = modelPath.test(asked.path) ? ['store'] : [];
   try {
     const content = await readJson(body);
@@ -52,12 +52,12 @@ async function readJson({ segments }: RequestBody): Promise<JsonValue> {
   return JSON.parse(pieces.join('') + decoder.decode()) as JsonValue;
 }
 
-/** A body that is not JSON, or is nested beyond the stack. */
+/** The digest of a body that is not JSON, or is nested beyond the stack. */
 async function digestBody({ segments, bytes }: RequestBody): Promise<string> {
   const sum = createHash('sha256');
   for (const segment of segments) {
     if (!isUpload(segment)) sum.update(segment);
-    // A form has the bytes of a file as they are.
+    // A form has the bytes of a file unchanged.
     else if (segment.file) for await (const block of readUpload(segment)) sum.update(block);
     else sum.update(await describeUpload(segment));
   }
@@ -95,7 +95,7 @@ function pathBelow({ pathname, searchParams }: URL, base: URL): string {
 const withoutVersion = /^\/(?:chat\/completions|responses|images\/(?:generations|edits))(?:\/|$)/;
 
 /**
- * The model that a request names, or ''. A name with control characters is none: a recording can come from a stranger, and the
+ * The model that a request names, or ''. A name with control characters is no name: a recording can come from a stranger, and the
  * name goes into variables, lists and commands to paste.
  */
 export function findRequestModel(path: string, body: unknown): string {

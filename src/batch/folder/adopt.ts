@@ -13,11 +13,11 @@ import { findHolder } from '../lane/provider-batches.ts';
 import { type BatchState, hasOpenSlots } from './state.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
 
-/** Where replies are that could not be written. */
+/** The recovery files: replies that could not be written into their folder. */
 export interface Recovery {
   /** The files of the replies that were saved since a time, ms since 1970. */
   findSince(at: number): Promise<readonly string[]>;
-  /** How to write one out. */
+  /** The hint that says how to write out a reply. */
   describe(path: string): string;
 }
 
@@ -29,9 +29,9 @@ export interface Adopting {
 }
 
 /**
- * Adds to the results of a folder what earlier runs got and could not write there: it is in recovery files, which are removed
- * then. A reply with an image stays in its file, and the failure of its job names it. Returns the ends with those of these jobs.
- * Throws GatewayError not-written or batch-locked.
+ * Adds to the results of a folder the answers that earlier runs got and could not write there: they are in recovery files, which
+ * are then removed. A reply with an image stays in its file, and the failure of its job names the file. Returns the ends with those
+ * of these jobs. Throws GatewayError not-written or batch-locked.
  */
 export async function adoptReplies(
   folder: string,
@@ -40,14 +40,14 @@ export async function adoptReplies(
 ): Promise<LostEnds> {
   if (state.beganAt === undefined || !hasOpenSlots(state)) return ends;
   const place = await realpath(folder);
-  // Of two replies the newer one counts.
+  // Of two replies to one slot the newer one counts.
   const kept = new Map<number, { path: string; line: string }>();
   for (const path of (await recovery.findSince(state.beganAt)).toSorted()) {
     const saved = await readOwn(path);
     const { job: id, batch } = saved ?? {};
     if (id === undefined || !batch || (await realpath(batch.folder).catch(() => '')) !== place) continue;
     const slot = findOpenSlot(batch.request, state);
-    // It answers what was sent before.
+    // A reply from before the last request of its slot answers an earlier request.
     if (slot === undefined || Date.parse(saved?.savedAt ?? '') < findSentAt(slot, state)) continue;
     const line = toAdoptedLine(id, state.slots.nameOf(slot), saved as SavedReply);
     if (line === undefined) keepFailure(state.failures, slot, unwrittenError(recovery.describe(path)));
@@ -60,7 +60,7 @@ export async function adoptReplies(
     Array.from(kept.values(), ({ line }) => line),
   );
   const { lostEnds } = await findLostEnds(folder, state);
-  // A run that ends before its own record, or is killed, leaves nothing that only the removed files had.
+  // The ends are in the journal before the files are removed: a run that ends before its own record, or is killed, loses nothing.
   await appendAdopted(
     join(folder, batchFiles.journal),
     [...ends.lostEnds, ...lostEnds].map((end) => JSON.stringify(end)),
@@ -70,7 +70,7 @@ export async function adoptReplies(
   return { ...ends, lostEnds: [] };
 }
 
-/** The slot that a kept reply answers, if that waits for just this answer. */
+/** The slot that a kept reply answers, if the slot waits for just this answer. */
 function findOpenSlot(asked: string, { slots }: BatchState): number | undefined {
   const [name = '', generation] = asked.split('@');
   const slot = slots.findNamed(name);
@@ -92,7 +92,7 @@ function findSentAt(slot: number, state: BatchState): number {
   return findHolder(slot, state)?.at ?? state.sentAt.get(slot) ?? 0;
 }
 
-/** The line of a whole result; undefined if it is not a result, or too long. */
+/** The line of a whole result; undefined for a reply that is no result, or is too long. */
 function toAdoptedLine(id: string, slot: string, { batch, document }: SavedReply): string | undefined {
   if (!batch?.isResult || !isObject(document) || typeof document['ok'] !== 'boolean') return undefined;
   const line = resultLine({ slot, t: getEndType(document), id }, document, undefined);
@@ -109,7 +109,7 @@ async function readOwn(path: string): Promise<SavedReply | undefined> {
   try {
     const handle = await open(path);
     try {
-      // Of the open file: a link could lead elsewhere meanwhile.
+      // The owner of the open file is read: a link could lead elsewhere meanwhile.
       const { uid } = await handle.stat();
       const isOwn = uid === (system.geteuid?.() ?? uid);
       return isOwn ? await readRecovery(handle.createReadStream({ autoClose: false }), createEmptyStore()) : undefined;

@@ -6,7 +6,10 @@ import type { ChooseRecord } from './records.ts';
 import type { LostEnds } from './results.ts';
 import { addRecord, type BatchState } from './state.ts';
 
-/** Has other answers of slots count, by their numbers from 1. Nothing is paid for that. Throws GatewayError not-written or batch-locked. */
+/**
+ * Makes other answers of slots count, named by their numbers from 1. Nothing is paid for that. Throws GatewayError not-written or
+ * batch-locked.
+ */
 export async function chooseAnswers(
   folder: string,
   choices: readonly { slot: number; answer: number }[],
@@ -18,7 +21,7 @@ export async function chooseAnswers(
     answer,
   }));
   lock.confirm();
-  // The ends that a kill left out come first: of an answer that came before the choice, none counts after it.
+  // The ends that a kill left out come first: no answer from before the choice counts after it.
   if (lostEnds.length > 0) await appendSynced(join(folder, batchFiles.results), []);
   await appendSynced(join(folder, batchFiles.journal), [...lostEnds, ...records]);
   for (const record of records) addRecord(record, state);

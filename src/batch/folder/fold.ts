@@ -17,7 +17,7 @@ interface Take extends Place {
   images: readonly string[] | undefined;
 }
 
-/** What the records of a journal say together. */
+/** The records of a journal, taken together. */
 export interface Fold {
   slots: Slots;
   /** Provider batches that the service may hold, by their marks. */
@@ -34,11 +34,11 @@ export interface Fold {
   ready: Set<number>;
   open: Map<number, SlotState>;
   run: Pick<RunStart, 'boot'> | undefined;
-  /** The bytes of results.jsonl whose ends are known: all up to `end`, and lines beyond it, by their offsets. */
+  /** The bytes of results.jsonl whose ends are known: all bytes up to `end`, and lines beyond it, by their offsets. */
   covered: { end: number; beyond: Map<number, number> };
 }
 
-/** `rows`: about how many slots there will be. */
+/** Makes the fold of an empty journal. `rows`: about how many slots there will be. */
 export function newFold(rows = 0): Fold {
   return {
     slots: new Slots(rows),
@@ -54,7 +54,7 @@ export function newFold(rows = 0): Fold {
   };
 }
 
-/** Adds a record. Throws RangeError for one that names no slot: to pass over a record could pay twice. */
+/** Adds a record. Throws RangeError for a record that names no slot: to pass over it could pay twice. */
 export function applyRecord(record: SlotRecord, fold: Fold): void {
   switch (record.t) {
     case 'run':
@@ -92,8 +92,8 @@ export function applyRecord(record: SlotRecord, fold: Fold): void {
 }
 
 /**
- * Nothing of the run before goes on. What was ready and has no `sent` did not go out, as the kernel keeps all lines of a process. If the
- * machine went down since, the line may be lost.
+ * Ends the run before: nothing of it goes on. A slot that was ready and has no `sent` did not go out, as the kernel keeps all lines
+ * of a process. If the machine went down since, the line of `sent` may be lost.
  */
 export function settleRun(
   fold: Fold,
@@ -116,7 +116,7 @@ export function isCovered(off: number, { covered }: Pick<Fold, 'covered'>): bool
   return off < covered.end || covered.beyond.has(off);
 }
 
-/** A slot is pending again. The answer that is there stays the answer of its row until a new one comes. */
+/** Makes a slot pending again. Its answer stays the answer of its row until a new one comes. */
 export function markAgain(slot: number, { slots }: Pick<Fold, 'slots'>): void {
   slots.setFlag(slot, 'again', slots.answersOf(slot) > 0);
   slots.setState(slot, 'pending');
@@ -167,7 +167,7 @@ function applyEnd({ t, slot: name, off, len, images }: EndRecord, fold: Fold): v
   }
   slots.setFlag(slot, 'again', false);
   slots.setFlag(slot, 'tried', t === 'failed');
-  // What fails in the place of an answer leaves that as it was.
+  // A failure in the place of an answer leaves the answer unchanged.
   if (t === 'failed' && hasAnswer) return slots.setState(slot, slots.has(slot, 'cut') ? 'incomplete' : 'done');
   slots.setState(slot, t);
   if (t === 'failed') return slots.setPlace(slot, { off, len });
@@ -184,7 +184,7 @@ function addTake(slot: number, take: Take, fold: Fold): void {
   setCounting(slot, take, fold);
 }
 
-/** An answer is the one that counts. */
+/** Makes an answer the one that counts. */
 function setCounting(slot: number, take: Take, { images, slots }: Fold): void {
   slots.setPlace(slot, take);
   slots.setFlag(slot, 'cut', take.isCut);
@@ -193,8 +193,9 @@ function setCounting(slot: number, take: Take, { images, slots }: Fold): void {
 }
 
 /**
- * An answer that is there counts from here on, and nothing is paid for that. The slot is settled: what was to be made again is not, until the user
- * says so anew. So the last `--redo` is over: the same words after a choice make again all that they name. What else is pending stays so.
+ * Makes an earlier answer count from here on; nothing is paid for that. The slot is settled: it is not made again until the user
+ * says so anew. So the last `--redo` is over: the same words after a choice make again all rows that they name. Other pending slots
+ * stay pending.
  */
 function applyChoice({ slot: name, answer }: ChooseRecord, fold: Fold): void {
   const { slots, takes } = fold;
@@ -204,13 +205,13 @@ function applyChoice({ slot: name, answer }: ChooseRecord, fold: Fold): void {
   fold.redo = undefined;
   slots.choose(slot, answer);
   if (take) setCounting(slot, take, fold);
-  // What is in flight goes on, and its answer will count.
+  // A request in flight goes on, and its answer will count.
   if (slots.stateOf(slot) === 'sent') return;
   slots.setFlag(slot, 'again', false);
   slots.setState(slot, slots.has(slot, 'cut') ? 'incomplete' : 'done');
 }
 
-/** Ends can come in another order than their lines. */
+/** Adds a line to the covered bytes. Ends can come in another order than their lines. */
 function cover({ off, len }: Place, { covered }: Fold): void {
   const { beyond } = covered;
   beyond.set(off, len);
@@ -246,7 +247,7 @@ function applyBatchStep(record: BatchStep, fold: Fold): void {
   providerBatches.delete(mark);
 }
 
-/** The service does not have a provider batch: those of its slots that wait for it are as they were. */
+/** Gives the slots of a provider batch that does not exist, and that still wait for it, their states before. */
 function restoreBatch({ mark, slots: held, before }: ProviderBatch, { slots, atService }: Fold): void {
   for (const [at, slot] of held.entries()) {
     if (atService.get(slot) !== mark) continue;
@@ -257,8 +258,8 @@ function restoreBatch({ mark, slots: held, before }: ProviderBatch, { slots, atS
 }
 
 /**
- * The gateway of `--offline` ends with its process, and its batches with it. Nothing of them is billed: their slots are as before, and
- * what a budget holds for them is freed as for batches that were not created.
+ * Ends the provider batches of `--offline`, whose gateway ends with its process. Nothing of them is billed: their slots have their
+ * states before, and the amount that a budget holds for them is freed as for batches that were not created.
  */
 export function endOffline(fold: Fold): void {
   for (const batch of fold.providerBatches.values()) {

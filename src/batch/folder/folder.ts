@@ -15,14 +15,14 @@ import { type BatchState, hasOpenSlots } from './state.ts';
 import { markWanted } from '../run/edited.ts';
 import { openIfThere } from '../../files/lines.ts';
 
-/** What is known about the batch of a folder. */
+/** The batch of a folder, as its files tell it. */
 export interface KnownBatch extends LostEnds {
   state: BatchState;
 }
 
 /**
- * Reads the batch of a folder; one without a journal knows nothing. `see` gets the head of each row of its table. Throws GatewayError
- * batch-locked, and what the system says.
+ * Reads the batch of a folder; the state of a folder without a journal is empty. `see` gets the head of each row of its table.
+ * Throws GatewayError batch-locked, and errors of the system.
  */
 export async function readFolder(
   folder: string,
@@ -31,7 +31,7 @@ export async function readFolder(
   const header = await readManifestHeader(folder);
   const state = await readJournal(folder, header?.rows);
   const ends = await findLostEnds(folder, state);
-  // Another file can have that name.
+  // A `jobs.jsonl` without a journal beside it can be another file of that name.
   if (state.run === undefined) return { state, ...ends };
   state.manifest = await readManifest(folder, state.slots, (head, place) => see?.(head, place, state));
   markWanted(state.manifest.rows, state.slots);
@@ -39,8 +39,8 @@ export async function readFolder(
 }
 
 /**
- * Adds to the results what earlier runs got and could not write there. Returns the ends with those of these jobs. Throws GatewayError
- * not-written or batch-locked.
+ * Adds to the results the answers that earlier runs got and could not write there. Returns the ends with those of these jobs.
+ * Throws GatewayError not-written or batch-locked.
  */
 export async function addKeptReplies(folder: string, state: BatchState, adopting: Adopting): Promise<LostEnds> {
   if (!hasOpenSlots(state)) return adopting.ends;
@@ -63,7 +63,7 @@ export async function requireOwn(path: string): Promise<void> {
 }
 
 /**
- * Makes the folder if it does not exist, locks it until the end of the run, and removes what killed runs left. Throws
+ * Makes the folder if it does not exist, locks it until the end of the run, and removes unfinished files of killed runs. Throws
  * usage or batch-locked.
  */
 export async function enterOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
@@ -95,7 +95,7 @@ async function lockOutdir(path: string, host: BatchHost, times?: LockTimes): Pro
   return lock;
 }
 
-/** Makes a folder. Throws GatewayError usage if that fails, and not-written if the disk is full. */
+/** Makes a folder. Throws GatewayError usage if the system refuses, and not-written if the disk is full. */
 async function makeBatchFolder(path: string): Promise<void> {
   await makeFolder(path).catch((error: unknown) => {
     if (isFull(error)) throw cannotWrite(path, error).withDetails(unsent);
@@ -103,7 +103,7 @@ async function makeBatchFolder(path: string): Promise<void> {
   });
 }
 
-/** What is sent and paid in another folder too: room is wanted in this one. */
+/** Whether the disk is full. The hint then names no other folder, in which all jobs would be sent and paid again: this one needs room. */
 function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes(getErrorCode(error) ?? '');
 }
@@ -111,8 +111,8 @@ function isFull(error: unknown): boolean {
 const unsent = { sent: 'no', billed: 'no' } as const;
 
 /**
- * Locks a folder. Throws GatewayError batch-locked; not-written if the disk is full; or usage if it is not writable, as nothing was
- * sent yet.
+ * Locks a folder. Throws GatewayError batch-locked; not-written if the disk is full; usage if the folder is not writable, as
+ * nothing was sent yet.
  */
 async function lockWritable(path: string, times?: LockTimes): Promise<FolderLock> {
   return lockFolder(path, times).catch((error: unknown) => {
@@ -135,11 +135,12 @@ export async function writeSummary(folder: string, text: string): Promise<void> 
 /** Files of systems and of git: a folder that has only these is empty. */
 const harmless = new Set(['.DS_Store', '.gitignore', '.gitkeep', 'lost+found']);
 
-/** The record of a run is shorter. */
+/** The record of a run is shorter than this. */
 const headBytes = 64 * 1024;
 
 /**
- * Reads a folder before anything is written there, and returns the names of files that are not of a batch. Throws GatewayError batch-locked if its journal was not written by this program.
+ * Reads a folder before anything is written there, and returns the names of files that are not of a batch. Throws GatewayError
+ * batch-locked if its journal was not written by this program.
  */
 async function findForeign(folder: string): Promise<string[]> {
   const head = await readHead(folder, journal);
@@ -158,7 +159,10 @@ async function findForeign(folder: string): Promise<string[]> {
   return findForeign(folder);
 }
 
-/** How a file begins: empty if it is not there yet, or begins with a hole that the power left; undefined if it is a link or a device. */
+/**
+ * The beginning of a file: empty if the file is not there yet, or begins with a hole that a power cut left; undefined for a link or
+ * a device.
+ */
 async function readHead(folder: string, name: string): Promise<string | undefined> {
   const path = join(folder, name);
   const stats = await lstat(path).catch(() => undefined);
@@ -174,7 +178,7 @@ async function readHead(folder: string, name: string): Promise<string | undefine
   }
 }
 
-/** How the record of a run begins, and a summary. */
+/** The beginnings of the record of a run, and of a summary. */
 const recordStart = '{"t":"run",';
 const summaryStart = '{"schema":"gateway-cli/batch@';
 const manifestStart = '{"manifest":1,';
@@ -185,7 +189,7 @@ const cutOrAppended = new Set<string>([journal, results, asideFile(journal), asi
 
 /** Whether a file that a run cuts or appends to is a regular one: the target of a link must not change, and a pipe never ends. */
 async function isSafe(folder: string, name: string): Promise<boolean> {
-  // It is replaced: a table of the user's own is not.
+  // A run replaces the manifest, but not a table of the user's own with its name.
   if (name === manifest) return (await readHead(folder, name))?.startsWith(manifestStart) === true;
   if (!cutOrAppended.has(name)) return true;
   return (await lstat(join(folder, name))).isFile();

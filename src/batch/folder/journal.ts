@@ -8,8 +8,8 @@ import type { SlotRecord } from './records.ts';
 import { addRecord, type BatchState, newBatchState, settleState } from './state.ts';
 
 /**
- * Reads the journal of a batch's folder; without one everything is new. `rows`: about how many slots there will be. Throws GatewayError
- * batch-locked for a file that is not a journal, or one of another version.
+ * Reads the journal of a batch's folder; the state of a folder without one is empty. `rows`: about how many slots there will be.
+ * Throws GatewayError batch-locked for a file that is not a journal, or is a journal of another version.
  */
 export async function readJournal(folder: string, rows = 0): Promise<BatchState> {
   const state = newBatchState(rows);
@@ -20,7 +20,7 @@ export async function readJournal(folder: string, rows = 0): Promise<BatchState>
       state.torn = !whole;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
-      // Where a hole begins or ends inside a record, a part of that is left: nothing was done on the word of what was not synced.
+      // A hole that begins or ends inside a record leaves a part of the record: nothing was done on the word of a record that was not synced.
       if (record === undefined && line.text.includes('\0')) continue;
       if (record === undefined || (state.run === undefined && record.t !== 'run'))
         throw notAJournal(path, number, text);
@@ -34,7 +34,7 @@ export async function readJournal(folder: string, rows = 0): Promise<BatchState>
   return state;
 }
 
-/** One line of a journal; undefined for what is no record of this version. */
+/** Reads one line of a journal; undefined for a line that is no record of this version. */
 export function parseRecord(text: string): SlotRecord | undefined {
   const record = parseObject(text);
   if (record['t'] === 'run' && record['schema'] !== 'gateway-cli/batch@2') return undefined;

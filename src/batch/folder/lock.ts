@@ -10,9 +10,9 @@ import { batchFiles } from '../types.ts';
 export interface FolderLock {
   /** The owner from whom it was taken over. */
   takenFrom: LockOwner | undefined;
-  /** Throws GatewayError batch-locked when another run has it. What was seen within the last second counts. */
+  /** Throws GatewayError batch-locked when another run has the lock, as seen within the last second. */
   check(): void;
-  /** Looks now. Throws GatewayError batch-locked when another run has it. */
+  /** Reads the lock file now. Throws GatewayError batch-locked when another run has the lock. */
   confirm(): void;
   release(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function lockFolder(folder: string, times?: LockTimes): Promise<Fol
   };
 }
 
-/** The owner of a folder's lock, if it is alive; its number is 0 if the file does not say whose it is. */
+/** The owner of a folder's lock, if it is alive; its number is 0 if the file does not name its owner. */
 export async function findHolder(folder: string): Promise<ProcessMark | undefined> {
   const path = join(folder, batchFiles.lock);
   const owner = await findOwner(path).catch((error: unknown) => {
@@ -73,7 +73,7 @@ function lockedError(path: string, { mark, leftMs }: LockOwner): GatewayError {
   });
 }
 
-/** What went out before is paid for. */
+/** The error of a lost lock. Requests that went out before are paid for. */
 function lockLostError(by: Pick<LockOwner, 'mark'> | undefined): GatewayError {
   const message =
     by === undefined

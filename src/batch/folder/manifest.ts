@@ -11,18 +11,18 @@ import { batchFiles, type Job, type KeptCommand, type Shard, type Vary } from '.
 import { Slots } from './slots.ts';
 import type { BatchState } from './state.ts';
 
-/** The first line of jobs.jsonl: what holds for the whole table. */
+/** The first line of jobs.jsonl: the facts of the whole table. */
 export interface ManifestHeader {
   manifest: 1;
   tool: string;
   rows: number;
   /** Rows of the shard. */
   jobs: number;
-  /** Digests of what rows share, which say in what they were edited. */
+  /** Digests of the parts that rows share: they tell in which of these the rows were edited. */
   shared?: Readonly<Record<string, string>> | undefined;
-  /** What each row of the table is varied by. */
+  /** The values by which each row of the table varies. */
   vary?: Vary | undefined;
-  /** What parts the cells of the table, if that is no comma: reports are written so, too. */
+  /** The delimiter of the table's cells, if it is no comma: reports have the same one. */
   delimiter?: string | undefined;
   shard?: Shard | undefined;
   command?: KeptCommand | undefined;
@@ -34,17 +34,17 @@ export interface ManifestHeader {
 export interface ManifestRow {
   slot: string;
   id: string;
-  /** Its id is its number in the file. */
+  /** The id of the row is its number in the file. */
   numbered?: true | undefined;
-  /** Of a row that uses others: its key without the generations of what it uses. */
+  /** The key of a row that uses others, without the generations of these. */
   own?: string | undefined;
-  /** Of one of several shards: the row belongs to another one. */
+  /** In the manifest of one of several shards: the row belongs to another shard. */
   other?: true | undefined;
-  /** Digest of what it was built from, if its request need not be built to know its key. */
+  /** Digest of the line and the settings of the row, if its key can be known without its request. */
   from?: string | undefined;
-  /** Its number among the rows of the file, from 1. */
+  /** The number of the row among the rows of the file, from 1. */
   row?: number | undefined;
-  /** The row of the file that several rows are made of, and which of them it is. */
+  /** The id of the line that this row and others are made of. */
   of?: string | undefined;
   name?: string | undefined;
   command?: string | undefined;
@@ -56,7 +56,7 @@ export interface ManifestRow {
 export interface Manifest {
   header: ManifestHeader | undefined;
   rows: RowTable;
-  /** Digests of what rows were built from, in a table of the same kind as that of slots: where their keys are known, nothing is built. */
+  /** Digests of rows, in a table of the same kind as that of slots: a row whose digest is here has a known key, and is not built. */
   memo: Slots;
 }
 
@@ -64,10 +64,10 @@ export function newManifest(rows = 0): Manifest {
   return { header: undefined, rows: newRowTable(rows), memo: new Slots() };
 }
 
-/** What tells the slots of rows: it is at the beginning of each line. */
+/** The members of a row that decide its slot: they are at the beginning of each line. */
 export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' | 'other' | 'from'>;
 
-/** The line of a row. What `readManifestHead` reads comes first. */
+/** The line of a row. The members that `readManifestHead` reads come first. */
 export function manifestLine(row: ManifestRow): string {
   const { slot, id, numbered, own, other, from, row: number, of, name, command, vars, prompt } = row;
   return JSON.stringify({ slot, id, numbered, own, other, from, row: number, of, name, command, vars, prompt });
@@ -75,7 +75,7 @@ export function manifestLine(row: ManifestRow): string {
 
 const slotAt = '{"slot":"'.length;
 
-/** The slot of a line of jobs.jsonl or results.jsonl, which are not parsed for it. */
+/** The slot of a line of jobs.jsonl or results.jsonl, read without parsing the line. */
 export function readSlotName(text: string): string {
   return text.slice(slotAt, text.indexOf('"', slotAt));
 }
@@ -83,7 +83,7 @@ export function readSlotName(text: string): string {
 const head =
   /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[^"\\]|\\.)*")(,"numbered":true)?(?:,"own":"([^"]*)")?(,"other":true)?(?:,"from":"([^"]*)")?/;
 
-/** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for what is no row. */
+/** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for a line that is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {
   const [, slot, id, numbered, own, other, from] = head.exec(text) ?? [];
   if (slot === undefined || id === undefined) return undefined;
@@ -97,7 +97,7 @@ export function readManifestHead(text: string): ManifestHead | undefined {
   };
 }
 
-/** What holds for the whole table of a folder, before anything else is read; undefined if it has none. */
+/** Reads the header of the table of a folder, before anything else is read; undefined if the folder has none. */
 export async function readManifestHeader(folder: string): Promise<ManifestHeader | undefined> {
   for await (const lines of readFileLines(join(folder, batchFiles.manifest)))
     for (const { text } of lines) return readHeader(text);
@@ -109,7 +109,7 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 const isNumbers = (value: unknown): boolean => isObject(value) && Object.values(value).every(isCount);
 const isTrue = (value: unknown): boolean => value === true;
 
-/** What each field can be, if it is there: a folder can be written by hand. */
+/** The check of each field of the header, if it is there: a folder can be written by hand. */
 const headerFields: Readonly<Record<keyof ManifestHeader, (value: unknown) => boolean>> = {
   manifest: isCount,
   tool: isText,
@@ -140,7 +140,7 @@ function brokenManifest(message: string): GatewayError {
   });
 }
 
-/** Reads the table of the last run. `see` gets the head of each row, and its place. Throws GatewayError batch-locked. */
+/** Reads the table of the last run. `see` gets the head and the place of each row. Throws GatewayError batch-locked. */
 export async function readManifest(
   folder: string,
   slots: Slots,
@@ -165,7 +165,7 @@ export async function readManifest(
   return manifest;
 }
 
-/** Whether a line is what the power left of rows that came one by one. */
+/** Whether a line was torn by a power cut, among rows that came one by one. */
 function isTorn({ text, whole }: Line): boolean {
   return !whole || text.startsWith('\0');
 }
@@ -174,13 +174,13 @@ function noteKey({ memo }: Manifest, from: string, first: number): void {
   memo.setPlace(memo.add(from), { off: first, len: 1 });
 }
 
-/** The first slot of the key of what is built from something; undefined if that was not built before. */
+/** The first slot of the key that a row with this digest had; undefined if no such row was built before. */
 export function findKnown({ memo }: Manifest, from: string): number | undefined {
   const at = memo.find(from);
   return at < 0 ? undefined : memo.placeOf(at)?.off;
 }
 
-/** The rows of a table with all that is known of them, those of one block together. */
+/** The rows of a table with all their facts; the rows of one block come together. */
 export async function* readManifestRows(folder: string): AsyncGenerator<ManifestRow[], void> {
   for await (const lines of readFileLines(join(folder, batchFiles.manifest))) {
     const rows: ManifestRow[] = [];
@@ -211,7 +211,7 @@ export async function openManifest(
   };
 }
 
-/** Replaces what holds for a whole table; its rows stay. */
+/** Replaces the header of a table; its rows stay. */
 async function replaceHeader(path: string, header: ManifestHeader): Promise<void> {
   const write = async (file: FileHandle): Promise<void> => {
     await file.appendFile(`${JSON.stringify(header)}\n`);
@@ -225,7 +225,7 @@ async function replaceHeader(path: string, header: ManifestHeader): Promise<void
   });
 }
 
-/** Whether a table has been written by the same command. */
+/** Whether two commands are the same. */
 export function isSame(command: KeptCommand | undefined, before: KeptCommand | undefined): boolean {
   return JSON.stringify(command) === JSON.stringify(before);
 }

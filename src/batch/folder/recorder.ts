@@ -19,23 +19,23 @@ import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /**
- * Records what happens to the slots of a run, as long as it has the folder, and adds it to what is known. Throws GatewayError not-written or
- * batch-locked.
+ * Records the steps of the slots of a run, as long as the run has the folder, and adds them to its state. Throws GatewayError
+ * not-written or batch-locked.
  */
 export interface Recorder {
-  /** Resolves when they are synced: only then may their requests go out. */
+  /** The requests of these slots may go out. Resolves when that is synced: they go out only then. */
   ready(group: readonly JournalEntry[]): Promise<void>;
-  /** Its request goes out now. Not synced again if the boot id shows whether the machine went down since. */
+  /** The request of a slot goes out now. The record is not synced again if the boot id shows whether the machine went down since. */
   sent(entry: JournalEntry): Promise<void>;
-  /** They were ready, and were not sent. Writes nothing if `ready` was not written. */
+  /** These slots were ready, and were not sent. Writes nothing if `ready` was not written. */
   unsent(group: readonly JournalEntry[]): Promise<void>;
   /** Writes the result first, then the end to the journal. Resolves when both are synced. */
   ended(entry: JournalEntry, outcome: JobOutcome): Promise<void>;
   /** A record of a provider batch. Resolves when it is synced. */
   step(record: BatchStep): Promise<void>;
-  /** The run leaves nothing of what `--redo` named. */
+  /** Nothing is left to make again of the rows that `--redo` named. */
   redone(): Promise<void>;
-  /** No more jobs begin: syncs what has ended without waiting for others. */
+  /** No more jobs begin: ends are synced without waiting for others. */
   flushWithoutDelay(): void;
   close(): Promise<void>;
 }
@@ -45,14 +45,14 @@ interface RecorderOptions {
   run: RunStart;
   lock: Pick<FolderLock, 'check' | 'confirm'>;
   state: BatchState;
-  /** Ends that an earlier run could not write down, and what this run makes again. They are in the state already. */
+  /** Ends that an earlier run could not write down, and the slots that this run makes again. The state has them already. */
   lostEnds: readonly SlotRecord[];
   marked: readonly SlotRecord[];
   now: () => number;
   hooks?: Pick<BatchHooks, 'step' | 'watch' | 'gatherMs'> | undefined;
 }
 
-/** Ends of jobs are synced together, after at most this time: no job waits for its own, and each sync delays all writers. */
+/** Ends of jobs wait at most this time, in ms, to be synced together: each sync delays all writers. */
 const usualGatherMs = 50;
 
 type Open = Pick<RecorderOptions, 'run' | 'lock' | 'state' | 'now'> & {
@@ -61,7 +61,7 @@ type Open = Pick<RecorderOptions, 'run' | 'lock' | 'state' | 'now'> & {
   results: SyncedFile;
 };
 
-/** The recorder of a batch without a folder: what is known is kept in memory alone. */
+/** The recorder of a batch without a folder: its state is kept in memory alone. */
 export function noRecorder(state: BatchState): Recorder {
   const nameOf = ({ slot }: JournalEntry): string => state.slots.nameOf(slot);
   return {
@@ -89,7 +89,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   const journal = await openFile('journal');
   const results = await openFile('results');
   const open: Open = { ...options, hooks, journal, results };
-  // A run that was killed may have left these lines where a power cut can take them still.
+  // A killed run may have written these lines without a sync, so that a power cut can still take them.
   if (lostEnds.length > 0) await results.sync();
   const begun = { ...run, results: results.size };
   addRecord(begun, state);
@@ -199,7 +199,7 @@ async function writeJobEnd(entry: JournalEntry, outcome: EndedJob, open: Open): 
     document,
     outcome.saveReply,
   );
-  // Limits of costs and tokens count it before another job is taken.
+  // Limits of costs and tokens count the end before another job is taken.
   const line = typeof made === 'string' ? made : await made;
   const off = results.size;
   results.append(line);
@@ -217,7 +217,7 @@ async function writeJobEnd(entry: JournalEntry, outcome: EndedJob, open: Open): 
   step?.('ended-synced', id);
 }
 
-/** Other requests that may have been billed: without the line of the journal, that of the results alone knows of them. */
+/** The other requests of a job that may have been billed: if a kill leaves out the line of the journal, only the results tell of them. */
 function doubtsOf({ bound }: JournalEntry, { doubtful }: EndedJob): Pick<EndRecord, 'doubtful' | 'bound'> {
   return doubtful === undefined ? {} : { doubtful, bound };
 }
@@ -226,7 +226,7 @@ function getEndType({ state, incomplete }: EndedJob): EndRecord['t'] {
   return state === 'done' && incomplete ? 'incomplete' : state;
 }
 
-/** What the journal keeps of an end: what it can cost only where some of its cost is unknown. */
+/** The end of a slot for the journal, with the bound of its cost only if some of the cost is unknown. */
 function toEndRecord(
   slot: string,
   { bound }: JournalEntry,
@@ -251,12 +251,12 @@ function toEndRecord(
   };
 }
 
-/** A longer line is hard on every reader, of which ours takes four times as much. */
+/** A longer line is hard on every reader: ours takes four times as much memory. */
 const maxResultLineBytes = 64 * 1024 * 1024;
 
 /**
- * The line of a result: whose it is, and its document. Where it is too long to be read again, the whole reply goes to a recovery
- * file, and the line says so and leaves the long values out. Throws GatewayError not-written.
+ * The line of a result: its slot and id, and its document. If the line is too long to be read again, the whole reply goes to a
+ * recovery file, and the line says so and leaves the long values out. Throws GatewayError not-written.
  */
 export function resultLine(
   job: Pick<EndRecord, 'slot' | 't' | 'doubtful' | 'bound'> & { id: string },
@@ -271,7 +271,7 @@ export function resultLine(
   return saveWhole({ ...job, ...document }, saveReply, maxBytes / 64);
 }
 
-/** Undefined if no string of V8 could hold it. */
+/** The JSON of a value; undefined if it is too long for a string of V8. */
 function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

@@ -3,7 +3,7 @@ import type { ProviderBatchPlan } from '../lane/provider-batches.ts';
 import type { JobEnd } from '../types.ts';
 import type { Place } from './slots.ts';
 
-/** The first record of each run: what holds for it. */
+/** The first record of each run: the facts of the whole run. */
 export interface RunStart {
   t: 'run';
   schema: 'gateway-cli/batch@2';
@@ -12,7 +12,7 @@ export interface RunStart {
   boot?: string | undefined;
   /** Size of results.jsonl when the run began, in bytes: another program may have made it shorter. */
   results?: number | undefined;
-  /** The amount that all runs together may not pass. */
+  /** The limit of the costs of all runs together. */
   maxCost?: string | undefined;
   /** The user's words for the costs of the run. */
   tags?: Readonly<Record<string, string>> | undefined;
@@ -20,7 +20,7 @@ export interface RunStart {
   at: number;
 }
 
-/** These slots are pending again. `ids`: those of `--redo`, which a later run with the same ids goes on with. */
+/** These slots are pending again. `ids`: the ids of `--redo`; a later run with the same ids continues with them. */
 export interface RedoRecord {
   t: 'redo';
   ids?: readonly string[] | undefined;
@@ -28,8 +28,8 @@ export interface RedoRecord {
 }
 
 /**
- * Another answer of a slot counts from here on, by its number from 1. Rows that use it have that number in their keys: those that were made of it
- * have their answers again, and those that were made of the other one are stale.
+ * Another answer of a slot counts from here on, by its number from 1. Rows that use it have that number in their keys: rows that
+ * were made of it have their answers again, and rows that were made of the other answer are stale.
  */
 export interface ChooseRecord {
   t: 'choose';
@@ -37,7 +37,10 @@ export interface ChooseRecord {
   answer: number;
 }
 
-/** `ready`: the requests of these slots may go out now, and can cost so much; synced before the first one goes. `unsent`: they did not go out. */
+/**
+ * `ready`: the requests of these slots may go out now, and can cost `bounds`; synced before the first one goes. `unsent`: the
+ * requests did not go out.
+ */
 export interface GroupRecord {
   t: 'ready' | 'unsent';
   slots: readonly string[];
@@ -45,7 +48,7 @@ export interface GroupRecord {
   at?: number;
 }
 
-/** A request goes out now; not synced. */
+/** A request goes out now. The record is not synced. */
 export interface SentRecord {
   t: 'sent';
   slot: string;
@@ -53,11 +56,11 @@ export interface SentRecord {
   at?: number;
 }
 
-/** The end of a slot, and where its line is in results.jsonl. `unknown`: there is no answer, and it may have been billed. */
+/** The end of a slot, and the place of its line in results.jsonl. `unknown`: there is no answer, and the request may have been billed. */
 export interface EndRecord extends JobEnd, Place {
   t: 'done' | 'incomplete' | 'failed' | 'unknown';
   slot: string;
-  /** What it can cost, if its cost is unknown. */
+  /** The bound of the cost of the slot, if the cost is unknown. */
   bound?: Bound | undefined;
   /** The pictures of its answer, by their files below images/. */
   images?: readonly string[] | undefined;
@@ -65,8 +68,8 @@ export interface EndRecord extends JobEnd, Place {
 }
 
 /**
- * A step of a provider batch. `planned`: its slots. `creating`: from here on it may exist. `dropped`: it certainly does not. `lost`: the
- * service cannot say. `ended`: all of its results are recorded.
+ * A step of a provider batch. `planned`: its slots are chosen. `creating`: from here on it may exist. `dropped`: it certainly does
+ * not exist. `lost`: the service cannot say. `ended`: all of its results are recorded.
  */
 export interface BatchStep {
   t: 'batch';
@@ -83,12 +86,12 @@ export interface BatchStep {
   at?: number;
 }
 
-/** A line of results.jsonl that is no result: it is looked at once. */
+/** A line of results.jsonl that is no result: it is read once. */
 interface SkipRecord extends Place {
   t: 'skip';
 }
 
-/** The last record of a run that left nothing of `--redo`. */
+/** The last record of a run that left nothing of `--redo` to make. */
 interface RunEnd {
   t: 'end';
 }

@@ -13,24 +13,24 @@ import type { EndRecord, SlotRecord } from './records.ts';
 import type { Place, Slots } from './slots.ts';
 import { addRecord, type BatchState } from './state.ts';
 
-/** Ends that the journal lacks, and what else is at the end of results.jsonl. */
+/** Ends that the journal lacks, and the faults at the end of results.jsonl. */
 export interface LostEnds {
   lostEnds: SlotRecord[];
-  /** Lines that cannot be read. */
+  /** The number of lines that cannot be read. */
   unreadable: number;
   /** A part of a line follows the last whole one. */
   torn: boolean;
 }
 
 /**
- * Finds the results whose end the journal lacks, because a run was killed between the two writes: only the lines after those that have
- * one are read. Applies these ends to the state, and returns them to be written into the journal.
+ * Finds the results whose end the journal lacks, because a run was killed between the two writes: only the lines after the last
+ * line with an end are read. Applies these ends to the state, and returns them for the journal.
  */
 export async function findLostEnds(folder: string, state: BatchState): Promise<LostEnds> {
   const found: LostEnds = { lostEnds: [], unreadable: 0, torn: false };
   const from = state.covered.end;
   const path = join(folder, batchFiles.results);
-  // Another program wrote the file anew: lines are elsewhere, and none is after the others.
+  // Another program has written the file anew: its lines are elsewhere, and none is after the others.
   if (from > 0 && !(await endsLine(path, from))) return found;
   for await (const lines of readFileLines(path, { from }))
     for (const line of lines) {
@@ -42,7 +42,7 @@ export async function findLostEnds(folder: string, state: BatchState): Promise<L
         if (end === undefined && (text !== '' || isTooLong)) found.unreadable++;
         found.lostEnds.push(end ?? { t: 'skip', off, len });
       }
-      // After the end of its line: what is covered always ends with a line.
+      // The offset is after the end of its line: covered bytes always end with a line.
       if (off > line.offset && !isCovered(line.offset, state))
         found.lostEnds.push({ t: 'skip', off: line.offset, len: off - line.offset });
     }
@@ -64,7 +64,7 @@ async function endsLine(path: string, offset: number): Promise<boolean> {
 
 const endTypes: ReadonlySet<unknown> = new Set(['done', 'incomplete', 'failed', 'unknown']);
 
-/** The record that the journal lacks for a line of results.jsonl; undefined for what is no result. */
+/** The record that the journal lacks for a line of results.jsonl; undefined for a line that is no result. */
 function readEnd(text: string, { off, len }: { off: number; len: number }, state: BatchState): EndRecord | undefined {
   const document = parseObject(text);
   const { slot: name, t, usage, cost, attempts, doubtful, bound, error: failure } = document;
@@ -92,7 +92,7 @@ function readEnd(text: string, { off, len }: { off: number; len: number }, state
   };
 }
 
-/** The state that a document of a result means. */
+/** The state of a slot by the document of its result. */
 export function getEndType({ ok, complete, error }: JsonObject): EndRecord['t'] {
   if (ok === true) return complete === false ? 'incomplete' : 'done';
   const name = isObject(error) ? error['class'] : undefined;
@@ -101,14 +101,14 @@ export function getEndType({ ok, complete, error }: JsonObject): EndRecord['t'] 
 
 /** Reads results in any order; those that are near each other in the file are read together. To be closed. */
 export interface ResultReader {
-  /** The answer of a slot that counts, or its failure; undefined if it has none. No promise where it was read with another one. */
+  /** The answer of a slot that counts, or its failure; undefined if it has none. No promise if it was read together with another one. */
   read(slot: number): Promise<JsonObject | undefined> | JsonObject | undefined;
-  /** An answer of a slot that another one took the place of; undefined if its line is elsewhere now. */
+  /** An answer of a slot that does not count; undefined if its line is elsewhere now. */
   readTake(slot: number, place: Place): Promise<JsonObject | undefined>;
   close(): Promise<void>;
 }
 
-/** Opens the results of a folder. To be opened again for what is added later. */
+/** Opens the results of a folder. Results that are added later need another reader. */
 export async function openResults(folder: string, slots: Slots): Promise<ResultReader> {
   const path = join(folder, batchFiles.results);
   const handle = await openIfThere(path);
@@ -118,7 +118,7 @@ export async function openResults(folder: string, slots: Slots): Promise<ResultR
     const text = bytes.toString();
     const document = slots.findNamed(readSlotName(text)) === slot ? parseObject(text) : {};
     if (Object.keys(document).length > 0) return document;
-    // The file was written by another program, and lines are elsewhere: the last one of each slot counts.
+    // Another program has written the file, and lines are elsewhere: the last line of each slot counts.
     return (moved ? Promise.resolve(moved) : findMoved(path)).then((found) => (moved = found).get(slots.nameOf(slot)));
   }
   return {
@@ -147,8 +147,8 @@ async function findMoved(path: string): Promise<Map<string, JsonObject>> {
 }
 
 /**
- * How many slots have an answer whose line another program removed. That is looked for where the file is shorter than the journal says: it is not read
- * otherwise.
+ * The number of slots whose answer has no line any more, because another program removed it. The file is read for that only if it
+ * is shorter than the journal says.
  */
 export async function countRemoved(folder: string, { slots }: Pick<BatchState, 'slots'>): Promise<number> {
   const path = join(folder, batchFiles.results);
@@ -171,7 +171,7 @@ export async function countRemoved(folder: string, { slots }: Pick<BatchState, '
   return removed;
 }
 
-/** The slots of rows that are done, and whose pictures were removed since. */
+/** The slots of done rows whose pictures were removed since. */
 export async function findWithoutImage(folder: string, { slots, images }: BatchState): Promise<number[]> {
   if (images.size === 0) return [];
   const names = new Set(await readdir(join(folder, batchFiles.images)).catch(() => []));

@@ -1,19 +1,19 @@
 /**
- * The state of a slot. `pending`: it is to be sent, or made again. `sent`: no end is known, and it may have been billed. `incomplete`: it has an
- * answer that may not be whole.
+ * The state of a slot. `pending`: the slot is to be sent, or made again. `sent`: no end is known, and the request may have been
+ * billed. `incomplete`: the slot has an answer that may not be whole.
  */
 const slotStates = ['pending', 'sent', 'done', 'incomplete', 'failed'] as const;
 export type SlotState = (typeof slotStates)[number];
 
 /**
- * `again`: a new answer is to take the place of the one that counts. `cut`: that one may not be whole. `tried`: what was sent last
- * failed. `wanted`: a row of the table has this slot.
+ * `again`: a new answer is to take the place of the one that counts. `cut`: the answer that counts may not be whole. `tried`: the
+ * last request failed. `wanted`: a row of the table has this slot.
  */
 const flagBits = { again: 1, cut: 2, tried: 4, wanted: 8 } as const;
 
 type SlotFlag = keyof typeof flagBits;
 
-/** Where a line is in results.jsonl, in bytes. */
+/** The place of a line in results.jsonl, in bytes. */
 export interface Place {
   off: number;
   len: number;
@@ -36,14 +36,14 @@ export class Slots {
   #answers: Uint16Array;
   #offsets: Float64Array;
   #lengths: Uint32Array;
-  /** By hash: the slot plus one, as 0 is empty. */
+  /** The hash table: the slot plus one, as 0 is empty. */
   #table: Int32Array;
   /** The four words of the key that is looked for. */
   readonly #sought = new Uint32Array(4);
-  /** Of slots whose newest answer does not count: the number of the one that does. */
+  /** The number of the answer that counts, for slots whose newest answer does not count. */
   readonly #chosen = new Map<number, number>();
 
-  /** `rows`: about how many there will be. Columns that grow leave copies, which V8 frees late. */
+  /** `rows`: about how many slots there will be. Columns that grow leave copies, which V8 frees late. */
   constructor(rows = 0) {
     const room = rows + 64;
     this.#words = new Uint32Array(room * 4);
@@ -62,12 +62,12 @@ export class Slots {
     return this.#size;
   }
 
-  /** The slot of a key with a number; or -1. */
+  /** The slot of a key with a number; -1 if there is none. */
   find(key: string, number = 1): number {
     return readKey(key, this.#sought) ? (this.#table[this.#seek(number)] as number) - 1 : -1;
   }
 
-  /** The slot of a key with a number, which is pending if it is new. Throws RangeError for what is no key. */
+  /** The slot of a key with a number; if there is none, it is added as pending. Throws RangeError for a text that is no key. */
   add(key: string, number = 1): number {
     if (!readKey(key, this.#sought)) throw new RangeError(`no key: ${key}`);
     const known = (this.#table[this.#seek(number)] as number) - 1;
@@ -85,24 +85,24 @@ export class Slots {
     return slot;
   }
 
-  /** The slot of a name, as `nameOf` gives it; or -1. */
+  /** The slot of a name, as `nameOf` gives it; -1 if there is none. */
   findNamed(name: string): number {
     return this.find(name.slice(0, keyLength), readNumber(name));
   }
 
-  /** Throws RangeError for what is no name of a slot. */
+  /** The slot of a name; if there is none, it is added as pending. Throws RangeError for a text that is no name of a slot. */
   addNamed(name: string): number {
     const number = readNumber(name);
     if (number === 0) throw new RangeError(`no slot: ${name}`);
     return this.add(name.slice(0, keyLength), number);
   }
 
-  /** Whether there are others with the key of a slot whose number is 1. */
+  /** Whether the key of a slot with the number 1 has other slots. */
   hasOthers(first: number): boolean {
     return this.#next[first] !== 0;
   }
 
-  /** All slots with the key of one whose number is 1, by their numbers. */
+  /** All slots with the key of a slot with the number 1, in the order of their numbers. */
   listSame(first: number): number[] {
     const found = [first];
     for (let next = this.#next[first] as number; next > 0; next = this.#next[next - 1] as number) found.push(next - 1);
@@ -118,7 +118,7 @@ export class Slots {
     return this.numberOf(slot) === 1 ? slot : this.find(this.keyOf(slot));
   }
 
-  /** The first 32 bits of its key, by which shards part. */
+  /** The first 32 bits of the key of a slot: they decide its shard. */
   headOf(slot: number): number {
     return this.#words[slot * 4] as number;
   }
@@ -152,7 +152,7 @@ export class Slots {
     this.#flags[slot] = on ? flags | flagBits[flag] : flags & ~flagBits[flag];
   }
 
-  /** How many answers were paid for a slot. */
+  /** The number of answers that were paid for a slot. */
   answersOf(slot: number): number {
     return this.#answers[slot] as number;
   }
@@ -162,12 +162,12 @@ export class Slots {
     return this.#chosen.get(slot) ?? this.answersOf(slot);
   }
 
-  /** The number of the answer that counts, or of the one that is to come. What uses the answer has it in its key. */
+  /** The generation: the number of the answer that counts, or that is to come. Rows that use the answer have it in their key. */
   generationOf(slot: number): number {
     return this.has(slot, 'again') ? this.answersOf(slot) + 1 : Math.max(1, this.countingOf(slot));
   }
 
-  /** A further answer has come, and counts. */
+  /** Adds an answer, which counts. */
   addAnswer(slot: number): void {
     this.#answers[slot] = this.answersOf(slot) + 1;
     this.#chosen.delete(slot);
@@ -178,7 +178,7 @@ export class Slots {
     else this.#chosen.set(slot, number);
   }
 
-  /** Where the line of a slot is: that of the answer that counts, or of the failure if it has none. */
+  /** The place of the line of a slot: that of the answer that counts, or of the failure if it has no answer. */
   placeOf(slot: number): Place | undefined {
     const len = this.#lengths[slot] as number;
     return len === 0 ? undefined : { off: this.#offsets[slot] as number, len };
@@ -189,7 +189,7 @@ export class Slots {
     this.#lengths[slot] = len;
   }
 
-  /** Where the sought key with a number is in the table, or would be. */
+  /** The index in the hash table of the sought key with a number, or the index where it can be added. */
   #seek(number: number): number {
     const [a, b, c, d] = this.#sought as unknown as [number, number, number, number];
     const mask = this.#table.length - 1;
@@ -217,7 +217,7 @@ export class Slots {
     this.#offsets = grown(this.#offsets, new Float64Array(room));
     this.#lengths = grown(this.#lengths, new Uint32Array(room));
     this.#table = newTable(room);
-    // The last one is not there yet.
+    // The last slot is not in the table yet.
     for (let slot = 0; slot < this.#size - 1; slot++) {
       this.#sought.set(this.#words.subarray(slot * 4, slot * 4 + 4));
       this.#table[this.#seek(this.numberOf(slot))] = slot + 1;
@@ -225,7 +225,7 @@ export class Slots {
   }
 }
 
-/** At most half of it is taken. */
+/** At most half of the table is taken. */
 function newTable(room: number): Int32Array {
   return new Int32Array(2 ** Math.ceil(Math.log2(room * 2)));
 }
@@ -235,14 +235,14 @@ function grown<Column extends { set(from: Column): void }>(from: Column, to: Col
   return to;
 }
 
-/** The number in the name of a slot; 0, which no slot has, if it is none. */
+/** The number in the name of a slot; 0, which no slot has, if the text is no name. */
 function readNumber(name: string): number {
   if (name.length === keyLength) return 1;
   const number = name[keyLength] === '-' ? Number(name.slice(keyLength + 1)) : 0;
   return Number.isSafeInteger(number) && number > 1 ? number : 0;
 }
 
-/** Reads 32 lower-case hex digits as four words. A regular expression takes as long as to parse the record that they are in. */
+/** Reads 32 lower-case hex digits as four words. A regular expression takes as long as the parsing of the record around them. */
 function readKey(key: string, words: Uint32Array): boolean {
   if (key.length !== keyLength) return false;
   for (let word = 0; word < 4; word++) {

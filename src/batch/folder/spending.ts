@@ -4,19 +4,19 @@ import type { Usage } from '../../formats/events.ts';
 import type { JobError } from '../types.ts';
 import type { EndRecord } from './records.ts';
 
-/** What all runs of a batch used and cost, also for answers that no row wants any more. */
+/** The usage and the costs of all runs of a batch, also for answers that no row wants any more. */
 export interface Spent {
   usage: Usage;
   spending: Spending;
-  /** What slots without an end can cost, if their models have a price. */
+  /** The bounds of the costs of slots without an end, if their models have a price. */
   bounds: Map<number, Bound>;
-  /** What slots whose end is not known count with against a limit of costs. */
+  /** The amount that slots without a known end count with against a limit of costs. */
   held: Map<number, string>;
-  /** When these were sent last, ms since 1970. */
+  /** The time of the last request of these slots, ms since 1970. */
   sentAt: Map<number, number>;
-  /** The newest error of slots without an answer; `maxFailures` of them. */
+  /** The newest error of slots without an answer, for at most `maxFailures` of them. */
   failures: Map<number, JobError>;
-  /** The ids with which slots were sent that have no answer yet. */
+  /** The ids with which slots without an answer were sent. */
   ids: Map<number, string>;
 }
 
@@ -49,7 +49,7 @@ export function addUsage(sum: Usage, more: Usage = {}): Usage {
   return sum;
 }
 
-/** All tokens of a usage: what the gateway calls the total, else in and out together. */
+/** All tokens of a usage: the total of the gateway, otherwise the sum of input and output. */
 export function totalTokens({ totalTokens: total, inputTokens = 0, outputTokens = 0 }: Usage): number {
   return total ?? inputTokens + outputTokens;
 }
@@ -69,14 +69,14 @@ export function keepFailure(failures: Spent['failures'], slot: number, error: Jo
   if (failures.size < maxFailures || failures.has(slot)) failures.set(slot, error);
 }
 
-/** A slot was sent, and its run is over: it counts as one of unknown cost. */
+/** Counts a slot that was sent, and whose run is over, as one of unknown cost. */
 export function countLost(slot: number, spent: Spent): void {
   keepFailure(spent.failures, slot, unanswered);
   if (!spent.held.has(slot)) spent.held.set(slot, countUnknown(spent, spent.bounds.get(slot)));
   spent.bounds.delete(slot);
 }
 
-/** Counts the end of a slot. */
+/** Counts the end of a slot, with its usage and cost. */
 export function countEnd(slot: number, end: EndRecord, spent: Spent): void {
   const { t, cost, error } = end;
   const bound = end.bound ?? spent.bounds.get(slot);
@@ -86,7 +86,7 @@ export function countEnd(slot: number, end: EndRecord, spent: Spent): void {
   else keepFailure(spent.failures, slot, error ?? { class: 'unknown', message: 'no error is known' });
   if (!spent.failures.has(slot)) spent.ids.delete(slot);
   const held = spent.held.get(slot);
-  // Its run was over before: it was counted as one of unknown cost, and may be one still.
+  // The run of the slot was over before: the slot was counted as one of unknown cost, and may be one still.
   if (held !== undefined && cost === undefined && mayHaveCost(end)) return;
   if (held !== undefined) spent.spending = addUnknown(spent.spending, held, -1);
   spent.held.delete(slot);
@@ -94,8 +94,8 @@ export function countEnd(slot: number, end: EndRecord, spent: Spent): void {
 }
 
 /**
- * Adds the cost of an end, or counts it among those of unknown cost where it may have been billed. Each request before it that may have been counts
- * with what it can cost.
+ * Adds the cost of an end, or counts it among the unknown costs if it may have been billed. Each earlier request that may have been
+ * billed counts with the bound of its cost.
  */
 export function countCost(
   end: Pick<EndRecord, 'cost' | 'doubtful' | 'billed' | 'error'>,
@@ -110,12 +110,12 @@ export function countCost(
   }
 }
 
-/** Whether a request that ended so cost something, or may have. */
+/** Whether a request with this end cost something, or may have. */
 export function mayHaveCost({ cost, billed, error }: Pick<EndRecord, 'cost' | 'billed' | 'error'>): boolean {
   return cost !== undefined || (billed ?? error?.billed) !== 'no';
 }
 
-/** Returns what it counts with against a limit. */
+/** Counts a request of unknown cost. Returns the amount that it counts with against a limit. */
 function countUnknown(spent: Pick<Spent, 'spending'>, bound: Bound | undefined): string {
   if (bound === undefined && spent.spending.dearest === '0') {
     // A million rows without a price need no decimal arithmetic.

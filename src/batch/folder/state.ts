@@ -5,7 +5,7 @@ import type { EndRecord, RunStart, SlotRecord } from './records.ts';
 import { countEnd, countLost, newSpent, type Spent } from './spending.ts';
 import { addPaid } from '../lane/provider-batches.ts';
 
-/** What is known about a batch: read from its folder, and kept up to date by a run. */
+/** The state of a batch: read from its folder, and kept up to date by a run. */
 export interface BatchState extends Fold, Spent {
   /** The record of the last run; undefined for an empty journal. */
   run: RunStart | undefined;
@@ -14,7 +14,7 @@ export interface BatchState extends Fold, Spent {
   /** Wall clock of the first run and of the last record, ms since 1970. */
   beganAt: number | undefined;
   lastAt: number;
-  /** The time of all runs added up, each from its first record to its last; and of those before the last. */
+  /** The time of all runs added up, each from its first record to its last, in ms; and of all runs but the last. */
   durationMs: number;
   earlierMs: number;
   /** The last line of the journal has no end: a crash cut it, and it is ignored. */
@@ -36,7 +36,7 @@ export function newBatchState(rows = 0): BatchState {
   };
 }
 
-/** Adds a record to all that is known. Throws RangeError for what is none. */
+/** Adds a record to the state. Throws RangeError for a value that is no record. */
 export function addRecord(record: SlotRecord, state: BatchState): void {
   const { slots } = state;
   if ('at' in record && record.at !== undefined) {
@@ -75,7 +75,7 @@ export function addRecord(record: SlotRecord, state: BatchState): void {
   applyRecord(record, state);
 }
 
-/** Counts what an end cost: limits look at that before the end is on the disk. */
+/** Counts the cost of an end: limits need it before the end is on the disk. */
 export function countEndRecord(record: EndRecord, state: BatchState): void {
   const { slots } = state;
   const slot = slots.addNamed(record.slot);
@@ -83,7 +83,7 @@ export function countEndRecord(record: EndRecord, state: BatchState): void {
   countEnd(slot, record, state);
 }
 
-/** Nothing of the run before goes on: what was sent and has no end may have been billed. */
+/** Ends the run before: nothing of it goes on, and a request that was sent and has no end may have been billed. */
 export function settleState(state: BatchState, boot: string | undefined): void {
   settleRun(state, boot, (slot) => countLost(slot, state));
 }
@@ -102,7 +102,7 @@ export function hasOpenSlots({ slots }: Pick<BatchState, 'slots'>): boolean {
   return false;
 }
 
-/** Why rows of the table have no answer, but for those that a batch of the service has by now. By their slots. */
+/** The reasons why rows of the table have no answer, by slots. Slots that a provider batch holds by now are left out. */
 export function listFailures({ failures, atService, slots }: BatchState): Map<number, JobError> {
   return new Map([...failures].filter(([slot]) => !atService.has(slot) && slots.has(slot, 'wanted')));
 }

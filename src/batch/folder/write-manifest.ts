@@ -10,12 +10,12 @@ import { isSame, type ManifestHeader, manifestLine } from './manifest.ts';
 
 type ManifestBatch = Pick<Batch, 'jobs' | 'outdir' | 'plan' | 'policy' | 'shard' | 'state'>;
 
-/** Characters that are written together. */
+/** The number of characters that are written together. */
 const gatheredLength = 256 * 1024;
 
 /**
- * Writes the table of a run: each row with its slot. It replaces that of the last run, which is the consent to what was edited. The file of the
- * jobs is read once more. Throws GatewayError not-written, or batch-edited if that file changed meanwhile.
+ * Writes the table of a run: each row with its slot. It replaces that of the last run, which is the consent to edited rows. The
+ * file of the jobs is read once more. Throws GatewayError not-written, or batch-edited if that file changed meanwhile.
  */
 export async function writeManifest(batch: ManifestBatch): Promise<void> {
   const { jobs, outdir, plan } = batch;
@@ -24,7 +24,7 @@ export async function writeManifest(batch: ManifestBatch): Promise<void> {
     let gathered = `${JSON.stringify(describeTable(batch))}\n`;
     let place = 0;
     for await (const job of jobs.read(() => undefined)) {
-      // What was added since is for the next run.
+      // Rows that were added since are for the next run.
       if (place >= plan.table.size) break;
       if (plan.table.ids[place] !== hashRowId(job.id)) throw changedError(jobs.name, job);
       gathered += `${describeRow(job, place++, batch)}\n`;
@@ -78,7 +78,7 @@ function describeRow(job: Job, place: number, { jobs, plan, state }: ManifestBat
   });
 }
 
-/** Whether the table and its command are what the manifest has already, so far as that can be known without the rows. */
+/** Whether the manifest has this table and its command already, as far as that can be known without the rows. */
 export function isAsWritten({ plan, policy, state }: Pick<Batch, 'plan' | 'policy' | 'state'>): boolean {
   const { table } = plan;
   const { header, rows: before } = state.manifest;

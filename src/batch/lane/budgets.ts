@@ -10,13 +10,13 @@ import type { ProviderBatch } from './provider-batches.ts';
 export interface BatchBudgets {
   /** The file of the budget of a profile; undefined if it has none. */
   pathOf(profile: string): string | undefined;
-  /** Whether what is left pays for another job, before it is in a batch. Returns the error if not. */
+  /** Returns the error if the rest of the budget does not pay for another job. Called before the job is in a provider batch. */
   admit(job: ReadyJob): Promise<GatewayError | undefined>;
-  /** Reserves what the jobs of a provider batch can cost. Throws GatewayError over-budget if that is too much. */
+  /** Reserves the most that the jobs of a provider batch can cost. Throws GatewayError over-budget if that is too much. */
   reserve(providerBatch: ProviderBatch, signal: AbortSignal): Promise<void>;
 }
 
-/** Writes down what a provider batch cost, or gives it back. A failure is told. */
+/** Writes the cost of a provider batch into its budget, or frees the reserved amount. A failure is told, not thrown. */
 export async function endProviderBatch(
   { mark, plan: { budget: path }, paid }: ProviderBatch,
   isCreated: boolean,
@@ -32,7 +32,7 @@ export async function endProviderBatch(
   await written.catch((error: unknown) => host.on({ type: 'budget-unwritten', path, error }));
 }
 
-/** Frees what earlier runs reserved for batches that they did not come to create. */
+/** Frees the amounts that earlier runs reserved for provider batches and did not come to create. */
 export async function freePlanned(state: Pick<BatchState, 'providerBatches'>, host: BatchHost): Promise<void> {
   for (const providerBatch of state.providerBatches.values())
     if (providerBatch.step === 'planned') await endProviderBatch(providerBatch, false, host);

@@ -31,7 +31,7 @@ import { goOnHint, callService, type LaneRun, loseJobs, maxPending, recordStep }
 import { listWaiting, makeEntryName, type ProviderBatch } from './provider-batches.ts';
 import { createGatheredFile, type GatheredFile } from '../../files/lines.ts';
 
-/** A batch that has ended, and its results, each found by its slot. */
+/** A provider batch that has ended, and its results, each found by its slot. */
 interface Collection {
   providerBatch: ProviderBatch;
   info: BatchInfo;
@@ -39,20 +39,20 @@ interface Collection {
   run: LaneRun;
   /** The results that jobs wait for. */
   file: GatheredFile;
-  /** Where they are in the file. */
+  /** The places of the results in the file, in bytes. */
   places: Map<number, { offset: number; bytes: number }>;
-  /** What is wrong with the results as they came: the service has more, or others. */
+  /** The fault of the results: the service has more of them, or others. */
   fault: string | undefined;
   /** Ends of jobs that are being written. */
   pending: Set<Promise<void>>;
-  /** When the turn of the event loop began in which results are read, by the monotonic clock, in ms. */
+  /** The beginning of the turn of the event loop in which results are read, by the monotonic clock, in ms. */
   turnBegan: number;
   startDeadline: (ms: number) => Deadline;
-  /** Bounds the result that is read now. */
+  /** Bounds the reading of the current result. */
   deadline: Deadline | undefined;
 }
 
-/** Downloads the results of a batch that has ended, joins them to its jobs only by their keys, and records them. */
+/** Downloads the results of a provider batch that has ended, joins them to its jobs only by their keys, and records them. */
 export async function collectProviderBatch(providerBatch: ProviderBatch, info: BatchInfo, run: LaneRun): Promise<void> {
   const { signal } = run.batch.host;
   const format = await loadBatchFormat(providerBatch.plan.format);
@@ -61,7 +61,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
   const tools = { turnBegan: run.batch.host.elapsed(), startDeadline: createDeadlines(), deadline: undefined };
   const facts = { providerBatch, info, format, run, file, pending, ...tools };
   const collection: Collection = { ...facts, places: new Map(), fault: undefined };
-  // One listener for all results: none has to listen for itself.
+  // One listener serves all results, so that no result needs its own.
   const endReading = (): void => collection.deadline?.abort(signal.reason);
   signal.addEventListener('abort', endReading, { once: true });
   try {
@@ -95,17 +95,17 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
   }
 }
 
-/** The Base64 of a picture is longer. */
+/** A shorter result has no picture: the Base64 of a picture is longer. */
 const shortBytes = 16 * 1024;
 
 const maxDownloads = 5;
 
-/** Results are read for so long in one turn of the event loop. */
+/** The longest time, in ms, for which results are read in one turn of the event loop. */
 const longestTurnMs = 2;
 
 /**
- * Keeps the results of jobs that wait for one; others are moved to a file aside, with a warning. Returns why results that the
- * service has may be missing.
+ * Keeps the results that jobs wait for; other results are moved to a file aside, with a warning. Returns the reason why results of
+ * the service may be missing.
  */
 async function download(collection: Collection): Promise<GatewayError | undefined> {
   const { providerBatch, info, run, file, places } = collection;
@@ -123,7 +123,7 @@ async function download(collection: Collection): Promise<GatewayError | undefine
       );
       const { fault } = collection;
       if (isLast && fault !== undefined && !policy.retry?.includes('unknown')) return faultError(fault, host);
-      // A body can be cut without a sign of it.
+      // A body can be cut without a sign of the cut, so a download without all results is tried twice.
       if (isLast || (fault === undefined && (hasAll() || tries > 1))) return void (await keepUnmatched(unmatched, run));
     } catch (error) {
       const measure = chooseMeasure('results', error);
@@ -135,13 +135,13 @@ async function download(collection: Collection): Promise<GatewayError | undefine
   }
 }
 
-/** Results that are not used: those of no job, and a second one of the same job. */
+/** Results that are not used: results of no job, and a second result of the same job. */
 interface UnmatchedResults {
   results: Buffer[];
   doubled: number;
 }
 
-/** The error of results that the service has, and does not send whole. */
+/** The error for results that the service has, and does not send whole. */
 function faultError(fault: string, { nextCommand }: Pick<BatchHost, 'nextCommand'>): GatewayError {
   return new GatewayError('incomplete', fault, {
     hint: `${goOnHint(nextCommand('again'))}\nto give up what does not come: ${nextCommand('retry', 'unknown')}`,
@@ -152,8 +152,9 @@ function faultError(fault: string, { nextCommand }: Pick<BatchHost, 'nextCommand
 }
 
 /**
- * Reads the results into the file, and returns those that are not used. Sets the fault of the collection if one is not JSON, if none
- * came, or fewer than the service counts. In the last download, a whole result that is not JSON belongs to the job whose key is in it.
+ * Reads the results into the file, and returns the results that are not used. Sets the fault of the collection if a result is not
+ * JSON, if none came, or if fewer came than the service counts. In the last download, a whole result that is not JSON belongs to
+ * the job whose key is in it.
  */
 async function readResults(
   results: AsyncGenerator<ResultText, void>,
@@ -183,16 +184,16 @@ async function readResults(
       unmatched.results.push(bytes);
       continue;
     }
-    // A result that an earlier run recorded has a place too, so that another one is reported as a duplicate.
+    // A result that an earlier run recorded has a place too, so that a second one is reported as a duplicate.
     places.set(slot, { offset: file.bytes, bytes: bytes.byteLength });
     const kind = result?.outcome?.kind;
     if (kind === undefined || kind === 'succeeded') answers++;
     if (atService.get(slot) === providerBatch.mark) await file.append(bytes);
   }
-  // There are as many results as jobs, and at least one has a key of the provider batch.
+  // The results are all there: as many as jobs, at least one of them with a key of the provider batch.
   const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === slots.size;
   const { succeeded = 0 } = info;
-  // A batch that ended early has fewer results than jobs, but all that it counts.
+  // A batch of the service that ended early has fewer results than jobs, but all results that it counts.
   const lacksAnswers = findUnmadeReason(info) !== undefined && places.size < slots.size && answers < succeeded;
   collection.fault = undefined;
   if (unreadable > 0 && !areAll)
@@ -242,14 +243,14 @@ async function* listWaitingJobs(providerBatch: ProviderBatch, { batch }: LaneRun
     if (waiting.delete(slot)) yield { job, slot };
     if (waiting.size === 0) return;
   }
-  // No row has these any more: what was paid for is kept all the same.
+  // No row wants these slots any more: their answers were paid, and are kept all the same.
   for (const slot of waiting) {
     const id = batch.state.ids.get(slot) ?? batch.state.slots.nameOf(slot);
     yield { job: { id, line: 0, command: 'text', name: undefined, values: {} }, slot };
   }
 }
 
-/** The bytes of the result that came for a job. Synchronous: the system has them in memory, and a promise takes ten times as long. */
+/** The bytes of the result of a job. They are read synchronously: the system has them in memory, and a promise takes ten times as long. */
 function readResultBytes(slot: number, { file, places }: Collection): Buffer | undefined {
   const place = places.get(slot);
   if (place === undefined) return undefined;
@@ -267,14 +268,14 @@ function missingResultError({ info, fault }: Collection, hasResult: boolean): Ga
       sent: 'yes',
       retryable: false,
     });
-  // Without a count, a batch that ended early may have answers that it does not send.
+  // Without a count, a batch of the service that ended early may have answers that it does not send.
   const isUncounted = info.succeeded === undefined && (info.failure === undefined || info.results.length > 0);
   const reason = isUncounted || fault !== undefined ? undefined : findUnmadeReason(info);
   const what = `its batch ended (${info.status}) without a result for it`;
   return reason ?? new GatewayError('no-reply', what, { sent: 'yes' });
 }
 
-/** Why a batch made no results for some of its jobs, or for all of them. */
+/** The reason why a batch of the service made no results for some of its jobs, or for all of them. */
 function findUnmadeReason({ status, failure }: BatchInfo): GatewayError | undefined {
   if (/cancel|expired/.test(status)) return unfinishedError(/cancel/.test(status) ? 'cancelled' : 'expired');
   if (failure === undefined) return undefined;
@@ -287,7 +288,7 @@ function unfinishedError(kind: 'cancelled' | 'expired', message?: string): Gatew
   return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
 }
 
-/** What reads the answer of a slot; where no row has it any more, without its request. */
+/** The prepared job that reads the answer of a slot. It has no request of its own if no row has the slot any more. */
 async function prepareWaiting(
   job: Job,
   slot: number,
@@ -300,11 +301,11 @@ async function prepareWaiting(
 
 interface JoinedResult {
   result: BatchOutcome | GatewayError;
-  /** Its reply can be read as it is parsed. */
+  /** The result is short, so its reply can be read from the parsed JSON. */
   isShort: boolean;
 }
 
-/** Reads the result of a job as its reply, and records what it means. */
+/** Reads the result of a job as its reply, and records the outcome. */
 async function joinJob(
   { job, slot }: WaitingJob,
   { result, isShort }: JoinedResult,
@@ -327,7 +328,7 @@ async function joinJob(
   const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
   let outcome: JobOutcome;
   try {
-    // All results are there already: read in one turn of the event loop, the last would come before any signal is seen.
+    // All results are there already: read in one turn of the event loop, the last one would come before any signal is seen.
     if (host.elapsed() - collection.turnBegan >= longestTurnMs) {
       await yieldToEventLoop();
       collection.turnBegan = host.elapsed();
@@ -344,14 +345,15 @@ async function joinJob(
     Object.assign(outcome.document, { durationMs: Math.max(0, now() - providerBatch.at) });
   const isEndedHere = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
   if (isEndedHere) host.signal.throwIfAborted();
-  // A failure stays pending: it is thrown where all are waited for.
+  // A failure stays pending: it is thrown by the wait for all of them.
   const recorded = run.recordOutcome(entry, outcome).then(() => void pending.delete(recorded));
   recorded.catch(() => undefined);
   pending.add(recorded);
 }
 
 /**
- * Puts a job into the next batch, once, that the service refused, did not bill, and says how it wants. Returns whether it is there.
+ * Puts a job into the next provider batch, once, if the service refused it, did not bill it, and says which form it wants. Returns
+ * whether the job is put there.
  */
 function queueAgain(
   { slot, result, apiRequest }: { slot: number; result: BatchOutcome | GatewayError; apiRequest: AnyApiRequest },
@@ -367,7 +369,7 @@ function queueAgain(
   return true;
 }
 
-/** The answer in a result, read as that of a live reply is; or why there is none. */
+/** The answer in a result, read in the same way as that of a live reply; or the reason why there is none. */
 async function readJobResult(
   result: BatchOutcome | GatewayError,
   { output, request }: PreparedJob,
@@ -375,7 +377,7 @@ async function readJobResult(
 ): Promise<{ answer: Answer } | { failure: unknown }> {
   const { format, model } = providerBatch.plan;
   try {
-    // The folder of images is checked first, as it is for a live reply.
+    // The folder of images is checked first, in the same way as for a live reply.
     await output.prepare();
     const body = requireReplyBody(result, format, request);
     const { store, mostImages } = output;
@@ -383,7 +385,7 @@ async function readJobResult(
     const { keepThink } = post;
     const reading = { candidates, keepThink, store, mostImages, endOf, joined: true as const };
     const options = { format, model, ...reading };
-    // A short one has no Base64 that is to be kept out of memory: it is not written and parsed again.
+    // A short body has no Base64 that must stay out of memory: it is not written and parsed again.
     const answer = isShort
       ? await readParsedReply(body, options)
       : await readReply({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) }, options);
@@ -395,7 +397,7 @@ async function readJobResult(
   }
 }
 
-/** The service's batch does not go on with an answer that it ended in the middle. */
+/** The error for an answer that the service ended in the middle: the lane `batch` does not go on with it. */
 function unfinishedAnswer(reason: string): GatewayError {
   return new GatewayError('incomplete', `the answer is not finished: it ended with ${quoteForeign(reason, 60)}`, {
     hint: 'what came is kept; the live lane sends the job again and goes on by itself: --retry failed --lane live',
@@ -415,10 +417,10 @@ function requireReplyBody(
   if (result.kind === 'succeeded') return result.body;
   if (result.kind !== 'errored') throw unfinishedError(result.kind, result.message);
   const failure = readLaneRefusal(result, { format, body: post.body });
-  // Only this job was refused, not the others of its batch.
+  // The service refused only this job, not the others of its batch.
   const { reason } = failure.details;
   const isGone = defaultFor !== undefined && (reason === 'model' || reason === 'successor');
-  // A job has no flag for most of what can be refused; the format is one of the whole batch.
+  // A job has no flag for most refused fields; the format is one of the whole batch.
   const hint = isGone ? goneDefault : chooseHint(failure, reason === 'named-format' ? 'cli' : 'library');
   throw failure.withDetails({ hint, reason: undefined, retryAfterMs: undefined });
 }

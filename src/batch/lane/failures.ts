@@ -1,20 +1,23 @@
 import { GatewayError } from '../../errors.ts';
 
 /**
- * What is done where a call to the batch API of a service fails. Where nothing is named, the failure ends the run; a batch whose creation failed
- * otherwise may exist, and is looked for.
+ * The measures after a failed call to the batch API of a service. A failure without a measure ends the run; after a failed creation
+ * without one, the batch of the service may exist, and is looked for.
  */
 interface Measures {
-  /** `drop`: it is certain that no batch was created. `seek`: it is looked for by its mark. */
+  /** The creation of a batch. `drop`: certainly no batch was created. `seek`: the batch is looked for by its mark. */
   create: 'drop' | 'seek';
-  /** A look for a batch among those that the service lists. `none`: it lists none. */
+  /** A look for a batch among those that the service lists. `none`: the service lists no batches. */
   list: 'none';
   /**
-   * A look at a batch, and all that is done with what it says. `wait`: the next look may succeed; after an hour the failure ends the run. `miss`: the
-   * same, but after that time the batch is lost. `leave`: to a run with the right key.
+   * A look at a batch, and all work with its answer. `wait`: the next look may succeed; after an hour the failure ends the run.
+   * `miss`: the same, but after that time the batch is lost. `leave`: the batch is left to a run with the right key.
    */
   look: 'wait' | 'miss' | 'leave';
-  /** `again`: at once, a few times. `later`: the results that came are kept, and the next look reads the others. */
+  /**
+   * A download of results. `again`: it is repeated at once, a few times. `later`: the results that came are kept, and the next look
+   * reads the others.
+   */
   results: 'again' | 'later';
 }
 
@@ -33,13 +36,13 @@ const measures: Readonly<Record<Failure, Partial<Measures>>> = {
   odd: { create: 'seek', look: 'wait' },
 };
 
-/** What is done where a call failed; undefined: the failure ends the run. */
+/** The measure after a failed call; undefined if the failure ends the run. */
 export function chooseMeasure<Call extends keyof Measures>(call: Call, error: unknown): Measures[Call] | undefined {
   const failure = nameFailure(error);
   return failure && measures[failure][call];
 }
 
-/** Undefined for the error of a service that lists nothing; other errors are thrown again. */
+/** Returns undefined for the error of a service that lists nothing; throws other errors again. */
 export function ignoreUnlisted(error: unknown): undefined {
   if (chooseMeasure('list', error) === 'none') return undefined;
   throw error;
@@ -52,7 +55,7 @@ function nameFailure(error: unknown): Failure | undefined {
     case 'not-sent':
       return 'unsent';
     case 'batch-locked':
-      // The error of a lost lock does not know what was sent.
+      // The error of a lost lock does not tell whether a request was sent.
       return sent === 'no' ? 'elsewhere' : undefined;
     case 'rejected':
       if (status === 404) return 'missing';

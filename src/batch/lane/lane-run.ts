@@ -11,10 +11,10 @@ import { formatCount } from '../counts.ts';
 import { ignoreUnlisted } from './failures.ts';
 import { finalSteps, listWaiting, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
 
-/** What the provider batches of one run in the lane `batch` have in common. */
+/** The parts that the provider batches of one run in the lane `batch` have in common. */
 export interface LaneRun {
   batch: Batch;
-  /** By `gatewayKey`. */
+  /** The clients of the gateways, by `gatewayKey`. */
   clients: ReadonlyMap<string, Client>;
   recorder: Recorder;
   hooks: BatchHooks;
@@ -22,7 +22,10 @@ export interface LaneRun {
   now: () => number;
   /** The budgets that pay for provider batches; absent if no provider batch has one. */
   budgets: BatchBudgets | undefined;
-  /** Slots of jobs that the service refused, and that go to it once more in the form that it asks for. */
+  /**
+   * Slots of jobs that the service refused, and that go to it once more in the form that it asks for. `due`: the places of those
+   * that wait for the next provider batch.
+   */
   sentAgain: { slots: Set<number>; due: number[] };
   /** The places of rows in the file, by their slots. */
   places: ReadonlyMap<number, number>;
@@ -32,7 +35,7 @@ export interface LaneRun {
 
 type ServicePlace = Pick<ProviderBatchPlan, 'profile' | 'origin' | 'format' | 'use'>;
 
-/** The batch API that the jobs of a provider batch go to. Throws GatewayError batch-locked if the command leads elsewhere. */
+/** The batch API that receives the jobs of a provider batch. Throws GatewayError batch-locked if the command leads elsewhere. */
 export async function openPlaceApi(
   plan: ServicePlace,
   { batch, clients }: Pick<LaneRun, 'batch' | 'clients'>,
@@ -66,7 +69,10 @@ function chooseFlag(origin: string): string {
   return service === undefined ? `--base-url ${origin}` : `--service ${service}`;
 }
 
-/** GatewayError batch-locked for a provider batch of another key that this one does not find, unless the user gives it up. */
+/**
+ * Returns GatewayError batch-locked for a provider batch of another key that the service does not show to this one, unless the user
+ * gives it up.
+ */
 export async function findKeyError(
   { mark, plan, slots }: ProviderBatch,
   { batch, clients }: LaneRun,
@@ -83,7 +89,10 @@ export async function findKeyError(
 
 type OpenService = Awaited<ReturnType<typeof openPlaceApi>>;
 
-/** Calls the batch API of the service of a provider batch. Throws what the service or the signal says, and batch-locked as `openPlaceApi` does. */
+/**
+ * Calls the batch API of the service of a provider batch. Throws the error of the service or of the signal, and batch-locked in the
+ * same way as `openPlaceApi`.
+ */
 export async function callService<Value>(
   plan: ServicePlace,
   run: Pick<LaneRun, 'batch' | 'clients'>,
@@ -103,12 +112,12 @@ export function goOnHint(command: string): string {
   return `to go on, without a second batch: ${command}`;
 }
 
-/** A page of the batches of a service, from the newest on; undefined if it has no such list. */
+/** Reads a page of the batches of a service, from the newest on; undefined if it has no such list. */
 export function readBatchPage(plan: ServicePlace, run: LaneRun, page?: string): Promise<BatchPage | undefined> {
   return callService(plan, run, ({ api }, deadline) => api.page(deadline, page)).catch(ignoreUnlisted);
 }
 
-/** An upload, a download and a list with results can take long; a limit that was given counts. */
+/** The deadline of an upload, a download or a list with results, which can take long; a limit that the user gave counts. */
 export function longDeadline(
   { profile }: Pick<ProviderBatchPlan, 'profile'>,
   { batch }: Pick<LaneRun, 'batch'>,
@@ -127,12 +136,12 @@ export async function recordStep(
 ): Promise<void> {
   const { step } = facts;
   const ended = finalSteps.has(step) ? run.batch.state.providerBatches.get(mark) : undefined;
-  // The ledger first: it takes an end once, and the next run writes it again if this one is killed.
+  // The ledger is written first: it takes an end once, and the next run writes it again if this run is killed.
   if (ended) await endProviderBatch(ended, step !== 'dropped', run.batch.host);
   await run.recorder.step({ t: 'batch', mark, ...facts, at: run.now() });
 }
 
-/** Records what the service calls a provider batch, and how long it has. */
+/** Records the id and the time limit that the service gave a provider batch. */
 export async function recordCreated(
   { id, createdAt, expiresAt }: BatchInfo,
   providerBatch: ProviderBatch,
@@ -143,10 +152,10 @@ export async function recordCreated(
   run.step?.('part-created', providerBatch.mark);
 }
 
-/** How many ends are written at the same time: they share syncs. */
+/** The number of ends that are written at the same time, and so share syncs. */
 export const maxPending = 256;
 
-/** Ends the jobs of a provider batch that wait for a result which cannot come, and says why. They may have been billed. */
+/** Ends the jobs of a provider batch that wait for a result which cannot come, with the reason. They may have been billed. */
 export async function loseJobs(
   providerBatch: ProviderBatch,
   reason: string,
@@ -166,7 +175,7 @@ export async function loseJobs(
   }
 }
 
-/** Gives up a provider batch whose jobs cannot be found at the service. They may have been billed. */
+/** Gives up a provider batch whose jobs cannot be found at the service. The jobs may have been billed. */
 export async function giveUpProviderBatch(providerBatch: ProviderBatch, reason: string, run: LaneRun): Promise<void> {
   await loseJobs(providerBatch, reason, run);
   await recordStep(providerBatch, { step: 'lost' }, run);

@@ -10,7 +10,7 @@ import { lookForBatch } from './look-for-batch.ts';
 import { submitJobs } from './submit.ts';
 import { waitForProviderBatches } from './waiting.ts';
 
-/** Creates batches of the jobs that are due, waits for all that are at the service, and collects their results. */
+/** Creates batches of the service of the jobs that are due, waits for all provider batches, and collects their results. */
 export async function sendByBatches(
   options: Pick<LaneRun, 'batch' | 'budgets' | 'clients' | 'recorder' | 'hooks'>,
 ): Promise<Stop | undefined> {
@@ -65,8 +65,8 @@ async function runLane(run: LaneRun): Promise<Stop | undefined> {
 }
 
 /**
- * Looks for provider batches whose creation was not answered. Those that the service does not list are given up at the user's word, who may pay
- * for their jobs again: this run sends them.
+ * Looks for provider batches whose creation was not answered. Batches that the service does not list are given up at the user's
+ * word, who may pay for their jobs again: this run sends them.
  */
 async function adoptProviderBatches(run: LaneRun): Promise<void> {
   const { host, policy, state, plan } = run.batch;
@@ -80,7 +80,7 @@ async function adoptProviderBatches(run: LaneRun): Promise<void> {
       'the service does not list its batch, whose creation was not answered',
       run,
     );
-    // What the limit leaves is unknown, and sent by another run.
+    // Jobs beyond the limit are unknown, and sent by another run.
     const room = Math.max(0, (policy.limit ?? Number.POSITIVE_INFINITY) - plan.toSend);
     const again = waiting.flatMap((slot) => run.places.get(slot) ?? []).slice(0, room);
     for (const place of again) plan.due[place] = 1;

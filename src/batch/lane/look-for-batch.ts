@@ -8,13 +8,16 @@ import { callService, findKeyError, type LaneRun, readBatchPage, recordCreated }
 import { listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
 import { append } from '../../long-lists.ts';
 
-/** What the service says about a provider batch whose creation was not answered: the batch, `later` (one that can be it has not ended), or `none`. */
+/**
+ * The service's word on a provider batch whose creation was not answered: the batch, `later` (a batch that can be it has not
+ * ended), or `none`.
+ */
 type FoundBatch = BatchInfo | 'none' | 'later';
 
 /**
- * Looks for a provider batch whose creation was not answered, and records it if it is there. If it is not listed, the provider batch stays
- * as it is: a service can list a batch late, so it may exist. Throws GatewayError if the service cannot be asked, or was asked with
- * another key than that of the provider batch.
+ * Looks for a provider batch whose creation was not answered, and records it if it is there. If it is not listed, the provider
+ * batch keeps its state: a service can list a batch late, so it may exist. Throws GatewayError if the service cannot be asked, or
+ * was asked with another key than that of the provider batch.
  */
 export async function lookForBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<'found' | 'none' | 'later'> {
   const found = await findBatch(providerBatch, run);
@@ -25,7 +28,7 @@ export async function lookForBatch(providerBatch: ProviderBatch, run: LaneRun): 
   return 'found';
 }
 
-/** The error of batches that may exist, and that the service does not list. */
+/** The error for provider batches that may exist, and that the service does not list. */
 export function unlistedError(
   providerBatches: readonly ProviderBatch[],
   { nextCommand }: Pick<BatchHost, 'nextCommand'>,
@@ -62,19 +65,19 @@ async function findBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<Fo
   return findNameless(providerBatch, listed, run);
 }
 
-/** How far the clock of the service can be off. */
+/** The most, in ms, by which the clock of the service can be off. */
 const clockMs = 3_600_000;
 
 /**
- * Where batches have no name, or a service lists none, the mark is in the keys of their results: those that can be the right one
- * are read.
+ * Finds a batch by its results, whose keys have the mark: batches can have no name, or not be listed. Only batches that can be the
+ * right one are read.
  */
 async function findNameless(
   providerBatch: ProviderBatch,
   listed: readonly BatchInfo[],
   run: LaneRun,
 ): Promise<FoundBatch> {
-  // Without names, only batches after the last one before it were looked through.
+  // If batches have no names, only batches after the newest one from before the creation are listed.
   const isNamed = (await loadBatchFormat(providerBatch.plan.format)).byFile !== undefined;
   const since = isNamed ? providerBatch.at - clockMs : 0;
   const jobs = providerBatch.slots.length;
@@ -88,7 +91,7 @@ async function findNameless(
   return possible.some(({ hasEnded }) => !hasEnded) ? 'later' : 'none';
 }
 
-/** Whether the results of a batch are seen to have the mark of a provider batch. */
+/** Whether the results of a batch show the mark of a provider batch. */
 async function holdsMark({ mark, plan }: ProviderBatch, info: BatchInfo, run: LaneRun): Promise<boolean> {
   const holds = await callService(plan, run, async ({ api, format }, deadline) => {
     for await (const { bytes } of api.results(info, deadline)) {

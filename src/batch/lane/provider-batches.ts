@@ -7,40 +7,40 @@ import { countCost, mayHaveCost, noSpending } from '../folder/spending.ts';
 import type { BatchState } from '../folder/state.ts';
 import { minOf } from '../../long-lists.ts';
 
-/** What the jobs of a provider batch have in common. */
+/** The parts that the jobs of a provider batch have in common. */
 export interface ProviderBatchPlan {
-  /** The profile of its jobs, and where they go. */
+  /** The profile of the jobs, and the scheme and host of their gateway. */
   profile: string;
   origin: string;
   format: FormatName;
   use: AuthUse;
   model: string;
-  /** The newest batch of the service before it, where batches have no names. */
+  /** The newest batch of the service before this one, if batches have no names there. */
   after?: string | undefined;
-  /** The file of the budget that it is paid from. */
+  /** The file of the budget that pays for the provider batch. */
   budget?: string | undefined;
-  /** Digest of the key that it is submitted with, and of its mark. */
+  /** Digest of the API key of its creation, and of its mark. */
   key?: string | undefined;
 }
 
-/** What is known about a provider batch. */
+/** The slots that one batch of the service holds, and its state. */
 export interface ProviderBatch {
   mark: string;
   step: BatchStep['step'];
   plan: ProviderBatchPlan;
   slots: readonly number[];
-  /** The states of its slots when it was created. */
+  /** The states of the slots when the batch was created. */
   before: readonly SlotState[];
-  /** The cost of its slots that have ended, and how many of them were billed or may have been; only its budget needs it. */
+  /** The cost of the slots that have ended, and how many of them were billed or may have been; only the budget needs it. */
   paid: { spending: Spending; requests: number };
-  /** Wall clock of its creation, ms since 1970. */
+  /** Wall clock of the creation, ms since 1970. */
   at: number;
-  /** Its id at the service, and how long that works on it, in ms. */
+  /** The id of the batch at the service, and the time that the service works on it, in ms. */
   batch: string | undefined;
   lastsMs: number | undefined;
 }
 
-/** After one of these the service holds nothing of a provider batch. */
+/** The last steps of a provider batch: after one of these the service holds nothing of it. */
 export const finalSteps: ReadonlySet<BatchStep['step']> = new Set(['dropped', 'lost', 'ended']);
 
 export function newProviderBatch({ mark, plan }: BatchStep, slots: readonly number[]): ProviderBatch {
@@ -78,7 +78,7 @@ export function isOffline({ plan }: ProviderBatch): boolean {
   return plan.origin === 'offline';
 }
 
-/** The slots of a provider batch that have no end yet, and that no later one holds. */
+/** The slots of a provider batch that have no end yet, and that no later provider batch holds. */
 export function listWaiting(
   { mark, slots }: Pick<ProviderBatch, 'mark' | 'slots'>,
   { atService }: Pick<ServiceState, 'atService'>,
@@ -86,12 +86,15 @@ export function listWaiting(
   return slots.filter((slot) => atService.get(slot) === mark);
 }
 
-/** What all slots can cost that a batch of the service holds. */
+/** The bounds of the costs of the slots in provider batches. */
 export function openBounds({ atService, bounds }: Pick<BatchState, 'atService' | 'bounds'>): (Bound | undefined)[] {
   return Array.from(atService.keys(), (slot) => bounds.get(slot));
 }
 
-/** When the first of some provider batches was submitted, and when the first of them expires, or did: `submitted 5 min ago, expires in 23 h` */
+/**
+ * The time since the first of some provider batches was submitted, and the time until the first of them expires, or since it did:
+ * `submitted 5 min ago, expires in 23 h`
+ */
 export function describeTimes(providerBatches: readonly Pick<ProviderBatch, 'at' | 'lastsMs'>[], now: number): string {
   const since = Math.max(0, now - minOf(providerBatches.map(({ at }) => at)));
   const left = providerBatches.flatMap(({ at, lastsMs }) => (lastsMs === undefined ? [] : at + lastsMs - now));
@@ -108,9 +111,9 @@ export function addPaid(slot: number, end: EndRecord, state: ServiceState & Pick
   countCost(end, batch.paid, end.bound ?? state.bounds.get(slot));
 }
 
-/** What becomes of a batch that the service does not find. */
+/** The end of a provider batch that the service does not find, in words for hints. */
 export const giveUpNotice =
   'a run that waits for it gives it up after 1 h, with --retry unknown after 1 min, and its jobs are unknown';
 
-/** The hint where a batch is not found. */
+/** The hint for a provider batch that is not found. */
 export const notFoundHint = `give the key with which it was submitted; ${giveUpNotice}`;

@@ -24,27 +24,27 @@ import {
 import { makeEntryName, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
 import { lookForBatch } from './look-for-batch.ts';
 
-/** A batch that is being filled, and what its jobs have in common. Their entries are in a file. */
+/** A provider batch that is being filled, with the parts that its jobs have in common. Their entries are in a file. */
 interface ProviderBatchDraft {
   mark: string;
   plan: Omit<ProviderBatchPlan, 'after' | 'key'>;
   /** The path of its requests. */
   path: string;
   jobs: (Pick<ReadyJob, 'slot' | 'bound'> & { id: string })[];
-  /** Whether another entry fits. */
+  /** Whether another entry of this size fits. */
   hasRoom(entryBytes: number): boolean;
   add(job: ReadyJob, entry: RequestBody): Promise<void>;
-  /** Ends the file: the body of the request that creates the batch, or the lines to upload. */
+  /** Ends the file. Its content is the body of the request that creates the batch, or the lines to upload. */
   seal(): Promise<SentFile>;
   remove(): Promise<void>;
 }
 
-/** Cuts the jobs of the plan into batches of the service, and creates these. Resolves with the reason why it ended early. */
+/** Cuts the jobs of the plan into provider batches, and creates these at the service. Resolves with the reason why it ended early. */
 export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { batch } = run;
   const { signal } = batch.host;
   const drafts = new Map<string, ProviderBatchDraft>();
-  // All of a batch is spent once it is created: this limit holds between runs.
+  // The limit holds between runs, as all of a provider batch is spent once it is created.
   const { maxCost } = batch.policy;
   const budget = maxCost === undefined ? undefined : openRunBudget(maxCost, batch);
   let unbounded = 0;
@@ -80,7 +80,7 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   }
 }
 
-/** The request with the model that its client chooses. */
+/** The request of a job with the model that its client chooses. */
 async function chooseModel(
   { prepared: { settings } }: ReadyJob,
   request: PreparedRequest,
@@ -91,7 +91,7 @@ async function chooseModel(
   return (models?.choose(request, deadline) ?? Promise.resolve(request)).finally(() => deadline.end());
 }
 
-/** The request with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
+/** The request of a job with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
 async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
   const { prepared, asked } = job;
   if (!prepared.fetchInputs) return prepared.request;
@@ -117,7 +117,7 @@ async function submitAll(drafts: Map<string, ProviderBatchDraft>, run: LaneRun):
   }
 }
 
-/** Adds a job to the batch of its model, operation and gateway. A full batch is created first. */
+/** Adds a job to the provider batch of its model, operation and gateway. A full one is created first. */
 async function addJob(
   ready: ReadyJob,
   { post, model }: PreparedRequest,
@@ -154,12 +154,12 @@ async function addJob(
   return addJob(ready, { post, model }, { drafts, run });
 }
 
-/** Opens a batch in a folder. */
+/** Opens an empty provider batch, with its file in a folder. */
 async function openDraft(
   format: BatchFormat,
   { plan, path, folder }: Pick<ProviderBatchDraft, 'plan' | 'path'> & { folder: string },
 ): Promise<ProviderBatchDraft> {
-  // Unique: letters and digits, at most 16.
+  // The mark is unique: letters and digits, at most 16.
   const mark = `gw${randomNonce().slice(0, 14)}`;
   const { inline, bounds } = format;
   const { head, tail, separator } = inline ? { ...inline, separator: ',\n' } : { head: '', tail: '', separator: '\n' };
@@ -178,7 +178,7 @@ async function openDraft(
       entries.bytes + entryBytes + separator.length + tail.length <= bounds.bytes,
     async add({ job: { id }, slot, bound }, entry) {
       if (jobs.length > 0) await entries.append(Buffer.from(separator));
-      // A chunk is valid until the next one is requested.
+      // A chunk is valid only until the next one is requested.
       for await (const chunk of streamBody(entry)) await entries.append(Buffer.from(chunk));
       jobs.push({ id, slot, bound });
     },
@@ -195,14 +195,14 @@ async function openDraft(
   };
 }
 
-/** Creates one batch. It is in the journal before; where its creation is not answered, the service is asked for it. */
+/** Creates one batch at the service. The journal has it before; if its creation is not answered, the service is asked for it. */
 async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<void> {
   const { mark, plan, path, jobs } = draft;
   const { format, api } = await openPlaceApi(plan, run);
   const file = await draft.seal();
   const { state } = run.batch;
   const hasBounds = jobs.some(({ bound }) => bound !== undefined);
-  // Without names, the new batch is found among those after this one.
+  // Without names, the new batch is found among the batches after this one.
   const after = format.byFile === undefined ? (await readBatchPage(plan, run))?.batches[0]?.id : undefined;
   // The gateway of `--offline` has another key in each run.
   const key = plan.origin === 'offline' ? undefined : await run.clients.get(plan.profile)?.keyDigest?.(mark);
@@ -221,7 +221,7 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   run.batch.host.signal.throwIfAborted();
   const providerBatch = state.providerBatches.get(mark) as ProviderBatch;
   await run.budgets?.reserve(providerBatch, run.batch.host.signal);
-  // No signal ends it: whether the batch was created must be known.
+  // No signal ends the request: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);
   const { host } = run.batch;
   const left = { type: 'left-at-service', jobs: jobs.length, isCreated: false, isWaitedFor: true } as const;
@@ -244,7 +244,7 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   }
 }
 
-/** Looks for a batch that may have been created. Its jobs wait for it, and are not sent again. Throws the failure if it was not created. */
+/** Looks for a batch that may have been created. Its jobs wait for it, and are not sent again. Throws the failure if no batch was created. */
 async function afterFailure(error: unknown, providerBatch: ProviderBatch, run: LaneRun): Promise<undefined> {
   const { host } = run.batch;
   if (chooseMeasure('create', error) === 'drop') {

@@ -6,13 +6,13 @@ import { callService, findKeyError, giveUpProviderBatch, type LaneRun } from './
 import { isOffline, listOpenProviderBatches, notFoundHint, type ProviderBatch } from './provider-batches.ts';
 import { lookForBatch, unlistedError } from './look-for-batch.ts';
 
-/** The waits between two looks grow by half, from the first to the longest. */
+/** The waits between two looks, in ms: they grow by half, from the first to the longest. */
 const firstPollMs = 100;
 const longestPollMs = 60_000;
-/** How long a run looks for a batch that a service can list late. The next run looks again. */
+/** The time, in ms, for which a run looks for a batch that a service can list late. The next run looks again. */
 const unlistedMs = 120_000;
 
-/** Polls the provider batches that are at the service, slowly, and collects their results. */
+/** Polls the provider batches at the service, slowly, and collects their results. */
 export async function waitForProviderBatches(run: LaneRun): Promise<void> {
   const { batch } = run;
   const { host, policy } = batch;
@@ -53,13 +53,13 @@ export async function waitForProviderBatches(run: LaneRun): Promise<void> {
 
 interface WatchState {
   run: LaneRun;
-  /** Since when provider batches could not be looked at, by what is done about it and their marks. */
+  /** The time since when a provider batch could not be looked at, by the measure and its mark. */
   troubles: Map<string, number>;
-  /** The error of the first of them. */
+  /** The first error of a failed look. */
   failure: GatewayError | undefined;
-  /** Provider batches whose creation was not answered, and whose batch the service does not list. */
+  /** Provider batches whose creation was not answered, and that the service does not list. */
   unlisted: Set<ProviderBatch>;
-  /** Why provider batches of another key or service are left to another run, by their marks. */
+  /** The reasons why provider batches of another key or service are left to another run, by their marks. */
   left: Map<string, GatewayError>;
 }
 
@@ -89,12 +89,12 @@ async function lookAt(providerBatch: ProviderBatch, watch: WatchState): Promise<
   }
 }
 
-/** Trouble that lasts longer ends the wait; a batch that is not found for longer is lost. */
+/** Trouble that lasts longer than this, in ms, ends the wait; a batch that is not found for longer is lost. */
 const maxTroubleMs = 3_600_000;
-/** With `--retry unknown`, a batch that is not found for longer is lost. */
+/** With `--retry unknown`, a batch that is not found for longer than this, in ms, is lost. */
 const maxMissingMs = 60_000;
 
-/** Goes on after a failure that may pass, or that is another run's, and tells it once. Throws any other, and one that lasts. */
+/** Goes on after a failure that may pass, or that concerns another run, and tells it once. Throws any other failure, and one that lasts. */
 async function tolerate(
   thrown: unknown,
   { providerBatch, wasSeen }: { providerBatch: ProviderBatch; wasSeen: boolean },

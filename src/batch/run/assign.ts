@@ -1,11 +1,11 @@
 import type { Slots } from '../folder/slots.ts';
 import { addRow, type AskingRow, digestUses, hashRowId, type RowTable } from './table.ts';
 
-/** What is known of rows while they get their slots. */
+/** Options of the assignment of slots to rows. */
 export interface AssignOptions {
-  /** The slots that rows keep though they ask something else now, by the places of these. Those that `findStale` finds are added. */
+  /** The slots that rows keep though they ask something else now, by the places of the rows. Slots from `findStale` are added. */
   stays?: Map<number, number>;
-  /** The slot that a row would keep rather than the one that it was given. */
+  /** Returns the slot that a row would keep rather than its new one. */
   findStale?: (place: number) => number | undefined;
   /** Called once the slot of a row is known, and before those of the rows that use it. */
   onSlot?: (place: number, slot: number) => void;
@@ -14,15 +14,15 @@ export interface AssignOptions {
 interface Assigning extends Required<AssignOptions> {
   table: RowTable;
   slots: Slots;
-  /** The slots that rows had, by the hashes of their ids. Few tables need it. */
+  /** The slots of rows before, by the hashes of their ids. Few tables need it. */
   hadSlots(): ReadonlyMap<number, number>;
-  /** The slots of rows that use others: what stays can be what another row asks, on any level. */
+  /** The slots of rows that use others, and kept slots: another row can ask the same, on any level of links. */
   taken: Set<number>;
 }
 
 /**
- * Gives each row of a table its slot, and no slot to two of them. Of rows with the same key, each keeps the slot that it had in `before`, and slots
- * that have an answer are given out first, so that no row waits while an answer to its question is there.
+ * Gives each row of a table its slot, and no slot to two of them. Of rows with the same key, each keeps its slot in `before`, and
+ * slots with an answer are given out first, so that no row waits while there is an answer to its question.
  */
 export function assignSlots(
   table: RowTable,
@@ -35,7 +35,7 @@ export function assignSlots(
   const assigning: Assigning = { table, slots, hadSlots, stays, findStale, onSlot, taken: new Set(stays.values()) };
   assignAsked(() => listUnlinked(table), assigning);
   for (const place of listUnlinked(table)) onSlot(place, table.slots[place] as number);
-  // A row's key has the slots and generations of what it uses: it comes after that.
+  // The key of a row has the slots and generations of the answers that it uses, so these come first.
   for (const places of table.levels) {
     for (const place of places) enterUses(place, assigning);
     assignLinked(places, assigning);
@@ -43,7 +43,7 @@ export function assignSlots(
 }
 
 /**
- * Gives slots to rows of which the next one is never known: of those that ask the same, each has the next slot of their key. Undefined for a row
+ * Gives slots to rows that come one by one: rows that ask the same get the slots of their key in order. Returns undefined for a row
  * whose id has asked the same before.
  */
 export function openAssigning(table: RowTable, slots: Slots): (row: AskingRow) => number | undefined {
@@ -75,7 +75,7 @@ function* listUnlinked({ size, links }: RowTable): Generator<number, void> {
   for (let place = 0; place < size; place++) if (!links.has(place)) yield place;
 }
 
-/** The key of a row that uses others: their slots and generations are in it, in place of their answers. */
+/** Makes the key of a row that uses others: it has their slots and generations in place of their answers. */
 function enterUses(place: number, { table, slots }: Assigning): void {
   const link = table.links.get(place);
   if (link === undefined) return;
@@ -87,7 +87,10 @@ function enterUses(place: number, { table, slots }: Assigning): void {
   table.firsts[place] = slots.add(digestUses(link.key, uses));
 }
 
-/** The rows of a level of links: what stays keeps its slot, and what is found to be stale goes back to that which it had, unless another row asks for it. */
+/**
+ * Gives slots to the rows of a level of links. A row that stays keeps its slot, and a stale row goes back to its slot before,
+ * unless another row asks for that.
+ */
 function assignLinked(places: readonly number[], assigning: Assigning): void {
   const { table, stays, findStale, onSlot, taken } = assigning;
   const asking = places.filter((place) => !stays.has(place));
@@ -105,12 +108,15 @@ function assignLinked(places: readonly number[], assigning: Assigning): void {
   }
 }
 
-/** Gives rows that do not use each other the slots of what they ask. */
+/** Gives slots to rows that do not use each other, by their keys. */
 function assignAsked(listPlaces: () => Iterable<number>, assigning: Assigning): void {
   for (const [first, group] of groupSame(listPlaces(), assigning)) assignSame(first, group, assigning);
 }
 
-/** Gives each row the first slot of its key. Returns those that are not alone with it: others have the same key, or it has more slots. */
+/**
+ * Gives each row the first slot of its key. Returns the rows that are not alone with it: others have the same key, or the key has
+ * more slots.
+ */
 function groupSame(places: Iterable<number>, { table, slots, taken }: Assigning): Map<number, number[]> {
   const groups = new Map<number, number[]>();
   const owners = new Int32Array(slots.size).fill(-1);
@@ -127,13 +133,13 @@ function groupSame(places: Iterable<number>, { table, slots, taken }: Assigning)
   return groups;
 }
 
-/** What has an answer comes first, then what may have been billed. */
+/** Slots with an answer come first, then slots that may have been billed. */
 function rankSlot(slot: number, slots: Slots): 0 | 1 | 2 {
   if (slots.answersOf(slot) > 0) return 0;
   return slots.stateOf(slot) === 'sent' ? 1 : 2;
 }
 
-/** The slots of rows with the same key. In each round a row keeps its own, and what is free goes to the others in the order of the file. */
+/** Gives slots to rows with the same key. In each round a row keeps its own slot, and free slots go to the others in the order of the file. */
 function assignSame(first: number, group: readonly number[], { table, slots, hadSlots, taken }: Assigning): void {
   const ranks: [number[], number[], number[]] = [[], [], []];
   for (const slot of slots.listSame(first)) if (!taken.has(slot)) ranks[rankSlot(slot, slots)].push(slot);

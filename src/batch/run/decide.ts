@@ -4,7 +4,7 @@ import type { BatchPolicy } from '../types.ts';
 
 type RetryPolicy = Pick<BatchPolicy, 'retry'>;
 
-/** The one place that decides whether a slot is paid for: by its state, and by the user's word. */
+/** Decides whether a slot is paid for, by its state and by the user's word. No other place decides that. */
 export function decideSlot(
   state: SlotState,
   { isAtService, policy }: { isAtService: boolean; policy: RetryPolicy },
@@ -17,8 +17,8 @@ export function decideSlot(
 }
 
 /**
- * Whether a slot becomes pending again: it is named by `--redo`, or its answer was cut and `--retry incomplete` is given. Where a run goes on with
- * what an earlier one named, only what failed since: the others are made, or pending already.
+ * Whether a slot becomes pending again: `--redo` names it, or its answer was cut and `--retry incomplete` is given. If a run goes
+ * on with the rows that an earlier one named, only slots that failed since become pending: the others are made, or pending already.
  */
 export function isMadeAgain(
   slot: number,
@@ -31,7 +31,7 @@ export function isMadeAgain(
   return state === 'incomplete' && policy.retry?.includes('incomplete') === true;
 }
 
-/** Whether a slot that was named by `--redo` lacks the answer that is to come. */
+/** Whether a slot that `--redo` named still lacks its new answer. */
 export function isLeftToRedo(slot: number, { slots }: Pick<Fold, 'slots'>): boolean {
   return ['pending', 'sent'].includes(slots.stateOf(slot)) || slots.has(slot, 'tried');
 }

@@ -16,7 +16,7 @@ interface EditedBatch {
   state: Pick<BatchState, 'manifest'>;
 }
 
-/** The error for rows that were edited, and that would be paid for: how many, the first of them, in what, and what to type. */
+/** The error for edited rows that would be paid for: their number, the first of them, the edited parts, and the command to type. */
 export async function editedError(edited: readonly EditedRow[], batch: EditedBatch): Promise<GatewayError> {
   const places = edited.slice(0, maxNamed).map(({ place }) => place);
   const ids = await listIds(places, batch.jobs);
@@ -38,13 +38,13 @@ export async function editedError(edited: readonly EditedRow[], batch: EditedBat
   ]);
 }
 
-/** Whether the command says just what the one did that made the folder. */
+/** Whether the command is the one that made the folder. */
 function isKept({ policy, state: { manifest } }: EditedBatch): boolean {
   const { command } = manifest.header ?? {};
   return command === undefined || JSON.stringify(command) === JSON.stringify(policy.command);
 }
 
-/** In what all rows were edited, as far as they share it. */
+/** The shared parts in which all rows were edited. */
 function findSharedEdits({ plan, state: { manifest } }: EditedBatch): string[] {
   const { shared: before = {} } = manifest.header ?? {};
   const now = plan.shared;

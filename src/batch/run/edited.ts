@@ -5,13 +5,13 @@ import { append } from '../../long-lists.ts';
 /** A row without an answer, whose id has an answer that no row wants any more. */
 export interface EditedRow {
   place: number;
-  /** Nothing of it was edited: what it uses is newer than what it was made of. */
+  /** The row itself was not edited: an answer that it uses is newer than the one that its own answer was made of. */
   isStale: boolean;
 }
 
 /**
- * The rows that were edited since `before`, the manifest of the last run. `isOwn`: whether a slot belongs to this shard; what another one sent is
- * not known here, and counts as answered. Marks the slots that are wanted.
+ * Finds the rows that were edited since `before`, the manifest of the last run. `isOwn`: whether a slot belongs to this shard;
+ * slots that another shard sent are not known here, and count as answered. Marks the slots that are wanted.
  */
 export function findEdited(
   table: RowTable,
@@ -40,13 +40,16 @@ export function findEdited(
   return [...edited, ...gaps.map((place) => ({ place, isStale: false }))].sort((a, b) => a.place - b.place);
 }
 
-/** Marks the slots that rows of a table have. */
+/** Marks the slots of the rows of a table as wanted. */
 export function markWanted(table: RowTable, slots: Slots): void {
   for (let slot = 0; slot < slots.size; slot++) slots.setFlag(slot, 'wanted', false);
   for (let place = 0; place < table.size; place++) slots.setFlag(table.slots[place] as number, 'wanted');
 }
 
-/** The places in `before` of what has an answer, or may have been billed, and is not wanted any more. What failed is mended, not edited. */
+/**
+ * The orphans: places in `before` of slots that have an answer, or may have been billed, and are not wanted any more. A row that
+ * failed is mended, not edited.
+ */
 function listOrphans(before: RowTable, slots: Slots, isOwn: (slot: number) => boolean): number[] {
   const found: number[] = [];
   for (let place = 0; place < before.size; place++) {
@@ -72,10 +75,13 @@ function* listUnanswered(
   }
 }
 
-/** Of a row whose id is a number, which ids differ from it in their numbers alone; 0: its id says which row it is. */
+/** The kind of a row whose id is a number: ids of one kind differ in their numbers alone. 0 if the id says which row it is. */
 type KindOf = (rows: RowTable, place: number) => number;
 
-/** Whether the rows that are still there all have other ids, as with another column for them: then ids say as little as numbers do. A number that only moved is no other id. */
+/**
+ * Whether the rows that are still there all have other ids, for example from another column: then ids tell as little as numbers do.
+ * A number that only moved is no other id.
+ */
 function haveOtherIds(table: RowTable, before: RowTable, placeBefore: Int32Array): boolean {
   let isSame = false;
   for (let place = 0; place < table.size; place++) {
@@ -88,23 +94,23 @@ function haveOtherIds(table: RowTable, before: RowTable, placeBefore: Int32Array
   return isSame;
 }
 
-/** What is known of rows whose ids differ in their numbers alone, while their table is gone through. */
+/** The rows of one kind, whose ids differ in their numbers alone, while their table is read. A known row is one that the manifest has, too. */
 interface NumberedRows {
-  /** Places in the manifest of answers that no row wants; how many of them lie before the last row that is known. */
+  /** Places of orphans in the manifest; and how many of them lie before the last known row. */
   orphans: number[];
   passed: number;
-  /** The place in the manifest of that row; and whether those that are known have the same order as before. */
+  /** The place of the last known row in the manifest; and whether the known rows have the same order as before. */
   last: number;
   isOrdered: boolean;
-  /** New rows since then, those in gaps with an orphan, and the others. */
+  /** New rows since the last known one, new rows in gaps with an orphan, and the other new rows. */
   gap: number[];
   edited: number[];
   others: number[];
 }
 
 /**
- * Rows whose ids are numbers: without an answer, where an orphan of the same kind lay between the same two neighbours. Where the rows that are
- * still there have another order, neighbours say nothing, and each of them may be edited.
+ * Finds edited rows among rows whose ids are numbers: rows without an answer, if an orphan of the same kind lay between the same
+ * two neighbours. If the rows that are still there have another order, neighbours tell nothing, and each new row may be edited.
  */
 function findInGaps(
   table: RowTable,
@@ -141,7 +147,7 @@ function newNumberedRows(): NumberedRows {
   return { orphans: [], passed: 0, last: -1, isOrdered: true, gap: [], edited: [], others: [] };
 }
 
-/** The next row that is known was at a place of the manifest. */
+/** Ends a gap of new rows at the next known row, whose place in the manifest is `end`. */
 function closeGap(kind: NumberedRows, end: number): void {
   const { orphans, gap } = kind;
   while (kind.passed < orphans.length && (orphans[kind.passed] as number) < kind.last) kind.passed++;

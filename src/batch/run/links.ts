@@ -5,17 +5,20 @@ import { type BatchJobs, type JobParent, jobProducts, type JobUse } from '../typ
 import type { BatchPlan } from './plan.ts';
 import { hashRowId, linkRows, type RowTable } from './table.ts';
 
-/** A row that uses others, before these are known. */
+/** A row that uses others, before the others are known. */
 export interface NamingRow {
   place: number;
   id: string;
   line: number;
   uses: readonly JobUse[];
-  /** What it asks, whatever the others are called. */
+  /** The key of the row's question, whatever names the others have. */
   key: string;
 }
 
-/** Finds the rows that others name, wherever they are in the file. Mistakes go to `onFault` as GatewayError usage: a name of no row, what that does not make, a circle. */
+/**
+ * Finds the rows that others name, anywhere in the file. Mistakes go to `onFault` as GatewayError usage: a name of no row, a use
+ * that the row does not make, a circle.
+ */
 export async function resolveLinks(
   naming: readonly NamingRow[],
   {
@@ -65,13 +68,13 @@ export async function resolveLinks(
   }
 }
 
-/** The ids that a name can mean: where values vary, that of the row with the same values, too. */
+/** The ids that a name can mean: its own, and, if values vary, that of the row with the same values. */
 function listIdsFor(name: string, own: string): string[] {
   const suffix = /\+.*$/.exec(own)?.[0] ?? '';
   return [name, `${name}${suffix}`];
 }
 
-/** The places of the rows that have some of these ids, by the hashes of these. */
+/** The places of the rows that have some of these ids, by the hashes of the ids. */
 function findPlaces(ids: readonly string[], table: RowTable): Map<number, number> {
   const wanted = new Set(ids.map(hashRowId));
   const places = new Map<number, number>();
@@ -82,7 +85,7 @@ function findPlaces(ids: readonly string[], table: RowTable): Map<number, number
   return places;
 }
 
-/** So many ids are compared with a name of no row. */
+/** At most this many ids are compared with a name of no row. */
 const maxCompared = 1000;
 
 async function listFirstIds(jobs: Pick<BatchJobs, 'read'>): Promise<string[]> {
@@ -91,7 +94,7 @@ async function listFirstIds(jobs: Pick<BatchJobs, 'read'>): Promise<string[]> {
   return ids;
 }
 
-/** Which rows use each other, however far: all of a family go to one shard. */
+/** The families of rows that use each other, however far: all rows of a family go to one shard. */
 export function joinFamilies({ links, size }: RowTable): { rootsOf(place: number): readonly number[] } {
   const heads = new Int32Array(size).map((_, place) => place);
   const headOf = (place: number): number => {
@@ -118,7 +121,10 @@ export function joinFamilies({ links, size }: RowTable): { rootsOf(place: number
 
 type LinkedBatch = { plan: Pick<BatchPlan, 'table' | 'due'>; state: Pick<BatchState, 'slots' | 'atService'> };
 
-/** Whether a row can be sent: what it uses has exactly the answers that its key names. Where one fails to come, the earlier one is not it. */
+/**
+ * Whether a row can be sent: the rows that it uses have exactly the answers that its key names. If one of these fails to come, an
+ * earlier answer does not count for it.
+ */
 export function isReady(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
   const { uses = [] } = plan.table.links.get(place) ?? {};
   return uses.every(
@@ -127,7 +133,7 @@ export function isReady(place: number, { plan, state: { slots } }: LinkedBatch):
   );
 }
 
-/** The rows to send that wait for others. */
+/** The rows to send that still wait for others. */
 export function listAwaiting(batch: LinkedBatch): number[] {
   const { due, table } = batch.plan;
   return [...table.links.keys()].filter((place) => due[place] === 1 && !isReady(place, batch));
@@ -139,7 +145,7 @@ export function hasDue(batch: LinkedBatch): boolean {
   return [...table.links.keys()].some((place) => due[place] === 1 && isReady(place, batch));
 }
 
-/** The rows to send that this run cannot send: what they use is neither there nor made by it. */
+/** The rows to send that this run cannot send: an answer that they use is neither there nor made by the run. */
 export function listStuck(batch: LinkedBatch): number[] {
   const { plan, state } = batch;
   const { table, due } = plan;
@@ -150,7 +156,7 @@ export function listStuck(batch: LinkedBatch): number[] {
     due[place] === 1 &&
     !isReady(place, batch) &&
     !(table.links.get(place)?.parents ?? []).every((parent) => isComing(parent.place) || isMade(parent.place, batch));
-  // It grows by each row that is stuck, whose own answer others miss.
+  // The set grows by each stuck row, whose own answer others miss.
   for (let size = -1; size < stuck.size;) {
     size = stuck.size;
     for (const place of table.links.keys()) if (isStuck(place)) stuck.add(place);

@@ -28,18 +28,18 @@ export interface JobSender {
   pay(job: ReadyJob): Promise<Payment | undefined>;
   /**
    * Sends the request of a job, reads the reply and publishes its files. `onReady` is awaited right before: from then on it may go
-   * out. A failure of the job is in the outcome; what it throws (a full disk, a bug) ends the batch.
+   * out. A failure of the job is in the outcome; an error that it throws (a full disk, a bug) ends the batch.
    */
   send(job: ReadyJob, call: JobCall): Promise<JobOutcome>;
-  /** Ends the requests in flight. The signal of the run ends only what is not in flight. */
+  /** Ends the requests in flight. The signal of the run ends only jobs that are not in flight. */
   abort(reason: unknown): void;
   /** Jobs whose reply is waited for. */
   readonly inFlight: number;
 }
 
-/** What a job is sent with. */
+/** The parts of a call that are not in the job. */
 export interface JobCall {
-  /** Pays for its first request: some of that can be reserved already. */
+  /** Pays for the first request of the job: some of the amount can be reserved already. */
   payment: Payment | undefined;
   /** The limit of the run, which pays for further requests of the answer, too. */
   limit?: Payments | undefined;
@@ -50,11 +50,11 @@ export interface SenderOptions {
   batch: Pick<Batch, 'host' | 'policy'> & { lock: Pick<FolderLock, 'check'> };
   clientOf(job: PreparedJob): Client | Promise<Client>;
   gate: SharedGate;
-  /** Waits for the turn that the rate gives, if there is one. */
+  /** Waits for the turn of the request by the rate, if there is one. */
   pace: Pacer | undefined;
 }
 
-/** A call that goes on. */
+/** The call of a job that goes on. */
 interface Flight {
   deadline: Deadline;
   startedAt: number;
@@ -62,7 +62,7 @@ interface Flight {
   inFlight: boolean;
 }
 
-/** What sends jobs, and those that it sends. */
+/** The open parts of a sender: its options, and the calls that go on. */
 interface OpenSender extends SenderOptions {
   flights: Set<Flight>;
   startDeadline: (ms: number) => Deadline;
@@ -73,7 +73,7 @@ export function createJobSender(options: SenderOptions): JobSender {
   const { signal } = batch.host;
   const flights = new Set<Flight>();
   const sending: OpenSender = { ...options, flights, startDeadline: createDeadlines() };
-  // One listener for all jobs: none has to listen for itself.
+  // One listener serves all jobs, so that no job needs its own.
   const endWaiting = (): void => {
     for (const { inFlight, deadline } of flights) if (!inFlight) deadline.abort(signal.reason);
   };
@@ -93,18 +93,18 @@ export function createJobSender(options: SenderOptions): JobSender {
 
 async function sendJob(job: ReadyJob, { onReady, ...call }: JobCall, sending: OpenSender): Promise<JobOutcome> {
   const { prepared, asked } = job;
-  // Its time starts when its inputs are fetched, or when it is sent.
+  // The time of the job starts when its inputs are fetched, or when it is sent.
   let flight = prepared.fetchInputs && startFlight(prepared, sending);
   try {
     const inputs = flight ? await tryFetchInputs(prepared, flight.deadline) : prepared;
-    // The folder of images is looked at before anything is paid for, and before the journal says that it may be.
+    // The folder of images is checked before anything is paid for, and before the journal says that the job may be sent.
     await prepared.output.prepare();
     await onReady();
     flight ??= startFlight(prepared, sending);
     const { deadline, startedAt: since } = flight;
     const came =
       'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.request, { ...call, flight, sending });
-    // A signal that comes now ends nothing: what was paid for is written first.
+    // A signal that comes now ends nothing: the paid answer is written first.
     const endOf = () => getTimeoutError(deadline);
     return await settleJob(
       job,
@@ -127,10 +127,10 @@ function startFlight({ settings }: PreparedJob, { batch: { host }, flights, star
   return flight;
 }
 
-/** Nothing was sent. */
+/** The result of a job of which nothing was sent. */
 const unasked: Asked = { attempts: 0, isRecorded: false, mayBeBilled: false, doubtful: 0 };
 
-/** The request with the files of its URLs, or why they could not be fetched. */
+/** The request of a job with the files of its URLs, or the reason why they could not be fetched. */
 export async function tryFetchInputs(
   { request, fetchInputs }: PreparedJob,
   deadline: Deadline,
@@ -177,7 +177,7 @@ async function sendAndRead(
   });
 }
 
-/** Pays for the first request by a payment that is open already. */
+/** Pays for the first request by a payment that is already open. */
 function payFirst(first: Payment | undefined, others: Payments | undefined): Payments | undefined {
   let left = first;
   return (
@@ -193,15 +193,15 @@ function payFirst(first: Payment | undefined, others: Payments | undefined): Pay
 }
 
 interface Settling {
-  /** Looked at between the steps of work on the answer. */
+  /** Checked between the steps of work on the answer. */
   endOf: CheckEnd;
   signal: AbortSignal;
-  /** When the job began, by the monotonic clock. */
+  /** The beginning of the job, by the monotonic clock. */
   since: number;
   host: BatchHost;
 }
 
-/** What a reply means for its job, whatever way it came. Throws what ends the batch. */
+/** The outcome of a job by its reply, in any lane. Throws the errors that end the batch. */
 export async function settleJob(
   { prepared: { output, settings } }: Pick<ReadyJob, 'prepared'>,
   came: Asked & Pick<JobReply, 'asked'>,
@@ -217,12 +217,12 @@ export async function settleJob(
   const isSpent = error !== undefined && isQuotaSpent(error);
   if (isSpent && error.details.reason !== 'retry-time' && attempts === 1) return { state: 'unsent', quotaSpent: error };
   const document = finished.document({ error, durationMs });
-  // A service can name anything, the key too.
+  // A service can name anything as its model, even the key.
   const { requestedModel, model, tier } = host.redaction.clean(getModels(answer));
   return {
     state: chooseJobState(error, came),
     document,
-    // What a cache answers counts in no sum.
+    // An answer from a cache counts in no sum.
     billed: isRecorded ? 'no' : undefined,
     usage: isRecorded ? undefined : answer?.result.usage,
     cost: counted.spent.costs[0],
@@ -239,13 +239,13 @@ export async function settleJob(
 
 const nothing: Spent = { costs: [], unknown: 0 };
 
-/** How many requests may have been billed beside the one that the cost of a job stands for, or its error; undefined for none. */
+/** The number of requests that may have been billed, beside the one that the cost or the error of a job stands for; undefined for none. */
 function countDoubtful(count: number, error: GatewayError | undefined): number | undefined {
   const others = error?.lastBilled === 'no' ? count - 1 : count;
   return others > 0 ? others : undefined;
 }
 
-/** The error of a job. Throws what ends the batch: a bug, unless a reply came before it, and what cannot be written. */
+/** The error of a job. Throws the errors that end the batch: a bug, unless a reply came before it, and a failure to write. */
 async function readJobFailure(
   { failure: thrown, hasLost, keep }: FinishedReply,
   { answer, attempts, isRecorded }: Asked,
@@ -260,7 +260,7 @@ async function readJobFailure(
     error = await keep(thrown);
     await host.on({ type: 'reply-kept', error });
   }
-  // Only recordings answered.
+  // Only recordings answered, so nothing was billed.
   const isFree = isRecorded && attempts === 0;
   return isFree ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
 }
@@ -276,7 +276,10 @@ function getModels(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | 
   return isOther ? { requestedModel, model: other ?? model, tier } : { tier };
 }
 
-/** Sent and never answered, or cut by a signal: it may have been billed, so it is not sent again unless the user asks. */
+/**
+ * The state of a job. A request that was sent and never answered, or cut by a signal, may have been billed: it is not sent again
+ * unless the user asks for that.
+ */
 function chooseJobState(error: GatewayError | undefined, { mayBeBilled }: Asked): 'done' | 'failed' | 'unknown' {
   if (error === undefined) return 'done';
   return error.class === 'no-reply' || (endSignals.has(error.class) && mayBeBilled) ? 'unknown' : 'failed';
@@ -285,7 +288,7 @@ function chooseJobState(error: GatewayError | undefined, { mayBeBilled }: Asked)
 /** The part of the gate that one job uses. */
 type JobGate = Pick<SharedGate, 'enter' | 'close' | 'allowRetry'>;
 
-/** The gate of one job, which each of its attempts enters. The first one had its turn before it was recorded as sent. */
+/** The gate of one job, which each of its attempts enters. The first attempt had its turn before it was recorded as sent. */
 export function paceRetries(gate: JobGate, pace: Pacer | undefined, lock: Pick<FolderLock, 'check'>): JobGate {
   let isFirst = true;
   return {
@@ -294,7 +297,7 @@ export function paceRetries(gate: JobGate, pace: Pacer | undefined, lock: Pick<F
     async enter(signal) {
       if (!isFirst) await pace?.(signal);
       isFirst = false;
-      // It may close while the turn is waited for, and the lock may be lost while it is closed.
+      // The gate may close during the wait for the turn, and the lock may be lost while the gate is closed.
       await gate.enter(signal);
       lock.check();
     },

@@ -5,7 +5,10 @@ import { shareRate } from './rate-group.ts';
 /** Waits for the turn of one request; rejects with the signal's reason. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
-/** How the requests of a run are spaced, and what holds them back after a 429: alone, or with all processes that share a file. */
+/**
+ * The throttle of a run: the spacing of its requests, and the gate that holds them back after a 429. It is of this run alone, or
+ * shared with all processes that name a file.
+ */
 export async function openThrottle(
   { everyMs, rateFile }: BatchPolicy,
   jobs: number,

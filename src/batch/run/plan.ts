@@ -17,44 +17,44 @@ import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
 import type { AuthForm } from '../../vendors/services.ts';
 
-/** What a run will do, found out before anything is sent. */
+/** The plan of a run, made before anything is sent. */
 export interface BatchPlan {
   /** The rows of the file, and the slot of each. */
   table: RowTable;
-  /** Rows of this shard, of the whole file, and those that this run sends. */
+  /** The numbers of rows of this shard, of the whole file, and of those that this run sends. */
   jobs: number;
   total: number;
   toSend: number;
-  /** Rows that an earlier run sent, and this one sends again. */
+  /** The number of rows that an earlier run sent, and this one sends again. */
   again: number;
-  /** Rows whose requests were built: what they are built from was not known. */
+  /** The number of rows whose requests were built, as their digests were not in the manifest. */
   built: number;
-  /** Rows without an answer, and rows to be made again, that the limit leaves for another run. */
+  /** The numbers of rows without an answer, and of rows to be made again, that the limit leaves for another run. */
   left: number;
   leftAgain: number;
-  /** Lines that are no rows, where rows come one by one. */
+  /** The number of lines that are no rows, in a stream of rows. */
   refused: number;
-  /** Rows that take no place of the limit: what they use is neither there nor made by this run. */
+  /** The rows that take no place of the limit: an answer that they use is neither there nor made by this run. */
   held: readonly number[];
   /** 1 for each row that is to be sent, by its place. */
   due: Uint8Array;
-  /** The rows that were edited, and whether they are among those to send. */
+  /** The rows that were edited, whether this run sends them or not. */
   edited: readonly EditedRow[];
-  /** Rows that stay as they are, though what they use is made again: their slots, by their places. */
+  /** The slots of rows that stay though rows that they use are made again, by their places. */
   stays: ReadonlyMap<number, number>;
-  /** What this run makes again; undefined if it begins nothing of that. */
+  /** The rows that this run makes again; undefined if it begins none of that. */
   redo: RedoRecord | undefined;
-  /** It goes on with what an earlier run with the same ids left. */
+  /** The run goes on with the rows that an earlier run with the same ids left. */
   goesOn: boolean;
   /** Whether a row belongs to this shard. */
   isOwn(place: number): boolean;
-  /** Digests of what rows share. */
+  /** Digests of the parts that rows share. */
   shared: Readonly<Record<string, string>>;
   /** Scheme and host of the gateway of the first row, or `offline`. */
   origin: string;
-  /** By `gatewayKey`. */
+  /** The gateways of the rows, by `gatewayKey`. */
   gateways: Map<string, BatchGateway>;
-  /** Rows whose requests are kept, by their places: they are not built again to be sent. */
+  /** The rows whose requests are kept, by their places: they are not built again before they are sent. */
   ready: Map<number, { job: Job; prepared: PreparedJob }>;
 }
 
@@ -63,11 +63,11 @@ export function sentBefore({ jobs, toSend, left }: BatchPlan): number {
   return jobs - toSend - left;
 }
 
-/** A gateway that rows are sent to, and their forms of authentication. */
+/** A gateway of some rows, and their forms of authentication. */
 interface BatchGateway {
   settings: Settings;
   forms: Partial<Record<AuthUse, AuthForm>>;
-  /** One of its requests; absent if none was built. */
+  /** One of the requests to the gateway; absent if none was built. */
   post?: ApiRequest;
 }
 
@@ -96,7 +96,7 @@ export function emptyPlan(origin: string): BatchPlan {
   };
 }
 
-/** What those who plan a batch say about its rows. */
+/** The batch to plan, and callbacks that get its rows. */
 export interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'> {
   signal: AbortSignal;
   /** Takes a mistake in the jobs, so that all are reported together; throws anything else. */
@@ -105,13 +105,16 @@ export interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'sh
   onDuplicate(job: Job): Promise<void>;
   /** Gets each row with its place. */
   onRow(job: Job, place: number): void;
-  /** Called after each job of the file. */
+  /** Called after each job of the file is read. */
   onChecked(): void;
   /** Gets each request that was built, by the place of its row. */
   onBuilt(place: number, job: Job, prepared: PreparedJob): void;
   /** Gets the place of each row that this run sends, whether it was sent before, and whether it was edited. */
   onDue(place: number, isAgain: boolean, edited: EditedRow | undefined): void;
-  /** Awaited once all are read: throws for what is wrong with them. Returns the ids of the rows that `--redo` names, by their places; undefined without it. */
+  /**
+   * Awaited once all rows are read: throws for their mistakes. Returns the ids of the rows that `--redo` names, by their places;
+   * undefined without it.
+   */
   afterAll(plan: BatchPlan): Promise<NamedRows | undefined>;
 }
 
@@ -119,18 +122,21 @@ type NamedRows = ReadonlyMap<number, string>;
 
 interface Planning extends PlanOptions {
   plan: BatchPlan;
-  /** Hashes of the ids so far. */
+  /** Hashes of the ids that were read so far. */
   ids: Set<number>;
   /** The rows that use others. */
   naming: NamingRow[];
-  /** Characters that the next requests which are kept may have. */
+  /** The number of characters that are left for requests that are kept. */
   room: number;
 }
 
-/** What is kept ready at most: jobs, and characters of their bodies in all. Without it a short batch takes a tenth longer. */
+/** The most that is kept ready: a number of jobs, and the characters of their bodies in all. Without it a short batch takes a tenth longer. */
 const maxKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
-/** Reads the table, gives each row its slot, and decides what is sent. Throws what its callbacks throw, or GatewayError batch-edited where rows were edited. */
+/**
+ * Reads the table, gives each row its slot, and decides which rows are sent. Throws the errors of its callbacks, or GatewayError
+ * batch-edited for edited rows.
+ */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const plan = emptyPlan('');
   const { rows } = options.state.manifest;
@@ -151,7 +157,7 @@ async function readRows(planning: Planning): Promise<void> {
   for await (const job of jobs.read(onFault)) {
     signal.throwIfAborted();
     try {
-      // To wait for each of a million jobs takes longer than to see that they are as they were.
+      // To wait for each of a million jobs takes longer than to see that they have not changed.
       const reading = readRow(job, planning);
       if (reading) await reading;
     } catch (error) {
@@ -161,7 +167,7 @@ async function readRows(planning: Planning): Promise<void> {
   }
 }
 
-/** No promise where the key of the row is known. */
+/** Reads a row into the table. Returns no promise if its key is known. */
 function readRow(job: Job, planning: Planning): Promise<void> | undefined {
   const { jobs } = planning;
   const settings = jobs.settingsOf(job);
@@ -175,7 +181,7 @@ function readRowWith(job: Job, settings: Settings, planning: Planning): Promise<
   if (job.uses) return buildRow(job, planning);
   const from = jobs.digestSource(job, settings);
   const first = findKnown(state.manifest, from);
-  // A row without an answer is built all the same: it is sent, most likely.
+  // A row without an answer is built all the same, as it is most likely sent.
   if (first === undefined || state.slots.answersOf(first) === 0) return buildRow(job, planning);
   addGateway({ settings }, plan);
   const place = addKnownRow(plan.table, { ...job, first });
@@ -195,7 +201,7 @@ async function buildRow(job: Job, planning: Planning): Promise<void> {
   else if (from !== undefined) table.isFromLine[place] = 1;
   plan.built++;
   planning.onBuilt(place, job, prepared);
-  // From the first request on that is not kept, none is: later ones would be sent before it.
+  // After the first request that is not kept, none is: later ones would be sent before it.
   planning.room -= plan.ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
   if (uses || planning.room < 0) await prepared.close();
   else plan.ready.set(place, { job, prepared });
@@ -212,7 +218,7 @@ function enterRow(job: Job, place: number, planning: Planning): Promise<void> | 
   return undefined;
 }
 
-/** What the first row shares with the others, so that an edit of it can be named. */
+/** Notes the parts that the first row shares with the others, so that an edit of them can be named. */
 function describeShared(job: Job, settings: Settings, plan: BatchPlan): void {
   const { places: _, vars: __, ...values } = job.values;
   const { effort, model, format, service } = settings;
@@ -230,7 +236,7 @@ function describeShared(job: Job, settings: Settings, plan: BatchPlan): void {
   );
 }
 
-/** Gives each row its slot, and marks what is made again: the keys of rows that use it have that in them. */
+/** Gives each row its slot, and marks the rows that are made again before the rows that use them get their keys. */
 function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows | undefined): void {
   const { table } = plan;
   const ids = named && [...named.values()].toSorted();
@@ -283,7 +289,7 @@ async function judgeEdits(planning: Planning, named: NamedRows | undefined): Pro
   if (stopping.length > 0 && !policy.acceptChanges) throw await editedError(stopping, planning);
 }
 
-/** Which rows are sent, in the order of the file. */
+/** Decides which rows are sent, in the order of the file. */
 function decideRows(planning: Planning): void {
   const { plan, policy, state, onDue } = planning;
   const { table } = plan;
@@ -292,7 +298,7 @@ function decideRows(planning: Planning): void {
   const edited = new Map(plan.edited.map((row) => [row.place, row]));
   plan.due = new Uint8Array(table.size);
   const held: number[] = [];
-  /** With a limit, a row takes the place of none that it waits for. */
+  /** With a limit, a row takes no place of the rows that it waits for. */
   const isHeld = (place: number): boolean => policy.limit !== undefined && !areComing(place, plan, state);
   for (let place = 0; place < table.size; place++) {
     if (!plan.isOwn(place)) continue;
@@ -304,7 +310,7 @@ function decideRows(planning: Planning): void {
     if (isHeld(place)) held.push(place);
     else sendOrLeave(place);
   }
-  // What they use can come after them in the file.
+  // The rows that a held row uses can come after it in the file.
   for (let count = -1; count !== held.length;) {
     count = held.length;
     for (const place of held.splice(0)) {
@@ -341,7 +347,7 @@ function areComing(place: number, { table, due }: BatchPlan, { slots }: Batch['s
   });
 }
 
-/** Closes what was built and is not sent. */
+/** Closes the requests that were built and are not sent. */
 export async function closeUnsent({ ready, due }: BatchPlan): Promise<void> {
   for (const [place, { prepared }] of ready) {
     if (due[place] === 1) continue;
@@ -360,8 +366,8 @@ function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>,
 }
 
 /**
- * Gives each row its slot once more, after a run: of equal rows one may have failed while another one has an answer too many, and where a parent was
- * not made again, the earlier answers count. Returns whether some row has another slot now.
+ * Gives each row its slot once more, after a run: of equal rows one may have failed while another one has an answer too many, and
+ * if a parent was not made again, the earlier answers count. Returns whether some row has another slot now.
  */
 export function assignAgain(
   { stays, table }: Pick<BatchPlan, 'stays' | 'table'>,

@@ -7,7 +7,7 @@ import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { append } from '../../long-lists.ts';
 
-/** A job for which nothing is sent: it is refused, or an earlier run answered it. */
+/** A job for which nothing is sent: its line is refused, or an earlier run answered it. */
 interface AnsweredJob {
   job: Pick<Job, 'id'>;
   document: object;
@@ -18,15 +18,18 @@ export type QueuedJob = ReadyJob | AnsweredJob;
 
 /** Jobs on their way to the workers. */
 export interface JobQueue {
-  /** The next job; undefined after the last one and after the signal. Throws what building or recording a job threw, and the signal's reason. */
+  /**
+   * Returns the next job; undefined after the last one and after the signal. Throws the errors of building or recording a job, and
+   * the signal's reason.
+   */
   next(signal: AbortSignal): Promise<QueuedJob | undefined>;
-  /** It was taken, and is not sent in this run. */
+  /** Takes back a job that is not sent in this run. */
   giveBack(job: ReadyJob): void;
-  /** Records that what is left was not sent. Throws GatewayError not-written. */
+  /** Records the jobs that are left as unsent. Throws GatewayError not-written. */
   close(): Promise<void>;
 }
 
-/** Gives the jobs of a run in their order. The signal ends its waits. Throws what ends the batch. */
+/** Gives the jobs of a run in their order. The signal ends its waits. Throws the errors that end the batch. */
 export type JobSource = (signal: AbortSignal) => AsyncGenerator<QueuedJob, void>;
 
 interface JobQueueOptions {
@@ -42,15 +45,15 @@ interface JobQueueOptions {
 }
 
 /**
- * Groups that follow each other sooner, in ms, become larger: a sync takes that long at times, and all wait for it then. Not
- * without end: after a power cut it is unknown which of those that were ready were sent.
+ * Groups that follow each other sooner, in ms, become larger: a sync takes that long at times, and all jobs wait for it then. They
+ * grow at most by `maxTimes`: after a power cut it is unknown which jobs of the ready ones were sent.
  */
 const soonMs = 50;
 const maxTimes = 4;
-/** How many are built in one turn of the event loop. */
+/** The number of jobs that are built in one turn of the event loop. */
 const atOnce = 16;
 
-/** Nothing is taken before the first `next`. */
+/** Opens a queue of jobs. Nothing is taken from the source before the first `next`. */
 export function openJobQueue(options: JobQueueOptions): JobQueue {
   const { source, recorder, ahead: usual, elapsed } = options;
   const closing = new AbortController();
@@ -81,7 +84,7 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
       loadedAt = elapsed();
     } catch (error) {
       failure = { error };
-      // The journal does not name them: to record them as unsent would make them as new.
+      // The journal does not name these jobs: a record that they are unsent would give them the state of new ones.
       await closeAll(listReady(group));
     }
     loading = undefined;
@@ -120,7 +123,7 @@ async function closeAll(jobs: readonly ReadyJob[]): Promise<void> {
   for (const { prepared } of jobs) await prepared.close();
 }
 
-/** The rows that are to be sent now, ready to be sent. Throws GatewayError batch-edited. */
+/** The rows that are to be sent now, with their requests. Throws GatewayError batch-edited. */
 export async function* readyJobs(
   batch: Pick<Batch, 'jobs' | 'state' | 'plan'>,
   step?: Step,
@@ -132,8 +135,8 @@ export async function* readyJobs(
 }
 
 /**
- * The rows that are to be sent now, each once, in the order of their file; those that wait for others are left for another time. Throws
- * GatewayError batch-edited if the file changed since it was checked.
+ * The rows that are to be sent now, each once, in the order of their file; rows that wait for others are left for another time.
+ * Throws GatewayError batch-edited if the file changed since it was checked.
  */
 export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>): AsyncGenerator<PlacedJob, void> {
   const { plan, jobs } = batch;
@@ -153,7 +156,7 @@ export async function* jobsToSend(batch: Pick<Batch, 'jobs' | 'state' | 'plan'>)
   let place = -1;
   for await (const job of jobs.read(throwChanged)) {
     place++;
-    // The next run sends what was added since.
+    // The next run sends rows that were added since.
     if (place >= table.size) break;
     if (table.ids[place] !== hashRowId(job.id)) throw changedJobError(`${jobs.name}:${job.line}`);
     if (!isNow(place)) continue;
@@ -170,7 +173,7 @@ export interface PlacedJob {
   place: number;
 }
 
-/** The job as it was checked, or built again from the file, and then the same. Throws GatewayError batch-edited. */
+/** The job as it was checked, or built again from the file, with the same result. Throws GatewayError batch-edited. */
 export async function prepareAgain(
   { job, place }: PlacedJob,
   batch: Pick<Batch, 'jobs' | 'plan' | 'state'>,
@@ -179,7 +182,7 @@ export async function prepareAgain(
   const { table } = plan;
   const slot = table.slots[place] as number;
   const kept = plan.ready.get(place);
-  // Its store takes the answer, so the plan must not hold it.
+  // The plan must not hold the job any more, as its store takes the answer.
   plan.ready.delete(place);
   if (kept) return readyJob(job, slot, kept.prepared, state);
   const what = `${jobs.name}:${job.line}: the job or its files`;
@@ -190,13 +193,13 @@ export async function prepareAgain(
       return readyJob(linked, slot, prepared, state);
     await prepared.close();
   } catch (error) {
-    // It was valid when it was checked.
+    // The job was valid when it was checked, so its file has changed.
     throw error instanceof GatewayError && error.class === 'usage' ? changedJobError(what, error) : error;
   }
   throw changedJobError(what);
 }
 
-/** A job with those that it uses. */
+/** A job with the jobs that it uses. */
 export function withParents(job: Job, place: number, { links }: Batch['plan']['table']): Job {
   const { parents } = links.get(place) ?? {};
   return parents ? { ...job, parents } : job;

@@ -7,11 +7,11 @@ import { parseObject } from '../../json.ts';
 import type { SharedGate, Sleep } from '../../transport/gate.ts';
 import type { Pacer } from './pace.ts';
 
-/** What the file of a group holds: wall clock, ms since 1970. */
+/** The content of the file of a group. Times are wall clock, ms since 1970. */
 interface GroupState {
-  /** When the next request can go out. */
+  /** The time at which the next request can go out. */
   next: number;
-  /** Until when a service asked one of the processes to wait. */
+  /** The end of the wait that a service asked of one of the processes. */
   until: number;
 }
 
@@ -22,10 +22,10 @@ interface Group {
   sleep: Sleep;
 }
 
-/** No turn is so far away, in ms: the clock was set back. */
+/** A turn that is farther away, in ms, cannot be: the clock was set back. */
 const farthestMs = 24 * 60 * 60_000;
 
-/** Spaces the requests of all processes that name the file, and holds all of them back while one was asked to wait. */
+/** Spaces the requests of all processes that name the file, and holds all of them back while a service has one of them wait. */
 export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; pace: Pacer } {
   let holding: Promise<void> = Promise.resolve();
   const takeTurn = queueTurns(group);
@@ -41,7 +41,7 @@ export function shareRate(gate: SharedGate, group: Group): { gate: SharedGate; p
   const holdOthers = (waitMs: number): void => {
     gate.close(waitMs);
     holding = Promise.all([holding, extendWait(group, waitMs)]).then(() => undefined);
-    // The next turn throws it.
+    // The failure is thrown by the next turn.
     holding.catch(() => undefined);
   };
   const { enter, allowRetry, succeeded } = gate;
@@ -69,7 +69,7 @@ interface WaitingTurn {
 function queueTurns(group: Group): (signal: AbortSignal) => Promise<number> {
   let waiting: WaitingTurn[] = [];
   let isWorking = false;
-  /** Ends the wait for the lock for those that need it no more. */
+  /** Ends the wait for the lock for requests that were aborted. */
   const throwIfAborted = (): void => {
     for (const { signal, fail } of waiting) if (signal.aborted) fail(signal.reason);
     const [first] = waiting;
@@ -80,7 +80,7 @@ function queueTurns(group: Group): (signal: AbortSignal) => Promise<number> {
   const workOff = async (): Promise<void> => {
     isWorking = true;
     while (waiting.length > 0) {
-      // What comes in the same turn of the event loop is done with it.
+      // Requests of the same turn of the event loop take their turns together.
       await nextTurn();
       const turns = new Map<WaitingTurn, number>();
       const taken = changeGroup(group, { throwIfAborted }, ({ next, until }) => {
@@ -118,7 +118,7 @@ async function changeGroup(
 ): Promise<void> {
   const { path } = group;
   await withLock(`${path}.lock`, signal, () => {
-    // Renamed, so that readers without the lock see a whole file.
+    // The file is replaced by a rename, so that readers without the lock see a whole file.
     const part = `${path}.part`;
     writeFileSync(part, `${JSON.stringify(change(readGroup(group)))}\n`);
     renameSync(part, path);
@@ -128,7 +128,7 @@ async function changeGroup(
   });
 }
 
-/** A file that is not there, or was broken by a crash, holds no request back. */
+/** Reads the state of a group. A file that is not there, or was broken by a crash, holds no request back. */
 function readGroup({ path, now }: Group): GroupState {
   const { next, until } = parseObject(readGroupText(path));
   const toTime = (value: unknown): number =>

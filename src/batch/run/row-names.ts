@@ -2,7 +2,7 @@ import type { BatchJobs, Job } from '../types.ts';
 
 type Rows = Pick<BatchJobs, 'read'>;
 
-/** At most this many rows are named that are sent again. */
+/** At most this many rows that are sent again are named. */
 const maxNamed = 5;
 
 /** The ids of rows, by their places in the file. */
@@ -10,7 +10,7 @@ export async function listIds(places: readonly number[], jobs: Rows): Promise<st
   return (await findRows(places, jobs)).map(({ id }) => id);
 }
 
-/** Rows by id and line: the first few of `places`, and how many more of `count` there are. */
+/** Names rows by id and line: the first few of `places`, and how many more of `count` there are. */
 export async function nameRows(places: readonly number[], count: number, jobs: Rows): Promise<string> {
   const rows = await findRows(places.slice(0, maxNamed), jobs);
   const names = rows.map(({ id, line, isNumbered }) => (isNumbered ? id : `${id} (line ${line})`)).join(', ');

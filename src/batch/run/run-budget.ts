@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts';
 import { openBounds } from '../lane/provider-batches.ts';
 import type { Batch, ReadyJob } from '../types.ts';
 
-/** The budget of this run. What earlier runs spent is spent, and so is the most that open provider batches can cost. */
+/** The budget of this run. Amounts that earlier runs spent count as spent, and so does the most that open provider batches can cost. */
 export function openRunBudget(most: string, { state }: Pick<Batch, 'state'>): Budget {
   const { costs, held, dearest } = state.spending;
   const spent = sumAmounts([costs[0]?.amount ?? '0', held, sumHeld(openBounds(state), dearest)]);
@@ -14,7 +14,7 @@ export function openRunBudget(most: string, { state }: Pick<Batch, 'state'>): Bu
 
 const noBound: Bound = { amount: '0', isMost: false };
 
-/** A request could pass the limit of the run. */
+/** The error of a request that could pass the limit of the run. */
 export class OverLimit extends GatewayError {
   constructor() {
     super('over-budget', 'the next request could pass --max-cost', { sent: 'no', billed: 'no' });

@@ -17,20 +17,20 @@ import { openRunBudget } from './run-budget.ts';
 import { type ResultPrinter, runJobs, type Stop } from './runner.ts';
 import { countOutcomes } from './tally.ts';
 
-/** How long jobs in flight can go on after a signal. */
+/** The time that jobs in flight have after a signal, in ms. */
 export const defaultGraceMs = 10_000;
 
 export interface RunOptions {
-  /** By `gatewayKey`. */
+  /** The clients of the gateways, by `gatewayKey`. */
   clients: ReadonlyMap<string, Client>;
-  /** Requests in flight at the same time. */
+  /** The number of requests in flight at the same time. */
   concurrency: number;
   /** Opens the budgets that pay for provider batches, if there are any. */
   openBudgets?: (() => Promise<BatchBudgets | undefined>) | undefined;
   hooks?: BatchHooks;
 }
 
-/** Sends the jobs of the plan, and records what becomes of each. Resolves with the reason why it ended early, if any. */
+/** Sends the jobs of the plan, and records the outcome of each. Resolves with the reason why it ended early, if any. */
 export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop | undefined> {
   const { plan } = batch;
   const { clients, hooks = {} } = options;
@@ -46,7 +46,7 @@ export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop 
   return stop;
 }
 
-/** Sends what is due, and then what waited for the results of that. */
+/** Sends the rows that are due, and then the rows that waited for their answers. */
 async function sendLive(
   batch: Batch,
   recorder: Recorder,
@@ -68,7 +68,7 @@ async function sendLive(
       const source: JobSource = () => readyJobs(batch, step);
       const queue = openJobQueue({ source, recorder, ahead: concurrency, elapsed: () => host.elapsed() });
       const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
-      // What waited for the results of these is sent next.
+      // Rows that waited for the answers of these are sent next.
       if (stop !== undefined || !hasDue(batch)) return stop;
     }
   } finally {
@@ -77,16 +77,16 @@ async function sendLive(
 }
 
 interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
-  /** Gives the jobs, which come one by one. */
+  /** The source of the jobs, which come one by one. */
   source: JobSource;
-  /** Prints what comes of each. */
+  /** Prints the outcome of each job. */
   printer: ResultPrinter;
   concurrency: number;
   /** The batch has a folder, whose journal is written. */
   hasFolder: boolean;
 }
 
-/** Sends jobs as they come. Resolves when all that came have ended, with the reason if it ended early. */
+/** Sends jobs that come one by one. Resolves when all of them have ended, with the reason if it ended early. */
 export async function runStream(
   batch: Omit<Batch, 'jobs'>,
   { source, printer, concurrency, hasFolder, clientOf }: RunStreamOptions,
@@ -98,13 +98,13 @@ export async function runStream(
   return runJobs({ ...workers, batch, queue, printer, recorder, tally, graceMs: defaultGraceMs });
 }
 
-/** What the workers of a run share: their sender, the rate, the gate and the budget. `jobs` is how many come, if that is known. */
+/** Opens the parts that the workers of a run share: their sender, the rate, the gate and the budget. `jobs`: how many come, if that is known. */
 async function openWorkers(
   batch: SenderOptions['batch'] & Pick<Batch, 'state'>,
   options: Pick<SenderOptions, 'clientOf'> & { jobs: number | undefined; concurrency: number },
 ) {
   const { jobs, concurrency, clientOf } = options;
-  // The budget of retries is that of all jobs, or of those which may be in flight.
+  // The budget of retries is for all jobs, or for those that may be in flight.
   const throttle = await openThrottle(batch.policy, jobs ?? concurrency, batch.host);
   const sender = createJobSender({ batch, clientOf, ...throttle });
   const { maxCost } = batch.policy;
@@ -116,10 +116,10 @@ async function openWorkers(
   };
 }
 
-/** Records what this run does in the folder of the batch. */
+/** Opens the recorder of this run in the folder of the batch. */
 async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, hooks?: BatchHooks): Promise<Recorder> {
   const { host, state, outdir: folder, lock, lostEnds, plan } = batch;
-  // An earlier run in the lane `batch` can have left some, whatever the lane of this one.
+  // An earlier run in the lane `batch` can have left planned provider batches, whatever the lane of this run.
   if (state.providerBatches.size > 0) await freePlanned(state, host);
   const recorder = await openRecorder({
     folder,
@@ -135,7 +135,7 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, hooks?: BatchHooks
   return recorder;
 }
 
-/** Writes down that the run left nothing of `--redo`. */
+/** Records that nothing of `--redo` is left to make, if that is so. */
 async function endRun({ plan, state }: Batch, recorder: Recorder): Promise<void> {
   if (state.redo === undefined) return;
   const named = new Set(state.redo.map(hashRowId));

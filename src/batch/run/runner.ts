@@ -11,11 +11,11 @@ import { limitJob, OverLimit } from './run-budget.ts';
 import type { Pacer } from './pace.ts';
 import type { Batch, EndedJob, ReadyJob, JobOutcome, Step } from '../types.ts';
 
-/** Prints what comes of each job of a run, where somebody waits for it. */
+/** Prints the outcome of each job of a run, if somebody waits for it. */
 export interface ResultPrinter {
   /** Prints the document of a job; its worker waits for that. Rejects if stdout is closed or full. */
   print(job: QueuedJob, ended: Pick<EndedJob, 'document' | 'saveReply'>): Promise<void>;
-  /** A job is over, with a result or without. */
+  /** The job is over, with a result or without. */
   release(job: QueuedJob): void;
 }
 
@@ -29,14 +29,14 @@ export interface RunnerOptions {
   step?: Step | undefined;
   concurrency: number;
   gate: SharedGate;
-  /** Waits for the turn that the rate gives, if there is one. */
+  /** Waits for the turn of a request by the rate, if there is one. */
   pace: Pacer | undefined;
-  /** The time that jobs in flight have after the signal. */
+  /** The time that jobs in flight have after the signal, in ms. */
   graceMs: number;
   budget?: Budget | undefined;
 }
 
-/** Why a run took no further jobs. An error: a quota is used up. */
+/** The reason why a run took no further jobs. An error: a quota is used up. */
 export type Stop = 'signal' | 'failures' | 'cost' | GatewayError;
 
 interface RunStatus extends RunnerOptions {
@@ -44,7 +44,7 @@ interface RunStatus extends RunnerOptions {
   taking: AbortController;
   stop: Stop | undefined;
   error: unknown;
-  /** When the gateway asked for too long a wait, if no job has succeeded since. */
+  /** The time at which the gateway asked for too long a wait, if no job has succeeded since. */
   longWaitAt: number | undefined;
   /** Outcomes that are being written. */
   recording: Set<Promise<void>>;
@@ -78,7 +78,7 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
   return run.stop;
 }
 
-/** After the signal, jobs in flight, which are paid for, get some time to end. Returns what ends that. */
+/** Gives jobs in flight, which are paid for, some time to end after the signal. Returns the function that ends that time. */
 function startGrace(run: RunStatus): () => void {
   const { sender, graceMs } = run;
   const { host } = run.batch;
@@ -125,7 +125,7 @@ async function takeJob(job: QueuedJob, run: RunStatus): Promise<void> {
   else await runJob(job, await waitForTurn(job, run), run);
 }
 
-/** Stops the run where a limit of the policy is reached. Returns whether it is stopped, by that or something else. */
+/** Stops the run at a limit of the policy. Returns whether the run is stopped, by that or another reason. */
 function stopAtLimit(run: RunStatus): boolean {
   const { policy } = run.batch;
   const { maxFailures = Number.POSITIVE_INFINITY } = policy;
@@ -146,11 +146,11 @@ async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<Pick<JobCall,
     await gate.enter(taking.signal);
     taking.signal.throwIfAborted();
     shared = await sender.pay(job);
-    // Last of all, because what a killed run has reserved counts as spent. A recording may answer, which costs nothing.
+    // This is last, because an amount that a killed run has reserved counts as spent. A recording may answer, which costs nothing.
     if (!batch.policy.hasRecordings) await shared?.reserve(taking.signal);
     return { limit, payment: joinPayment([limited, shared].filter((one) => one !== undefined)) };
   } catch (error) {
-    // It could exceed the limit, and so could any job after it.
+    // The request could exceed the limit, and so could any request after it.
     if (error instanceof OverLimit) stopTaking(run, 'cost', undefined);
     else if (error instanceof GatewayError && error.details.reason === 'budget') stopTaking(run, error, error);
     await limited?.cancel();
@@ -170,7 +170,7 @@ async function runJob(job: ReadyJob, paid: Pick<JobCall, 'payment' | 'limit'>, r
   };
   try {
     const outcome = await sender.send(job, { ...paid, onReady }).catch((error: unknown) => {
-      // It may have been paid for: whatever could be recorded, it is not as new.
+      // The request may have been paid for: whether it could be recorded or not, the job does not count as new.
       if (sentAt !== undefined) tally.lose(job, error);
       throw error;
     });
@@ -185,12 +185,12 @@ async function runJob(job: ReadyJob, paid: Pick<JobCall, 'payment' | 'limit'>, r
   }
 }
 
-/** The next job does not wait for the disk: only a power cut can lose what is written, and the resume finds that out. */
+/** Records an outcome. The next job does not wait for the disk: only a power cut can lose the written lines, and the next run finds that out. */
 function recordOutcome(job: ReadyJob, outcome: JobOutcome, run: RunStatus): void {
   const recorded = run.recorder
     .ended(job, outcome)
     .catch(async (error: unknown) => {
-      // First of all, no worker sends a job that could not be recorded either.
+      // This comes first, so that no worker sends another job that could not be recorded either.
       stopTaking(run, undefined, error);
       if (outcome.state === 'unsent') return stopWithError(run, error);
       const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
@@ -202,8 +202,8 @@ function recordOutcome(job: ReadyJob, outcome: JobOutcome, run: RunStatus): void
 }
 
 /**
- * A quota that is used up ends the run. So does a wait that is too long for the jobs, if a request that was sent after it is
- * answered the same: the first alone may have been one of a few.
+ * Stops the run if a quota is used up, or if a wait is too long for the jobs and a request after it gets the same answer: the first
+ * answer alone may have been one of a few.
  */
 function stopForQuota(outcome: JobOutcome, sentAt: number, run: RunStatus): void {
   if (outcome.state === 'unsent') {

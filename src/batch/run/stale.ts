@@ -2,8 +2,8 @@ import type { Slots } from '../folder/slots.ts';
 import type { RowTable } from './table.ts';
 
 /**
- * Finds the rows that stay as they are though what they use is made again: who names with `--redo` what is made again means only that. Gives
- * the slot that a row had, if nothing but the answers that it uses is another one. To be asked once the slot of what it asks now is known.
+ * Finds the rows that stay though rows that they use are made again: a user who names rows with `--redo` means only these. Gives
+ * the earlier slot of a row, if only the answers that it uses are others. To be asked once the slot of the row in this run is known.
  */
 export function openStale(table: RowTable, before: RowTable, slots: Slots): (place: number) => number | undefined {
   const placesBefore = new Map<number, number>();

@@ -3,10 +3,10 @@ import type { ManifestHead } from '../folder/manifest.ts';
 import type { Slots } from '../folder/slots.ts';
 import type { JobParent } from '../types.ts';
 
-/** A row of a table, and the key of what it asks without the answers that it uses. */
+/** A row of a table, and the key of its question without the answers that it uses. */
 export interface AskingRow {
   id: string;
-  /** Its id is its number in the file, which says nothing once rows before it come or go. */
+  /** The id of the row is its number in the file, which tells nothing once rows before it come or go. */
   isNumbered?: boolean | undefined;
   key: string;
 }
@@ -15,36 +15,39 @@ export interface AskingRow {
 interface RowLink {
   key: string;
   parents: readonly JobParent[];
-  /** The answers that it uses: each has a slot, and a number there. Known once the slots of its parents are. */
+  /** The answers that the row uses: each by its slot and generation. Known once the slots of its parents are. */
   uses: readonly { slot: number; generation: number }[];
 }
 
 /**
- * The rows of a table in the order of their file, as far as their slots depend on them; or those of a manifest. They are columns: a million ids
- * would take 80 MiB.
+ * The rows of a table in the order of their file, with the facts that their slots depend on; or the rows of a manifest. They are
+ * columns: a million ids would take 80 MiB.
  */
 export interface RowTable {
   size: number;
-  /** Of each id, 52 bits of its hash. */
+  /** The first 52 bits of the hash of each id. */
   ids: Float64Array;
-  /** 0: the id is no number. Else the same for ids that differ in their numbers alone: `3+model=a` and `4+model=a`. */
+  /**
+   * The kind of an id that is a number: the same for ids that differ in their numbers alone, such as `3+model=a` and `4+model=a`. 0
+   * if the id is no number.
+   */
   numbered: Uint16Array;
   /** The slot with the number 1 of each row's key; -1 for a row that uses others, until the slots of these are known. */
   firsts: Int32Array;
   /** The slot of each row. */
   slots: Int32Array;
-  /** The rows that use others, by their places; and what they are without the generations of what they use. */
+  /** The rows that use others, by their places; and their keys without the generations of the answers that they use. */
   links: Map<number, RowLink>;
   own: Map<number, string>;
-  /** The places of these rows, parted so that each comes after those that it uses. */
+  /** The places of the rows that use others, parted so that each row comes after those that it uses. */
   levels: readonly (readonly number[])[];
-  /** What the answer of each row is: its number in `jobProducts`. */
+  /** The kind of answer of each row: its number in `jobProducts`. */
   products: Uint8Array;
-  /** 1: the key follows from the line of the row and its settings: a later run need not build the request to know it. */
+  /** 1 if the key follows from the line of the row and its settings: a later run knows the key without the request. */
   isFromLine: Uint8Array;
 }
 
-/** `rows`: about how many there will be. */
+/** Makes an empty table. `rows`: about how many rows there will be. */
 export function newRowTable(rows = 0): RowTable {
   const room = rows + 64;
   return {
@@ -66,7 +69,7 @@ export function addRow(table: RowTable, { id, isNumbered, key }: AskingRow, slot
   return addKnownRow(table, { id, isNumbered, first: slots.add(key) });
 }
 
-/** Adds a row of whose key the first slot is known. */
+/** Adds a row. `first`: the first slot of its key, which is known. */
 export function addKnownRow(
   table: RowTable,
   { id, isNumbered, first }: Pick<AskingRow, 'id' | 'isNumbered'> & { first: number },
@@ -74,12 +77,15 @@ export function addKnownRow(
   return enterRow(table, { id, isNumbered, first, slot: first });
 }
 
-/** Adds a row that uses others, which can come after it: `linkRows` says which they are. */
+/** Adds a row that uses others, which can come after it: `linkRows` names them. */
 export function addLinkedRow(table: RowTable, { id, isNumbered }: Pick<AskingRow, 'id' | 'isNumbered'>): number {
   return enterRow(table, { id, isNumbered, first: -1, slot: -1 });
 }
 
-/** Says which rows others use. Returns the places of rows that wait for each other in a circle, in the order of these; of the first circle if there are several. */
+/**
+ * Links rows to the rows that they use. Returns the places of rows that wait for each other in a circle, in its order; of the first
+ * circle if there are several.
+ */
 export function linkRows(
   table: RowTable,
   rows: readonly { place: number; key: string; parents: readonly JobParent[] }[],
@@ -94,7 +100,7 @@ export function linkRows(
   return findCircle(rest, table.links);
 }
 
-/** Parts rows so that each comes after what it uses. `rest`: those that wait for each other, and what waits for these. */
+/** Parts rows so that each comes after the rows that it uses. `rest`: rows that wait for each other, and rows that wait for these. */
 function partLevels(links: RowTable['links']): { levels: number[][]; rest: ReadonlySet<number> } {
   const rest = new Set(links.keys());
   const waitsFor = new Map<number, number>();
@@ -126,7 +132,7 @@ function partLevels(links: RowTable['links']): { levels: number[][]; rest: Reado
   return { levels, rest };
 }
 
-/** Each row of `rest` uses another one of it: who follows them comes back. */
+/** Each row of `rest` uses another row of it, so a walk along them comes back. */
 function findCircle(rest: ReadonlySet<number>, links: RowTable['links']): number[] {
   const path = new Set<number>();
   let [place] = rest;
@@ -146,12 +152,12 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   return place;
 }
 
-/** The key of what asks with the answers of others: 32 hex digits. */
+/** The key of a row that uses the answers of others: 32 hex digits. */
 export function digestUses(key: string, uses: readonly string[]): string {
   return hash('sha256', [key, ...uses].join('\n'), 'hex').slice(0, 32);
 }
 
-/** The first 52 bits of its hash. */
+/** The first 52 bits of the hash of an id. */
 export function hashRowId(id: string): number {
   return Number.parseInt(hash('sha256', id, 'hex').slice(0, 13), 16);
 }
@@ -169,7 +175,10 @@ function enterRow(
   return place;
 }
 
-/** Numbers say nothing, and what follows them does: the copy, and the values by which the row varies. */
+/**
+ * The kind of an id that is a number: the number itself tells nothing, and the text after it does: the copy, and the values by
+ * which the row varies.
+ */
 function tagNumber(id: string): number {
   const rest = id.replace(/^\D*\d+/, '');
   return rest === '' ? 1 : 2 + (hashRowId(rest) % 65_534);

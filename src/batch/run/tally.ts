@@ -3,16 +3,16 @@ import { GatewayError, getErrorMessage } from '../../errors.ts';
 import { keepFailure } from '../folder/spending.ts';
 import type { Batch, JobError, JobOutcome, JournalEntry } from '../types.ts';
 
-/** What has ended in a run. */
+/** The counts of a run so far. */
 export type Tally = ReturnType<typeof countOutcomes>;
 
-/** Counts what has ended, for the summary. */
+/** Counts the outcomes of a run, for its summary. */
 export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
   let lost = 0;
   const counts = { ended: 0, failed: 0 };
   return {
     counts,
-    /** It went out, and its result is not on the disk. The first such failure ends the batch, whose end reports it. */
+    /** Counts a job that went out, and whose result is not on the disk. The first such failure ends the batch, whose end reports it. */
     lose({ slot, job: { id } }: JournalEntry, error: unknown) {
       state.slots.setState(slot, 'sent');
       const failure = error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error));
@@ -24,7 +24,7 @@ export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
       if (lost++ > 0) void host.on({ type: 'result-lost', id, error: failure });
     },
     count({ state: type }: JobOutcome) {
-      // It is what it was.
+      // A job that was not sent keeps its state.
       if (type === 'unsent') return;
       counts.ended++;
       if (type !== 'done') counts.failed++;
@@ -32,7 +32,10 @@ export function countOutcomes({ host, state }: Pick<Batch, 'host' | 'state'>) {
   };
 }
 
-/** The error of a job whose result could not be written: only if its reply came is it known to be sent. The hint names the recovery file. */
+/**
+ * The error of a job whose result could not be written: the job is known to be sent only if its reply came. The hint names the
+ * recovery file.
+ */
 function lostResultError(error: GatewayError, redact: (text: string) => string): JobError {
   const { sent } = error.details;
   const hint = chooseHint(error);

@@ -3,7 +3,7 @@ import { joinSpent } from '../../cost/cost.ts';
 import { GatewayError } from '../../errors.ts';
 import type { AnswerContext, CommandOutcome, Outcome, Report, UnsavedReply } from '../context.ts';
 
-/** Nothing was asked, or nothing is known of it. */
+/** The outcome of a command that asked nothing, or knows nothing of its answer. */
 export const emptyOutcome: Outcome = {
   spent: { costs: [], unknown: 0 },
   warnings: [],
@@ -14,7 +14,7 @@ export const emptyOutcome: Outcome = {
   unsaved: { images: [], text: false },
 };
 
-/** The report of an answer of which nothing has come. */
+/** The report of an answer before any part of it has come. */
 export function emptyReport(command: string, warnings: readonly string[] = []): Report {
   return { command, warnings, outcome: emptyOutcome };
 }
@@ -24,12 +24,12 @@ export function toReport(outcome: Outcome, { command, ui, selected, tags }: Answ
   return { command, warnings: ui.warnings, outcome, selected, tags };
 }
 
-/** How many requests were sent before an error. */
+/** The number of requests that were sent before an error. */
 export function getAttempts(error: unknown): number {
   return (error instanceof GatewayError && error.details.attempts) || 0;
 }
 
-/** One outcome of several: their reply by the table of its fields, what was written, and what they cost. */
+/** Joins several outcomes into one: their replies by the table of their fields, their written files, and their costs. */
 export function joinOutcomes(outcomes: readonly Outcome[], on: Parameters<typeof joinReplies>[1]): Outcome {
   const replies = outcomes.flatMap(({ reply }) => reply ?? []);
   const turns = outcomes.flatMap((outcome) => outcome.turns ?? []);
@@ -60,7 +60,7 @@ function joinUnsaved(all: readonly UnsavedReply[]): UnsavedReply {
   };
 }
 
-/** Goes on with an outcome: what is thrown from here on ends the command, and what came is reported all the same. */
+/** Goes on with an outcome: an error that is thrown from here on ends the command, and the answer so far is reported all the same. */
 export async function goOn(outcome: Outcome, steps: () => Promise<CommandOutcome>): Promise<CommandOutcome> {
   if (outcome.thrown) return { outcome, error: outcome.thrown.value };
   try {

@@ -15,22 +15,22 @@ import type { Outcome } from '../context.ts';
 import { emptyOutcome } from '../output/outcome.ts';
 import type { ImageOutput } from '../output/save-images.ts';
 
-/** How a request is asked, and where its answer goes while it comes. */
+/** The connection of a request, and the readers of its answer while it comes. */
 export interface Asking extends Pick<AskOptions, 'maxTurns' | 'gate' | 'sample' | 'joined'> {
   client: Client;
   pricing: Pricing;
   deadline: Deadline;
   images: ImageOutput;
-  /** Called where the folder of the images is full. */
+  /** Called when the folder of the images is full. */
   onSpare?: (() => void) | undefined;
-  /** The head of the reply came. */
+  /** Called when the head of the reply came. */
   onHead?: (() => void) | undefined;
   read?: ReadDeltas | undefined;
 }
 
 /**
- * Asks once: sends, pays, reads and counts the cost. Its files are not saved yet. Never throws: what a service, a signal or a bug did is
- * in the outcome.
+ * Asks once: sends, pays, reads and counts the cost. The files of the answer are not saved yet. Never throws: a failure of a
+ * service, a signal or a bug is in the outcome.
  */
 export async function askOnce(request: PreparedRequest, asking: Asking): Promise<Outcome> {
   const { client, pricing, images, onSpare, onHead, ...options } = asking;

@@ -47,7 +47,7 @@ export async function openSharedBudget(
   return { ...own, ledger, path, setting, tags: tags && Object.fromEntries(tags), context };
 }
 
-/** How the requests of each gateway are paid for; undefined if it has no budget. */
+/** The payments for the requests of each gateway; undefined if it has no budget. */
 export async function openSharedBudgets(
   gateways: readonly PartialSettings[],
   tags: readonly Tag[] | undefined,
@@ -64,10 +64,10 @@ export async function openSharedBudgets(
   );
 }
 
-/** Ledgers whose place was looked at. */
+/** Ledgers whose place was checked. */
 const prepared = new WeakSet<Ledger>();
 
-/** Throws GatewayError usage if no file can be made there. */
+/** Throws GatewayError usage if no file can be made at the place of the ledger. */
 async function prepareFile({ ledger, path, setting }: OpenBudget): Promise<void> {
   if (prepared.has(ledger)) return;
   try {
@@ -83,7 +83,7 @@ function unwritable({ place }: BudgetSetting, reason: string, cause: unknown): G
   return usageError(`the budget ${place} cannot be kept: ${reason}`, hint, cause);
 }
 
-/** A budget that cannot be written before the first request is a mistake of its place: nothing was sent. */
+/** The error of a budget that cannot be written before the first request: its place is a mistake of the user, as nothing was sent. */
 function beforeSending({ ledger, setting }: OpenBudget, error: unknown): unknown {
   const isUnwritten = error instanceof GatewayError && error.class === 'not-written';
   // The folder may be removed, so the ledger is prepared anew next time.
@@ -150,7 +150,7 @@ async function spend(
   const other = otherModel(request.model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
   const lane = normalizeTier(unusualTier(answer.result.serviceTier) ?? 'live');
-  // A service can name anything, the key too.
+  // A service can name anything as its model, even the key.
   const answered = context.ui.clean({ ...(other !== undefined && { model: other }), lane });
   await ledger.spend(id, amount, { ...answered, ...(told && { told }), signal });
 }
@@ -216,7 +216,7 @@ export function overBudget({ setting, prices }: OpenBudget, model: string, spent
 
 const warned = new WeakSet<Ledger>();
 
-/** Once for each command: a request whose cost has no bound can pass the budget. */
+/** Warns, once for each command, that a request whose cost has no bound can pass the budget. */
 async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLimit: boolean): Promise<void> {
   if (warned.has(ledger)) return;
   warned.add(ledger);
@@ -230,7 +230,7 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
   await context.ui.warn(`a request ${why}, so its cost is not bounded: it can pass the budget ${setting.place}`);
 }
 
-/** A reply from a recording costs nothing. */
+/** Writes into the budget that a reply from a recording cost nothing. */
 async function saveRecorded(budget: OpenBudget, { model }: PayableRequest, answer: Performed): Promise<void> {
   const cost = computeAnswerCost(answer, budget);
   if (cost === undefined) return;

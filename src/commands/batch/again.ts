@@ -8,7 +8,7 @@ import { runTyped } from './batch.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags, parseRetry } from './flags.ts';
 import { recallCommand } from './kept-command.ts';
 
-/** `batch again <outdir>`: the command that made a folder once more, with what is typed beside it in place of what was. */
+/** `batch again <outdir>`: runs the command that made a folder once more. Flags that are typed now replace the kept ones. */
 export function batchAgainCommand(command: Command): Action {
   command
     .argument('<outdir>', 'folder of a batch')
@@ -23,7 +23,7 @@ export function batchAgainCommand(command: Command): Action {
   return (context, [outdir = '', ...words], flags) => runAgain(outdir, { words, flags }, context);
 }
 
-/** `batch redo <outdir> <ids>` */
+/** `batch redo <outdir> <ids>`: makes rows again. */
 export function batchRedoCommand(command: Command): Action {
   command
     .argument('<outdir>', 'folder of a batch')
@@ -38,7 +38,7 @@ export function batchRedoCommand(command: Command): Action {
     runAgain(outdir, { words: [], flags: { ...flags, redo: [ids] } }, context);
 }
 
-/** `batch retry <outdir> [words]` */
+/** `batch retry <outdir> [words]`: sends again the failed rows, or those that the words name. */
 export function batchRetryCommand(command: Command): Action {
   const words = new Argument('[words]', 'failed (the default), unknown (may be billed twice), incomplete (was cut)');
   words.argChoices = [...retryWords];
@@ -55,7 +55,7 @@ export function batchRetryCommand(command: Command): Action {
     runAgain(outdir, { words: [], flags: { ...flags, retry: parseRetry(words, 'batch retry') } }, context);
 }
 
-/** The flags of `batch run` but for the folder, which is named, and for a table that comes one by one. */
+/** The flags of `batch run`, without the flag of the folder, which is named, and without the flags of a table that comes one by one. */
 function addRunFlags(command: Command, without: { redo?: true; retry?: true }): void {
   const { output: _, stream: __, ordered: ___, redo, retry, ...others } = batchFlags;
   addFlags(command, 'Flags', { ...others, ...(!without.redo && { redo }), ...(!without.retry && { retry }) });

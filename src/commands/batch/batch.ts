@@ -63,7 +63,7 @@ export function batchRunCommand(command: Command): Action {
   addFlags(command, 'Costs', priceFlags);
   return (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
-    // Nothing was said: the help, as of every group of commands; and after it what is missing.
+    // Nothing was typed: the help is shown, as by every group of commands; and after it the missing parts.
     if (
       words.length === 0 &&
       !flags.prompts &&
@@ -106,7 +106,7 @@ export async function runJobFile(
   if (state.run) await noteResume(batch);
   let stop: Stop | undefined;
   try {
-    // It says which rows there are, and is the consent to what was edited: it comes before anything is sent.
+    // The table names the rows, and writing it is the consent to edited rows: it is written before anything is sent.
     if (!isAsWritten(batch)) await writeTable(batch, hooks);
     stop = await send(batch, hooks);
     // Of equal rows one may have got the answer that another one waited for.

@@ -13,14 +13,14 @@ import {
 
 const noBound: Bound = { amount: '0', isMost: false };
 
-/** The rest of a budget that this run can submit. `taken` is what was spent or reserved before. */
+/** The rest of a budget that this run can submit. `taken`: the amount that was spent or reserved before. */
 async function openRoom(budget: OpenBudget): Promise<{ budget: Budget; taken: string }> {
   const { left, dearest } = await readBudgetLeft(budget);
   const taken = subtractAmounts(budget.setting.amount, left);
   return { budget: createBudget({ most: left, spent: '0', dearest }), taken };
 }
 
-/** Opens the budgets of a run; undefined if nothing of it is paid from one. */
+/** Opens the budgets of a run; undefined if it pays nothing from a budget. */
 export async function openBatchBudgets(
   { plan, state }: Pick<Batch, 'plan' | 'state'>,
   tags: readonly Tag[] | undefined,

@@ -24,7 +24,7 @@ import { readBatchFolder } from './outdir.ts';
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
 const cancelFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
-/** `batch cancel <outdir>`: ends what goes on at the service. Nothing is written: the next run collects what was done. */
+/** `batch cancel <outdir>`: ends the batches that go on at the service. Nothing is written: the next run collects their results so far. */
 export function batchCancelCommand(command: Command): Action {
   command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
   setExamples(command, ['gateway-cli batch cancel out']);
@@ -64,7 +64,7 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   return { document };
 }
 
-/** Without an id at the service nothing can be cancelled. */
+/** The error for a creation that is not answered: without an id at the service nothing can be cancelled. */
 function unansweredCreation(jobs: number, outdir: string): GatewayError {
   return new GatewayError('no-reply', `${formatCount(jobs, 'job')}: the creation of the batch is not answered yet`, {
     hint: `to look for it: gateway-cli batch again ${shellWord(outdir)}; then cancel it`,
@@ -72,7 +72,7 @@ function unansweredCreation(jobs: number, outdir: string): GatewayError {
   });
 }
 
-/** The failure of one batch does not keep the others running; a signal ends all. */
+/** The failure of a cancelling, as a value: it does not keep the other batches running; a signal ends all. */
 async function findFailure(cancelling: Promise<void>): Promise<GatewayError | undefined> {
   try {
     await cancelling;

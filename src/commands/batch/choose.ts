@@ -21,7 +21,7 @@ import { nextCommand } from './next-command.ts';
 import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
 import { nameSome } from './summary.ts';
 
-/** `batch choose <outdir> <row=answer…>`: an earlier answer counts again. Nothing is paid for that. */
+/** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
 export function batchChooseCommand(command: Command): Action {
   command
     .argument('<outdir>', 'folder of a batch')
@@ -43,10 +43,10 @@ interface Choice {
 interface ChosenRow extends Choice {
   id: string;
   slot: number;
-  /** How many answers it has, and which one counted. */
+  /** The number of answers of the row, and the number of the one that counted. */
   answers: number;
   before: number;
-  /** It has that answer already, and is not to be made again. */
+  /** The chosen answer counts already, and is not to be made again. */
   isSame: boolean;
 }
 
@@ -80,7 +80,7 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   return { document };
 }
 
-/** Reads `3=1`; an id can hold the sign itself. Throws GatewayError usage. */
+/** Reads `3=1`; an id can have the sign `=` itself. Throws GatewayError usage. */
 function readChoice(text: string): Choice {
   const [, word, answer] = /^(.+)=([1-9]\d{0,8})$/s.exec(text) ?? [];
   if (word !== undefined) return { word, answer: Number(answer) };
@@ -90,7 +90,7 @@ function readChoice(text: string): Choice {
   );
 }
 
-/** The row of each choice. Throws GatewayError usage for no row, and for several. */
+/** The row of each choice. Throws GatewayError usage if a word names no row, or several. */
 async function findRows(
   choices: readonly Choice[],
   { folder, outdir }: { folder: string; outdir: string },
@@ -113,7 +113,7 @@ async function* listRows(folder: string): AsyncGenerator<NamedRow> {
     for (const { id, of: lineId, row: number = 0 } of rows) yield { id, lineId, number };
 }
 
-/** Throws GatewayError usage for an answer that the row does not have. */
+/** The row with its chosen answer. Throws GatewayError usage for an answer that the row does not have. */
 function findChosen(
   { word, answer }: Choice,
   { id, place }: FoundRow,
@@ -140,7 +140,7 @@ function describeChosen({ id, answer, answers, before, isSame }: ChosenRow): str
     : `${what} counts now, in place of answer ${before}`;
 }
 
-/** The ids of rows that were made of another answer than the one that counts. */
+/** The ids of rows whose answers were made of another answer than the one that counts. */
 async function listStale(outdir: string, context: AnswerContext): Promise<string[]> {
   try {
     const { words, flags, root } = await recallCommand(outdir, { words: [], flags: {} }, context);

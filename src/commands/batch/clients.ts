@@ -8,7 +8,7 @@ import type { Client } from '../../client/index.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Connection } from '../../transport/types.ts';
 
-/** Runs a batch: how many requests it sent is known also where it fails. */
+/** Runs a batch, and notes the number of requests that it sent, even if it fails. */
 export async function countRequests(
   context: Context,
   run: (context: AnswerContext) => Promise<CommandOutcome | void>,
@@ -18,7 +18,7 @@ export async function countRequests(
   return { ...ended, outcome: { ...emptyOutcome, attempts: sent.attempts } };
 }
 
-/** Opens a client of each gateway of a batch, by `gatewayKey`. */
+/** Opens the clients of the gateways of a batch, by `gatewayKey`. */
 export async function openBatchClients(
   gateways: BatchPlan['gateways'],
   flags: BatchFlags,
@@ -35,8 +35,8 @@ export async function openBatchClients(
 }
 
 /**
- * Finds the clients of jobs whose gateways are not known before they come: each is opened when the first job needs it. Throws GatewayError usage
- * if a key would go to several hosts.
+ * Finds the clients of jobs whose gateways are not known before the jobs come: each client is opened when the first job needs it.
+ * Throws GatewayError usage if a key would go to several hosts.
  */
 export function openClientsLate(flags: BatchFlags, context: AnswerContext): (job: PreparedJob) => Promise<Client> {
   const opened = new Map<string, Promise<Client>>();

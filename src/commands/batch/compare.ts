@@ -16,7 +16,7 @@ import { toTemplateText } from '../../cli/input/template-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Table } from './reports.ts';
 
-/** A job that a row of the table became where values vary. */
+/** One of the jobs that a row of the table became if values vary. */
 interface VariedJob {
   /** The id of the row. */
   of: string;
@@ -24,7 +24,10 @@ interface VariedJob {
   job: ReportRow;
 }
 
-/** One row for the jobs that a row of the table became. A job of no variation that the table has now stays a row of its own. */
+/**
+ * Joins the jobs that a row of the table became into one row. A job of a variation that the table does not have any more stays a
+ * row of its own.
+ */
 export async function* joinVariations(
   jobs: RowBlocks,
   variations: readonly Variation[],
@@ -51,7 +54,7 @@ function belongTogether(one: VariedJob, other: VariedJob): boolean {
   return one.of === other.of && one.label !== other.label && one.job.version === other.job.version;
 }
 
-/** Of the values of several jobs those that are the same in all, and what each answered. */
+/** Joins several jobs: the values that are the same in all, and the answer of each. */
 function joinGroup(group: readonly VariedJob[]): ReportRow {
   const [{ of, job: first }, ...others] = group as [VariedJob, ...VariedJob[]];
   const isSame = (valueOf: (job: ReportRow) => unknown): boolean =>
@@ -79,10 +82,10 @@ function describeAnswer({ state, answer, text = '', images, error }: ReportRow):
   return text === '' ? images.join('; ') : text;
 }
 
-/** What the jobs with one value of a key came to. */
+/** The sums of the jobs with one value of a key. */
 interface Sums extends Record<RowState, number> {
   jobs: number;
-  /** Answers that fit `--schema`. */
+  /** The number of answers that fit `--schema`. */
   fits: number;
   inputTokens: number;
   outputTokens: number;
@@ -105,7 +108,7 @@ const noSums: Sums = {
 
 type SumRow = Readonly<Record<string, string | number | undefined>>;
 
-/** A row for each value of a key that varies, or of several together, with the sums of its jobs. */
+/** One row for each value of a key that varies, or of several keys together, with the sums of its jobs. */
 export async function sumBy(
   keys: readonly string[],
   jobs: RowBlocks,
@@ -144,7 +147,7 @@ function isCost(cost: unknown): cost is Cost {
   return isObject(cost) && typeof cost['amount'] === 'string' && typeof cost['currency'] === 'string';
 }
 
-/** Amounts in several currencies have no sum. */
+/** The cells of a sum of costs: amounts in several currencies have none. */
 function describeCost(costs: readonly Cost[]): SumRow {
   const [cost, ...others] = costs;
   if (others.length === 0) return { 'cost.amount': cost?.amount, 'cost.currency': cost?.currency };
@@ -152,7 +155,7 @@ function describeCost(costs: readonly Cost[]): SumRow {
   return { 'cost.amount': amounts.join('; '), 'cost.currency': undefined };
 }
 
-/** Throws GatewayError usage for a key of `--by` by which nothing varies. */
+/** Throws GatewayError usage for a key of `--by` that does not vary. */
 export function requireVaried(key: string, variations: readonly Variation[]): void {
   const keys = [...new Set(variations.flatMap(({ values }) => Object.keys(values)))];
   if (keys.includes(key)) return;

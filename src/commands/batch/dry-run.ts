@@ -41,14 +41,14 @@ export function describeUnsent({ plan, state }: Pick<RunningBatch, 'plan' | 'sta
   return states.length > 0 ? [describeStates(states)] : [];
 }
 
-/** `text with m at OpenAI (https://api.openai.com): 12 jobs` */
+/** A kind of jobs as a line: `text with m at OpenAI (https://api.openai.com): 12 jobs` */
 function describeKind({ command, model, service, origin, jobs }: JobKind): string {
   const { title } = services[service];
   const where = service === 'gateway' || origin === 'offline' ? origin : `${title} (${origin})`;
   return `${command} with ${model} ${origin === 'offline' ? 'offline' : `at ${where}`}: ${formatCount(jobs, 'job')}`;
 }
 
-/** With few jobs and many shards, some shards have none: that is not a mistake. */
+/** Tells that a shard has no jobs. That is no mistake: with few jobs and many shards, some shards have none. */
 export async function noteEmptyShard(
   shard: Shard,
   { plan, source, context }: Omit<RunningBatch, 'lock'>,

@@ -32,19 +32,19 @@ interface ModelEstimate {
   inputTokens: number;
   /** The most output tokens; undefined if a job has no limit. */
   outputTokensMost: number | undefined;
-  /** Jobs whose tokens the service did not count: the bytes of their requests were, four for a token. */
+  /** The number of jobs whose tokens the service did not count: the bytes of their requests were counted, four for a token. */
   countedByBytes: number;
-  /** How many of those have files, whose tokens are not in the sum. */
+  /** The number of those jobs that have files, whose tokens are not in the sum. */
   withoutFiles: number;
-  /** Input tokens that the model takes, if the service says so. */
+  /** The input tokens that the model takes, if the service tells them. */
   window: number | undefined;
   hasPrice: boolean;
 }
 
-/** What all jobs cost in one lane. */
+/** The costs of all jobs in one lane. */
 interface LaneEstimate {
   input: readonly Cost[];
-  /** With all the output that the jobs allow; undefined if one has no limit. */
+  /** The costs with all the output that the jobs allow; undefined if a job has no limit. */
   most: readonly Cost[] | undefined;
 }
 
@@ -59,9 +59,9 @@ interface LongJob {
 
 interface Estimate {
   models: Map<string, ModelEstimate>;
-  /** By lane. A lane is absent if a job has no price in it. */
+  /** The estimates by lane. A lane is absent if a job has no price in it. */
   lanes: Map<string, LaneEstimate>;
-  /** The first of them, and how many there are. */
+  /** The first jobs that are too long, and the number of all of them. */
   tooLong: LongJob[];
   tooLongJobs: number;
 }
@@ -101,14 +101,14 @@ export async function showEstimate(batch: EstimateBatch, progress: Progress): Pr
   return { document };
 }
 
-/** What the jobs would cost if their answers were like those that are there. */
+/** The costs of the jobs if their answers are like those that are there. */
 interface ExpectedCost {
   answers: number;
   outputTokens: number | undefined;
   cost: readonly Cost[];
 }
 
-/** Undefined without an answer, or if nothing is to be sent. */
+/** Undefined without an answer, or if no job is to be sent. */
 function expectCost(state: BatchState, jobs: number): ExpectedCost | undefined {
   const { usage, spending } = state;
   const { done: answers } = countRows(state.manifest.rows, state);
@@ -132,7 +132,7 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
   if (plan.toSend === 0) return estimate;
   const counter = createTokenCounter(batch, await openBatchClients(plan.gateways, flags, batch.context));
   const add = createSums(estimate);
-  // Nothing is sent, so none waits for the result of another one.
+  // Without links no job waits for another one: nothing is sent, so no answer can come.
   const jobs = jobsToSend({ ...batch, plan: { ...plan, table: { ...plan.table, links: new Map() } } });
   let done = 0;
   const work = async (): Promise<void> => {
@@ -153,15 +153,15 @@ async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => v
   return estimate;
 }
 
-/** What is known about the length of a request. */
+/** The length of a request. */
 interface Count {
   tokens: number;
-  /** How it was counted: `files` by the bytes of its texts, without its files. */
+  /** The way of counting. `files`: by the bytes of the texts, without the files of the request. */
   by: 'service' | 'bytes' | 'files';
   window: number | undefined;
 }
 
-/** Counts at the service, which is free; by bytes if the service cannot. */
+/** Makes the counter of tokens. It counts at the service, which is free; by bytes if the service cannot. */
 function createTokenCounter(
   { context }: EstimateBatch,
   connections: ReadonlyMap<string, Client>,
@@ -178,7 +178,7 @@ function createTokenCounter(
     try {
       if (!windows.has(key)) windows.set(key, client.contextWindow(request, { deadline }));
       const window = await windows.get(key);
-      // What a URL names is fetched when its job is sent: the service cannot count it now.
+      // The service cannot count the content of a URL, which is fetched only when its job is sent.
       if (hasUrls || unable.has(key)) return { ...countBytes(post.body), window };
       const tokens = await client.countTokens(request, { deadline });
       if (tokens !== undefined) return { tokens, by: 'service', window };
@@ -194,10 +194,10 @@ function createTokenCounter(
   };
 }
 
-/** The request is not valid, or too large: its job would fail, and the others would not. */
+/** The statuses of a request that is not valid, or too large: its job would fail, and the others would not. */
 const refusals = new Set([400, 413, 422]);
 
-/** About as many bytes of English text make a token. */
+/** English text has about this many bytes for a token. */
 const bytesPerToken = 4;
 
 function countBytes(body: Body): Pick<Count, 'tokens' | 'by'> {
@@ -251,7 +251,7 @@ function createSums(estimate: Estimate): AddJob {
 
 const noJobs = { jobs: 0, inputTokens: 0, outputTokensMost: 0, countedByBytes: 0, withoutFiles: 0, window: undefined };
 
-/** How many jobs that are too long are kept for `--json`, and how many are named for people. */
+/** At most this many jobs that are too long are kept for `--json`, and named for people. */
 const maxKept = 1000;
 const maxNamed = 20;
 

@@ -25,7 +25,7 @@ import { shellWord } from '../../shell-word.ts';
 
 type ExportFlags = FlagValues<typeof exportFlags>;
 
-/** `batch export <outdir…>`: one row a job, as a table or a report for CI. */
+/** `batch export <outdir…>`: makes a table with a row for each job, or a report for CI. */
 export function batchExportCommand(command: Command): Action {
   command.argument('<outdir...>', 'folder of a batch, or the folders of its shards').usage('<outdir…> [flags]');
   setExamples(command, [
@@ -73,10 +73,13 @@ async function runExport(
   return { document: { schema: 'gateway-cli/batch-export@1', path: output, format, rows } };
 }
 
-/** Names that promise what no report is. */
+/** Ends of file names that promise a format which no report has. */
 const otherFormat = /\.(?:json|ndjson|ya?ml|html?|markdown|pdf|docx?|parquet|sql|sqlite|db)$/i;
 
-/** By the flag, else by the end of the file's name, else CSV. Throws GatewayError usage if that fits neither the name nor the other flags. */
+/**
+ * The format by the flag, otherwise by the end of the file's name, otherwise CSV. Throws GatewayError usage if the format fits
+ * neither the name nor the other flags.
+ */
 function chooseFormat({ output = '-', format: given, bom, delimiter }: ExportFlags): ExportFormat {
   if (isWorkbook(output))
     throw usageError(
@@ -104,7 +107,7 @@ interface ReportInput {
   flags: ExportFlags;
 }
 
-/** The text of a report. Its rows are read once; those of a table twice, as any row can bring a column. Throws GatewayError usage. */
+/** The text of a report. Its rows are read once; the rows of a table twice, as any row can bring a column. Throws GatewayError usage. */
 async function openReport(
   format: ExportFormat,
   { folders, counts, flags }: ReportInput,

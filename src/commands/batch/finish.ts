@@ -34,15 +34,15 @@ import {
   summaryDocument,
 } from './summary.ts';
 
-/** The part of a batch that its end needs, whether its jobs were known before or not. */
+/** The parts of a batch that its end needs, whether its jobs were known before or not. */
 export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
 
-/** Results of jobs that come one by one can be printed alone. */
+/** Whether the batch has a folder: results of jobs that come one by one can be printed alone. */
 function hasFolder({ flags }: Pick<EndedBatch, 'flags'>): boolean {
   return flags.output !== undefined;
 }
 
-/** The journal could not be written: the summary is tried, and the error is reported. */
+/** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */
 export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandOutcome> {
   if (!hasFolder(batch)) return { error };
   const counts = countLines(batch);
@@ -52,7 +52,7 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
   return { document, error };
 }
 
-/** Writes the summary, and prints where the results are. The error is what the whole means: code 13, or the signal. */
+/** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandOutcome> {
   const { context, flags, plan, outdir, state } = batch;
   const counts = countLines(batch);
@@ -77,7 +77,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
   if (cost !== '') await context.ui.note(cost);
   await noteTried(batch);
-  // Of jobs at the service, what waits for them has told.
+  // For jobs at the service, the wait for them has told the next command.
   const isTold = failure !== undefined || (stop === 'signal' && counts.submitted !== undefined) || flags.stream;
   if (!isTold) for (const line of describeNext(states)) await context.ui.note(line);
   if (stop === 'signal') return { document, error };
@@ -87,7 +87,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   return { document, error };
 }
 
-/** The page of the folder shows what there is now. Without it the run is as good. */
+/** Writes the page of the folder anew. A failure of that is no failure of the run. */
 async function renewPage({ context, outdir }: EndedBatch): Promise<void> {
   try {
     await renewGallery(shownPath(outdir, context.io.cwd), context);
@@ -96,21 +96,21 @@ async function renewPage({ context, outdir }: EndedBatch): Promise<void> {
   }
 }
 
-/** How the rows of a batch are at the end of a run. */
+/** The rows of a batch at the end of a run. */
 interface RunEnd {
   counts: Counts;
   states: readonly StateRows[];
   failures: ReadonlyMap<string, JobError>;
   stop: Stop | undefined;
-  /** The flag whose limit stopped it. */
+  /** The flag whose limit stopped the run. */
   spent: string | undefined;
 }
 
-/** The flag whose limit stopped the run. */
+/** The flag whose limit stopped the run, with the end of its period if it has one. */
 function findSpent(stop: Stop | undefined): string | undefined {
   if (stop === 'cost') return '--max-cost';
   const budget = findBudget(stop);
-  // A budget with a period can be paid from again.
+  // A budget with a period can pay again in the next one.
   if (budget === undefined) return undefined;
   return budget.retryable ? '--budget, or when its next period begins' : '--budget';
 }
@@ -124,7 +124,7 @@ async function nameRows(places: readonly number[], { jobs }: EndedBatch): Promis
   return jobs ? listIds(places, jobs) : [];
 }
 
-/** Why rows of the table have no answer, by their ids. */
+/** The reasons why rows of the table have no answer, by their ids. */
 async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
   const { plan, state } = batch;
   const failures = listFailures(state);
@@ -147,14 +147,14 @@ function countTable({ state, plan }: EndedBatch): Counts {
   return waiting > 0 ? { ...counts, waiting } : counts;
 }
 
-/** The rows of the table, and the lines of a stream that are no rows: these have failed. */
+/** The counts of the rows of the table, and of the lines of a stream that are no rows: these have failed. */
 function countLines(batch: EndedBatch): Counts {
   const { refused } = batch.plan;
   const counts = countTable(batch);
   return { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
 }
 
-/** Jobs that `--limit` leaves for the next run, without those that wait for results that it will not have either. */
+/** The number of jobs that `--limit` leaves for the next run, without jobs that wait for results which the next run will not have either. */
 function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number {
   return toSend === 0 ? left - waiting : left;
 }
@@ -188,10 +188,13 @@ async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): 
   await writeSummary(outdir, JSON.stringify(summary));
 }
 
-/** What the end means for the exit code. Jobs that are still at the service are not a failure of a run that does not wait for them. */
+/**
+ * The error of the batch by its end; undefined if it succeeded. Jobs that are still at the service are no failure of a run that
+ * does not wait for them.
+ */
 async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBatch): Promise<GatewayError | undefined> {
   const { flags, state, outdir, plan } = batch;
-  // What `--limit` leaves is no failure; nor is what waits: the jobs that it waits for are counted.
+  // Rows that `--limit` leaves are no failure; nor are waiting rows: the jobs that they wait for are counted.
   const waiting = counts.waiting ?? 0;
   const excused = stop === undefined ? countLeft(plan, counts) + waiting : 0;
   const excusedAgain = stop === undefined ? excused + plan.leftAgain : 0;
@@ -223,7 +226,7 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
 
 const eachHasError = 'each line with "ok":false has its error; a job without a line was not sent';
 
-/** The jobs that others wait for, and what they are. */
+/** The jobs that others wait for, with their states. */
 async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
   const { plan, state } = batch;
   const waiting = [...listAwaiting(batch), ...batch.plan.held];
@@ -246,7 +249,7 @@ function describeState(slot: number, { state: { atService, slots } }: EndedBatch
   return state === 'pending' ? 'not sent yet' : state === 'sent' ? 'unknown' : state;
 }
 
-/** Why the first few failed. */
+/** Tells why the first few jobs failed. */
 async function noteFailures(failures: ReadonlyMap<string, JobError>, batch: EndedBatch): Promise<void> {
   const { context, outdir } = batch;
   const counts = countTable(batch);
@@ -254,7 +257,7 @@ async function noteFailures(failures: ReadonlyMap<string, JobError>, batch: Ende
   for (const line of describeFailures(failures, { counts, most: maxNamed, results })) await context.ui.note(line);
 }
 
-/** Jobs that were sent again and got no answer: what they had stays. */
+/** Tells of jobs that were sent again and got no answer: they keep the answer that they had. */
 async function noteTried(batch: EndedBatch): Promise<void> {
   const { plan, state, context } = batch;
   const { slots } = state;

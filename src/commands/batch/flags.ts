@@ -263,12 +263,12 @@ export function parseRate(word: string): number {
   throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
 }
 
-/** `parseRate` reads it. */
+/** Writes a rate in the form that `parseRate` reads. */
 function writeRate(everyMs: number): string {
   return `${Number((units['h']! / everyMs).toFixed(6))}/h`;
 }
 
-/** Throws GatewayError usage for flags that `--stream` does not take: they need all jobs at once, or a folder. */
+/** Throws GatewayError usage for flags that `--stream` does not take, as they need all jobs at once, or a folder. */
 export function requireStream(words: readonly string[], flags: BatchFlags, { root }: Pick<Context, 'root'>): void {
   const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
   if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);

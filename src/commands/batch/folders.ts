@@ -30,20 +30,20 @@ import { maxOf, minOf } from '../../long-lists.ts';
 import { shellWord } from '../../shell-word.ts';
 import { warnUnread } from './summary.ts';
 
-/** The folder of a batch, or of one of its shards, read. */
+/** The folder of a batch, or of one of its shards, as it was read. */
 export interface BatchFolder extends KnownBatch {
-  /** As the user named it. */
+  /** The name of the folder, as the user typed it. */
   name: string;
   folder: string;
-  /** The run that works in it. */
+  /** The run that holds the folder, if there is one. */
   holder: Awaited<ReturnType<typeof findHolder>>;
   /** 1 for each row that belongs to another shard. */
   others: Uint8Array;
-  /** Its rows are those of the first folder of the report. */
+  /** The rows of the folder are those of the first folder of the report. */
   isSameTable: boolean;
 }
 
-/** Reads the folder of a batch, or those of its shards. A shard that is not among them, and another table, are told. */
+/** Reads the folder of a batch, or those of its shards. Tells of a shard that is not among them, and of a folder with another table. */
 export async function readFolders(
   names: readonly string[],
   context: Context,
@@ -67,7 +67,7 @@ export async function readFolders(
   return folders;
 }
 
-/** Answers whose lines another program took out of results.jsonl: they were paid, and no run sends their rows again by itself. */
+/** Warns of answers whose lines another program took out of results.jsonl: they were paid, and no run sends their rows again by itself. */
 async function warnRemoved(count: number, name: string, { ui }: Context): Promise<void> {
   if (count === 0) return;
   const what = `${formatCount(count, 'answer')} that the journal knows ${count === 1 ? 'is' : 'are'} not in ${join(name, batchFiles.results)}`;
@@ -76,7 +76,7 @@ async function warnRemoved(count: number, name: string, { ui }: Context): Promis
   );
 }
 
-/** Lines of results.jsonl that are no results: no report has them. */
+/** Warns of lines of results.jsonl that are no results: no report has them. */
 export function warnUnreadable(folders: readonly BatchFolder[], context: Context): Promise<void> {
   return warnUnread({ unreadable: folders.reduce((sum, { unreadable }) => sum + unreadable, 0) }, context);
 }
@@ -95,7 +95,7 @@ async function noteShards(folders: readonly BatchFolder[], { ui }: Context): Pro
   await ui.warn(`not among the folders: shard ${shown.join(', ')}${missing.length > 10 ? ' …' : ''}`);
 }
 
-/** Whether the rows are the same, and ask the same. */
+/** Whether the tables of two folders have the same rows with the same questions. */
 function hasTableOf(one: BatchFolder, other: BatchFolder): boolean {
   const [rows, those] = [one.state.manifest.rows, other.state.manifest.rows];
   if (one === other || rows.size !== those.size) return one === other;
@@ -104,18 +104,18 @@ function hasTableOf(one: BatchFolder, other: BatchFolder): boolean {
   return true;
 }
 
-/** The name of a report: that of the folder, or of the first. */
+/** The name of a report: that of the folder, or of the first folder and the number of others. */
 export function chooseReportName(folders: readonly BatchFolder[]): string {
   const first = basename(folders[0]?.folder ?? '');
   return folders.length < 2 ? first : `${first} and ${formatCount(folders.length - 1, 'other folder')}`;
 }
 
-/** The rows of a folder by their state, without those of other shards. */
+/** Counts the rows of a folder by their state, without the rows of other shards. */
 export function countFolder({ others, state }: BatchFolder): Counts {
   return countRows(state.manifest.rows, state, (place) => others[place] === 0);
 }
 
-/** The rows of the table by their state in any of the folders. */
+/** Counts the rows of the table by their state in any of the folders. */
 export function countFolders(folders: readonly BatchFolder[]): Counts {
   if (folders.length === 1) return addCounts(folders.map(countFolder));
   const found = folders.map((): number[] => []);
@@ -136,7 +136,7 @@ function addCounts(counts: readonly Counts[]): Counts {
   return sum;
 }
 
-/** What the journals of several folders say together. */
+/** The facts of several journals together. */
 export function joinStates(
   states: readonly BatchState[],
 ): Pick<BatchState, 'usage' | 'spending' | 'durationMs' | 'beganAt'> {
@@ -144,27 +144,27 @@ export function joinStates(
   return {
     usage: states.reduce((sum, { usage }) => addUsage(sum, usage), {}),
     spending: joinSpendings(states.map(({ spending }) => spending)),
-    // Shards run side by side.
+    // Shards run at the same time.
     durationMs: maxOf(states.map(({ durationMs }) => durationMs)),
     beganAt: began.length > 0 ? minOf(began) : undefined,
   };
 }
 
-/** What the row at a place asks, whichever answers of others it is made of. */
+/** The key of the row at a place, without the generations of the answers that it uses. */
 function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): string {
   const { rows } = manifest;
   return rows.own.get(place) ?? slots.keyOf(rows.slots[place] as number);
 }
 
-/** Where what is known of a row is: in one of several folders. Slot -1: it is in none. */
+/** The slot of a row in one of several folders, which has its state. Slot -1: no folder has it. */
 interface Found {
   at: number;
   slot: number;
 }
 
 /**
- * The folder that knows most of a row, and its slot there. Which of equal rows has which answer is known in the folder of its shard alone; if that
- * has another table, its places say nothing, and the slot is looked up by its name.
+ * Finds the folder with the newest state of a row, and its slot there. Only the folder of its shard knows which of equal rows has
+ * which answer; if that folder has another table, its places tell nothing, and the slot is looked up by its name.
  */
 function findSlot(name: string, place: number, folders: readonly BatchFolder[]): Found {
   let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
@@ -196,17 +196,17 @@ function* listAside(folders: readonly BatchFolder[]): Generator<Found, void> {
       if (state.slots.answersOf(slot) > 0 && !state.slots.has(slot, 'wanted')) yield { at, slot };
 }
 
-/** A row of a report, and where what is known of it is. */
+/** A row of a report, and its slot. */
 export interface FoundRow extends Found {
   row: Omit<ManifestRow, 'slot'> & Pick<ReportRow, 'version'>;
 }
 
-/** Which rows a report has: those of the table, with `all` also the answers that no row wants. */
+/** The rows of a report: those of the table, with `all` also the answers that no row wants. */
 export interface RowChoice {
   all?: boolean | undefined;
 }
 
-/** The rows of a report in the order of the file, then the other answers. Those of one block together. */
+/** The rows of a report in the order of the file, then the other answers. The rows of one block come together. */
 export async function* listRows(
   folders: readonly BatchFolder[],
   { all = false }: RowChoice,
@@ -214,7 +214,7 @@ export async function* listRows(
   const [first] = folders;
   if (first === undefined) return;
   let place = 0;
-  // By name: a run can have written another table since the state was read.
+  // The slot is found by name, as a run can have written another table since the state was read.
   for await (const rows of readManifestRows(first.folder))
     yield rows.map((row) => ({ row: all ? { ...row, version: 'now' } : row, ...findSlot(row.slot, place++, folders) }));
   if (all) yield Array.from(listAside(folders), (found) => ({ row: { id: '', version: 'earlier' }, ...found }));
@@ -229,7 +229,7 @@ function getRowState({ slots }: BatchState, slot: number): RowState {
   return slots.answersOf(slot) > 0 ? 'done' : 'pending';
 }
 
-/** How many rows of a report are in which state. */
+/** The number of rows of a report in each state. */
 export function countStates(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
   const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (const found of all ? [listFound(folders), listAside(folders)] : [listFound(folders)])
@@ -238,8 +238,8 @@ export function countStates(folders: readonly BatchFolder[], { all = false }: Ro
 }
 
 /**
- * The rows of a report with what is known of them, in the order of the table. Those whose results were read together come together: few, where
- * results are large.
+ * Reads the rows of a report with their results, in the order of the table. Rows whose results were read together come together; if
+ * results are large, these are few.
  */
 export async function* readReportRows(
   folders: readonly BatchFolder[],
@@ -265,7 +265,7 @@ export async function* readReportRows(
   }
 }
 
-/** In a report on several folders, the paths of pictures begin with that of theirs, as the user named it. */
+/** Puts the folder in front of the paths of a row's pictures, as the user typed it, for a report on several folders. */
 function nameFolder(row: ReportRow, { name }: BatchFolder): ReportRow {
   return { ...row, images: row.images.map((path) => join(name, path)) };
 }
@@ -294,7 +294,7 @@ export async function openFolderResults(folders: readonly BatchFolder[]) {
 
 const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in this folder, and it may be in flight' };
 
-/** A row of the table with what is known of it. */
+/** The row of a report by its row of the table and its result. */
 export function createReportRow(
   { row, at, slot }: FoundRow,
   document: JsonObject | undefined,
@@ -316,7 +316,7 @@ function describeMissing(rowState: RowState, slot: number, { failures }: BatchSt
   return failures.get(slot) ?? (rowState === 'unknown' ? unanswered : undefined);
 }
 
-/** The variations of the rows; the last one is that of rows which have none. */
+/** The variations of the rows; the last one is for rows without a variation. */
 export function listFolderVariations(folders: readonly BatchFolder[]): Variation[] {
   return listVariations(folders[0]?.state.manifest.header?.vary);
 }

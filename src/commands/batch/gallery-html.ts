@@ -1,25 +1,25 @@
 import { hash } from 'node:crypto';
 import type { ReportRow } from '../../batch/index.ts';
 
-/** What the page shows of a job, or of a picture. */
+/** The card of a job, or of a picture, on the page. */
 export interface Card extends Pick<ReportRow, 'id' | 'prompt' | 'text' | 'error'> {
-  /** As the counts of a batch name it; none of a picture that is of no batch. */
+  /** The state of the job; absent for a picture that is of no batch. */
   state?: ReportRow['state'];
   version?: ReportRow['version'];
-  /** Links to its pictures, relative to the page. */
+  /** Links to the pictures, relative to the page. */
   images: readonly string[];
-  /** Which of several answers counts, and the others. */
+  /** The number of the answer that counts, if there are several, and the other answers. */
   counting?: number;
   takes?: readonly Take[];
 }
 
-/** An answer that does not count, and the command that has it count. */
+/** An answer that does not count, and the command that makes it count. */
 export interface Take extends Pick<Card, 'text' | 'images'> {
   number: number;
   command: string | undefined;
 }
 
-/** How a page begins that this program wrote, and may write again: `table` and `all` are renewed by each run in their folder. */
+/** The beginnings of pages that this program wrote, and may write again: pages of `table` and `all` are renewed by each run in their folder. */
 const beginnings = {
   once: '<!doctype html><!-- gateway-cli batch gallery -->',
   table: '<!doctype html><!-- gateway-cli batch gallery, renewed by runs -->',
@@ -28,7 +28,7 @@ const beginnings = {
 
 export type PageKind = keyof typeof beginnings;
 
-/** The kind of a page, by how it begins; undefined if this program did not write it. */
+/** The kind of a page by its beginning; undefined if this program did not write it. */
 export function readPageKind(start: string): PageKind | undefined {
   const kinds: readonly PageKind[] = ['once', 'table', 'all'];
   return kinds.find((kind) => start.startsWith(beginnings[kind]));
@@ -46,7 +46,7 @@ p{margin:.35rem 0}
 .text{white-space:pre-wrap;max-height:16rem;overflow:auto}
 .error{color:#c33}`;
 
-/** Nothing runs, and nothing is loaded but images of its folder: whatever a text says, it stays text. */
+/** The policy of the page: nothing runs, and nothing is loaded but images of its folder, whatever a text says. */
 const policy = [
   "default-src 'none'",
   // Browsers differ in whether the page of a file is of the same origin as the files beside it.
@@ -110,7 +110,7 @@ export function toRelativeLink(path: string): string {
   return `./${segments.map((segment) => encodeURIComponent(Buffer.from(segment).toString())).join('/')}`;
 }
 
-/** Text in HTML, between tags or in a quoted attribute. What a browser cannot show is made visible. */
+/** Text in HTML, between tags or in a quoted attribute. Characters that a browser cannot show are made visible. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`).replace(/(?![\t\n\r])\p{Cc}/gu, '&#65533;');
 }

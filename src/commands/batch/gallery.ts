@@ -33,8 +33,8 @@ import { findTypeByName } from '../../images/image-type.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /**
- * `batch gallery <outdir…>`: one page of all jobs, or of the images of a folder, which shows the images beside it. That of several
- * shards is in the first folder, or where `-o` says.
+ * `batch gallery <outdir…>`: makes one page of all jobs, or of the images of a folder, which shows the images beside it. The page
+ * of several shards is in the first folder, or at the path of `-o`.
  */
 export function batchGalleryCommand(command: Command): Action {
   command
@@ -102,7 +102,7 @@ async function writeGallery(
   progress.stop();
 }
 
-/** The names of the pictures in a folder that is not of a batch, such as that of `image gen -n 4 -o tiles/`. */
+/** The names of the pictures in a folder that is not of a batch, such as one of `image gen -n 4 -o tiles/`. */
 async function listPictures(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((): string[] => []);
   if (names.includes(batchFiles.journal)) return [];
@@ -175,7 +175,7 @@ async function* readCards(
         const takes = (await results.readTakes(found)).map(([number, document]): Take => {
           const take = toReportRow({ id: row.id, state: 'done' }, document);
           const choose = `gateway-cli batch choose ${shellWord(name)} ${shellWord(`${row.id}=${number}`)}`;
-          // An answer that no row asks now is no answer of a row.
+          // An answer that no row wants has no row, whose answers could be chosen.
           return {
             number,
             text: take.text,

@@ -19,8 +19,8 @@ import { repliesSavedSince, recoverHint } from '../../cli/run/recovery.ts';
 export const recovery: Recovery = { findSince: repliesSavedSince, describe: (path) => recoverHint(path) };
 
 /**
- * What a run has around it: the process, and people who are told in lines on stderr what happens.
- * `outdir`: the folder, as typed, in which `batch again` goes on.
+ * The host of a run: the process, and people who are told in lines on stderr of each event. `outdir`: the folder, as typed, in
+ * which `batch again` goes on.
  */
 export function createHost(context: Context, outdir: string | undefined): BatchHost {
   const { io, signal, ui, gracePeriod, root } = context;
@@ -62,7 +62,7 @@ function describeStopped(inFlight: number, outdir: string | undefined): string {
 type HostLine = readonly ['note' | 'warn', string];
 type Told = Exclude<BatchEvent, { type: 'sending' | 'sent-all' | 'waiting' | 'polled' | 'waiting-on' | 'waited' }>;
 
-/** What people are told of an event. */
+/** The lines for people on an event. */
 function describeEvent(event: Told, outdir: string | undefined): HostLine[] {
   switch (event.type) {
     case 'took-over': {
@@ -119,7 +119,7 @@ function describeEvent(event: Told, outdir: string | undefined): HostLine[] {
   }
 }
 
-/** A message and the lines of its hint, parted so that a command in them can be copied. */
+/** A message and the lines of its hint, separated so that a command in them can be copied. */
 function inOneLine(message: string, error: GatewayError): string {
   return [message, ...(chooseHint(error)?.split('\n') ?? [])].join('; ');
 }

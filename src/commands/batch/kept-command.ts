@@ -26,7 +26,7 @@ interface TypedCommand {
   flags: BatchFlags;
 }
 
-/** Everything that a command can say: its words, which are a file of jobs or the prompt for the rows of a table, and its flags. */
+/** The parts of a command: its words, which are a file of jobs or the prompt for the rows of a table, and its flags. */
 const table: FlagTable = {
   jobs: { flags: '<jobs>', text: 'file of jobs', kept: keepPath },
   prompt: { flags: '<prompt>', text: 'prompt for the rows of a table' },
@@ -35,7 +35,10 @@ const table: FlagTable = {
   ...priceFlags,
 };
 
-/** Without the flags of one run, which a folder cannot give either: they can be the word to pay again. */
+/**
+ * The parts of a command that a folder keeps. Flags of one run are not among them, and a folder cannot give them either: they can
+ * be the word to pay again.
+ */
 const keptTable: FlagTable = Object.fromEntries(Object.entries(table).filter(([, { kept }]) => kept !== 'never'));
 
 /** The command of a run for the next ones in its folder, as it would be typed: all but the flags of one run, and no secret. */
@@ -44,7 +47,7 @@ export async function keepCommand(
   { folder, io, root }: Pick<Context, 'io' | 'root'> & { folder: string },
 ): Promise<KeptCommand> {
   const move = await openMove(io.cwd, folder);
-  // `auto` is of the machine where it was typed.
+  // The shard of `auto` is that of the machine on which it was typed, so its numbers are kept.
   const typed = { ...flags, ...nameWords(words, flags.data), shard: shard && `${shard.index}/${shard.total}` };
   const kept = mapFlags(typed, keptTable, (value, row) => writeWords(value, row, move));
   return { profile: root.profile, flags: kept };
@@ -57,23 +60,23 @@ function nameWords(words: readonly string[], data: string | undefined): { jobs?:
   return words[0] === undefined ? {} : { jobs: words[0] };
 }
 
-/** What makes a path that begins at one folder begin at another one. */
+/** Makes the function that turns a path that begins at one folder into one that begins at another. */
 async function openMove(from: string, to: string): Promise<(path: string) => string> {
   const [start, end] = [await findReal(from), await findReal(to)];
   return (path) => (isAbsolute(path) ? path : relative(end, resolve(start, path)) || '.');
 }
 
-/** The folder itself: one that is to be made has a parent that is there. */
+/** The real path of a folder; a folder that is to be made has a parent that is there. */
 async function findReal(folder: string): Promise<string> {
   return realpath(folder).catch(async () => join(await realpath(dirname(folder)), basename(folder)));
 }
 
 type FlagRow = FlagTable[string];
 
-/** What was typed for a flag: its word, its words if it can be repeated, or whether a switch is on. */
+/** The words that were typed for a flag: one word, several if it can be repeated, or whether a switch is on. */
 type FlagWords = KeptCommand['flags'][string];
 
-/** Maps each flag that has a value; what becomes undefined is left out. */
+/** Maps each flag that has a value; a flag whose result is undefined is left out. */
 function mapFlags<Value, Mapped>(
   flags: Readonly<Record<string, Value>>,
   rows: FlagTable,
@@ -81,7 +84,7 @@ function mapFlags<Value, Mapped>(
 ): Record<string, Mapped & {}> {
   const entries = Object.entries(rows).flatMap(([name, row]) => {
     const value = flags[name];
-    // Commander sets what `--no-wait` switches off.
+    // Commander sets the flag that `--no-wait` switches off, although it was not typed.
     const isTyped = value !== undefined && value !== null && !(value === true && row.flags.startsWith('--no-'));
     const mapped = isTyped ? map(value, row, name) : undefined;
     return mapped === undefined || mapped === null ? [] : [[name, mapped] as const];
@@ -89,7 +92,7 @@ function mapFlags<Value, Mapped>(
   return Object.fromEntries(entries);
 }
 
-/** A word with its path as `move` has it, and without a secret. */
+/** A word with its path changed by `move`, and without a secret. */
 function moveWord(word: string, { kept }: FlagRow, move: (path: string) => string): string {
   return typeof kept === 'function' ? kept(word, move) : word;
 }
@@ -101,7 +104,7 @@ function writeWords(value: unknown, row: FlagRow, move: (path: string) => string
   return repeat ? (value as unknown[]).map(writeWord) : writeWord(value);
 }
 
-/** Throws GatewayError usage for what no command line says: a folder can be written by hand. */
+/** Throws GatewayError usage for a value that no command line has: a folder can be written by hand. */
 function readWords(words: FlagWords, row: FlagRow, move: (path: string) => string): unknown {
   const { flags, parse = (word) => word, repeat } = row;
   const name = getLongName(flags);
@@ -115,7 +118,7 @@ function readWords(words: FlagWords, row: FlagRow, move: (path: string) => strin
 
 const otherRows = ['dataFormat', 'delimiter', 'idColumn', 'stream', 'ordered'];
 
-/** What else a word or flag takes the place of: a command has one table, and one prompt for its rows. */
+/** The flags that a word or flag replaces: a command has one table, and one prompt for its rows. */
 const replaced: Readonly<Record<string, readonly string[]>> = {
   jobs: ['prompt', 'prompts', 'data', 'template', ...otherRows],
   prompts: ['jobs', 'prompt', 'data', 'template', ...otherRows],
@@ -125,8 +128,8 @@ const replaced: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The command that made a folder, with what is typed now in place of what was typed then. Throws GatewayError usage for a folder of no batch,
- * for what cannot be asked for again, and for a receiver of the key that only the folder names.
+ * Recalls the command that made a folder, with the flags that are typed now in place of the earlier ones. Throws GatewayError
+ * usage for a folder of no batch, for a command that cannot be run again, and for a receiver of the key that only the folder names.
  */
 export async function recallCommand(
   outdir: string,
@@ -152,7 +155,7 @@ export async function recallCommand(
   return { words: isWord ? [word] : words, flags: all, root };
 }
 
-/** The flags that lead to the service where the jobs of a folder went, as `recallCommand` gives them. */
+/** Recalls the flags that lead to the service of the jobs of a folder, in the same way as `recallCommand`. */
 export async function recallConnection(
   outdir: string,
   flags: ConnectionFlags,
@@ -168,7 +171,7 @@ export async function recallConnection(
   return { flags: { ...left, ...flags }, root };
 }
 
-/** Flags as the user gives them to this run, and the command that a folder keeps. */
+/** The flags that the user gives to this run, and the command that a folder keeps. */
 interface Recalling {
   folder: string;
   outdir: string;
@@ -176,7 +179,10 @@ interface Recalling {
   typed: ConnectionFlags;
 }
 
-/** Reads flags that a folder keeps, and their profile. Throws GatewayError usage for what no command line says, and for what is to be typed again. */
+/**
+ * Reads flags that a folder keeps, and their profile. Throws GatewayError usage for a value that no command line has, and for flags
+ * that are to be typed again.
+ */
 async function recallFlags(recalling: Recalling, rows: FlagTable, context: Context) {
   const { folder, outdir, command, typed } = recalling;
   const { argv, io, root } = context;
@@ -202,7 +208,7 @@ async function recallFlags(recalling: Recalling, rows: FlagTable, context: Conte
   return { left, root: asker.root };
 }
 
-/** The folder of a batch, and what holds for its whole table. Throws GatewayError usage for one that holds none. */
+/** The path of the folder of a batch, and the header of its table. Throws GatewayError usage for a folder that holds none. */
 export async function readBatchHeader(
   outdir: string,
   { cwd }: Context['io'],
@@ -217,7 +223,7 @@ export async function readBatchHeader(
   );
 }
 
-/** What names the table of a batch, and the prompt for its rows; and how each is typed. */
+/** The flags that name the table of a batch, and the prompt for its rows; and the way to type each. */
 const tableWords = {
   jobs: '<file>',
   prompts: '--prompts <file>',
@@ -225,13 +231,13 @@ const tableWords = {
   template: '--template <file>',
 };
 
-/** Throws GatewayError usage for a table that came on stdin, or that is not where it was. */
+/** Throws GatewayError usage for a table that came on stdin, or that was moved. */
 async function requireTable(
   left: Partial<Record<string, unknown>>,
   outdir: string,
   { argv, io }: Context,
 ): Promise<void> {
-  // The jobs of a stream are others each time.
+  // Each stream has other jobs, so there is no table to find.
   if (left['stream'] === true) return;
   for (const [name, words] of Object.entries(tableWords)) {
     const path = left[name];
@@ -251,8 +257,8 @@ async function requireTable(
 const receivers = ['baseUrl', 'service', 'proxy', 'cacert'] as const;
 
 /**
- * Throws GatewayError usage for a receiver of the key that only the folder names: it may come from somebody else. Flags that are typed
- * now, variables, the config file and a key that goes to its own service alone are the user's word.
+ * Throws GatewayError usage for a receiver of the key that only the folder names: the folder may come from somebody else. Flags
+ * that are typed now, variables, the config file and a key that goes to its own service alone are the user's word.
  */
 async function requireOwnReceiver(
   left: Partial<Record<string, unknown>>,

@@ -2,15 +2,15 @@ import { shellWord } from '../../shell-word.ts';
 
 /** The command that was typed, with more flags. */
 export function repeatCommand(argv: readonly string[], more: string): string {
-  // What follows `--` is no flag.
+  // Words after `--` are no flags.
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
   const typed = argv.map((word) => (/^--?[\w-]+$/.test(word) ? word : shellWord(word)));
   return ['gateway-cli', ...typed.slice(0, end), more, ...typed.slice(end)].join(' ');
 }
 
 /**
- * The one place that says what to type next in a folder, as it was typed. Without one, jobs come one by one, and only the same command goes on.
- * `words`: what `retry` sends again, the ids of `redo`, or flags.
+ * The one place that makes the command to type next in a folder, which is named as typed. Without a folder, jobs come one by one,
+ * and only the same command goes on. `words`: the states that `retry` sends again, the ids of `redo`, or flags.
  */
 export function nextCommand(outdir: string | undefined, name: 'again' | 'redo' | 'retry', words = ''): string {
   const more = words === '' ? '' : ` ${words}`;

@@ -38,8 +38,8 @@ export async function findOutdir(
 }
 
 /**
- * The folder of a batch, what its journal says, and the ends that it lacks if there can be any. Throws GatewayError usage if it is
- * not one.
+ * Reads the folder of a batch: its path, the state by its journal, and the ends that the journal may lack. Throws GatewayError
+ * usage if it is not one.
  */
 export async function readBatchFolder(
   outdir: string,
@@ -63,7 +63,7 @@ export async function readBatchFolder(
   }
 }
 
-/** What earlier runs left in the folder of a run; with its lock, with what they could not write there. */
+/** The remains of earlier runs in the folder of a run; with its lock, also the replies that they could not write there. */
 export async function readOutdir(
   path: string,
   lock: FolderLock | undefined,

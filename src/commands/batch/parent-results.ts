@@ -4,14 +4,14 @@ import type { Context } from '../../cli/context.ts';
 import type { JsonObject } from '../../json.ts';
 import { nameSome } from './summary.ts';
 
-/** The results of jobs that others use, as they are when these are sent. */
+/** The results of jobs that others use, as they are when these others are sent. */
 export function openParentResults(
   { outdir, plan, state }: Pick<Batch, 'outdir' | 'plan' | 'state'>,
   { atEnd, ui }: Context,
 ) {
   const cut = new Set<string>();
   let opening: Promise<ResultReader> | undefined;
-  /** Called once, though several jobs are prepared at the same time. */
+  /** Opens the reader once, though several jobs are prepared at the same time. */
   async function openReader(): Promise<ResultReader> {
     const reader = await openResults(outdir, state.slots);
     atEnd(() => reader.close());
@@ -26,7 +26,7 @@ export function openParentResults(
       if (state.slots.has(slot, 'cut')) cut.add(id);
       return document && { document, folder: join(outdir, batchFiles.images) };
     },
-    /** Tells of the answers that were used and may not be whole. */
+    /** Tells of used answers that may not be whole. */
     async noteCut(): Promise<void> {
       if (cut.size > 0)
         await ui.warn(`other jobs were sent with what may not be the whole answer of ${nameSome([...cut])}`);

@@ -26,29 +26,32 @@ import { collectLineErrors, duplicateError, type JobSource, type LineErrors } fr
 import { openRedo } from './redo.ts';
 import { maxNamed } from './summary.ts';
 
-/** What people are told of a plan, beside what the run needs. */
+/** The facts of a plan that people are told, beside those that the run needs. */
 export interface BatchPlanFacts {
-  /** Jobs that are sent because they were edited: how many, how many of them only use a newer result, and the most that they can cost if known. */
+  /**
+   * Jobs that are sent because they were edited: their number, the number of those that only use a newer result, and the most that
+   * they can cost if known.
+   */
   edited: { places: number[]; jobs: number; stale: number; most: readonly Cost[] | undefined };
   /** The first jobs that are sent again, by their places. */
   again: number[];
   /** The first request that is sent. */
   first: { id: string; body: JsonObject } | undefined;
-  /** What is sent, by command, model and service. */
+  /** The kinds of sent jobs, by command, model and service. */
   kinds: Map<string, JobKind>;
   pricing: PriceFacts;
 }
 
-/** What is known of the prices of jobs. */
+/** Facts of the prices of jobs. */
 interface PriceFacts {
   /** Some job has a price. */
   hasPrices: boolean;
   currencies: Set<string>;
-  /** What people were told. */
+  /** The warnings that people were told. */
   warnings: Set<string>;
 }
 
-/** Jobs that are sent of one command, with one model, to one place. */
+/** The sent jobs of one command, with one model, to one place. */
 export interface JobKind {
   command: JobCommand;
   model: string;
@@ -72,7 +75,7 @@ interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'policy' | 'state' | 's
   onChecked: () => void;
 }
 
-/** Plans a run as the flags say. Throws GatewayError usage with file and line, and batch-edited. */
+/** Plans a run by its flags. Throws GatewayError usage with file and line, and batch-edited. */
 export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
   const redo = flags.redo && openRedo(flags.redo, batch);
@@ -91,7 +94,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       lineErrors?.throwIfAny();
       if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
       const named = await redo?.find();
-      // Jobs that are not built have no price checked.
+      // The prices of jobs that are not built are not checked.
       facts.pricing.hasPrices ||= [...plan.gateways.values()].some(
         ({ settings }) => Object.keys(settings.prices).length > 0,
       );
@@ -136,11 +139,11 @@ async function checkPriced(
   return context.ui.warn(warning);
 }
 
-/** Keeps what is told of the requests that were built, and counts those that are sent. */
+/** Keeps the facts of the requests that were built, and counts those that are sent. */
 function keepBuilt(facts: BatchPlanFacts) {
   const all: JobKind[] = [];
   const kinds = new Map<string, number>();
-  /** By the places of rows: the number of the kind, and what the request can cost at most. */
+  /** The number of the kind of a row, and the most that its request can cost, by the places of rows. */
   const kindOf: number[] = [];
   const mostOf: (Cost | undefined)[] = [];
   const bodies = new Map<number, BatchPlanFacts['first']>();
@@ -153,7 +156,7 @@ function keepBuilt(facts: BatchPlanFacts) {
       const kind = kinds.get(name) ?? all.push({ command, model, service, origin, jobs: 0 }) - 1;
       kinds.set(name, kind);
       kindOf[place] = kind;
-      // Only the first one that is sent is shown.
+      // Only the body of the first sent request is shown.
       if (bodies.size < 2) bodies.set(place, { id, body: describeBody(post.body) });
       if (bound?.isMost)
         mostOf[place] = { amount: bound.amount, currency: getCurrency(findPrice(settings.prices, model) ?? {}) };
@@ -173,10 +176,10 @@ function keepBuilt(facts: BatchPlanFacts) {
   };
 }
 
-/** What no job can know of itself: where the requests go, and whether a key may go there. */
+/** Checks the gateways of the requests, which no job can do by itself, and whether a key may go there. */
 async function checkGateways({ gateways }: BatchPlan, jobs: Batch['jobs'], context: Context): Promise<void> {
   if (gateways.size === 0) {
-    // This shard has no job.
+    // This shard has no job, so the gateway is that of the first job of the file.
     const { value } = await jobs.read(() => undefined).next();
     gateways.set('', { settings: await jobs.settingsOf(value as Job), forms: {} });
   }

@@ -7,7 +7,7 @@ import { readVary } from './jobs/vary.ts';
 import type { BatchFlags } from './flags.ts';
 import { prepareRateGroup } from './rate-group.ts';
 
-/** What the flags say of a run. Throws GatewayError usage for a flag without the one that it needs, or a group that cannot be kept. */
+/** The policy by the flags of a run. Throws GatewayError usage for a flag without the one that it needs, or a group that cannot be kept. */
 export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<BatchPolicy> {
   const { rate, rateGroup, maxFailures, wait, replay, tag } = flags;
   if (rateGroup !== undefined && rate === undefined)
@@ -36,17 +36,20 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
 
 const defaultConcurrency = 4;
 
-/** How many requests are sent at the same time. */
+/** The number of requests that are sent at the same time. */
 export function chooseConcurrency({ concurrency = defaultConcurrency }: BatchFlags, jobs: number | undefined): number {
   return Math.min(concurrency, jobs ?? Number.POSITIVE_INFINITY);
 }
 
-/** The same, if so many files can be open. */
+/** The number of requests that are sent at the same time, if so many files can be open. */
 export function limitConcurrency(flags: BatchFlags, jobs: number | undefined, context: Context): Promise<number> {
   return limitToFiles(chooseConcurrency(flags, jobs), context);
 }
 
-/** For a run that lasts for hours or days, perhaps with others: its memory matters more than the last tenth of its speed. */
+/**
+ * Saves memory at the cost of some speed: a run lasts for hours or days, perhaps with others, so its memory matters more than the
+ * last tenth of its speed.
+ */
 export function saveMemory(): void {
   for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);
 }

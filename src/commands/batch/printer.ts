@@ -5,12 +5,12 @@ import { GatewayError } from '../../errors.ts';
 
 /** The place of a result among the others. */
 interface PrintTurn {
-  /** Resolves when those before it are over. */
+  /** Resolves when the turns before it are over. */
   came: Promise<void>;
   end(): void;
 }
 
-/** Prints the result of each job as a line of JSON, as soon as it is there, or in the order in which the jobs were expected. */
+/** Prints the result of each job as a line of JSON, as soon as it came, or in the order in which the jobs were expected. */
 export function openPrinter(
   { isOrdered, hasFolder }: { isOrdered: boolean; hasFolder: boolean },
   { io: { stdout }, ui }: Pick<Context, 'io' | 'ui'>,
@@ -30,7 +30,7 @@ export function openPrinter(
         await stdout.write(`${JSON.stringify({ id: job.job.id, ...document })}\n`);
         if (stdout.failure !== undefined) throw stdout.failure;
       } catch (error) {
-        // What a folder has is not lost.
+        // A result that a folder has is not lost.
         const saved = hasFolder ? undefined : await saveReply?.(unprinted);
         if (saved?.path) await ui.warn(`${unprinted.message}; ${chooseHint(saved.failure as GatewayError) ?? ''}`);
         throw error;

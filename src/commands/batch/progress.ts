@@ -11,7 +11,7 @@ const liveMs = 250;
 
 const lineMs = 10_000;
 
-/** The rate is of this time: what was long ago says nothing about how long the rest takes. */
+/** The time over which the rate is measured, in ms: an older rate tells nothing about the time that the rest takes. */
 const recentMs = 30_000;
 
 /** A line that is drawn while a run goes on. */
@@ -19,7 +19,7 @@ export interface LiveLine {
   stop(): void;
 }
 
-/** Shows how far a run is: a live line on a terminal, else a line every ten seconds. */
+/** Shows the progress of a run: a live line on a terminal, otherwise a line every ten seconds. */
 export function showProgress(
   { toSend, startedAt }: { toSend: number; startedAt: number },
   progress: () => RunProgress,
@@ -50,18 +50,18 @@ export function showProgress(
   };
 }
 
-/** What is known of it. */
+/** The known cost; requests of unknown cost are not told here. */
 function describeCost({ spending }: RunProgress): string {
   return describeSpending({ ...spending, unknown: 0 });
 }
 
-/** What is shown while results are waited for that the service makes. */
+/** The line that is shown while the run waits for results of the service. */
 export interface WaitingLine extends LiveLine {
   see(mark: string, info: BatchInfo): void;
   show(): Promise<void>;
 }
 
-/** On a terminal a live line, else a line when the count changes. */
+/** Shows the wait for results: on a terminal a live line, otherwise a line when the count changes. */
 export function showWaiting(parts: () => readonly ProviderBatch[], { io, root, ui }: Context): WaitingLine {
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
   const spinner = live ? ui.progress('waiting for the service') : undefined;
@@ -97,7 +97,7 @@ export function showWaiting(parts: () => readonly ProviderBatch[], { io, root, u
   };
 }
 
-/** Shows how many jobs are checked, and what is hashed for them: a file may have gigabytes. */
+/** Shows the number of checked jobs, and the bytes that are hashed for them: a file may have gigabytes. */
 export function trackChecking(context: Context) {
   const progress = context.ui.progress('checking the jobs');
   let isOver = false;
@@ -121,29 +121,29 @@ export function trackChecking(context: Context) {
   };
 }
 
-/** Fewer bytes are hashed in no time. */
+/** Fewer bytes are hashed in no time, and are not shown. */
 const shownBytes = 10_000_000;
 
-/** What is known about a run while it goes on. */
+/** The facts of a run while it goes on. */
 interface ProgressFacts {
-  /** Jobs that this run sends, and how many of them have ended. */
+  /** The number of jobs that this run sends, and of those that have ended. */
   toSend: number;
   ended: number;
   failed: number;
-  /** Of all runs of the folder, as the cost. */
+  /** The tokens of all runs of the folder; the cost is of all runs, too. */
   tokens: number;
-  /** Empty if it is not known. */
+  /** The cost as a text; empty if it is not known. */
   cost?: string;
-  /** Earlier runs have spent some of it. */
+  /** Earlier runs have spent some of the tokens and costs. */
   hasEarlier?: boolean;
   elapsedMs: number;
-  /** How far it was half a minute ago, or at its start. */
+  /** The progress half a minute ago, or at the start. */
   before?: { ended: number; elapsedMs: number } | undefined;
   /** ms until a pause that the gateway asked for is over. */
   pausedMs: number;
 }
 
-/** One line for people: done, failed, rate, tokens, time left. What earlier runs have spent is in a sentence of its own. */
+/** The line for people: done, failed, rate, tokens, time left. The tokens and costs of earlier runs are in a sentence of their own. */
 export function progressText(facts: ProgressFacts): string {
   const { toSend, ended, failed, tokens, cost = '', elapsedMs, pausedMs } = facts;
   const { before = { ended: 0, elapsedMs: 0 }, hasEarlier = false } = facts;

@@ -1,7 +1,7 @@
 import { parseVariedId, type ReportRow, type RowBlocks, type Variation } from '../../batch/index.ts';
 import { usesText } from './jobs/references.ts';
 
-/** The file of promptfoo, a test for each job that is done. */
+/** The file of promptfoo, with a test for each job that is done. */
 export async function* promptfooReport(
   rows: RowBlocks,
   { name, variations }: { name: string; variations: readonly Variation[] },
@@ -22,9 +22,9 @@ export async function* promptfooReport(
 }
 
 /**
- * Where promptfoo would take a text, in JSON, as a template, a file, a package or a reference. It reads variables of the environment
- * and runs code so: `renderPrompt`, `renderEnvOnlyInObject` and `dereferenceConfig` of promptfoo 0.121.20 (2026). Not all of these
- * render a text, so none of its marks can be quoted; a zero-width space takes them apart.
+ * The places in which promptfoo would take a text, in JSON, as a template, a file, a package or a reference. It reads variables of
+ * the environment and runs code so: `renderPrompt`, `renderEnvOnlyInObject` and `dereferenceConfig` of promptfoo 0.121.20 (2026).
+ * Not all of these render a text, so none of its marks can be quoted; a zero-width space takes them apart.
  */
 const promptfooMark = /(?<=\{)(?=[{%#])|(?<=(?<!\\)"(?:file|package))(?=:)|(?<=(?<!\\)"\$)(?=ref")/gi;
 
@@ -33,12 +33,13 @@ function toLiteral(value: object): string {
 }
 
 /**
- * The providers of the file are the variations, and each test has an answer of this batch as `providerOutput`, so that nothing is sent
- * and its assertions hold for what was paid. Its keys: `TestCaseSchema` in src/types/index.ts of promptfoo/promptfoo at 0011eb02 (2026).
+ * The providers of the file are the variations, and each test has an answer of this batch as `providerOutput`, so that nothing is
+ * sent and its assertions hold for the paid answer. Its keys: `TestCaseSchema` in src/types/index.ts of promptfoo/promptfoo at
+ * 0011eb02 (2026).
  */
 function toTest({ id, vars, prompt, answer, text = '', images, ...row }: ReportRow, label: string): object {
   const { cost, usage, durationMs } = row;
-  // With the text of another job only its template is known.
+  // If the prompt has the text of another job, only its template is known.
   const known = prompt === undefined || usesText(prompt) ? {} : { prompt };
   const filled = Object.entries({ ...vars, ...known }).filter(([, value]) => value !== null && value !== undefined);
   return {

@@ -7,7 +7,7 @@ import { notWritten } from '../../files/temp-file.ts';
 import { isBudgetPath } from '../../settings/values.ts';
 import { stateFolder } from '../../settings/config-file.ts';
 
-/** A name is a file in the state folder, a word with a slash a path. Throws GatewayError usage where no file can be. */
+/** The path of a group: a name is a file in the state folder, a word with a slash a path. Throws GatewayError usage if no file can be there. */
 export async function prepareRateGroup(group: string, cwd: string): Promise<string> {
   const path = isBudgetPath(group) ? resolve(cwd, group) : join(await stateFolder(), 'rates', `${group}.json`);
   try {
@@ -16,7 +16,7 @@ export async function prepareRateGroup(group: string, cwd: string): Promise<stri
     const hint = 'name a file in a folder that can be written: --rate-group ./team.json';
     throw usageError(`--rate-group ${group} cannot be kept: ${describeWriteError(error)}`, hint, error);
   }
-  // A crash can leave it empty, or full of zeros.
+  // A crash can leave the file empty, or full of zeros.
   const text = (await readText(path)).replaceAll('\0', '');
   if (text.trim() !== '' && !text.startsWith('{"next":'))
     throw usageError(

@@ -3,7 +3,7 @@ import { type FoundRow, noRowError, openRowNames } from './row-names.ts';
 
 /** Finds the jobs of `--redo`. */
 export function openRedo(words: readonly string[], { jobs }: Pick<Batch, 'jobs'>) {
-  // An id can hold a comma.
+  // Each word is tried as a whole, too, as an id can have a comma.
   const names = openRowNames(words.flatMap((word) => [word, ...word.split(',')]));
   async function findAll(word: string): Promise<readonly FoundRow[]> {
     const named = names.find(word);

@@ -10,7 +10,7 @@ import { checkFile } from '../../images/publish.ts';
 
 const { gallery: _, ...needed } = batchFiles;
 
-/** What a batch needs to go on. */
+/** The names of the files that a batch needs to go on. */
 const ownNames = [...Object.values(needed), asideFile(needed.journal), asideFile(needed.results)];
 
 /** Throws GatewayError usage if a report cannot be written to a file, or would replace what a batch needs to go on. */

@@ -3,13 +3,13 @@ import { isoTime } from '../../clock.ts';
 import { createLineWriter } from '../../csv.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 
-/** What a table shows of each row. */
+/** A table: its columns, and its rows. */
 export interface Table<Row> {
   columns: readonly Column<Row>[];
   rows: RowBlocks<Row>;
 }
 
-/** What a report says about the batch as a whole. */
+/** The facts of the whole batch in a report. */
 export interface ReportFacts {
   /** The name of the batch's folder. */
   name: string;
@@ -19,7 +19,7 @@ export interface ReportFacts {
   beganAt: number | undefined;
 }
 
-/** The table as CSV with what parts its cells, or with tabs as TSV. */
+/** The table as CSV with its delimiter, or with tabs as TSV. */
 export async function* tableReport<Row>(
   { columns, rows }: Table<Row>,
   { delimiter, bom = false }: { delimiter: string; bom?: boolean | undefined },
@@ -30,14 +30,14 @@ export async function* tableReport<Row>(
   for await (const block of rows) yield block.map(lineOf).join('');
 }
 
-/** One JSON object a row. */
+/** The rows as JSON, one object a line. */
 export async function* jsonReport(rows: RowBlocks<object>): AsyncGenerator<string, void> {
   for await (const block of rows) yield block.map(jsonLine).join('');
 }
 
-/** GitHub takes so much of a step's summary, in bytes. */
+/** The most that GitHub takes as a step's summary, in bytes. */
 const maxBytes = 1024 * 1024;
-/** Room for the note on rows that do not fit. */
+/** Room for the note on rows that do not fit, in bytes. */
 const noteBytes = 256;
 
 /** A heading with counts and a table of GitHub's Markdown. Rows that `$GITHUB_STEP_SUMMARY` would not take are left out and counted. */
@@ -73,7 +73,7 @@ function markdownRow(cells: readonly string[]): string {
 /** GitHub makes links and mentions of these in any text; a zero-width space takes them apart. */
 const live = /(?<=[@#])(?=\w)|(?<=:)(?=\/\/)|(?<=www)(?=\.)/gi;
 
-/** Text as it is: nothing in it is Markdown, HTML, a link, a mention or the end of a cell. */
+/** Text for a cell, in which nothing is Markdown, HTML, a link, a mention or the end of the cell. */
 function escapeCell(text: string): string {
   return text
     .replaceAll(live, '\u200b')
@@ -135,10 +135,10 @@ function attributes(values: Readonly<Record<string, string | number | undefined>
     .join('');
 }
 
-/** What XML 1.0 cannot hold in any form: most control characters, halves of surrogate pairs, U+FFFE and U+FFFF. */
+/** Characters that XML 1.0 cannot hold in any form: most control characters, halves of surrogate pairs, U+FFFE and U+FFFF. */
 const impossible = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
-/** A line break or a tab would become a blank in an attribute. */
+/** Text for an attribute or an element. A line break or a tab would become a blank in an attribute. */
 function escapeXml(text: string): string {
   return text.replaceAll(impossible, '').replaceAll(/[&<>"'\t\n\r]/g, (found) => `&#${found.charCodeAt(0)};`);
 }

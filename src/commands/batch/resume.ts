@@ -18,7 +18,7 @@ import { countKept, describeAside, maxNamed, missingImageStep } from './summary.
 
 type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
-/** What people are told of a batch that goes on, before anything of it is sent. */
+/** Tells people of a batch that goes on, before any of its jobs is sent. */
 export async function noteResume(batch: PlannedBatch): Promise<void> {
   const { plan, context, flags, state } = batch;
   const before = sentBefore(plan) + plan.again;
@@ -33,7 +33,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   if (aside > 0) await context.ui.note(describeAside(aside, [flags.output ?? batch.outdir]));
 }
 
-/** How many jobs are sent, without those that are held back, and how many of them a second time: those may be paid for twice. */
+/** The number of jobs that are sent, without those that are held back, and of those that are sent a second time: these may be paid for twice. */
 function describeNext({ toSend, again }: BatchPlan, held: number): string {
   const now = toSend - held;
   if (held > 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
@@ -41,7 +41,7 @@ function describeNext({ toSend, again }: BatchPlan, held: number): string {
   return `${again} ${be(again, 'is')} sent again${first > 0 ? `, ${first} for the first time` : ''}`;
 }
 
-/** Which jobs are sent again, which because they were edited, and which stay as they are. */
+/** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
 export async function describeAgain({ facts, host, jobs, plan }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
   if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}`);
@@ -64,17 +64,17 @@ export async function describeAgain({ facts, host, jobs, plan }: PlannedBatch): 
   return lines;
 }
 
-/** The first few names, and how many more there are. */
+/** The first few names, and the number of the others. */
 function nameFirst(names: readonly string[], count: number): string {
   return count > names.length ? `${names.join(', ')} and ${count - names.length} more` : names.join(', ');
 }
 
-/** Rows of empty cells, which are no jobs. */
+/** Tells of rows of empty cells, which are no jobs. */
 export async function noteEmptyRows({ name, emptyRows = 0 }: JobSource, { ui }: Context): Promise<void> {
   await ui.note(`${formatCount(emptyRows, 'row')} of ${name} without a value ${be(emptyRows, 'is')} left out`);
 }
 
-/** Jobs that are done, and whose images were removed since. */
+/** Tells of jobs that are done, and whose images were removed since. */
 export async function noteGone({ context, flags, jobs, outdir, plan, state }: PlannedBatch): Promise<void> {
   const { due, table } = plan;
   const slots = new Set(await findWithoutImage(outdir, state));

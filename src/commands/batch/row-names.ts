@@ -2,21 +2,21 @@ import { closest } from '../../closest.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** What a row can be named by: its id, that of the line which makes several jobs, and the number of its row in the file. */
+/** The names of a row: its id, the id of the line that makes several jobs, and the number of its row in the file. */
 export interface NamedRow {
   id: string;
   lineId?: string | undefined;
-  /** From 1. */
+  /** The number of the row in the file, from 1. */
   number: number;
 }
 
-/** A row that was named, and its place in the table. */
+/** A row that a word names, and its place in the table. */
 export interface FoundRow {
   id: string;
   place: number;
 }
 
-/** `7`: row 7. `7-2`, `7+model=a`: one of the jobs of row 7. */
+/** Numbers as names: `7` is row 7; `7-2` and `7+model=a` are jobs of row 7. */
 const numberForm = /^([1-9]\d{0,8})((?:[-+].*)?)$/s;
 
 /** Finds the rows that words name, while a table is read. */
@@ -38,7 +38,7 @@ export function openRowNames(words: readonly string[]) {
       for (const { word, rest } of wantedOf.get(number) ?? [])
         if (rest === '' || id === `${lineId}${rest}`) byNumber.get(word)?.push({ id, place });
     },
-    /** By its id, else by its number: where ids are other numbers, one that is no id is a mistake. */
+    /** Finds rows by id, otherwise by number. If ids are other numbers, a number that is no id is a mistake. */
     find(word: string): readonly FoundRow[] {
       const named = byId.get(word) ?? [];
       return named.length > 0 || haveNumbers ? named : (byNumber.get(word) ?? []);
@@ -46,12 +46,12 @@ export function openRowNames(words: readonly string[]) {
   };
 }
 
-/** So many rows are compared with what was typed. */
+/** At most this many rows are compared with the typed word. */
 const maxCompared = 1000;
-/** At most so many are named. */
+/** At most this many rows are named. */
 const maxListed = 20;
 
-/** The error for a word that names no row of a table. `name`: the table, as the user named it. */
+/** The error for a word that names no row of a table. `name`: the table, as the user typed it. */
 export async function noRowError(word: string, name: string, rows: AsyncIterable<NamedRow>): Promise<GatewayError> {
   const known: NamedRow[] = [];
   for await (const row of rows) if (known.push(row) === maxCompared) break;
@@ -70,7 +70,7 @@ function listSome(names: readonly string[]): string {
   return `${shellWord(names.slice(0, maxListed).join(','))}${names.length > maxListed ? ' …' : ''}`;
 }
 
-/** The rows from one to another one, for who types `3-5` or `k3-k5`. */
+/** The rows from one to another one, for a user who types `3-5` or `k3-k5`. */
 function listRange(word: string, rows: readonly NamedRow[]): string[] {
   for (let at = word.indexOf('-', 1); at > 0; at = word.indexOf('-', at + 1)) {
     const ends = [word.slice(0, at), word.slice(at + 1)];

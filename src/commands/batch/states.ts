@@ -3,23 +3,23 @@ import { shellWord } from '../../shell-word.ts';
 import { nextCommand } from './next-command.ts';
 import { maxRedone } from './summary.ts';
 
-/** The rows of a batch that are in one state, what to type so that a run sends them, and whether that may be billed twice. */
+/** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
 export interface StateRows {
   state: 'done' | 'incomplete' | 'to make again' | 'failed' | 'unknown' | 'at the service' | 'not sent yet' | 'waiting';
   rows: number;
   /** The state that counts these rows, too. */
   of?: 'done' | 'not sent yet';
-  /** Among those that are unknown: their answers were paid, and are in recovery files. */
+  /** The number of unknown rows whose answers were paid, and are in recovery files. */
   kept?: number;
   next?: string | undefined;
   mayBillTwice?: true;
 }
 
-/** What the next command depends on, beside the rows themselves. */
+/** The facts that the next command depends on, beside the rows themselves. */
 export interface NextFacts {
-  /** The folder as the user names it; absent: its jobs come one by one, and no command of its own sends them. */
+  /** The folder as the user typed it; absent if its jobs come one by one: then no command of its own sends them. */
   outdir?: string | undefined;
-  /** The flag under whose limit nothing more is sent. */
+  /** The flag whose limit allows no more requests. */
   spent?: string | undefined;
   /** Some request that failed was billed. */
   wasBilled?: boolean | undefined;
@@ -28,7 +28,7 @@ export interface NextFacts {
   leftToRedo?: readonly string[];
 }
 
-/** The table of states: a run, `batch status`, summary.json and hints say the same of the rows. */
+/** The table of states, from which a run, `batch status`, summary.json and hints tell the same of the rows. */
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, failed, unknown, submitted = 0, pending, waiting = 0 } = counts;
   const { wasBilled, kept = 0, leftToRedo = [] } = facts;
@@ -50,14 +50,17 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       ...twice,
     },
     { state: 'at the service', rows: submitted, next: sendCommand('again', '--lane batch', facts) },
-    // What waits for rows that failed is sent with these.
+    // Rows that wait for failed rows are sent with these.
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
     { state: 'waiting', of: 'not sent yet', rows: waiting },
   ];
   return all.filter(({ state, rows }) => rows > 0 || state === 'done');
 }
 
-/** The places of rows that `--redo` named, and that keep their earlier answers: no other came. What may have been billed is unknown, and not among them. */
+/**
+ * The places of rows that `--redo` named, and that keep their earlier answers, as no other one came. Rows that may have been billed
+ * are unknown, and not among them.
+ */
 export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
   const { atService, redo, slots } = state;
   const named = new Set(redo?.map(hashRowId));
@@ -95,7 +98,7 @@ function describePart({ state, rows }: StateRows): string {
   return state === 'waiting' ? `${rows} wait for results of other jobs` : `${rows} ${state}`;
 }
 
-/** What to type for the rows that are left: a line for each state. */
+/** The commands to type for the rows that are left: a line for each state. */
 export function describeNext(states: readonly StateRows[]): string[] {
   return states
     .filter(({ next }) => next !== undefined)

@@ -40,7 +40,7 @@ import { setExamples } from '../../cli/flags/flag.ts';
 /** At most this many failures are named. */
 const maxShown = 20;
 
-/** `batch status <outdir…>`: the state of a batch, while it runs and after. */
+/** `batch status <outdir…>`: shows the state of a batch, while it runs and after. */
 export function batchStatusCommand(command: Command): Action {
   command.argument('<outdir...>', 'folder of a batch, or the folders of its shards').usage('<outdir…> [flags]');
   setExamples(command, [
@@ -96,7 +96,7 @@ async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): P
       wanted.filter((slot) => gone.has(slot)),
       nameSlot,
     ),
-    // Jobs that wait for others are known if the last run came to its end: only a run knows.
+    // Only a run knows which jobs wait for others; its count holds if it came to its end.
     states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
       outdir: manifest.header?.command && name,
       spent: spentLimit(state),
@@ -108,7 +108,7 @@ async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): P
   };
 }
 
-/** Folders as one batch. */
+/** Joins the states of folders into one. */
 function joinStatuses(folders: readonly FolderStatus[]) {
   const counts = countFolders(folders);
   const [first] = folders as [FolderStatus, ...FolderStatus[]];
@@ -116,7 +116,7 @@ function joinStatuses(folders: readonly FolderStatus[]) {
     ...joinStates(folders.map(({ state }) => state)),
     folders,
     counts,
-    // What to type is of one folder.
+    // The next command is for one folder only.
     states: folders.length === 1 ? first.states : listStates(counts).map((one) => ({ ...one, next: undefined })),
     failures: new Map(folders.flatMap((one) => one.failures)),
     holder: folders.find((one) => one.holder)?.holder,
@@ -168,7 +168,7 @@ function describeStatus({ folders, counts, states, spending, failures, aside }: 
   ];
 }
 
-/** How the last run ended, and what to type next; nothing while a run works. */
+/** The end of the last run, and the command to type next; nothing while a run works. */
 async function describeEnd({ folders, counts, holder, beganAt, lastError }: Status): Promise<string[]> {
   if (holder) return [];
   const { message, hint } = (counts.pending > 0 && lastError) || {};
@@ -194,7 +194,7 @@ async function lastSummary(folder: string, counts: Counts): Promise<JsonObject> 
   return names.every((name) => summary[name] === counts[name]) ? summary : {};
 }
 
-/** What batches of the service hold. */
+/** The provider batches that the service holds. */
 function toAtService(states: readonly BatchState[]): object {
   const open = states.flatMap((state) =>
     listOpenProviderBatches(state).map((providerBatch) => ({ part: providerBatch, state })),

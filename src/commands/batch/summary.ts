@@ -15,22 +15,22 @@ import type { StateRows } from './states.ts';
 export interface SummaryFacts {
   counts: Counts;
   states: readonly StateRows[];
-  /** Jobs that this run left as an earlier one ended them. */
+  /** The number of jobs that this run left, as an earlier one ended them. */
   skipped: number;
   usage: Usage;
   spending: Spending;
-  /** Costs are wanted: those that are not known are told, too. */
+  /** The user wants costs: unknown ones are told, too. */
   hasPrices?: boolean;
   durationMs: number;
   outdir: string;
   failures: ReadonlyMap<string, JobError>;
   /** The exit code of the process, if it differs from that of the counts. */
   exitCode?: number | undefined;
-  /** Why it ended so. */
+  /** The error of the batch, if it has one. */
   error?: object | undefined;
 }
 
-/** 0 when every job is done, else 13. */
+/** 0 if every job is done, otherwise 13. */
 export function getExitCode({ failed, unknown, pending, again = 0, submitted = 0 }: Counts): number {
   return failed + unknown + pending + again + submitted === 0 ? outcomes.ok.code : outcomes['batch-failed'].code;
 }
@@ -56,16 +56,16 @@ export function summaryDocument(facts: SummaryFacts): OwnDocument {
   };
 }
 
-/** At most this many jobs are named where several are told of. */
+/** At most this many of several jobs are named. */
 export const maxNamed = 5;
 
-/** The first few names, and how many more there are. */
+/** The first few names, and the number of the others. */
 export function nameSome(names: readonly string[]): string {
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
   return `${names.slice(0, maxNamed).join(', ')}${more}`;
 }
 
-/** Why jobs failed: at most `most` lines, one for each job, then how many more there are. Not every reason is kept. */
+/** The reasons why jobs failed: at most `most` lines, one for each job, then the number of the others. Not every reason is kept. */
 export function describeFailures(
   failures: SummaryFacts['failures'],
   { counts, most, results }: { counts: Counts; most: number; results: string },
@@ -75,13 +75,13 @@ export function describeFailures(
   return more > 0 ? [...lines, `and ${more} more; see ${results}`] : lines;
 }
 
-/** How many unknown jobs have their answers in recovery files: they are paid, and could not be written into the folder. */
+/** The number of unknown jobs with answers in recovery files: they are paid, and could not be written into the folder. */
 export function countKept({ failures, slots, atService }: BatchState): number {
   const isUnknown = (slot: number): boolean => slots.stateOf(slot) === 'sent' && !atService.has(slot);
   return [...failures].filter(([slot, error]) => error.class === 'not-written' && isUnknown(slot)).length;
 }
 
-/** The known cost, and how many jobs have an unknown one. Empty if no cost is known and no job has a price. */
+/** The known cost, and the number of jobs with an unknown one. Empty if no cost is known and no job has a price. */
 export function describeSpending({ costs, unknown }: Spending, hasPrices = false): string {
   if (costs.length === 0 && !hasPrices) return '';
   const parts = costs.length === 0 ? [] : [`cost: ${describeCosts(costs)}`];
@@ -105,7 +105,7 @@ export async function warnUnread(
   );
 }
 
-/** Answers that were paid for, and that no row of the table asks for now. */
+/** Tells of answers that were paid for, and that no row wants. */
 export function describeAside(count: number, outdirs: readonly string[]): string {
   const folders = outdirs.map(shellWord).join(' ');
   return `${formatCount(count, 'answer')} that no job asks for now: gateway-cli batch export ${folders} --all`;
@@ -119,24 +119,24 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
   return hasRoom ? undefined : '--max-cost';
 }
 
-/** At most this many jobs are named that `--redo` makes again. */
+/** At most this many jobs that `--redo` makes again are named. */
 export const maxRedone = 50;
 
-/** What to type to make jobs again; where some use results of others, those that use these, too. */
+/** The command to make jobs again; if some use results of others, these are made again, too. */
 function redoStep(ids: readonly string[], isLinked: boolean, outdir: string): string {
   const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
   const redo = nextCommand(outdir, 'redo', shellWord(ids.slice(0, maxRedone).join(',')));
   return `to make ${them} again${some}${isLinked ? `, and what uses ${them}: ${redo} --accept-changes` : `: ${redo}`}`;
 }
 
-/** What to type where images of finished jobs were removed; undefined if none were. */
+/** The command to type for removed images of finished jobs; undefined if none were removed. */
 export function missingImageStep(ids: readonly string[], isLinked: boolean, outdir: string): string | undefined {
   if (ids.length === 0) return undefined;
   const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
   return `${what}; ${redoStep(ids, isLinked, outdir)}`;
 }
 
-/** Before the user pays again for an unknown job: its reply may be in a recovery file. */
+/** The hint before the user pays again for an unknown job: its reply may be in a recovery file. */
 export async function keptHint(
   { unknown }: Counts,
   beganAt: number | undefined,

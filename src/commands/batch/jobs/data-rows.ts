@@ -16,19 +16,19 @@ import { type DataFormat, dataFormats, type SourceFlags } from '../flags.ts';
 export interface DataRow extends TableRow {
   /** The id of its job. */
   id: string;
-  /** From 1; rows of empty cells count. */
+  /** The number of the row, from 1; rows of empty cells count. */
   number: number;
 }
 
-/** A data file, open: it can be run through as often as needed, and holds no row in memory. */
+/** A data file, open: it can be read as often as needed, and holds no row in memory. */
 export interface DataFile {
-  /** As the user named it. */
+  /** The name of the file, as the user typed it. */
   name: string;
   /** The folder against which the rows' files are read. */
   folder: string;
-  /** What parts the cells of CSV, once rows were read. */
+  /** The delimiter of the cells of CSV, once rows were read. */
   readonly delimiter?: string | undefined;
-  /** How many rows of empty cells were left out so far. They are counted in the numbers of the others. */
+  /** The number of rows of empty cells that were left out so far. They are counted in the numbers of the others. */
   readonly emptyRows?: number;
   /** The rows in their order. A line that is not a row goes to `onFault` as GatewayError usage with its place, and is passed over. */
   rows(onFault: (error: unknown) => void): AsyncGenerator<DataRow, void>;
@@ -94,7 +94,7 @@ export function rowId(number: number): string {
   return `row-${String(number).padStart(6, '0')}`;
 }
 
-/** The id of a row: the value of its column, else its number, so that folders list the jobs in their order. */
+/** The id of a row: the value of its column, otherwise its number, so that folders list the jobs in their order. */
 export function chooseRowId(columns: JsonObject, number: number, idColumn: string | undefined): string {
   if (idColumn === undefined) return rowId(number);
   const value = Object.hasOwn(columns, idColumn) ? columns[idColumn] : undefined;
@@ -121,7 +121,7 @@ export function isWorkbook(path: string): boolean {
   return /\.(?:xlsx?|xlsm|xlsb|ods|numbers)$/i.test(path);
 }
 
-/** By the end of the file's name. */
+/** The format by the end of the file's name. */
 function chooseDataFormat(path: string): DataFormat {
   const format = formatsByName[extname(path).toLowerCase()];
   if (format !== undefined) return format;
@@ -141,7 +141,7 @@ interface OpenData {
   name: string;
   delimiter: string | undefined;
   onDelimiter: (delimiter: string) => void;
-  /** For what is wrong with the file as a whole: no row follows. */
+  /** Called for a fault of the file as a whole: no row follows. */
   onFault: (error: unknown) => void;
 }
 
@@ -152,7 +152,7 @@ const readers: Readonly<Record<DataFormat, (reading: OpenData) => AsyncGenerator
   jsonl: lineRows,
 };
 
-/** Larger arrays are written as JSON Lines: a JSON text is parsed as a whole. */
+/** Larger arrays, in bytes, must be JSON Lines: a JSON text is parsed as a whole. */
 const maxArrayBytes = 64 * 1024 * 1024;
 
 async function* arrayRows(reading: OpenData): AsyncGenerator<ReadRow, void> {

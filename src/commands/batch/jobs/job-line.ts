@@ -35,22 +35,22 @@ function listKeys(command: JobCommand): FlagTable {
   return { ...Object.fromEntries(fields), model, profile };
 }
 
-/** What every line of a job file is read with. */
+/** The rules by which every line of a job file is read. */
 export interface JobRules {
-  /** The command and the keys of jobs that do not say. */
+  /** The command and the keys of jobs that do not have their own. */
   defaults: Defaults;
-  /** As the user named the file, for messages. */
+  /** The name of the file as the user typed it, for messages. */
   file: string;
 }
 
-/** Keys that a job has unless it says otherwise. */
+/** Keys that a job gets unless it has its own. */
 export interface Defaults {
   command: JobCommand;
   values: Readonly<JsonObject>;
 }
 
 const maxIdBytes = 512;
-/** What a line says about the job itself, and for editors; its other keys are flags. */
+/** Keys of a line about the job itself, and for editors; its other keys are flags. */
 export const jobFields = new Set(['id', 'command', 'name', '$schema']);
 
 /**
@@ -78,8 +78,8 @@ export function readJobObject(object: JsonObject | string, line: number, rules: 
 }
 
 /**
- * The jobs of a line with a `count`: as many as it says, each with its own id, request and result: `7-1`, `7-2` and so on. A
- * greater count leaves those that were sent as they are.
+ * The jobs of a line with a `count`: that many, each with its own id, request and result: `7-1`, `7-2` and so on. A greater count
+ * leaves sent jobs unchanged.
  */
 export function* repeatByCount(job: Job): Generator<Job, void> {
   const { count, ...values } = job.values;
@@ -150,7 +150,7 @@ function readJob(object: JsonObject, line: number, { defaults }: JobRules): Job 
   };
 }
 
-/** Keys that say the same in another way. */
+/** Keys that say the same as another key in another way. */
 export const twins: Readonly<Record<string, string>> = {
   prompt: 'promptFile',
   promptFile: 'prompt',
@@ -158,7 +158,7 @@ export const twins: Readonly<Record<string, string>> = {
   systemFile: 'system',
 };
 
-/** A job with a prompt of its own, from any source, does not get the default one. */
+/** Whether a job has its own value in place of a default. A job with a prompt of its own, from any source, does not get the default one. */
 function overrides(key: string, values: object): boolean {
   return Object.hasOwn(values, key) || Object.hasOwn(values, getOwn(twins, key) ?? key);
 }
@@ -183,7 +183,7 @@ function readCommand(value: JsonValue): JobCommand {
   throw usageError(`"command" must be one of ${jobCommands.join(', ')}, not ${JSON.stringify(value).slice(0, 60)}`);
 }
 
-/** Throws GatewayError usage for what is meant as the schema of the answer: it would be left out unseen. */
+/** Throws GatewayError usage for a `$schema` that is meant as the schema of the answer: it would be left out unseen. */
 function requireLink($schema: JsonValue): void {
   if (typeof $schema === 'string') return;
   throw usageError('"$schema" is where the schema of jobs is', 'that of an answer is "schema"');
@@ -201,7 +201,7 @@ export function isJobId(id: JsonValue): id is string {
   return typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= maxIdBytes && !/\p{Cc}/u.test(id);
 }
 
-/** One segment of a path: it can neither leave images/ nor be hidden there. */
+/** Reads a name, one segment of a path: it can neither leave images/ nor be hidden there. */
 function readName(value: JsonValue): string {
   const plain = typeof value === 'string' && /^[\p{L}\p{N}_][\p{L}\p{M}\p{N} _.+@=,-]*$/u.test(value);
   if (plain && Buffer.byteLength(value) <= 200 && !/[. ]$/.test(value)) return value;
@@ -229,7 +229,7 @@ export function keysHint(key: string, tables: readonly FlagTable[]): string {
 const ofDefaults = ' of --defaults';
 
 /**
- * From the value of a key to what the command gets from the flag of that name. `of` says where the key is, if it is not in a job.
+ * The value of a key as the command gets it from the flag of that name. `of` names the place of the key, if it is not in a job.
  * Throws GatewayError usage.
  */
 export function parseJobValue(key: string, value: JsonValue, flag: JobFlag, of = ''): unknown {

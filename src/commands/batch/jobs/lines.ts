@@ -8,12 +8,12 @@ import { usageError } from '../../../errors.ts';
 import { makeRereadable, spool } from '../../../images/input.ts';
 import { shellWord } from '../../../shell-word.ts';
 
-/** Largest copy of a list that comes through stdin or a pipe: millions of jobs. */
+/** The largest copy of a list that comes through stdin or a pipe: it has room for millions of jobs. */
 const maxSpooledMebibytes = 4096;
 
 /**
- * Opens a file that is read more than once: what comes through stdin (`-`) or a pipe goes to a file first. `label` is the flag that
- * names it, or `jobs`; `instead` says what to do about a folder. Throws GatewayError usage.
+ * Opens a file that is read more than once: a list from stdin (`-`) or a pipe goes to a file first. `label` is the flag that names
+ * it, or `jobs`; `instead` is the hint for a folder. Throws GatewayError usage.
  */
 export async function openLineFile(
   path: string,
@@ -60,6 +60,6 @@ export async function* readFileText(handle: FileHandle, name: string): AsyncGene
     const text = decodeUtf8Bytes(bytes);
     if (text !== '') yield text;
   }
-  // Throws if the last character is cut.
+  // The decoder throws if the last character is cut.
   decodeUtf8Bytes();
 }

@@ -19,16 +19,16 @@ import type { Settings } from '../../../settings/types.ts';
 import type { BatchFlags } from '../flags.ts';
 import { openLinkedFetcher } from '../../../cli/run/linked-pictures.ts';
 
-/** The disk is full, or another run has the folder. */
+/** The errors of a full disk, and of a folder that another run has. */
 const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
 
 interface OutputOptions {
   built: BuiltRequest;
   settings: Settings;
-  /** What reading the inputs warned of, and what the answer adds to it. */
+  /** Warnings of the reading of inputs, to which the answer adds its own. */
   warnings: string[];
   atEnd: Context['atEnd'];
-  /** The folder of the batch, and whether it has results, to which a later run can add a reply that was kept. */
+  /** The folder of the batch; and whether it has no results, to which a later run could add a kept reply. */
   folder: string;
   isFolderless: boolean;
   flags: BatchFlags;
@@ -39,11 +39,11 @@ interface OutputOptions {
 interface Making {
   job: Job;
   options: OutputOptions;
-  /** Where its images go; planned once. */
+  /** The plan of the places of its images; made once. */
   images(): Promise<ImageOutput>;
 }
 
-/** What is made of the reply of a job: images in the folder, a line of the results, a recovery file where neither can be written. */
+/** Makes the output of a job: images in the folder, a line of the results, or a recovery file if neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   const store = createFileStore({ folder: join(options.folder, batchFiles.images), spare: tmpdir() });
   options.atEnd(() => store.discard());
@@ -69,7 +69,7 @@ export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
   };
 }
 
-/** What came of a job, with what was written of it, and why it is not what was asked for. */
+/** The outcome of a job with its written files, and the reason why it is not as requested. */
 interface Finished {
   outcome: Outcome;
   failure: unknown;
@@ -83,7 +83,7 @@ function failed(outcome: Outcome, value: unknown): Outcome {
   return { ...outcome, thrown: { value } };
 }
 
-/** What the batch asks for of a finished reply. */
+/** The finished reply as the batch needs it. */
 function describeFinished({ outcome, failure }: Finished, reply: JobReply, { job, options }: Making): FinishedReply {
   const { built, context, folder, isFolderless, warnings } = options;
   const report: Report = { command: job.command, job: job.id, warnings, outcome };
@@ -124,7 +124,7 @@ async function addWarning(text: string, { warnings, context: { ui } }: OutputOpt
   warnings.push(ui.redact(text));
 }
 
-/** An answer while the job that it belongs to is finished. */
+/** An answer that is being finished, and its job. */
 interface Finishing extends Bounds {
   making: Making;
 }
@@ -132,7 +132,7 @@ interface Finishing extends Bounds {
 type Bounds = Parameters<JobOutput['finish']>[1];
 type JobAnswer = NonNullable<JobReply['answer']>;
 
-/** Publishes the images of an answer. One that could not be written is saved for recovery, and ends the batch. */
+/** Publishes the images of an answer. An image that could not be written is saved for recovery, and ends the batch. */
 async function saveImages(
   came: Outcome,
   { result }: JobAnswer,
@@ -145,7 +145,7 @@ async function saveImages(
   return { ...came, ...(await (await images()).save(blobs, result, endOf)) };
 }
 
-/** Holds an answer against what is wanted of it. */
+/** Checks an answer against the request. */
 async function holdAnswer(
   saved: Outcome,
   answer: JobAnswer,
@@ -166,7 +166,7 @@ async function holdAnswer(
   }
 }
 
-/** Plans where images go: to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
+/** Plans the places of images: `images/<name>`. A name that is taken gets a number, so no image is replaced. */
 async function planImages(job: Job, options: OutputOptions): Promise<ImageOutput> {
   const { atEnd, built, context, flags, folder } = options;
   const { model, prompt } = built;
@@ -198,7 +198,7 @@ async function fetchLinks(result: Result, options: OutputOptions, signal: AbortS
   }
 }
 
-/** The job's `name`, else its id; an id that is not a file name gets its hash. */
+/** The job's `name`, otherwise its id; an id that is no file name gets its hash. */
 function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
   if (name !== undefined) return name;
   const word = fileWord(id);

@@ -9,14 +9,15 @@ import type { Var } from '../../../cli/flags/flag.ts';
 /** A job's name for the text of another one: `{{@outline.text}}`. */
 const textName = /\{\{[ \t]*@([^{}]+?)\.text[ \t]*\}\}/g;
 
-/** What looks like such a name; what is written otherwise would be sent as it stands. */
+/** A text that looks like such a name; a name in another form would be sent unchanged. */
 const nearName = /(?<![${])\{\{[ \t]*@([^{}]*?)[ \t]*\}\}(?!\})/g;
 
 const fileKeys = ['image', 'attach', 'mask'] as const;
 const textKeys = ['prompt', 'system'] as const;
 
 /**
- * What a job uses of others: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. Undefined for most jobs.
+ * The other jobs that a job uses: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. Undefined
+ * for most jobs.
  */
 export function findUses({ values }: Pick<Job, 'values'>): JobUse[] | undefined {
   const texts = listTextNames({ values });
@@ -40,7 +41,7 @@ function listTextNames({ values }: Pick<Job, 'values'>): string[] {
   return names;
 }
 
-/** Throws GatewayError usage for what looks like the text of another job and is not: it would be sent as it stands, and paid. */
+/** Throws GatewayError usage for a text that looks like the text of another job and is not: it would be sent unchanged, and paid. */
 export function refuseNearNames({ values }: Pick<Job, 'values'>): void {
   if (values['vars'] === false) return;
   for (const key of textKeys) {
@@ -60,11 +61,11 @@ export function refuseNearNames({ values }: Pick<Job, 'values'>): void {
 
 export function productOf({ command, values }: Job): JobProduct {
   if (command.startsWith('image')) return 'pictures';
-  // A body of one's own can ask for pictures too.
+  // A body of the user's own can ask for pictures too.
   return ['body', 'set', 'tools'].some((key) => values[key] !== undefined) ? 'any' : 'text';
 }
 
-/** Throws GatewayError usage for what another job does not make: both would be paid before it is found. */
+/** Throws GatewayError usage for a use that another job does not make: both jobs would be paid before that is found. */
 export function requireUsable({ name, text, picture }: JobUse, product: JobProduct, place: string): void {
   if (text && product === 'pictures')
     throw usageError(
@@ -82,10 +83,10 @@ function isReference(word: unknown): word is string {
   return typeof word === 'string' && word.length > 1 && word.startsWith('@');
 }
 
-/** What stands for the picture of a job until that is there. Nothing is fetched from such an address. */
+/** The address in place of the picture of a job until the picture is there. Nothing is fetched from such an address. */
 const addressOf = (name: string): string => `https://job.invalid/${encodeURIComponent(name)}`;
 
-/** A job whose names for others are inputs that a request can be built with; without `texts`, what it is known by. */
+/** The job with inputs in place of its names for other jobs, so that a request can be built. Without `texts`, names for texts stay. */
 export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): Job {
   const values = { ...job.values };
   for (const key of fileKeys) {
@@ -106,7 +107,7 @@ export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): J
   return { ...job, values: filled.length > 0 ? { ...values, var: filled } : values };
 }
 
-/** A job that names others by the order in which it does, whatever their ids are. */
+/** The job with numbers as its names for other jobs, in the order of these names, whatever the ids of the jobs are. */
 export function nameByPlace(job: Job): Job {
   const places = new Map(job.uses?.map(({ name }, at) => [name, String(at)]));
   const values = { ...job.values };
@@ -130,7 +131,10 @@ export function usesText(prompt: string): boolean {
   return listTextNames({ values: { prompt } }).length > 0;
 }
 
-/** The results that a job uses, as inputs of its request. Throws GatewayError usage for one that is not as it should be. */
+/**
+ * The results that a job uses, as inputs of its request. Throws GatewayError usage for a result that is missing, or lacks the used
+ * text or picture.
+ */
 export async function readReferences(
   job: Job,
   read: (parent: JobParent) => Promise<{ document: JsonObject; folder: string } | undefined>,

@@ -26,7 +26,7 @@ import { type InputUrl, inputUrls } from '../../../cli/input/input-files.ts';
 import type { FetchedFiles } from '../../../cli/input/attachments.ts';
 import { type ConnectionFlags, readSettings, usesByCommand } from '../../../cli/run/settings.ts';
 
-/** The flags of the batch with what a job says in their place. */
+/** The flags of the batch, with those of a job in their place. */
 function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings): Parameters<typeof readSettings>[0] {
   const modelFrom = places?.model ?? (model === flags.model ? undefined : 'the jobs');
   return {
@@ -39,7 +39,7 @@ function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings
 
 type ResultOfJob = Parameters<typeof readReferences>[1];
 
-/** What a job says about its settings. */
+/** The settings that a job can give itself. */
 interface JobSettings {
   model?: string;
   profile?: string;
@@ -52,9 +52,9 @@ interface BuilderOptions {
   source: Pick<JobSource, 'name' | 'folder' | 'adviseVariable'>;
   /** The folder that jobs write to. */
   output: string;
-  /** The folder has no results: they are printed. */
+  /** The folder has no results, as they are printed. */
   isFolderless?: boolean;
-  /** The result of a job that is done, and the folder of its pictures. */
+  /** Returns the result of a job that is done, and the folder of its pictures. */
   readResult?: ResultOfJob;
   /** Called with the bytes of input files that were hashed since its last call. */
   onHashed?: (bytes: number) => void;
@@ -67,13 +67,13 @@ const maxSchemas = 100;
 export interface RequestBuilder {
   /** Throws GatewayError usage with the job's place in its file. */
   prepare(job: Job): Promise<PreparedJob>;
-  /** What reads the answer of a job that is known by its id and model alone. */
+  /** Makes a job that reads the answer of a slot of which only the id and the model are known. */
   prepareGone(id: string, known: { profile: string; model: string }): Promise<PreparedJob>;
   settingsOf(job: Job): Settings | Promise<Settings>;
   digestSource(job: Job, settings: Settings): string;
 }
 
-/** What jobs share. */
+/** The parts that jobs share while they are built. */
 interface JobBuilding extends BuilderOptions {
   settings: Map<string, Settings | Promise<Settings>>;
   /** Hashes of settings. */
@@ -100,7 +100,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   };
 }
 
-/** No promise where they were read before. */
+/** Reads the settings of a job. Returns no promise if they were read before. */
 function readJobSettings({ command, values, line }: Job, building: JobBuilding): Settings | Promise<Settings> {
   const { context, flags, settings, source } = building;
   const { model, profile } = values as JobSettings;
@@ -108,7 +108,7 @@ function readJobSettings({ command, values, line }: Job, building: JobBuilding):
   const key = isPlain ? command : JSON.stringify([command, model, profile]);
   let read = settings.get(key);
   if (read === undefined) {
-    // Warnings of the settings are printed once, not once a model.
+    // Warnings of the settings are printed once, not for each model.
     const ui = settings.size === 0 ? context.ui : { ...context.ui, warn: ignoreWrite, detail: ignoreWrite };
     read = readSettings(withJob(flags, values), { ...context, ui }, usesByCommand[command]).then((found) => {
       const known = withoutStdin(found);
@@ -123,18 +123,18 @@ function readJobSettings({ command, values, line }: Job, building: JobBuilding):
   });
 }
 
-/** Hashes what requests are built from; the settings that jobs share once. */
+/** Hashes the parts that a request is built from; the settings that jobs share are hashed once. */
 function digestSource({ command, values }: Job, settings: Settings, { digests }: JobBuilding): string {
-  // Another version may build another request of the same.
+  // Another version of this program may build another request of the same parts.
   const rest = digests.get(settings) ?? digestText(JSON.stringify([version, settings]));
   digests.set(settings, rest);
   return digestText(`${rest} ${command} ${JSON.stringify(values)}`);
 }
 
-/** What the key of a job is made of that uses others: their slots are in it, whatever they are called. */
+/** Builds the request for the key of a job that uses others: it names them by number, as the key has their slots, whatever their ids are. */
 async function buildByPlace(job: Job, parts: BuildParts): Promise<BuiltRequest> {
   const built = await buildJob(fillReferences(nameByPlace(job)), parts);
-  // Its own request has the same.
+  // The job's own request has the same warnings.
   parts.inputs.warnings.length = 0;
   return built;
 }
@@ -158,7 +158,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     const question = { origin: getRequestOrigin(settings), path, format, body };
     const { key, hasUrls, characters } = await keyRow(question, { onBytes: onHashed, known });
     const isLate = urls.length > 0 || job.uses !== undefined;
-    // What the kept list of models says of efforts can be another one tomorrow.
+    // The words of the kept list of models on efforts can change until tomorrow.
     const isOfFiles = isLate || inputs.hasReadFiles() || built.request.efforts !== undefined;
     const hasPrices = Object.keys(settings.prices).length > 0;
     const { atEnd } = inputs.context;
@@ -184,7 +184,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
   }
 }
 
-/** The key does not matter any more: nothing is sent. */
+/** Makes a job that reads the answer of a slot. Its key does not matter any more, as nothing is sent. */
 async function prepareGone(
   id: string,
   { profile, model }: { profile: string; model: string },
@@ -209,7 +209,7 @@ async function prepareGone(
   return { ...prepared, output, close };
 }
 
-/** Builds the request again, with the files of its URLs and the results of other jobs that are there now. */
+/** Builds the request again, with the files of its URLs and the results of other jobs, which are there now. */
 async function fetchInputs(
   job: Job,
   deadline: Deadline,
@@ -217,7 +217,7 @@ async function fetchInputs(
 ): Promise<PreparedRequest> {
   const { inputs, settings, building } = parts;
   const { flags, context, readResult = async () => undefined } = building;
-  // The inputs have warned before.
+  // The first build has given the warnings of the inputs.
   inputs.warnings.length = 0;
   building.fetcher ??= openUrlFetcher(flags, context);
   const fetched = await building.fetcher.fetchAll(urls, { settings, deadline, atEnd: inputs.context.atEnd });
@@ -251,7 +251,7 @@ async function buildJob(
   });
 }
 
-/** A schema that jobs share is compiled once. */
+/** Compiles a schema; one that jobs share is compiled once. */
 function compileOnce(schema: JsonValue, { context, schemas }: JobBuilding): Promise<SchemaCheck> {
   const text = JSON.stringify(schema);
   const known = schemas.get(text) ?? compileSchema(schema, { signal: context.signal });
@@ -259,18 +259,18 @@ function compileOnce(schema: JsonValue, { context, schemas }: JobBuilding): Prom
   return known;
 }
 
-/** What one job reads its inputs with. */
+/** The readers of the inputs of one job. */
 interface JobInputs {
   context: InputContext;
-  /** What they warned of: it is in the job's result. */
+  /** The warnings of the inputs, for the job's result. */
   warnings: string[];
-  /** Whether it asked where a file is. */
+  /** Whether the folder of the jobs was asked for, as it is for each file. */
   hasReadFiles(): boolean;
-  /** Runs what was registered for the end. */
+  /** Runs the cleanups that were registered for the end. */
   close(): Promise<void>;
 }
 
-/** Paths are relative to the folder of the jobs, nothing is printed, and stdin is not read. */
+/** Opens the inputs of a job. Paths are relative to the folder of the jobs, nothing is printed, and stdin is not read. */
 function openInputs(
   { command }: Job,
   { context: { io, signal, ui }, source: { folder }, known }: JobBuilding,
@@ -318,20 +318,20 @@ function toPreparedRequest(
     post,
     model,
     candidates,
-    // A limit holds for models whose price is known: no other one takes the place of a default.
+    // A limit of costs holds for models whose price is known: no other model takes the place of a default.
     defaultFor: maxCost === undefined ? defaultFor : undefined,
     fallback,
   };
 }
 
-/** The longest wait of a job between its retries; the flex lane has its own. */
+/** The longest wait of a job between its retries, in ms; the flex lane has its own. */
 const longestWaitMs = 300_000;
 
 function getRetries({ request }: BuiltRequest, { retryMaxTime }: BatchFlags): PreparedJob['retries'] {
   return retryMaxTime === undefined && request.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
 }
 
-/** What a job can cost, recorded even without a limit: a later run may have one. */
+/** The bound of the cost of a request, recorded even without a limit: a later run may have one. */
 function computeRequestBound(
   { post, format, model, fallback = model }: BuiltRequest,
   { prices, lane }: Settings,
@@ -352,7 +352,7 @@ function adviseVars(name: string): string {
   return `give it a value: "vars": {${JSON.stringify(name)}: "…"}\nto send {{…}} unchanged: "vars": false`;
 }
 
-/** An input file that went away between two looks. */
+/** The error of an input file that was removed between two reads. */
 function readable(error: unknown): unknown {
   const code = getErrorCode(error) ?? '';
   return /^E[A-Z]+$/.test(code) && !('class' in (error as object))
@@ -380,7 +380,7 @@ function requireBatchable(
     const having = serviceNames.filter((name) => name !== 'gateway' && !services[name].lacksBatches);
     throw usageError(`no batch API of ${title} is known`, `use --lane live; these have one: ${having.join(', ')}`);
   }
-  // Another server at another address decides for itself.
+  // A server at another address decides by itself.
   const refused = quirks.service.startsWith(`${service}/`) ? notInBatches[service] : undefined;
   if (refused?.models.test(model))
     throw usageError(

@@ -22,10 +22,10 @@ import type { JobSource } from './source.ts';
 import { expandJob, readVariations } from './vary.ts';
 import { shellWord } from '../../../shell-word.ts';
 
-/** What every row is put into. */
+/** The text that every row fills. */
 interface Template {
   place: string;
-  /** The prompt, or a prompt file with all that it says. */
+  /** The prompt, or the content of a prompt file. */
   content: string | PromptYaml;
 }
 
@@ -35,7 +35,7 @@ export async function openRows(flags: SourceFlags, context: Context): Promise<Da
   return testData(await readTemplate(flags.template ?? '', context), flags, context);
 }
 
-/** One job a row: its columns fill the template and the default values. Throws GatewayError usage. */
+/** Opens the jobs of rows, one a row: its columns fill the template and the default values. Throws GatewayError usage. */
 export async function openRowJobs(
   { prompt, ...flags }: SourceFlags & { prompt: string | undefined },
   defaults: Defaults,
@@ -91,7 +91,7 @@ export async function openRowJobs(
   };
 }
 
-/** False for a prompt of nothing but blanks whose columns are empty: it could not be sent. */
+/** Whether a prompt has text once its columns are filled. A prompt of nothing but template variables could not be sent with empty columns. */
 function hasText(prompt: unknown, columns: JsonObject): boolean {
   if (typeof prompt !== 'string') return true;
   const { rest, names } = splitVariables(prompt);
@@ -106,7 +106,7 @@ async function readTemplate(path: string, context: Context): Promise<Template> {
   return { place: `--template ${quoteWord(path)}`, content: await readTextFlag('--template', path, context) };
 }
 
-/** The rows that a prompt file brings itself. */
+/** The rows of the prompt file itself. */
 function testData(
   { content, place }: Template,
   { template = '', idColumn, dataFormat }: SourceFlags,
@@ -138,15 +138,15 @@ function requirePrompt(template: Template | undefined, { values }: Defaults): vo
   );
 }
 
-/** What the rows share. */
+/** The parts that rows share. */
 interface Shared {
   defaults: Defaults;
   variations: readonly Variation[] | undefined;
-  /** Undefined if nothing is filled. */
+  /** Undefined if no template variable is filled. */
   row?: TableRowUse;
 }
 
-/** What the rows share, with the columns of one of them in it. */
+/** The shared parts with the columns of one row in them. */
 function fillShared({ defaults, variations }: Shared, columns: JsonObject): Shared {
   const { values } = defaults;
   if (values['vars'] === false) return { defaults, variations };
@@ -165,7 +165,7 @@ function fillShared({ defaults, variations }: Shared, columns: JsonObject): Shar
   };
 }
 
-/** Texts whose template variables are filled where the request is built. */
+/** Keys of texts whose template variables are filled when the request is built. */
 const filledLater = new Set(['prompt', 'system', 'vars']);
 
 function fillKeys(values: Readonly<JsonObject>, flag: string, templateValues: TemplateValues): JsonObject {

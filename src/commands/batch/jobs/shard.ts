@@ -27,7 +27,7 @@ export function parseShard(word: string, env: ShardVariables): Shard {
   return checked(found.index, total, word);
 }
 
-/** The machine's place by the variables of the engine that started it; Kubernetes does not give their number. */
+/** The place of the machine by the variables of the engine that started it; Kubernetes does not give the number of machines. */
 function findShard(env: ShardVariables): { index: number; total: number | undefined } | undefined {
   const readShardNumber = (name: string) =>
     env[name] === undefined || env[name] === '' ? undefined : Number(env[name]);

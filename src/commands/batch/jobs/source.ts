@@ -29,19 +29,19 @@ import { parseJson } from '../../../cli/flags/flag.ts';
 import { isPromptYaml, withPromptYaml } from '../../../cli/request/prompt-flags.ts';
 import { readObjectFlag } from '../../../cli/input/input-files.ts';
 
-/** A job file, open: it can be run through as often as needed, and holds no job in memory. */
+/** A job file, open: it can be read as often as needed, and holds no job in memory. */
 export interface JobSource {
-  /** As the user named it. */
+  /** The name of the file, as the user typed it. */
   name: string;
-  /** What the file holds, in a word for hints: `write one prompt per line`. */
+  /** The form of a line, in words for hints: `write one prompt per line`. */
   lineForm: string;
   /** The folder against which the jobs' files are read. */
   folder: string;
-  /** What to type for a template variable without a value, if it is not a key of a job. */
+  /** Returns the hint for a template variable without a value, if it is not a key of a job. */
   adviseVariable?: (name: string) => string;
-  /** What parts the cells of a table of CSV, once rows were read. */
+  /** The delimiter of the cells of CSV, once rows were read. */
   readonly delimiter?: string | undefined;
-  /** How many rows without a value, or with none for the prompt, were left out; of the rows that were read so far. */
+  /** The number of rows that were left out, as they have no value, or none for the prompt; of the rows that were read so far. */
   readonly emptyRows?: number | undefined;
   /**
    * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is
@@ -50,7 +50,7 @@ export interface JobSource {
   jobs(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
 
-/** Where the jobs are, as it was typed, and the prompt for rows that was typed after it. */
+/** The typed place of the jobs, and the prompt for rows that was typed after it. */
 interface JobPlace {
   path: string;
   prompt: string | undefined;
@@ -100,7 +100,7 @@ export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, c
 
 const promptKeys = ['prompt', 'promptFile', 'contents', 'messages', 'body'];
 
-/** Whether a line that is no job looks like a row of a table: it has keys of no job, and lacks what each job has. */
+/** Whether a line that is no job looks like a row of a table: it has keys of no job, and lacks the keys that each job has. */
 function isTableRow(text: string, { values }: Defaults): boolean {
   const keys = Object.keys(parseObject(text)).filter((key) => !jobFields.has(key));
   const hasPrompt = [...keys, ...Object.keys(values)].some((key) => closest(key, promptKeys) !== undefined);
@@ -116,7 +116,7 @@ function tableError(path: string): GatewayError {
   );
 }
 
-/** A line of `--stream`, and what it is: a job, or an error that names its place. */
+/** A line of `--stream`: a job, or an error that names its place. */
 export type StreamedJob = { line: number; id: string } & ({ job: Job } | { error: GatewayError });
 
 /** Opens the jobs of `--stream`, which come on stdin one by one; empty lines are skipped. Throws GatewayError usage. */
@@ -145,11 +145,11 @@ async function* readJobStream(
   }
 }
 
-/** What lines are read with. */
+/** The rules and flags by which lines are read. */
 interface LineReading {
   rules: JobRules;
   flags: SourceFlags;
-  /** Its folder is that of the jobs. */
+  /** The context whose folder is that of the jobs. */
   context: Context;
 }
 
@@ -161,7 +161,7 @@ function readLineJob({ text, number, isUtf8 }: Line, reading: LineReading): Job 
   return job && isPromptYaml(String(job.values['promptFile'] ?? '')) ? withPromptFile(job, reading) : job;
 }
 
-/** A job whose `.prompt.yml` is replaced by what it says; a model that was typed for the whole batch wins. */
+/** The job with the content of its `.prompt.yml`; a model that was typed for the whole batch wins. */
 async function withPromptFile(job: Job, { rules, flags: { model }, context }: LineReading): Promise<Job> {
   const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
   const typed = { ...(model !== undefined && { model }), ...job.values };
@@ -171,7 +171,7 @@ async function withPromptFile(job: Job, { rules, flags: { model }, context }: Li
   return { ...job, values: { ...values } };
 }
 
-/** The word after `batch` may be meant as another command of it. Throws GatewayError usage. */
+/** Throws GatewayError usage if the word after `batch` may be meant as another command of it. */
 export async function refuseTypo([word, ...rest]: readonly string[], { io }: Context): Promise<void> {
   if (word === undefined || (await stat(resolve(io.cwd, word)).catch(() => undefined))) return;
   if (word === 'merge') {
@@ -187,7 +187,7 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
 }
 
-/** Exactly one file of jobs, of prompts or of rows. Throws GatewayError usage. */
+/** The place of the jobs: exactly one file of jobs, of prompts or of rows. Throws GatewayError usage. */
 export function requireJobs(words: readonly string[], flags: SourceFlags): JobPlace {
   const prompt = promptIn(words, flags);
   const [jobs, ...rest] = prompt === undefined ? words : [];
@@ -231,7 +231,7 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): JobPl
   throw usageError('there are no jobs', 'for example: gateway-cli batch jobs.jsonl -o out');
 }
 
-/** With `--data`, words that are no path of a job file are the template. */
+/** The prompt for the rows of `--data`: words that are no path of a job file. */
 export function promptIn(words: readonly string[], { data }: { data?: string | undefined }): string | undefined {
   const prompt = words.join(' ');
   return data !== undefined && /\s|\{\{/.test(prompt) ? prompt : undefined;
@@ -258,11 +258,11 @@ async function readDefaultsObject(word: string, context: Context): Promise<JsonO
   return isObject(value) ? value : {};
 }
 
-/** What is wrong with the lines of a job file, reported together and not one line a run. */
+/** The mistakes in the lines of a job file, reported together and not one line a run. */
 export interface LineErrors {
   /** Takes the mistake of one line; anything else is thrown. */
   add: (error: unknown) => void;
-  /** Enough are known: another one is only counted. */
+  /** Enough mistakes are known: another one is only counted. */
   readonly isFull: boolean;
   countAnother(): void;
   /** Throws GatewayError usage if a mistake was added. */

@@ -6,19 +6,19 @@ import { normalizeVariableName } from '../../../cli/input/template-variables.ts'
 /** A row, and the line in which it begins, from 1. */
 export interface TableRow {
   line: number;
-  /** By their headings; cells of CSV and TSV are texts. */
+  /** The cells by their headings; cells of CSV and TSV are texts. */
   columns: JsonObject;
 }
 
-/** A row, or why the line is not one; undefined for a row of empty cells, as spreadsheets leave them. */
+/** A row, or the error of a line that is none; undefined for a row of empty cells, as spreadsheets leave them. */
 export type ReadRow = TableRow | { error: Error } | undefined;
 
-/** How a table is read. */
+/** The name, the delimiter and the callbacks for the reading of a table. */
 interface TableReading {
   name: string;
-  /** What parts the cells, if it is known. */
+  /** The delimiter of the cells, if it is known. */
   delimiter: string | undefined;
-  /** Called with what parts the cells. */
+  /** Called with the delimiter of the cells. */
   onDelimiter: (delimiter: string) => void;
   onFault: (error: unknown) => void;
 }
@@ -53,7 +53,7 @@ const recordOptions = {
   max_record_size: 64 * 1024 * 1024,
 };
 
-/** The first line of some spreadsheets: it names what parts the cells. */
+/** The first line of some spreadsheets, which names the delimiter. */
 const delimiterLine = /^(?:sep=(.)|"sep=(.)")(?:\r\n|\n|\r)/i;
 
 /** The records of a table, each with the line in which it begins. An error is the last item. */
@@ -99,10 +99,10 @@ async function* readRecords(
   }
 }
 
-/** What parts the cells of CSV, the likeliest first. */
+/** Delimiters of CSV, the likeliest first. */
 const delimiters = [',', ';', '\t'] as const;
 
-/** What parts the cells of a table: that by which more of its first rows have as many cells as the headings, or else more cells. */
+/** The delimiter of a table: the one by which more of its first rows have as many cells as the headings, otherwise the one with more cells. */
 function chooseDelimiter(text: string): string {
   const sizes = (delimiter: string): number[] => {
     const found: number[] = [];
@@ -111,9 +111,9 @@ function chooseDelimiter(text: string): string {
       return null;
     };
     const parser = parse({ ...recordOptions, delimiter, on_record: onRecord });
-    // What is wrong is told when the table is read.
+    // Faults of the text are told when the table is read.
     parser.once('error', () => undefined);
-    // It looks a few characters ahead for the end of a row.
+    // The parser looks a few characters ahead for the end of a row.
     parser.write(`${text}\n\n\n`);
     parser.destroy();
     return found;
@@ -124,13 +124,13 @@ function chooseDelimiter(text: string): string {
   return fits.reduce((best, fit) => (fitsBetter(fit, best) ? fit : best)).delimiter;
 }
 
-/** How many cells the headings have, and the part of the rows that have as many. One heading alone says nothing. */
+/** The number of cells of the headings, and the part of the rows that have as many. A single heading says nothing. */
 function fitRows([cells = 0, ...rows]: readonly number[]): { cells: number; part: number } {
   if (cells < 2) return { cells, part: -1 };
   return { cells, part: rows.filter((size) => size === cells).length / Math.max(rows.length, 1) };
 }
 
-/** One that is there several times is numbered: no text can mean both by its name. */
+/** Reads the headings of a table. A heading that is there several times is numbered: no template variable can mean both by their name. */
 function readHeadings(record: readonly string[]): string[] {
   const names = record.map(normalizeVariableName);
   const counts = new Map<string, number>();

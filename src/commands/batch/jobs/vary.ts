@@ -16,12 +16,12 @@ import {
 } from './job-line.ts';
 import { findUses } from './references.ts';
 
-/** What is given with `--vary`. */
+/** The keys and values of all `--vary`. */
 type VaryPairs = readonly (readonly [key: string, values: JsonValue[]])[];
 
 /**
- * The jobs of one line: as many as its `count` says, each with every variation. Throws GatewayError usage with its place for a key
- * that its command does not have.
+ * The jobs of one line: as many as its `count`, each with every variation. Throws GatewayError usage with its place for a key that
+ * its command does not have.
  */
 export function expandJob(job: Job, file: string, variations?: readonly Variation[]): Job[] {
   let jobs = job.values['count'] === undefined ? [job] : [...repeatByCount(job)];
@@ -48,7 +48,7 @@ function varyJob(job: Job, { suffix, values: by }: Variation, at: number, file: 
   return { ...job, id: `${job.id}${suffix}`, lineId, name: job.name && `${job.name}-${at + 1}`, values };
 }
 
-/** Reads one `--vary`: a key of jobs and its values, parted by commas, or a JSON array of them. Throws GatewayError usage. */
+/** Reads one `--vary`: a key of jobs and its values, separated by commas, or a JSON array of them. Throws GatewayError usage. */
 export function parseVary(word: string, name: string): readonly [key: string, values: JsonValue[]] {
   const [, key = '', list = ''] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
   const example = `for example: ${name} model=a,b`;
@@ -69,7 +69,7 @@ export function parseVary(word: string, name: string): readonly [key: string, va
   throw usageError(`${name} ${key}: a value is ${values.includes('') ? 'empty' : 'there twice'}`, example);
 }
 
-/** `parseVary` reads it. */
+/** Writes a `--vary` in the form that `parseVary` reads. */
 export function writeVary([key, values]: VaryPairs[number]): string {
   return `${key}=${JSON.stringify(values)}`;
 }

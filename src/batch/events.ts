@@ -31,7 +31,7 @@ export type BatchEvent =
   | { type: 'reply-kept'; error: GatewayError }
   /** The request of a job went out, and its result is not on the disk. Told from the second such job on, as the first one ends the run. */
   | { type: 'result-lost'; id: string; error: GatewayError }
-  /** The file of a budget is not on this machine, so the cost of a provider batch is not in it. */
+  /** The file of a budget is not on this machine, or was removed: the cost of a provider batch is not in it. */
   | { type: 'budget-not-here'; path: string }
   | { type: 'budget-unwritten'; path: string; error: unknown }
   /** Some jobs have a cost without a bound. */
@@ -48,7 +48,7 @@ export type BatchEvent =
   /** All provider batches were polled, and the next poll is not due yet. */
   | { type: 'waiting-on' }
   | { type: 'waited' }
-  /** A provider batch cannot be polled with this key, or for now. */
+  /** A provider batch cannot be polled with this API key, or for now. */
   | { type: 'poll-failed'; error: GatewayError }
   | { type: 'not-found'; what: string }
   /** A provider batch was not found for so long that its jobs are unknown now. */

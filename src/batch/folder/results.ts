@@ -42,7 +42,7 @@ export async function findLostEnds(folder: string, state: BatchState): Promise<L
         if (end === undefined && (text !== '' || isTooLong)) found.unreadable++;
         found.lostEnds.push(end ?? { t: 'skip', off, len });
       }
-      // The offset is after the end of its line: covered bytes always end with a line.
+      // The record of a hole comes after the end of the line behind it: covered bytes must always end with a line.
       if (off > line.offset && !isCovered(line.offset, state))
         found.lostEnds.push({ t: 'skip', off: line.offset, len: off - line.offset });
     }

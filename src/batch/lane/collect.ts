@@ -52,7 +52,7 @@ interface Collection {
   deadline: Deadline | undefined;
 }
 
-/** Downloads the results of a provider batch that has ended, joins them to its jobs only by their keys, and records them. */
+/** Downloads the results of a provider batch that has ended, joins them to its jobs only by the names of their entries, and records them. */
 export async function collectProviderBatch(providerBatch: ProviderBatch, info: BatchInfo, run: LaneRun): Promise<void> {
   const { signal } = run.batch.host;
   const format = await loadBatchFormat(providerBatch.plan.format);
@@ -154,7 +154,7 @@ function faultError(fault: string, { nextCommand }: Pick<BatchHost, 'nextCommand
 /**
  * Reads the results into the file, and returns the results that are not used. Sets the fault of the collection if a result is not
  * JSON, if none came, or if fewer came than the service counts. In the last download, a whole result that is not JSON belongs to
- * the job whose key is in it.
+ * the job whose entry it names.
  */
 async function readResults(
   results: AsyncGenerator<ResultText, void>,
@@ -190,7 +190,7 @@ async function readResults(
     if (kind === undefined || kind === 'succeeded') answers++;
     if (atService.get(slot) === providerBatch.mark) await file.append(bytes);
   }
-  // The results are all there: as many as jobs, at least one of them with a key of the provider batch.
+  // The results are all there: as many as jobs, at least one of them with the name of an entry of the provider batch.
   const areAll = isLast && !isCut && places.size > 0 && places.size + unreadable === slots.size;
   const { succeeded = 0 } = info;
   // A batch of the service that ended early has fewer results than jobs, but all results that it counts.
@@ -204,7 +204,7 @@ async function readResults(
   return unmatched;
 }
 
-/** The key in a result that cannot be read. */
+/** The name of an entry of the provider batch in a result that cannot be read. */
 function findKeyIn(bytes: Buffer, { mark }: ProviderBatch): string | undefined {
   return new RegExp(`${mark}-[0-9a-f]{32}(?:-\\d+)?`).exec(bytes.toString())?.[0];
 }

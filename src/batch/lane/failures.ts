@@ -11,7 +11,7 @@ interface Measures {
   list: 'none';
   /**
    * A look at a batch, and all work with its answer. `wait`: the next look may succeed; after an hour the failure ends the run.
-   * `miss`: the same, but after that time the batch is lost. `leave`: the batch is left to a run with the right key.
+   * `miss`: the same, but after that time the batch is lost. `leave`: the batch is left to a run with the right API key.
    */
   look: 'wait' | 'miss' | 'leave';
   /**

@@ -70,8 +70,8 @@ function chooseFlag(origin: string): string {
 }
 
 /**
- * Returns GatewayError batch-locked for a provider batch of another key that the service does not show to this one, unless the user
- * gives it up.
+ * Returns GatewayError batch-locked for a provider batch of another API key that the service does not show to this one, unless the
+ * user gives it up.
  */
 export async function findKeyError(
   { mark, plan, slots }: ProviderBatch,

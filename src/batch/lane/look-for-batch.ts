@@ -17,7 +17,7 @@ type FoundBatch = BatchInfo | 'none' | 'later';
 /**
  * Looks for a provider batch whose creation was not answered, and records it if it is there. If it is not listed, the provider
  * batch keeps its state: a service can list a batch late, so it may exist. Throws GatewayError if the service cannot be asked, or
- * was asked with another key than that of the provider batch.
+ * was asked with another API key than that of the provider batch.
  */
 export async function lookForBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<'found' | 'none' | 'later'> {
   const found = await findBatch(providerBatch, run);
@@ -69,8 +69,8 @@ async function findBatch(providerBatch: ProviderBatch, run: LaneRun): Promise<Fo
 const clockMs = 3_600_000;
 
 /**
- * Finds a batch by its results, whose keys have the mark: batches can have no name, or not be listed. Only batches that can be the
- * right one are read.
+ * Finds a batch by its results, whose entry names have the mark: batches can have no name, or not be listed. Only batches that can
+ * be the right one are read.
  */
 async function findNameless(
   providerBatch: ProviderBatch,

@@ -204,7 +204,7 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   const hasBounds = jobs.some(({ bound }) => bound !== undefined);
   // Without names, the new batch is found among the batches after this one.
   const after = format.byFile === undefined ? (await readBatchPage(plan, run))?.batches[0]?.id : undefined;
-  // The gateway of `--offline` has another key in each run.
+  // The gateway of `--offline` has another API key in each run.
   const key = plan.origin === 'offline' ? undefined : await run.clients.get(plan.profile)?.keyDigest?.(mark);
   const step = {
     step: 'planned' as const,

@@ -59,7 +59,7 @@ interface WatchState {
   failure: GatewayError | undefined;
   /** Provider batches whose creation was not answered, and that the service does not list. */
   unlisted: Set<ProviderBatch>;
-  /** The reasons why provider batches of another key or service are left to another run, by their marks. */
+  /** The reasons why provider batches of another API key or service are left to another run, by their marks. */
   left: Map<string, GatewayError>;
 }
 

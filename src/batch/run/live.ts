@@ -217,7 +217,7 @@ export async function settleJob(
   const isSpent = error !== undefined && isQuotaSpent(error);
   if (isSpent && error.details.reason !== 'retry-time' && attempts === 1) return { state: 'unsent', quotaSpent: error };
   const document = finished.document({ error, durationMs });
-  // A service can name anything as its model, even the key.
+  // A service can name anything as its model, even the API key.
   const { requestedModel, model, tier } = host.redaction.clean(getModels(answer));
   return {
     state: chooseJobState(error, came),

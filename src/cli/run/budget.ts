@@ -150,7 +150,7 @@ async function spend(
   const other = otherModel(request.model, answer.result.modelVersion);
   // A request of the flex lane may have been answered at full price.
   const lane = normalizeTier(unusualTier(answer.result.serviceTier) ?? 'live');
-  // A service can name anything as its model, even the key.
+  // A service can name anything as its model, even the API key.
   const answered = context.ui.clean({ ...(other !== undefined && { model: other }), lane });
   await ledger.spend(id, amount, { ...answered, ...(told && { told }), signal });
 }

@@ -175,7 +175,7 @@ async function* readCards(
         const takes = (await results.readTakes(found)).map(([number, document]): Take => {
           const take = toReportRow({ id: row.id, state: 'done' }, document);
           const choose = `gateway-cli batch choose ${shellWord(name)} ${shellWord(`${row.id}=${number}`)}`;
-          // An answer that no row wants has no row, whose answers could be chosen.
+          // An answer that no row wants belongs to no row, so it cannot be chosen.
           return {
             number,
             text: take.text,

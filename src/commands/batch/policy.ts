@@ -47,8 +47,8 @@ export function limitConcurrency(flags: BatchFlags, jobs: number | undefined, co
 }
 
 /**
- * Saves memory at the cost of some speed: a run lasts for hours or days, perhaps with others, so its memory matters more than the
- * last tenth of its speed.
+ * Saves memory at the cost of some speed: a run can last for hours or days, perhaps with others, so its memory matters more than
+ * the last tenth of its speed.
  */
 export function saveMemory(): void {
   for (const flag of ['--semi-space-growth-factor=1', '--optimize-for-size']) setFlagsFromString(flag);

@@ -158,7 +158,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     const question = { origin: getRequestOrigin(settings), path, format, body };
     const { key, hasUrls, characters } = await keyRow(question, { onBytes: onHashed, known });
     const isLate = urls.length > 0 || job.uses !== undefined;
-    // The words of the kept list of models on efforts can change until tomorrow.
+    // The efforts in the kept list of models can be others tomorrow.
     const isOfFiles = isLate || inputs.hasReadFiles() || built.request.efforts !== undefined;
     const hasPrices = Object.keys(settings.prices).length > 0;
     const { atEnd } = inputs.context;

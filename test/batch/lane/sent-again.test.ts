@@ -49,6 +49,6 @@ test('a second batch takes what is due from a file that was too large to be kept
   folder.jobs({ id: 'large', prompt: 'x'.repeat(4_500_000) }, ...manyJobs(2).map((job) => ({ ...job, maxTokens: 16 })));
   const ran = await batch();
   expect(ran.stderr).not.toContain('changed during the run');
-  expect(ran.code).toBe(0);
+  expect(ran.code, ran.stderr).toBe(0);
   expect(server.batches.map(({ entries }) => entries.length)).toEqual([2, 3]);
 });

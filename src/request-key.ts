@@ -82,9 +82,9 @@ function shortenBase64(text: string): string {
   if (text.length <= shortBase64) return text;
   const [prefix = ''] = /^data:[^,]{0,200};base64,/.exec(text) ?? [];
   const data = text.slice(prefix.length);
-  if (data.length <= shortBase64 || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return text;
+  if (data.length <= shortBase64 || data.length % 4 !== 0) return text;
   const bytes = Buffer.from(data, 'base64');
-  // Another encoding of the same bytes is another request.
+  // Text that is no Base64, and another encoding of the same bytes, are not what these bytes are written as.
   if (bytes.toString('base64') !== data) return text;
   return prefix + describeBytes(bytes.length, hash('sha256', bytes, 'hex'));
 }

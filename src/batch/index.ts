@@ -10,7 +10,7 @@ export { listIds, nameRows } from './run/row-names.ts';
 export { defaultGraceMs, runBatch, runStream } from './run/run.ts';
 export type { ResultPrinter, Stop } from './run/runner.ts';
 export type { BatchEvent, RunProgress } from './events.ts';
-export type { BatchBudgets } from './lane/budgets.ts';
+export type { BatchBudget } from './lane/budgets.ts';
 export { batchFiles, jobCommands, retryWords } from './types.ts';
 export type {
   Batch,

@@ -1,19 +1,20 @@
 import { access } from 'node:fs/promises';
 import { sumAmounts } from '../../cost/cost.ts';
 import { openLedger } from '../../cost/ledger.ts';
-import type { GatewayError } from '../../errors.ts';
+import type { Bound } from '../../cost/types.ts';
 import type { BatchState } from '../folder/state.ts';
-import type { BatchHost, ReadyJob } from '../types.ts';
+import type { CostLimit } from '../run/run-budget.ts';
+import type { BatchHost } from '../types.ts';
 import type { ProviderBatch } from './provider-batches.ts';
 
-/** Pays for batches of the service from budgets that runs share. */
-export interface BatchBudgets {
-  /** The file of the budget of a profile; undefined if it has none. */
-  pathOf(profile: string): string | undefined;
-  /** Returns the error if the rest of the budget does not pay for another job. Called before the job is in a provider batch. */
-  admit(job: ReadyJob): Promise<GatewayError | undefined>;
+/** A budget that runs share, and that pays for provider batches. */
+export interface BatchBudget {
+  /** The file of the budget. */
+  path: string;
+  /** What other runs leave of it. It limits the jobs that come into provider batches, and is read before the first one. */
+  openLimit(): Promise<CostLimit>;
   /** Reserves the most that the jobs of a provider batch can cost. Throws GatewayError over-budget if that is too much. */
-  reserve(providerBatch: ProviderBatch, signal: AbortSignal): Promise<void>;
+  reserve(batch: { id: string; model: string; bounds: readonly Bound[] }, signal: AbortSignal): Promise<void>;
 }
 
 /** Writes the cost of a provider batch into its budget, or frees the reserved amount. A failure is told, not thrown. */

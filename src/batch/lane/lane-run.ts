@@ -6,7 +6,7 @@ import { getRequestOrigin } from '../gateway.ts';
 import type { BatchStep } from '../folder/records.ts';
 import type { Batch, BatchHooks, JobOutcome, JournalEntry, Step } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
-import { type BatchBudgets, endProviderBatch } from './budgets.ts';
+import { type BatchBudget, endProviderBatch } from './budgets.ts';
 import { formatCount } from '../counts.ts';
 import { ignoreUnlisted } from './failures.ts';
 import { finalSteps, listWaiting, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
@@ -20,8 +20,8 @@ export interface LaneRun {
   hooks: BatchHooks;
   step: Step | undefined;
   now: () => number;
-  /** The budgets that pay for provider batches; absent if no provider batch has one. */
-  budgets: BatchBudgets | undefined;
+  /** The budgets that pay for provider batches, by `gatewayKey`. */
+  budgets: ReadonlyMap<string, BatchBudget>;
   /**
    * Slots of jobs that the service refused, and that go to it once more in the form that it asks for. `due`: the places of those
    * that wait for the next provider batch.

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
 import { type PreparedRequest, type SentFile, startDeadline, getTimeoutError } from '../../client/index.ts';
-import { GatewayError, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
 import { createGatheredFile, maxLineBytes } from '../../files/lines.ts';
@@ -9,7 +9,7 @@ import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';
 import type { Stop } from '../run/runner.ts';
-import { openRunBudget } from '../run/run-budget.ts';
+import { findCostStop, limitJob, noBound, openRunLimit } from '../run/run-budget.ts';
 import type { ReadyJob } from '../types.ts';
 import { chooseMeasure } from './failures.ts';
 import {
@@ -44,40 +44,45 @@ export async function submitJobs(run: LaneRun): Promise<Stop | undefined> {
   const { batch } = run;
   const { signal } = batch.host;
   const drafts = new Map<string, ProviderBatchDraft>();
-  // The limit holds between runs, as all of a provider batch is spent once it is created.
-  const { maxCost } = batch.policy;
-  const budget = maxCost === undefined ? undefined : openRunBudget(maxCost, batch);
+  const limit = openRunLimit(batch);
   let unbounded = 0;
   try {
     for await (const placed of jobsToSend(batch)) {
       if (signal.aborted) return 'signal';
       const ready = await prepareAgain(placed, batch);
-      const { prepared, bound = { amount: '0', isMost: false } } = ready;
+      const { prepared, bound = noBound } = ready;
       try {
         const request = await fetchSubmittedInputs(ready, run);
         if (request === undefined) continue;
-        const reservation = await budget?.reserve(bound);
-        const refusal = budget && !reservation ? ('cost' as const) : await run.budgets?.admit(ready);
+        const shared = await run.budgets.get(gatewayKey(prepared.settings))?.openLimit();
+        const payment = limitJob(ready, [limit, shared])?.open(prepared.request);
+        const refusal = await payment?.reserve(signal).then(() => undefined, requireCostStop);
         if (refusal !== undefined) {
           await submitAll(drafts, run);
           return refusal;
         }
-        reservation?.spend(undefined);
-        if (!bound.isMost) unbounded++;
+        // All of a provider batch is spent once it is created.
+        await payment?.end({});
+        if (payment && !bound.isMost) unbounded++;
         await addJob(ready, await chooseModel(ready, request, run), { drafts, run });
       } finally {
         await prepared.close();
       }
     }
     await submitAll(drafts, run);
-    if ((budget || run.budgets) && unbounded > 0) await batch.host.on({ type: 'unbounded', jobs: unbounded });
+    if (unbounded > 0) await batch.host.on({ type: 'unbounded', jobs: unbounded });
     return signal.aborted ? 'signal' : undefined;
   } catch (error) {
-    if (error instanceof GatewayError && error.details.reason === 'budget') return error;
-    throw error;
+    return requireCostStop(error);
   } finally {
     for (const draft of drafts.values()) await draft.remove();
   }
+}
+
+function requireCostStop(error: unknown): Stop {
+  const stop = findCostStop(error);
+  if (stop === undefined) throw error;
+  return stop;
 }
 
 /** The request of a job with the model that its client chooses. */
@@ -135,7 +140,7 @@ async function addJob(
     format: post.format,
     use: post.use,
     model,
-    budget: run.budgets?.pathOf(profile),
+    budget: run.budgets.get(profile)?.path,
   };
   const draft = drafts.get(group) ?? (await openDraft(format, { plan, path, folder: run.batch.outdir }));
   drafts.set(group, draft);
@@ -220,7 +225,8 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   run.step?.('part-uploaded', mark);
   run.batch.host.signal.throwIfAborted();
   const providerBatch = state.providerBatches.get(mark) as ProviderBatch;
-  await run.budgets?.reserve(providerBatch, run.batch.host.signal);
+  const bounds = jobs.map(({ bound = noBound }) => bound);
+  await run.budgets.get(plan.profile)?.reserve({ id: mark, model: plan.model, bounds }, run.batch.host.signal);
   // No signal ends the request: whether the batch was created must be known.
   const deadline = longDeadline(plan, run);
   const { host } = run.batch;

@@ -1,37 +1,55 @@
-import { payFrom, type Payments } from '../../client/index.ts';
+import { joinPayments, payFrom, type Payments } from '../../client/index.ts';
 import { sumAmounts, createBudget, sumHeld } from '../../cost/cost.ts';
 import type { Bound, Budget } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { openBounds } from '../lane/provider-batches.ts';
 import type { Batch, ReadyJob } from '../types.ts';
 
-/** The budget of this run. Amounts that earlier runs spent count as spent, and so does the most that open provider batches can cost. */
-export function openRunBudget(most: string, { state }: Pick<Batch, 'state'>): Budget {
-  const { costs, held, dearest } = state.spending;
-  const spent = sumAmounts([costs[0]?.amount ?? '0', held, sumHeld(openBounds(state), dearest)]);
-  return createBudget({ most, spent, dearest });
+/** The amount that the jobs of this run can still cost, and the error of a request that could cost more. */
+export interface CostLimit {
+  budget: Budget;
+  refuse(request: { model: string }): GatewayError;
 }
 
-const noBound: Bound = { amount: '0', isMost: false };
+/** The limit of this run. Amounts that earlier runs spent count as spent, and so does the most that open provider batches can cost. */
+export function openRunLimit({ state, policy }: Pick<Batch, 'state' | 'policy'>): CostLimit | undefined {
+  const { maxCost: most } = policy;
+  if (most === undefined) return undefined;
+  const { costs, held, dearest } = state.spending;
+  const spent = sumAmounts([costs[0]?.amount ?? '0', held, sumHeld(openBounds(state), dearest)]);
+  return { budget: createBudget({ most, spent, dearest }), refuse: () => new OverLimit() };
+}
 
-/** The error of a request that could pass the limit of the run. */
-export class OverLimit extends GatewayError {
+class OverLimit extends GatewayError {
   constructor() {
     super('over-budget', 'the next request could pass --max-cost', { sent: 'no', billed: 'no' });
   }
 }
 
-/** Pays for the requests of a job from the budget of the run. */
-export function limitJob({ prepared, bound = noBound }: ReadyJob, budget: Budget): Payments {
+/** The stop that an error means: the limit of the run or a shared budget did not pay for a request. */
+export function findCostStop(error: unknown): 'cost' | GatewayError | undefined {
+  if (error instanceof OverLimit) return 'cost';
+  return error instanceof GatewayError && error.details.reason === 'budget' ? error : undefined;
+}
+
+/** The bound of a request whose model has no price. */
+export const noBound: Bound = { amount: '0', isMost: false };
+
+/** Pays for the requests of a job within limits; undefined if there are none. */
+export function limitJob(job: ReadyJob, limits: readonly (CostLimit | undefined)[]): Payments | undefined {
+  return joinPayments(limits.map((limit) => limit && payWithin(limit, job)));
+}
+
+function payWithin({ budget, refuse }: CostLimit, { prepared, bound = noBound }: ReadyJob): Payments {
   const { request: first, boundOf, costOf } = prepared;
   return {
     open: (request) =>
       payFrom(
         {
-          async reserve({ post }, signal) {
+          async reserve({ post, model }, signal) {
             const own = post === first.post ? bound : (boundOf?.(post.body) ?? bound);
             const reserved = await budget.reserve(own, signal);
-            if (reserved === undefined) throw new OverLimit();
+            if (reserved === undefined) throw refuse({ model });
             return {
               spend: async (answer) => reserved.spend(answer && costOf?.(answer)),
               free: async () => reserved.free(),

@@ -1,5 +1,5 @@
 import { noRecorder, openRecorder, type Recorder } from '../folder/recorder.ts';
-import { type BatchBudgets, freePlanned } from '../lane/budgets.ts';
+import { type BatchBudget, freePlanned } from '../lane/budgets.ts';
 import { sendByBatches } from '../lane/lane.ts';
 import type { RunStart } from '../folder/records.ts';
 import type { Batch, BatchHooks } from '../types.ts';
@@ -13,7 +13,7 @@ import { hasDue } from './links.ts';
 import { hashRowId } from './table.ts';
 import { openThrottle } from './pace.ts';
 import { type JobSource, openJobQueue, readyJobs } from './queue.ts';
-import { openRunBudget } from './run-budget.ts';
+import { openRunLimit } from './run-budget.ts';
 import { type ResultPrinter, runJobs, type Stop } from './runner.ts';
 import { countOutcomes } from './tally.ts';
 
@@ -25,18 +25,17 @@ export interface RunOptions {
   clients: ReadonlyMap<string, Client>;
   /** The number of requests in flight at the same time. */
   concurrency: number;
-  /** Opens the budgets that pay for provider batches, if there are any. */
-  openBudgets?: (() => Promise<BatchBudgets | undefined>) | undefined;
+  /** The budgets that pay for provider batches, by `gatewayKey`. */
+  budgets: ReadonlyMap<string, BatchBudget>;
   hooks?: BatchHooks;
 }
 
 /** Sends the jobs of the plan, and records the outcome of each. Resolves with the reason why it ended early, if any. */
 export async function runBatch(batch: Batch, options: RunOptions): Promise<Stop | undefined> {
   const { plan } = batch;
-  const { clients, hooks = {} } = options;
+  const { clients, budgets, hooks = {} } = options;
   const recorder = await openFolderRecorder(batch, hooks);
   if ([...plan.gateways.values()].some(({ settings }) => settings.lane === 'batch')) {
-    const budgets = await options.openBudgets?.();
     const stop = await sendByBatches({ batch, clients, recorder, hooks, budgets });
     await endRun(batch, recorder);
     return stop;
@@ -107,13 +106,7 @@ async function openWorkers(
   // The budget of retries is for all jobs, or for those that may be in flight.
   const throttle = await openThrottle(batch.policy, jobs ?? concurrency, batch.host);
   const sender = createJobSender({ batch, clientOf, ...throttle });
-  const { maxCost } = batch.policy;
-  return {
-    ...throttle,
-    sender,
-    concurrency,
-    budget: maxCost === undefined ? undefined : openRunBudget(maxCost, batch),
-  };
+  return { ...throttle, sender, concurrency, limit: openRunLimit(batch) };
 }
 
 /** Opens the recorder of this run in the folder of the batch. */

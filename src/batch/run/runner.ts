@@ -1,13 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import { GatewayError } from '../../errors.ts';
+import type { GatewayError } from '../../errors.ts';
 import { joinPayment, type Payment } from '../../client/index.ts';
-import type { Budget } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { Tally } from './tally.ts';
 import type { JobQueue, QueuedJob } from './queue.ts';
 import type { JobCall, JobSender } from './live.ts';
-import { limitJob, OverLimit } from './run-budget.ts';
+import { type CostLimit, findCostStop, limitJob } from './run-budget.ts';
 import type { Pacer } from './pace.ts';
 import type { Batch, EndedJob, ReadyJob, JobOutcome, Step } from '../types.ts';
 
@@ -33,7 +32,8 @@ export interface RunnerOptions {
   pace: Pacer | undefined;
   /** The time that jobs in flight have after the signal, in ms. */
   graceMs: number;
-  budget?: Budget | undefined;
+  /** The limit of what the jobs can cost, if there is one. */
+  limit?: CostLimit | undefined;
 }
 
 /** The reason why a run took no further jobs. An error: a quota is used up. */
@@ -135,9 +135,9 @@ function stopAtLimit(run: RunStatus): boolean {
 
 /** Waits for the limit, the rate and the gate. Throws if no further job is sent: the job goes back to the queue. */
 async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<Pick<JobCall, 'payment' | 'limit'>> {
-  const { pace, gate, taking, queue, sender, budget, batch } = run;
+  const { pace, gate, taking, queue, sender, batch } = run;
   const { request } = job.prepared;
-  const limit = budget && limitJob(job, budget);
+  const limit = limitJob(job, [run.limit]);
   const limited = limit?.open(request);
   let shared: Payment | undefined;
   try {
@@ -151,8 +151,8 @@ async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<Pick<JobCall,
     return { limit, payment: joinPayment([limited, shared].filter((one) => one !== undefined)) };
   } catch (error) {
     // The request could exceed the limit, and so could any request after it.
-    if (error instanceof OverLimit) stopTaking(run, 'cost', undefined);
-    else if (error instanceof GatewayError && error.details.reason === 'budget') stopTaking(run, error, error);
+    const stop = findCostStop(error);
+    if (stop !== undefined) stopTaking(run, stop, error);
     await limited?.cancel();
     await shared?.cancel();
     queue.giveBack(job);

@@ -210,7 +210,7 @@ async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | unde
   return runBatch(batch, {
     clients,
     concurrency,
-    openBudgets: async () => openBatchBudgets(batch, flags.tag, context),
+    budgets: isInBatches ? await openBatchBudgets(plan.gateways, flags.tag, context) : new Map(),
     hooks,
   });
 }

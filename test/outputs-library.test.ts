@@ -24,47 +24,47 @@ import { startScriptedServer } from './helpers/scripted-server.ts';
 import { imageReply, textReply } from './helpers/with-server.ts';
 
 const libraryCalls: readonly (readonly [string, object | string, (client: Client) => unknown])[] = [
-  ['generateContent', textReply('Hello'), (client) => client.generateContent({ model: 'm', prompt: 'hi' })],
+  ['generate', textReply('Hello'), (client) => client.generate({ model: 'm', prompt: 'hi' })],
+  ['generate, several candidates', several, (client) => client.generate({ model: 'm', prompt: 'hi', candidates: 3 })],
+  ['generate, blocked', blocked, (client) => client.generate({ model: 'm', prompt: 'hi' })],
+  ['generate, a call', parts([call]), (client) => client.generate({ model: 'm', prompt: 'hi' })],
+  ['generate, refused', badRequest, (client) => client.generate({ model: 'm', prompt: 'hi' })],
   [
-    'generateContent, several candidates',
-    several,
-    (client) => client.generateContent({ model: 'm', prompt: 'hi', candidates: 3 }),
-  ],
-  ['generateContent, blocked', blocked, (client) => client.generateContent({ model: 'm', prompt: 'hi' })],
-  ['generateContent, a call', parts([call]), (client) => client.generateContent({ model: 'm', prompt: 'hi' })],
-  ['generateContent, refused', badRequest, (client) => client.generateContent({ model: 'm', prompt: 'hi' })],
-  [
-    'streamContent',
+    'stream',
     pieces(piece('Hel'), piece('lo', { finishReason: 'STOP' })),
-    (client) => read(client.streamContent({ model: 'm', prompt: 'hi' })),
+    (client) => read(client.stream({ model: 'm', prompt: 'hi' })),
   ],
-  [
-    'streamContent, whole reply',
-    textReply('Hello'),
-    (client) => read(client.streamContent({ model: 'm', prompt: 'hi' })),
-  ],
+  ['stream, whole reply', textReply('Hello'), (client) => read(client.stream({ model: 'm', prompt: 'hi' }))],
   ['generateImages', imageReply(png), (client) => client.generateImages({ model: 'm', prompt: 'a dot' })],
   ['generateImages, words', textReply('no'), (client) => client.generateImages({ model: 'm', prompt: 'a dot' })],
-  ['messages', wholeMessage(), (client) => client.messages({ model: 'm', maxTokens: 9, prompt: 'hi' })],
-  ['messages, refusal', refusal, (client) => client.messages({ model: 'm', maxTokens: 9, prompt: 'hi' })],
   [
-    'streamMessages',
-    events(start, ...thought, ...toolUse, ...ends('tool_use')),
-    (client) => read(client.streamMessages({ model: 'm', maxTokens: 9, prompt: 'hi' })),
-  ],
-  [
-    'streamMessages, whole reply',
+    'generate in the messages format',
     wholeMessage(),
-    (client) => read(client.streamMessages({ model: 'm', maxTokens: 9, prompt: 'hi' })),
+    (client) => client.generate({ model: 'm', maxTokens: 9, prompt: 'hi' }, { format: 'messages' }),
   ],
   [
-    'streamMessages, without its end',
+    'generate in the messages format, refusal',
+    refusal,
+    (client) => client.generate({ model: 'm', maxTokens: 9, prompt: 'hi' }, { format: 'messages' }),
+  ],
+  [
+    'stream in the messages format',
+    events(start, ...thought, ...toolUse, ...ends('tool_use')),
+    (client) => read(client.stream({ model: 'm', maxTokens: 9, prompt: 'hi' }, { format: 'messages' })),
+  ],
+  [
+    'stream in the messages format, whole reply',
+    wholeMessage(),
+    (client) => read(client.stream({ model: 'm', maxTokens: 9, prompt: 'hi' }, { format: 'messages' })),
+  ],
+  [
+    'stream in the messages format, without its end',
     events(start, open, ...tail.slice(0, 1)),
-    (client) => read(client.streamMessages({ model: 'm', maxTokens: 9, prompt: 'hi' })),
+    (client) => read(client.stream({ model: 'm', maxTokens: 9, prompt: 'hi' }, { format: 'messages' })),
   ],
 ];
 
-async function read(stream: ReturnType<Client['streamMessages']>): Promise<object> {
+async function read(stream: ReturnType<Client['stream']>): Promise<object> {
   const deltas: object[] = [];
   const thrown: unknown = await (async () => {
     for await (const delta of stream) deltas.push(delta);

@@ -15,10 +15,8 @@ import type {
   CallOptions,
   Client,
   ClientOptions,
-  ContentRequest,
   MediaInput,
   MemoryPicture,
-  MessagesRequest,
   Picture,
   Reply,
 } from './client-types.ts';
@@ -50,18 +48,14 @@ export function isResponseError(error: unknown): error is ResponseError {
 /** Callbacks for the steps of a sent request. */
 export type SendListener = Pick<AskOptions, 'onSent' | 'beforeRead'>;
 
-export type AnyRequest = AskRequest | ContentRequest | MessagesRequest;
-
 /** A call of one of a client's methods. */
 export interface ClientCall {
   client: Client;
   options: ClientOptions;
   endpoint: Pick<Endpoint, 'service' | 'baseUrl'>;
-  request: AnyRequest;
+  request: AskRequest;
   call: CallOptions;
   use: Use;
-  /** The format that the caller needs, if no other one will do. */
-  format?: FormatName | undefined;
   stream: boolean | undefined;
   listener?: SendListener;
 }
@@ -96,11 +90,11 @@ function throwWithHint(thrown: unknown): never {
 
 /** Makes the request of a call. Throws GatewayError usage, and the end of the deadline. */
 async function prepareCall(
-  { options, endpoint, use, format: ownFormat, request, call, stream }: ClientCall,
+  { options, endpoint, use, request, call, stream }: ClientCall,
   deadline: Deadline,
 ): Promise<PreparedRequest & { close(): Promise<void> }> {
   const { service, baseUrl } = endpoint;
-  const named = ownFormat ?? options.format;
+  const named = call.format ?? options.format;
   const name = named ?? chooseFormat(service, use, baseUrl.href);
   if (name === undefined) throw usageError(`${services[service].title} makes no images`, 'choose another service');
   const quirksIn = (format: FormatName): Quirks => getQuirks(service, format, baseUrl.href);
@@ -175,22 +169,20 @@ function toPlainRequest(
   given: Readonly<Record<string, unknown>>,
   { use, stream }: Pick<PlainRequest, 'use' | 'stream'>,
 ): PlainRequest {
-  const { media: _, contents, messages, turns, ...fields } = given;
+  const { media: _, turns, ...fields } = given;
   if (typeof fields['model'] !== 'string' || fields['model'] === '')
     throw usageError('the request names no model', "give it: { model: 'some-model', prompt: 'hi' }");
-  const ownTurns = contents ?? messages;
   return {
     ...(fields as unknown as PlainRequest),
     use,
     stream,
-    ...(turns !== undefined && { turns: readTurns(requireList('turns', turns), 'turns') }),
-    ...(ownTurns !== undefined && { ownTurns: requireList(contents ? 'contents' : 'messages', ownTurns) }),
+    ...(turns !== undefined && { turns: readTurns(requireList(turns), 'turns') }),
   };
 }
 
-function requireList(name: string, value: unknown): JsonValue[] {
-  if (Array.isArray(value)) return value as JsonValue[];
-  throw usageError(`${name} is not an array`, 'give a list of turns');
+function requireList(turns: unknown): JsonValue[] {
+  if (Array.isArray(turns)) return turns as JsonValue[];
+  throw usageError('turns is not an array', 'give a list of turns');
 }
 
 /**

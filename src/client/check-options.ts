@@ -1,3 +1,4 @@
+import { closest } from '../closest.ts';
 import { quoteForeign, usageError } from '../errors.ts';
 import { jsonNames, type JsonValues, plainNames, type PlainValues, requestFields } from '../formats/request-fields.ts';
 import { isAspect } from '../images/aspect.ts';
@@ -114,17 +115,34 @@ export function checkCallOptions<Options extends object>(given: Options | undefi
   return withoutNull(given ?? {}) as Options;
 }
 
-/** The fields of a request, without those that are null. Throws GatewayError usage for a value that does not fit its field. */
+const fieldNames: readonly string[] = ['model', 'turns', 'media', 'mask', ...plainNames, ...jsonNames];
+
+/** The fields of a request, without those that are null. Throws GatewayError usage for a name or a value that does not fit. */
 export function checkFields(given: object): Record<string, unknown> {
   const request = withoutNull(given);
+  requireFieldNames(request);
   for (const name of [...plainNames, ...jsonNames])
     checkOption(name, request[name], fieldKinds[requestFields[name].kind]);
-  for (const name of [...jsonNames, 'turns', 'contents', 'messages']) requireTree(name, request[name]);
+  for (const name of [...jsonNames, 'turns']) requireTree(name, request[name]);
   const { media, mask } = request;
   checkOption('media', media, { ...list, example: "[{ path: 'photo.png' }]" });
   for (const [at, one] of ((media ?? []) as unknown[]).entries()) checkOption(`media[${at}]`, one ?? null, medium);
   checkOption('mask', mask, medium);
   return request;
+}
+
+/** Throws GatewayError usage for a field that nothing reads: a request without it would be paid for. */
+function requireFieldNames(request: Readonly<Record<string, unknown>>): void {
+  const name = Object.keys(request).find((each) => request[each] !== undefined && !fieldNames.includes(each));
+  if (name === undefined) return;
+  const near = closest(name, fieldNames);
+  const shown = quoteForeign(name, 60);
+  throw usageError(
+    `a request has no field ${shown}`,
+    near === undefined
+      ? `a field of the wire format goes into the body: { body: { ${shown}: … } }`
+      : `did you mean ${near}?`,
+  );
 }
 
 function checkOption(name: string, value: unknown, { what, fits, example }: Wanted): void {

@@ -101,17 +101,17 @@ export interface ClientOptions {
 
 /** The circumstances for which a request is prepared. */
 export interface PrepareOptions
-  extends Pick<SendOptions, 'signal' | 'timeoutMs' | 'deadline'>, Pick<CallOptions, 'fallback'> {
+  extends Pick<SendOptions, 'signal' | 'timeoutMs' | 'deadline'>, Pick<CallOptions, 'format' | 'fallback'> {
   /** The use of the request: `text` by default. */
   use?: Use | undefined;
-  /** The format; by default that of the service. */
-  format?: FormatName | undefined;
   /** Asks for a reply in pieces. */
   stream?: boolean | undefined;
 }
 
 /** Options of one call. */
 export interface CallOptions {
+  /** The wire format, instead of the client's. */
+  format?: FormatName | undefined;
   /** Ends the call at once; it rejects with the signal's reason. */
   signal?: Signal | undefined;
   /** ms, instead of the client's. */
@@ -139,12 +139,6 @@ export interface FolderOptions extends CallOptions {
 /** An image or file to send: its bytes, or a file that is read while it is sent. The type comes from the bytes unless it is given. */
 export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
 
-/** The plain fields that the messages format has. */
-export type MessagesFields = Pick<
-  PlainFields,
-  'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'effort' | 'search' | 'stop'
->;
-
 /** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
 export interface AskRequest extends PlainFields, JsonOptions {
   model: string;
@@ -154,33 +148,6 @@ export interface AskRequest extends PlainFields, JsonOptions {
   media?: readonly MediaInput[] | undefined;
   /** A mask for `generateImages` with media: a PNG as large as the first image. Only its transparent part may change. */
   mask?: MediaInput | undefined;
-}
-
-/** A content-format request; absent fields are not sent. */
-export interface ContentRequest extends PlainFields, Omit<JsonOptions, 'metadata'> {
-  model: string;
-  /** Earlier turns, sent before the prompt as they are. */
-  contents?: readonly ContentTurn[] | undefined;
-  /** Images, or files with their type; they follow the prompt in its turn. */
-  media?: readonly MediaInput[] | undefined;
-}
-
-/** A messages-format request; absent fields are not sent. */
-export interface MessagesRequest extends MessagesFields {
-  model: string;
-  /** max_tokens, which the wire requires. */
-  maxTokens: number;
-  /** Earlier turns. */
-  messages?: readonly Message[] | undefined;
-  tools?: readonly Tool[] | undefined;
-  toolChoice?: object | undefined;
-  metadata?: object | undefined;
-  /** JSON Schema, sent as output_config.format. */
-  schema?: object | boolean | undefined;
-  /** Images and PDF files; they come before the prompt in its turn. */
-  media?: readonly MediaInput[] | undefined;
-  /** A whole body that the fields above are laid over. */
-  body?: object | undefined;
 }
 
 /** An image of a reply. */
@@ -243,24 +210,13 @@ export interface Received {
  * reply lacks the requested result, or with the reason of its signal.
  */
 export interface Client {
-  /** Text or anything else, in the format of the service. */
+  /** Text or anything else, in the format of the service or in the one that is named. */
   generate(request: AskRequest, options?: CallOptions): Promise<Reply>;
   /** Like `generate`, streamed; nothing is sent before the first delta is requested. */
   stream(request: AskRequest, options?: CallOptions): MessageStream;
-  /** Text or anything else in the content format: `POST /v1beta/models/{model}:generateContent`. */
-  generateContent(request: ContentRequest, options?: CallOptions): Promise<Reply>;
-  /**
-   * Like `generateContent`, streamed if the gateway can: `:streamGenerateContent?alt=sse`. The deltas are those of the first
-   * candidate; nothing is sent before the first delta is requested.
-   */
-  streamContent(request: ContentRequest, options?: CallOptions): MessageStream;
   /** Images from a prompt, or from `media` and an instruction; at least one, or it rejects with class `no-result`. */
-  generateImages(request: ContentRequest | AskRequest, options: FolderOptions): Promise<Reply<FilePicture>>;
-  generateImages(request: ContentRequest | AskRequest, options?: CallOptions): Promise<Reply>;
-  /** The messages format in one JSON reply: `POST /v1/messages`. */
-  messages(request: MessagesRequest, options?: CallOptions): Promise<Reply>;
-  /** Like `messages`, streamed; nothing is sent before the first delta is requested. */
-  streamMessages(request: MessagesRequest, options?: CallOptions): MessageStream;
+  generateImages(request: AskRequest, options: FolderOptions): Promise<Reply<FilePicture>>;
+  generateImages(request: AskRequest, options?: CallOptions): Promise<Reply>;
   /**
    * Prepares a call as a value: `address` shows it, `ask` sends it. Files of its media are opened, and its `close` removes copies
    * of those that can be read only once. Throws GatewayError usage.
@@ -365,21 +321,4 @@ export interface ToolResultBlock {
   readonly tool_use_id: string;
   readonly content?: string | readonly ContentBlock[] | undefined;
   readonly is_error?: boolean | undefined;
-}
-
-/** A tool that the model may call, in the messages format. A tool that the gateway runs has a `type` and fields of its own. */
-export type Tool = ClientTool | JsonObject;
-
-export interface ClientTool {
-  readonly name: string;
-  readonly description?: string | undefined;
-  /** A JSON Schema. */
-  readonly input_schema?: object | undefined;
-  readonly type?: string | undefined;
-}
-
-/** A turn of the content format. */
-export interface ContentTurn {
-  readonly role?: Known<'user' | 'model'> | undefined;
-  readonly parts: readonly object[];
 }

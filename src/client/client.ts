@@ -2,9 +2,9 @@ import { defaultTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { services } from '../vendors/services.ts';
-import { type AnyRequest, type ClientCall, prepareForCaller, readCall, type SendListener, streamCall } from './call.ts';
+import { type ClientCall, prepareForCaller, readCall, streamCall } from './call.ts';
 import { checkCallOptions, checkClientOptions } from './check-options.ts';
-import type { CallOptions, Client, ClientOptions, MessageStream } from './client-types.ts';
+import type { AskRequest, CallOptions, Client, ClientOptions } from './client-types.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
 import { createModelChoice, type ModelChoice } from './model-choice.ts';
@@ -31,29 +31,23 @@ export function createClient(given: ClientOptions): Client {
     deadline ?? startDeadline(timeoutMs ?? defaultTimeoutMs, signal);
   const withDeadline = <Options extends SendOptions>(call: Options): Options & { deadline: Deadline } =>
     hasDeadline(call) ? call : { ...call, deadline: chooseDeadline(call) };
-  const toCall = (request: AnyRequest, call?: CallOptions, chosen: Partial<ClientCall> = {}): ClientCall => {
+  const toCall = (request: AskRequest, call?: CallOptions, chosen: Partial<ClientCall> = {}): ClientCall => {
     return { client, options, endpoint, request, call: checkCallOptions(call), use: 'text', stream: false, ...chosen };
   };
-  const stream = (request: AnyRequest, call?: CallOptions, chosen: Partial<ClientCall> = {}): MessageStream =>
-    openMessageStream(
-      async (listener: SendListener) => streamCall(toCall(request, call, { ...chosen, stream: true, listener })),
-      call?.signal,
-    );
   const client: Client = {
     generate: async (request, call) => readCall(toCall(request, call)),
-    stream,
-    generateContent: async (request, call) => readCall(toCall(request, call, { format: 'content' })),
-    streamContent: (request, call) => stream(request, call, { format: 'content' }),
-    generateImages: (async (request: AnyRequest, call?: CallOptions & { folder?: string }) => {
-      const use = (request as AnyRequest | undefined)?.media?.length ? 'edit' : 'image';
+    stream: (request, call) =>
+      openMessageStream(
+        async (listener) => streamCall(toCall(request, call, { stream: true, listener })),
+        call?.signal,
+      ),
+    generateImages: (async (request: AskRequest, call?: CallOptions & { folder?: string }) => {
+      const use = (request as AskRequest | undefined)?.media?.length ? 'edit' : 'image';
       return readCall(toCall(request, call, { use, stream: undefined }), call?.folder);
     }) as Client['generateImages'],
-    messages: async (request, call) =>
-      readCall(toCall(request, call, { use: 'chat', format: 'messages', stream: undefined })),
-    streamMessages: (request, call) => stream(request, call, { use: 'chat', format: 'messages' }),
     async prepare(request, given) {
-      const { use = 'text', format, stream: isStreamed = false, ...call } = checkCallOptions(given);
-      return prepareForCaller(toCall(request, call, { use, format, stream: isStreamed }), chooseDeadline(call));
+      const { use = 'text', stream: isStreamed = false, ...call } = checkCallOptions(given);
+      return prepareForCaller(toCall(request, call, { use, stream: isStreamed }), chooseDeadline(call));
     },
     ask(request, given) {
       const call = checkCallOptions(given);

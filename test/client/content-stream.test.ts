@@ -131,12 +131,12 @@ test('a stream that has only comments is a bad reply', async () => {
   await expect(contentOf(reply)).rejects.toMatchObject({ class: 'bad-reply', message: /held no reply/ });
 });
 
-test('streamContent reports deltas as they arrive, then the reply', async ({ server, client }) => {
+test('stream reports deltas as they arrive, then the reply', async ({ server, client }) => {
   const pause = createPause();
   const piece = (word: string, more = '') =>
     `data: {"candidates":[{"content":{"parts":[{"text":"${word}"}]}${more}}]}\r\n\r\n`;
   server.reply({ chunks: [piece('one '), pause.until, piece('two', ',"finishReason":"STOP"')] });
-  const answer = client().streamContent({ model: 'm', prompt: 'hi', temperature: 0 });
+  const answer = client().stream({ model: 'm', prompt: 'hi', temperature: 0 });
   const seen: string[] = [];
   for await (const delta of answer) {
     if (delta.type !== 'text') continue;
@@ -153,14 +153,14 @@ test('streamContent reports deltas as they arrive, then the reply', async ({ ser
   });
 });
 
-test('streamContent rejects with what came where the stream was cut', async ({ server, client }) => {
+test('stream rejects with what came where the stream was cut', async ({ server, client }) => {
   server.reply({ body: 'data: {"candidates":[{"content":{"parts":[{"text":"half"}]}}]}\n\n' });
-  await expect(client().streamContent({ model: 'm', prompt: 'x' }).reply()).rejects.toMatchObject({
+  await expect(client().stream({ model: 'm', prompt: 'x' }).reply()).rejects.toMatchObject({
     class: 'incomplete',
     reply: { text: 'half', complete: false },
   });
   server.reply({ status: 405, body: {} });
-  await expect(client().streamContent({ model: 'm', prompt: 'x' }).reply()).rejects.toMatchObject({
+  await expect(client().stream({ model: 'm', prompt: 'x' }).reply()).rejects.toMatchObject({
     class: 'rejected',
     details: { reason: 'no-stream' },
   });

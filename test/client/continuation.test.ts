@@ -356,10 +356,10 @@ describe('the library', () => {
     const client = createClient({ baseUrl: server.url, apiKey: canaryKey });
     server.reply({ body: half() });
     server.reply({ body: rest });
-    expect(await client.generateContent(ask)).toMatchObject({ text: 'half an answer', requests: 2, attempts: 2 });
+    expect(await client.generate(ask)).toMatchObject({ text: 'half an answer', requests: 2, attempts: 2 });
     server.reply({ body: sse(half()) });
     server.reply({ body: sse(rest) });
-    const stream = client.streamContent(ask);
+    const stream = client.stream(ask);
     const deltas: StreamDelta[] = [];
     for await (const delta of stream) deltas.push(delta);
     expect(deltas.map(({ type }) => type)).toEqual(
@@ -372,7 +372,7 @@ describe('the library', () => {
   test('rejects with what came where maxTurns is reached', async ({ server }) => {
     const client = createClient({ baseUrl: server.url, apiKey: canaryKey });
     server.reply({ body: half() });
-    const error = await client.generateContent(ask, { maxTurns: 1 }).catch((thrown: unknown) => thrown);
+    const error = await client.generate(ask, { maxTurns: 1 }).catch((thrown: unknown) => thrown);
     if (!isResponseError(error)) throw error;
     expect(error).toMatchObject({ class: 'incomplete', reply: { text: 'half an ans', complete: false } });
     await client.close();
@@ -386,7 +386,7 @@ describe('the library', () => {
       stop.abort(new Error('enough'));
       return { body: rest };
     });
-    await expect(client.generateContent(ask, { signal: stop.signal })).rejects.toThrow('enough');
+    await expect(client.generate(ask, { signal: stop.signal })).rejects.toThrow('enough');
     await client.close();
   });
 });

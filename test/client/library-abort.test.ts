@@ -8,7 +8,10 @@ import { test } from './library-client.ts';
 async function abortInLoop(gateway: Client, { leave }: { leave: boolean }) {
   const abort = new AbortController();
   const reason = new Error('enough');
-  const stream = gateway.streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }, { signal: abort.signal });
+  const stream = gateway.stream(
+    { model: 'm', maxTokens: 5, prompt: 'x' },
+    { format: 'messages', signal: abort.signal },
+  );
   const texts: string[] = [];
   const looped: unknown = await (async () => {
     for await (const delta of stream) {
@@ -40,13 +43,13 @@ test('an abort at the last delta rejects, and one after the loop changes nothing
   const request = { model: 'm', maxTokens: 5, prompt: 'x' };
   const abort = new AbortController();
   const reason = new Error('enough');
-  const stream = client().streamMessages(request, { signal: abort.signal });
+  const stream = client().stream(request, { format: 'messages', signal: abort.signal });
   const looped = (async () => {
     for await (const delta of stream) if (delta.type === 'end') abort.abort(reason);
   })();
   await expect(looped).rejects.toBe(reason);
   const later = new AbortController();
-  const whole = client().streamMessages(request, { signal: later.signal });
+  const whole = client().stream(request, { format: 'messages', signal: later.signal });
   const types: string[] = [];
   for await (const { type } of whole) types.push(type);
   expect(types).toEqual(['start', 'block-start', 'text', 'block-stop', 'stop', 'end']);
@@ -58,14 +61,16 @@ test('when time is up in the loop, no delta comes and the error holds the reply'
   server.reply({ body: eventStream(...messageEvents('one', 'two')) });
   server.raw(new Promise(() => {}));
   const request = { model: 'm', maxTokens: 5, prompt: 'x' };
-  const stream = client().streamMessages(request, { timeoutMs: 1500 });
+  const stream = client().stream(request, { format: 'messages', timeoutMs: 1500 });
   const texts: string[] = [];
   const looped: unknown = await (async () => {
     for await (const delta of stream) {
       if (delta.type !== 'text') continue;
       texts.push(delta.text);
       // Its time is as long and begins later: that of the stream is over, too, when it fails.
-      await expect(client().messages(request, { timeoutMs: 1500 })).rejects.toMatchObject({ class: 'no-reply' });
+      await expect(client().generate(request, { format: 'messages', timeoutMs: 1500 })).rejects.toMatchObject({
+        class: 'no-reply',
+      });
     }
   })().catch((error: unknown) => error);
   expect(texts).toEqual(['one']);
@@ -75,7 +80,7 @@ test('when time is up in the loop, no delta comes and the error holds the reply'
 test('a call that has ended leaves no listener on its signal', async ({ server, client }) => {
   server.always({ body: textReply('ok') });
   const { signal } = new AbortController();
-  await client().generateContent({ model: 'm', prompt: 'x' }, { signal });
+  await client().generate({ model: 'm', prompt: 'x' }, { signal });
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
@@ -87,7 +92,7 @@ test('calls share a signal without a warning of a leak', async ({ server, client
   const { signal } = new AbortController();
   const gateway = client();
   const request = { model: 'm', prompt: 'x' };
-  await Promise.all(Array.from({ length: 20 }, () => gateway.generateContent(request, { signal })));
+  await Promise.all(Array.from({ length: 20 }, () => gateway.generate(request, { signal })));
   process.off('warning', warned);
   expect(warnings).toEqual([]);
 });
@@ -95,7 +100,10 @@ test('calls share a signal without a warning of a leak', async ({ server, client
 test('after an abort a stream still tells what came, and that it was sent and billed', async ({ server, client }) => {
   server.reply({ body: eventStream(...messageEvents('one', 'two')) });
   const abort = new AbortController();
-  const stream = client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }, { signal: abort.signal });
+  const stream = client().stream(
+    { model: 'm', maxTokens: 5, prompt: 'x' },
+    { format: 'messages', signal: abort.signal },
+  );
   expect(stream.received()).toEqual({ text: '', attempts: 0, sent: 'no', billed: 'no' });
   const looped = (async () => {
     for await (const delta of stream) if (delta.type === 'text') abort.abort(new Error('enough'));
@@ -110,7 +118,7 @@ test('a stream that the gateway refuses was not billed, and its error counts the
 }) => {
   server.reply({ status: 429, headers: { 'retry-after-ms': '1' }, body: '{}' });
   server.reply({ status: 401, body: '{}' });
-  const stream = client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' });
+  const stream = client().stream({ model: 'm', maxTokens: 5, prompt: 'x' }, { format: 'messages' });
   const error: unknown = await stream.reply().catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ class: 'auth', details: { attempts: 2 } });
   expect(stream.received()).toEqual({ text: '', attempts: 2, sent: 'yes', billed: 'no' });

@@ -21,16 +21,16 @@ test('no error of the library names a flag', async ({ server, client }) => {
   const gateway = client({ retries: 0 });
   const limit = { candidates: [{ content: { parts: [{ text: 'half' }] }, finishReason: 'MAX_TOKENS' }] };
   const replies: [object, () => Promise<unknown>][] = [
-    [{ status: 401, body: {} }, () => gateway.generateContent(request)],
-    [{ status: 404, body: {} }, () => gateway.generateContent(request)],
-    [{ status: 400, body: {} }, () => gateway.messages({ ...request, maxTokens: 1 })],
-    [{ status: 429, body: {} }, () => gateway.generateContent(request)],
-    [{ status: 500, body: {} }, () => gateway.streamMessages({ ...request, maxTokens: 1 }).reply()],
-    [{ body: { other: 'json' } }, () => gateway.generateContent(request)],
-    [{ body: limit }, () => gateway.generateContent(request, { requireComplete: true })],
+    [{ status: 401, body: {} }, () => gateway.generate(request)],
+    [{ status: 404, body: {} }, () => gateway.generate(request)],
+    [{ status: 400, body: {} }, () => gateway.generate({ ...request, maxTokens: 1 }, { format: 'messages' })],
+    [{ status: 429, body: {} }, () => gateway.generate(request)],
+    [{ status: 500, body: {} }, () => gateway.stream({ ...request, maxTokens: 1 }, { format: 'messages' }).reply()],
+    [{ body: { other: 'json' } }, () => gateway.generate(request)],
+    [{ body: limit }, () => gateway.generate(request, { requireComplete: true })],
     [{ body: textReply('words') }, () => gateway.generateImages(request)],
-    [{ body: { candidates: [], promptFeedback: { blockReason: 'SAFETY' } } }, () => gateway.generateContent(request)],
-    [{ chunks: [createPause().until] }, () => gateway.generateContent(request, { timeoutMs: 300 })],
+    [{ body: { candidates: [], promptFeedback: { blockReason: 'SAFETY' } } }, () => gateway.generate(request)],
+    [{ chunks: [createPause().until] }, () => gateway.generate(request, { timeoutMs: 300 })],
   ];
   for (const [reply, call] of replies) {
     server.reply(reply);
@@ -41,17 +41,15 @@ test('no error of the library names a flag', async ({ server, client }) => {
 
 test('errors before anything is sent name no flag either', async ({ client }) => {
   const calls = [
-    () => client().generateContent({ model: '', prompt: 'x' }),
+    () => client().generate({ model: '', prompt: 'x' }),
     () => client().generateImages(request, { folder: join(scratchFolder(), 'a/b') }),
-    () => client({ baseUrl: 'http://gateway.test' }).generateContent(request),
-    () => client({ ca: 'no PEM' }).generateContent(request),
-    () => client({ clientCert: 'x' }).generateContent(request),
+    () => client({ baseUrl: 'http://gateway.test' }).generate(request),
+    () => client({ ca: 'no PEM' }).generate(request),
+    () => client({ clientCert: 'x' }).generate(request),
     ...[{ who: 'user' }, 1, null, { role: 'user' }, { role: 'system', content: 'x' }].map(
       (turn) => () => client().generate({ ...request, turns: [turn as Message] }),
     ),
     () => client().generate({ ...request, turns: {} as Message[] }),
-    () => client().generateContent({ ...request, contents: {} as [] }),
-    () => client().messages({ ...request, maxTokens: 1, messages: {} as [] }),
   ];
   for (const call of calls) {
     const error = await failureOf(call());
@@ -62,16 +60,16 @@ test('errors before anything is sent name no flag either', async ({ client }) =>
 
 test('a failure that a setting could mend has its reason', async ({ server, client }) => {
   server.reply({ chunks: [createPause().until] });
-  const late = await failureOf(client().generateContent(request, { timeoutMs: 300 }));
+  const late = await failureOf(client().generate(request, { timeoutMs: 300 }));
   expect(late.details).toMatchObject({ reason: 'timeout', value: 2 });
   expect(late.details.hint).toBe('asking again may be billed again\ngive it more time: 2 min');
   server.reply({ status: 429, headers: { 'retry-after': '500' }, body: {} });
-  const spent = await failureOf(client().generateContent(request));
+  const spent = await failureOf(client().generate(request));
   expect(spent.details).toMatchObject({ reason: 'retry-time', value: 500 });
 });
 
 test('every error that leaves the library has the hint of its reason', async ({ server, client }) => {
-  const insecure = client({ baseUrl: 'http://gateway.test' }).generateContent(request);
+  const insecure = client({ baseUrl: 'http://gateway.test' }).generate(request);
   const safeWay = { reason: 'insecure', hint: 'use https://, or allow http if the way there is safe' };
   expect(await failureOf(insecure)).toMatchObject({ class: 'usage', details: safeWay });
   const spent = { status: 413, body: {} };
@@ -110,12 +108,12 @@ test("onRetry is called before every wait, that of a call instead of the client'
   server.reply(busy);
   server.reply(busy);
   server.reply({ body: textReply('ok') });
-  await gateway.generateContent(request);
+  await gateway.generate(request);
   expect(told).toMatchObject([{ attempt: 1, error: { class: 'gateway', details: { status: 503 } } }, { attempt: 2 }]);
   expect(told[0]?.error.details.hint).toContain('wait, or allow more retries');
   const ofCall: RetryNotice[] = [];
   server.reply(busy);
   server.reply({ body: eventStream(...messageEvents('ok')) });
-  await gateway.streamMessages({ ...request, maxTokens: 1 }, { onRetry: (notice) => ofCall.push(notice) }).reply();
+  await gateway.stream(request, { format: 'messages', onRetry: (notice) => ofCall.push(notice) }).reply();
   expect([told.length, ofCall.length]).toEqual([2, 1]);
 });

@@ -14,9 +14,7 @@ const nest = (levels: number): object => Array.from({ length: levels }).reduce<o
 const calls: [string, RegExp, (client: Loose) => unknown][] = [
   ['generate without a request', /takes a request/, (client) => client.generate()],
   ['generate without a model', /names no model/, (client) => client.generate({ prompt: 'hi' })],
-  ['generateContent without a request', /takes a request/, (client) => client.generateContent()],
   ['generateImages without a request', /takes a request/, (client) => client.generateImages()],
-  ['messages without a request', /takes a request/, (client) => client.messages()],
   [
     'stream without a request',
     /takes a request/,
@@ -52,6 +50,17 @@ const calls: [string, RegExp, (client: Loose) => unknown][] = [
     /^stop takes a list of texts, not "END"$/,
     (client) => client.generate({ ...ask, stop: 'END' }),
   ],
+  [
+    'a field that is mistyped',
+    /^a request has no field maxToken$/,
+    (client) => client.generate({ ...ask, maxToken: 5 }),
+  ],
+  [
+    'turns in the form of a format',
+    /^a request has no field messages$/,
+    (client) => client.generate({ ...ask, messages: [] }),
+  ],
+  ['a format that is not there', /no format "yaml"/, (client) => client.generate(ask, { format: 'yaml' })],
   ['media that are no list', /^media takes a list, not 5$/, (client) => client.generateImages({ ...ask, media: 5 })],
   [
     'a medium that is nothing',
@@ -62,7 +71,7 @@ const calls: [string, RegExp, (client: Loose) => unknown][] = [
   ['a body that holds itself', /^body holds itself/, (client) => client.generate({ ...ask, body: circle })],
   ['a turn that holds itself', /^turns holds itself/, (client) => client.generate({ ...ask, turns: [circle] })],
   ['a body without end', /^body is nested deeper/, (client) => client.generate({ ...ask, body: nest(20_000) })],
-  ...['generate', 'generateContent', 'generateImages', 'messages', 'prepare'].map((name): (typeof calls)[number] => [
+  ...['generate', 'generateImages', 'prepare'].map((name): (typeof calls)[number] => [
     `null as the options of ${name}`,
     /^the options of a call are an object, not null$/,
     (client) => client[name as 'generate']({ ...ask, maxTokens: 1 }, null),

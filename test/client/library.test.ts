@@ -10,9 +10,9 @@ import { scratchFolder } from '../helpers/scratch.ts';
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const png = Buffer.from(dot, 'base64');
 
-test('generateContent sends the fields that were set and answers with one shape', async ({ server, client }) => {
+test('generate sends the fields that were set and answers with one shape', async ({ server, client }) => {
   server.reply({ body: textReply('Hello') });
-  const reply = await client().generateContent({ model: 'm', prompt: 'hi', temperature: 0, media: [png] });
+  const reply = await client().generate({ model: 'm', prompt: 'hi', temperature: 0, media: [png] });
   expect(reply).toMatchObject({
     text: 'Hello',
     complete: true,
@@ -81,15 +81,18 @@ test('media come from files too, and a file that is not an image is refused befo
   });
   const bad = [{ path: join(cwd, 'dot.txt') }, Buffer.from('plain')];
   for (const media of bad)
-    await expect(gateway.generateContent({ model: 'm', media: [media] })).rejects.toMatchObject({ class: 'usage' });
+    await expect(gateway.generate({ model: 'm', media: [media] })).rejects.toMatchObject({ class: 'usage' });
 });
 
-test('messages asks for one reply, streamMessages for deltas as they arrive', async ({ server, client }) => {
+test('in the messages format, generate asks for one reply and stream for deltas as they arrive', async ({
+  server,
+  client,
+}) => {
   const gateway = client({ headerNames: { version: 'x-version' } });
   server.reply({
     body: { id: 'msg', role: 'assistant', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' },
   });
-  expect(await gateway.messages({ model: 'm', maxTokens: 5, prompt: 'hi' })).toMatchObject({
+  expect(await gateway.generate({ model: 'm', maxTokens: 5, prompt: 'hi' }, { format: 'messages' })).toMatchObject({
     text: 'Hi',
     complete: true,
   });
@@ -103,7 +106,7 @@ test('messages asks for one reply, streamMessages for deltas as they arrive', as
   const pause = createPause();
   const events = messageEvents('one ', 'two').map((event) => eventStream(event));
   server.reply({ chunks: [events.slice(0, 3).join(''), pause.until, events.slice(3).join('')] });
-  const stream = gateway.streamMessages({ model: 'm', maxTokens: 5, prompt: 'hi' });
+  const stream = gateway.stream({ model: 'm', maxTokens: 5, prompt: 'hi' }, { format: 'messages' });
   const seen: string[] = [];
   for await (const delta of stream) {
     if (delta.type !== 'text') continue;
@@ -117,7 +120,9 @@ test('messages asks for one reply, streamMessages for deltas as they arrive', as
 
 test('reply() without a loop reads the stream to its end', async ({ server, client }) => {
   server.reply({ body: eventStream(...messageEvents('all')) });
-  expect(await client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }).reply()).toMatchObject({
+  expect(
+    await client().stream({ model: 'm', maxTokens: 5, prompt: 'x' }, { format: 'messages' }).reply(),
+  ).toMatchObject({
     text: 'all',
   });
 });
@@ -126,7 +131,7 @@ test('leaving the loop ends the request', async ({ server, client }) => {
   const pause = createPause();
   const events = messageEvents('one ', 'two').map((event) => eventStream(event));
   server.reply({ chunks: [events.slice(0, 3).join(''), pause.until] });
-  const stream = client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' });
+  const stream = client().stream({ model: 'm', maxTokens: 5, prompt: 'x' }, { format: 'messages' });
   for await (const delta of stream) if (delta.type === 'text') break;
   await server.requests[0]?.closed;
   await expect(stream.reply()).rejects.toMatchObject({ class: 'incomplete' });
@@ -139,7 +144,7 @@ test('a reply without the requested content is thrown with what came', async ({ 
   expect(words).toBeInstanceOf(ResponseError);
   expect(words).toMatchObject({ class: 'no-result', reply: { text: 'no picture today', images: [] } });
   server.reply({ body: eventStream(...messageEvents('half').slice(0, 3)) });
-  const stream = gateway.streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' });
+  const stream = gateway.stream({ model: 'm', maxTokens: 5, prompt: 'x' }, { format: 'messages' });
   const texts: string[] = [];
   const cut: unknown = await (async () => {
     for await (const delta of stream) if (delta.type === 'text') texts.push(delta.text);
@@ -152,10 +157,10 @@ test('a reply without the requested content is thrown with what came', async ({ 
 test('failures of the gateway are GatewayErrors, retried by the options of the client', async ({ server, client }) => {
   server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: {} });
   server.reply({ body: textReply('ok') });
-  expect(await client().generateContent({ model: 'm', prompt: 'x' })).toMatchObject({ text: 'ok', attempts: 2 });
+  expect(await client().generate({ model: 'm', prompt: 'x' })).toMatchObject({ text: 'ok', attempts: 2 });
   server.reply({ status: 503, body: {} });
   const refused: unknown = await client({ retries: 0 })
-    .generateContent({ model: 'm', prompt: 'x' })
+    .generate({ model: 'm', prompt: 'x' })
     .catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(GatewayError);
   expect(refused).toMatchObject({ class: 'gateway', details: { status: 503, sent: 'yes' } });
@@ -165,13 +170,13 @@ test('failures of the gateway are GatewayErrors, retried by the options of the c
 test('a signal ends a call with its own reason, before and while it is sent', async ({ server, client }) => {
   const gateway = client();
   const reason = new Error('enough');
-  await expect(
-    gateway.generateContent({ model: 'm', prompt: 'x' }, { signal: AbortSignal.abort(reason) }),
-  ).rejects.toBe(reason);
+  await expect(gateway.generate({ model: 'm', prompt: 'x' }, { signal: AbortSignal.abort(reason) })).rejects.toBe(
+    reason,
+  );
   const pause = createPause();
   server.reply({ chunks: ['{"candidates":', pause.until] });
   const abort = new AbortController();
-  const call = gateway.generateContent({ model: 'm', prompt: 'x' }, { signal: abort.signal });
+  const call = gateway.generate({ model: 'm', prompt: 'x' }, { signal: abort.signal });
   await server.received(1);
   abort.abort(reason);
   await expect(call).rejects.toBe(reason);
@@ -180,15 +185,15 @@ test('a signal ends a call with its own reason, before and while it is sent', as
 test('timeoutMs bounds a call of the library', async ({ server, client }) => {
   // Asked or not: the time may be over before the request goes out.
   server.always({ chunks: [createPause().until] });
-  const call = client().generateContent({ model: 'm', prompt: 'x' }, { timeoutMs: 50 });
+  const call = client().generate({ model: 'm', prompt: 'x' }, { timeoutMs: 50 });
   await expect(call).rejects.toMatchObject({ name: 'GatewayError' });
 });
 
 test('an answer that the token limit cut is rejected only on request', async ({ server, client }) => {
   server.always({ body: { candidates: [{ content: { parts: [{ text: 'half' }] }, finishReason: 'MAX_TOKENS' }] } });
   const request = { model: 'm', prompt: 'x' };
-  expect(await client().generateContent(request)).toMatchObject({ text: 'half', complete: false });
-  await expect(client().generateContent(request, { requireComplete: true })).rejects.toMatchObject({
+  expect(await client().generate(request)).toMatchObject({ text: 'half', complete: false });
+  await expect(client().generate(request, { requireComplete: true })).rejects.toMatchObject({
     class: 'incomplete',
   });
 });
@@ -198,8 +203,8 @@ test('the key may come from a function, called once; another form is chosen by a
   const apiKey = async (): Promise<string> => `k-${++asked}-abcdef`;
   const gateway = client({ apiKey, auth: { text: 'bearer' }, headers: { 'X-Team': 'docs' } });
   server.always({ body: textReply('ok') });
-  await gateway.generateContent({ model: 'm', prompt: 'x' });
-  await gateway.generateContent({ model: 'm', prompt: 'x' });
+  await gateway.generate({ model: 'm', prompt: 'x' });
+  await gateway.generate({ model: 'm', prompt: 'x' });
   expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual([
     'Bearer k-1-abcdef',
     'Bearer k-1-abcdef',
@@ -212,7 +217,7 @@ test('the library reads no environment: neither proxies nor keys', async ({ serv
   const gateway = createClient({ baseUrl: server.url });
   server.reply({ body: textReply('ok') });
   try {
-    await gateway.generateContent({ model: 'm', prompt: 'x' });
+    await gateway.generate({ model: 'm', prompt: 'x' });
   } finally {
     delete process.env['HTTP_PROXY'];
     await gateway.close();

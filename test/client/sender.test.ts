@@ -16,10 +16,10 @@ test('the calls of a client share connections, and close ends them', async () =>
   const server = await serve();
   server.always({ body: textReply('hello') });
   const client = clientFor(server.url, { retries: 0 });
-  for (let call = 0; call < 10; call++) await client.generateContent(request);
+  for (let call = 0; call < 10; call++) await client.generate(request);
   expect(server.connections).toBeLessThanOrEqual(5);
   await client.close();
-  await expect(client.generateContent(request)).rejects.toMatchObject({ class: 'not-sent' });
+  await expect(client.generate(request)).rejects.toMatchObject({ class: 'not-sent' });
   expect(server.requests).toHaveLength(10);
 });
 
@@ -27,14 +27,14 @@ test('a header of the caller takes the place of one of ours, in any case, and ne
   const server = await serve();
   server.always({ body: textReply('hello') });
   const headers = { 'User-Agent': 'mine', 'X-Vendor-A-Api-Key': 'not this' };
-  await clientFor(server.url, { apiKey: 'k', headers }).generateContent(request);
+  await clientFor(server.url, { apiKey: 'k', headers }).generate(request);
   const sent = server.requests[0]?.rawHeaders.map(([name, value]) => [name.toLowerCase(), value]);
   expect(sent?.filter(([name]) => name === 'user-agent')).toEqual([['user-agent', 'mine']]);
   expect(sent?.filter(([name]) => name === 'x-vendor-a-api-key')).toEqual([['x-vendor-a-api-key', 'k']]);
 });
 
 test.each([
-  ['gemini', 'generateContent', 'x-goog-api-key'],
+  ['gemini', 'generate', 'x-goog-api-key'],
   ['gemini', 'generateImages', 'x-goog-api-key'],
   ['gateway', 'generateImages', 'authorization'],
 ] as const)('with service %s, %s carries the key in %s', async (service, call, name) => {
@@ -49,7 +49,7 @@ test.each([
 test('what may have been billed is not sent again with retrySafeOnly', async () => {
   const server = await serve();
   server.reply({ status: 500, body: 'oops' });
-  await expect(clientFor(server.url, { retrySafeOnly: true }).generateContent(request)).rejects.toMatchObject({
+  await expect(clientFor(server.url, { retrySafeOnly: true }).generate(request)).rejects.toMatchObject({
     class: 'gateway',
   });
   expect(server.requests).toHaveLength(1);
@@ -59,7 +59,7 @@ test('the option proxy comes before the variables, and the call reports an inval
   const server = await serve();
   server.reply({ body: textReply('hello') });
   const call = (proxy: string): Promise<unknown> =>
-    clientFor('http://gateway.test', { proxy, env: { HTTP_PROXY: 'http://127.0.0.1:1' } }).generateContent(request);
+    clientFor('http://gateway.test', { proxy, env: { HTTP_PROXY: 'http://127.0.0.1:1' } }).generate(request);
   expect(await call(server.url)).toMatchObject({ text: 'hello' });
   await expect(call('socks5://p:1')).rejects.toMatchObject({
     class: 'usage',
@@ -71,7 +71,7 @@ test('faults 2a: http:// with a key is refused, and without a key it is not', as
   const baseUrl = 'http://gateway.test';
   const options = { env: { HTTP_PROXY: 'http://127.0.0.1:1' }, retries: 0 };
   const call = (more: Partial<ClientOptions>): Promise<unknown> =>
-    clientFor(baseUrl, { ...options, ...more }).generateContent(request);
+    clientFor(baseUrl, { ...options, ...more }).generate(request);
   await expect(call({ apiKey: 'k' })).rejects.toMatchObject({ class: 'usage', details: { sent: 'no' } });
   await expect(call({})).rejects.toMatchObject({ class: 'not-sent' });
   await expect(call({ apiKey: 'k', allowHttp: true })).rejects.toMatchObject({ class: 'not-sent' });
@@ -86,7 +86,7 @@ test('a key that could not be read is read again by the next call', async () => 
     return 'k';
   };
   const client = clientFor(server.url, { apiKey });
-  await expect(client.generateContent(request)).rejects.toThrow('the key store is locked');
-  expect(await client.generateContent(request)).toMatchObject({ text: 'hello' });
+  await expect(client.generate(request)).rejects.toThrow('the key store is locked');
+  expect(await client.generate(request)).toMatchObject({ text: 'hello' });
   expect(asked).toBe(2);
 });

@@ -530,7 +530,7 @@ test('what the messages format found goes back unchanged in the next turn of a s
 test('a reply of the library has its sources', async ({ server }) => {
   const client = createClient({ baseUrl: server.url, apiKey: canaryKey });
   server.reply({ body: { ...message, content: messageBlocks } });
-  const reply = await client.messages({ model: 'm', maxTokens: 9, prompt: 'x' });
+  const reply = await client.generate({ model: 'm', maxTokens: 9, prompt: 'x' }, { format: 'messages' });
   expect([reply.sources, reply.usage?.searches]).toEqual([messageSources, 2]);
   await client.close();
 });

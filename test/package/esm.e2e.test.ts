@@ -9,7 +9,7 @@ import { textReply } from '../helpers/with-server.ts';
 
 const use = (load: string): string => `${load}
   const client = createClient({ baseUrl: process.env.URL });
-  client.generateContent({ model: 'm', prompt: 'x' }).then(({ text }) => console.log(text)).finally(() => client.close());`;
+  client.generate({ model: 'm', prompt: 'x' }).then(({ text }) => console.log(text)).finally(() => client.close());`;
 const imported = use("import { createClient } from 'gateway-cli';");
 
 /** A folder in which the package is installed. */
@@ -69,7 +69,7 @@ test('an error of the package that was required is known to the guards of the on
     import { GatewayError, isGatewayError, isResponseError } from 'gateway-cli';
     const { createClient } = createRequire(import.meta.url)('gateway-cli');
     const client = createClient({ baseUrl: process.env.URL, retries: 0 });
-    const error = await client.generateContent({ model: 'm', prompt: 'x' }).catch((thrown) => thrown);
+    const error = await client.generate({ model: 'm', prompt: 'x' }).catch((thrown) => thrown);
     console.log([error instanceof GatewayError, isGatewayError(error), isGatewayError(error, 'auth'), isGatewayError(error, 'quota')].join());
     console.log([isResponseError(error), isGatewayError(new Error('x')), isGatewayError(undefined)].join());
     await client.close();`;

@@ -136,7 +136,7 @@ test('the library opens by its names, and answers', async () => {
   const server = await startScriptedServer();
   server.always({ body: textReply('Hello') });
   const use = `const client = createClient({ baseUrl: process.env.URL, apiKey: process.env.KEY });
-    const { text } = await client.generateContent({ model: 'm', prompt: 'hi' });
+    const { text } = await client.generate({ model: 'm', prompt: 'hi' });
     console.log(text, ResponseError.prototype instanceof GatewayError, GatewayError.name);
     await client.close();`;
   const names = '{ createClient, GatewayError, ResponseError }';

@@ -315,7 +315,7 @@ describe('bytes that are not a picture', () => {
   test('that the text holds as a link reach the caller of the library', async ({ server }) => {
     server.reply({ body: partsReply({ text: said }) });
     const client = createClient({ baseUrl: server.url });
-    const reply = await client.generateContent({ model: 'm', prompt: 'x' });
+    const reply = await client.generate({ model: 'm', prompt: 'x' });
     await client.close();
     expect(reply).toMatchObject({ text: 'the [report.pdf] is here', images: [], files: [{ extension: 'pdf' }] });
     expect(Buffer.from(reply.files?.[0]?.data ?? [])).toEqual(report);
@@ -324,7 +324,7 @@ describe('bytes that are not a picture', () => {
   test('reach the caller of the library', async ({ server }) => {
     server.reply({ body: soundReply });
     const client = createClient({ baseUrl: server.url });
-    const reply = await client.generateContent({ model: 'm', prompt: 'x' });
+    const reply = await client.generate({ model: 'm', prompt: 'x' });
     await client.close();
     expect(reply.images).toEqual([]);
     expect(reply.files).toMatchObject([{ mimeType: 'audio/wav', extension: 'wav', bytes: sound.length }]);

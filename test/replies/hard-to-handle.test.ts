@@ -80,7 +80,7 @@ test('a batch goes on after a reply that is hard to handle', async ({ server, cl
 test('the library returns a reply with deep JSON', async ({ server }) => {
   const client = createClient({ baseUrl: server.url });
   server.reply({ body: withDeep(callReply) });
-  const reply = await client.generateContent({ model: 'm', prompt: 'hi' });
+  const reply = await client.generate({ model: 'm', prompt: 'hi' });
   expect(JSON.stringify(reply.toolCalls)).toContain('[[[[');
   await client.close();
 });

@@ -177,11 +177,11 @@ test('a conversation reports that the answer was stopped, goes on, and does not 
 test('the library rejects an answer that was stopped, and warns of a reason that is unknown', async ({ server }) => {
   const client = createClient({ baseUrl: server.url, apiKey: canaryKey });
   server.reply({ body: contentBody('SAFETY', { text: 'some words' }) });
-  const error = await client.generateContent({ model: 'm', prompt: 'x' }).catch((thrown: unknown) => thrown);
+  const error = await client.generate({ model: 'm', prompt: 'x' }).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ResponseError);
   expect(error).toMatchObject({ class: 'no-result', reply: { text: 'some words', complete: false } });
   server.reply({ body: messageStream('FULL_MOON') });
-  const reply = await client.streamMessages({ model: 'm', maxTokens: 9, prompt: 'x' }).reply();
+  const reply = await client.stream({ model: 'm', maxTokens: 9, prompt: 'x' }, { format: 'messages' }).reply();
   expect(reply).toMatchObject({ text: 'some words', complete: false });
   expect(reply.warnings).toEqual([expect.stringContaining('FULL_MOON')]);
   await client.close();

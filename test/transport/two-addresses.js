@@ -36,6 +36,6 @@ const client = createClient(
 );
 // Begun before the request: a slow machine cannot put it behind an attempt of two seconds.
 setTimeout(() => order.push('one second'), 1000);
-await client.generateContent({ model: 'm', prompt: 'hi' }).catch(() => {});
+await client.generate({ model: 'm', prompt: 'hi' }).catch(() => {});
 process.stdout.write(order.join(', '));
 process.exit();

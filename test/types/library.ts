@@ -19,7 +19,7 @@ const client: Client = createClient({
 });
 
 export async function text(signal: AbortSignal): Promise<string> {
-  const reply: Reply = await client.generateContent(
+  const reply: Reply = await client.generate(
     { model: 'm', prompt: 'hi', temperature: 0.2, schema: { type: 'object' } },
     { signal, timeoutMs: 1000 },
   );
@@ -39,10 +39,13 @@ export async function images(): Promise<string[]> {
 }
 
 export async function stream(): Promise<string> {
-  const answer = client.streamMessages({ model: 'm', maxTokens: 64, messages: [{ role: 'user', content: 'hi' }] });
+  const answer = client.stream(
+    { model: 'm', maxTokens: 64, turns: [{ role: 'user', content: 'hi' }], prompt: 'go on' },
+    { format: 'messages' },
+  );
   let said = '';
   for await (const delta of answer) said += textOf(delta);
-  for await (const delta of client.streamContent({ model: 'm', prompt: 'hi', candidates: 1 })) said += textOf(delta);
+  for await (const delta of client.stream({ model: 'm', prompt: 'hi', candidates: 1 })) said += textOf(delta);
   const { stopReason, toolCalls } = await answer.reply();
   return `${said} ${stopReason ?? ''} ${toolCalls.length}`;
 }
@@ -54,7 +57,7 @@ function textOf(delta: StreamDelta): string {
 
 export async function failures(): Promise<ErrorClass | undefined> {
   try {
-    await client.messages({ model: 'm', maxTokens: 1, prompt: 'hi' });
+    await client.generate({ model: 'm', maxTokens: 1, prompt: 'hi' }, { format: 'messages' });
   } catch (error) {
     if (error instanceof ResponseError) return error.reply.complete ? undefined : error.class;
     if (error instanceof GatewayError && error.details.retryable && error.billed === 'no') return error.class;
@@ -67,9 +70,9 @@ export async function failures(): Promise<ErrorClass | undefined> {
 
 // @ts-expect-error there is no such service
 createClient({ service: 'nobody' });
-// @ts-expect-error the messages format requires maxTokens
-void client.messages({ model: 'm', prompt: 'hi' });
+// @ts-expect-error there is no such format
+void client.generate({ model: 'm', prompt: 'hi' }, { format: 'yaml' });
 // @ts-expect-error there is no such form
 createClient({ baseUrl: 'https://gateway.example.com', auth: 'basic' });
 // @ts-expect-error a model is needed
-void client.generateContent({ prompt: 'hi' });
+void client.generate({ prompt: 'hi' });

@@ -1,13 +1,5 @@
 // Compiled against the built types by test/types/types.test.ts, without the types of DOM and with and without those of Node.
-import {
-  type ContentBlock,
-  createClient,
-  type Message,
-  type Reply,
-  type Signal,
-  type StopReason,
-  type Tool,
-} from 'gateway-cli';
+import { type ContentBlock, createClient, type Message, type Reply, type Signal, type StopReason } from 'gateway-cli';
 
 /** Interfaces as a user has them: without an index signature. */
 interface MyText {
@@ -48,15 +40,18 @@ export async function ask(
   toolChoice: MyChoice,
   schema: MySchema,
 ): Promise<StopReason | undefined> {
-  const reply = await client.messages({
-    model: 'm',
-    maxTokens: 5,
-    messages: history,
-    tools,
-    toolChoice,
-    schema,
-    metadata: { user_id: 'u' },
-  });
+  const reply = await client.generate(
+    {
+      model: 'm',
+      maxTokens: 5,
+      turns: history,
+      tools,
+      toolChoice,
+      schema,
+      metadata: { user_id: 'u' },
+    },
+    { format: 'messages' },
+  );
   if (reply.stopReason === 'tool_use' || reply.stopReason === 'of-next-year') return reply.stopReason;
   return next(reply, history);
 }
@@ -68,27 +63,27 @@ async function next(reply: Reply, history: readonly MyMessage[]): Promise<StopRe
     { type: 'text', text: 'hi' },
     { type: 'tool_result', tool_use_id: 't', content: 'x' },
   ];
-  const messages: Message[] = [
+  const turns: Message[] = [
     ...history,
     { role: 'assistant', content: reply.content ?? [] },
     { role: 'user', content: blocks },
   ];
-  const search: Tool = { type: 'web_search_20250305', name: 'web_search', max_uses: 5 };
-  for await (const delta of client.streamMessages({ model: 'm', maxTokens: 5, messages, tools: [search] }))
+  const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 5 };
+  for await (const delta of client.stream({ model: 'm', maxTokens: 5, turns, tools: [search] }, { format: 'messages' }))
     if (delta.type === 'stop') return delta.stopReason;
   return undefined;
 }
 
 export async function content(contents: MyTurn[], schema: MySchema, signal: Signal): Promise<string> {
   const tools = [{ functionDeclarations: [{ name: 'f', parameters: schema }] }];
-  const reply = await client.generateContent({ model: 'm', contents, tools, schema }, { signal });
+  const reply = await client.generate({ model: 'm', body: { contents }, tools, schema }, { signal });
   return reply.text;
 }
 
 // @ts-expect-error a message has a role
-void client.messages({ model: 'm', maxTokens: 1, messages: [{ content: 'hi' }] });
+void client.generate({ model: 'm', maxTokens: 1, turns: [{ content: 'hi' }] }, { format: 'messages' });
 // @ts-expect-error a message is an object
-void client.messages({ model: 'm', maxTokens: 1, messages: ['hi'] });
+void client.generate({ model: 'm', maxTokens: 1, turns: ['hi'] }, { format: 'messages' });
 // @ts-expect-error a block has a type
 export const untyped: ContentBlock = new (class Untyped {
   text = 'hi';

@@ -5,7 +5,7 @@ import { bundle } from '../../helpers/bundle.ts';
 import { isFull } from '../../helpers/full.ts';
 
 /** A history is a dozen runs on real files, and takes about 0.15 s of a processor: a suite has an hour for all of it. */
-const usual = isFull ? 3000 : 1500;
+const usual = isFull ? 5000 : 2000;
 
 /** `GATEWAY_CLI_FUZZ_SEED=<n>` plays others, and `GATEWAY_CLI_HISTORIES=<n>` as many as one has time for. */
 const { GATEWAY_CLI_FUZZ_SEED: seed = '20261128', GATEWAY_CLI_HISTORIES: count = String(usual) } = process.env;

@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { getErrorCode } from '../errors.ts';
+import { parseObject } from '../json.ts';
 import { cannotWrite } from './synced-file.ts';
 import { createTempFile, writeFully } from './temp-file.ts';
 
@@ -114,17 +115,6 @@ function withoutReturn(text: string): string {
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
-/**
- * A line without the NULs before it. When the power fails, some file systems keep a later write and leave a hole in place of an
- * earlier one, which reads as NULs. The hole is no part of the line: text that was not synced counts as not written.
- */
-export function withoutHole(line: Line): Line {
-  if (!line.text.startsWith('\0')) return line;
-  const text = line.text.replace(/^\0+/, '');
-  const hole = line.text.length - text.length;
-  return { ...line, text, offset: line.offset + hole, bytes: line.bytes - hole };
-}
-
 /** The lines of a stream, each as soon as it is there; the last line also without an end. */
 export async function* arrivingLines(
   chunks: AsyncIterable<Uint8Array>,
@@ -152,6 +142,25 @@ export async function* readFileLines(path: string, options: LineOptions = {}): A
   } finally {
     await handle.close().catch(() => undefined);
   }
+}
+
+/**
+ * The lines of a file of JSON that only grows. When the power fails, some file systems keep a later write and leave a hole in place
+ * of an earlier one, which reads as NULs: a line that is not whole because of that is empty here, as it was not synced.
+ */
+export async function* readAppendedLines(path: string, from = 0): AsyncGenerator<Iterable<Line>, void> {
+  for await (const lines of readFileLines(path, { from })) yield withoutHoles(lines);
+}
+
+function* withoutHoles(lines: Iterable<Line>): Generator<Line, void> {
+  for (const line of lines) yield line.text.includes('\0') ? { ...line, text: withoutHole(line.text) } : line;
+}
+
+/** The JSON object behind the last hole of a line; empty if that is only the rest of one. JSON has no NUL of its own. */
+export function withoutHole(text: string): string {
+  const rest = text.slice(text.lastIndexOf('\0') + 1);
+  const isWhole = rest === text || Object.keys(parseObject(rest)).length > 0;
+  return isWhole ? rest : '';
 }
 
 /** A temporary file in the folder of a batch, to which lines are appended. Its methods throw GatewayError not-written. */

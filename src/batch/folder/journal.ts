@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { GatewayError } from '../../errors.ts';
-import { readFileLines, withoutHole } from '../../files/lines.ts';
+import { readAppendedLines } from '../../files/lines.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { parseObject } from '../../json.ts';
 import { batchFiles } from '../types.ts';
@@ -14,14 +14,11 @@ import { addRecord, type BatchState, newBatchState, settleState } from './state.
 export async function readJournal(folder: string, rows = 0): Promise<BatchState> {
   const state = newBatchState(rows);
   const path = join(folder, batchFiles.journal);
-  for await (const lines of readFileLines(path))
-    for (const line of lines) {
-      const { text, whole, number, isTooLong } = withoutHole(line);
+  for await (const lines of readAppendedLines(path))
+    for (const { text, whole, number, isTooLong } of lines) {
       state.torn = !whole;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
-      // A hole that begins or ends inside a record leaves a part of the record: nothing was done on the word of a record that was not synced.
-      if (record === undefined && line.text.includes('\0')) continue;
       if (record === undefined || (state.run === undefined && record.t !== 'run'))
         throw notAJournal(path, number, text);
       try {

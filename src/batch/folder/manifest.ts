@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '../../errors.ts';
-import { type Line, readFileLines } from '../../files/lines.ts';
+import { type Line, readAppendedLines } from '../../files/lines.ts';
 import { cannotWrite, SyncedFile } from '../../files/synced-file.ts';
 import { writeAtomically } from '../../files/temp-file.ts';
 import { isObject, parseObject } from '../../json.ts';
@@ -99,7 +99,7 @@ export function readManifestHead(text: string): ManifestHead | undefined {
 
 /** Reads the header of the table of a folder, before anything else is read; undefined if the folder has none. */
 export async function readManifestHeader(folder: string): Promise<ManifestHeader | undefined> {
-  for await (const lines of readFileLines(join(folder, batchFiles.manifest)))
+  for await (const lines of readAppendedLines(join(folder, batchFiles.manifest)))
     for (const { text } of lines) return readHeader(text);
   return undefined;
 }
@@ -147,7 +147,7 @@ export async function readManifest(
   see: (head: ManifestHead, place: number) => void = () => undefined,
 ): Promise<Manifest> {
   let manifest = newManifest();
-  for await (const lines of readFileLines(join(folder, batchFiles.manifest)))
+  for await (const lines of readAppendedLines(join(folder, batchFiles.manifest)))
     for (const line of lines) {
       const { text, number } = line;
       if (number === 1) {
@@ -155,8 +155,8 @@ export async function readManifest(
         manifest = { ...newManifest(header?.rows), header };
         continue;
       }
+      if (isTorn(line)) continue;
       const row = readManifestHead(text);
-      if (row === undefined && isTorn(line)) continue;
       if (row === undefined) throw brokenManifest(`${batchFiles.manifest}:${number}: no row that this version knows`);
       const place = addManifestRow(manifest.rows, row, slots);
       if (row.from !== undefined) noteKey(manifest, row.from, manifest.rows.firsts[place] as number);
@@ -167,7 +167,7 @@ export async function readManifest(
 
 /** Whether a line was torn by a power cut, among rows that came one by one. */
 function isTorn({ text, whole }: Line): boolean {
-  return !whole || text.startsWith('\0');
+  return !whole || text === '';
 }
 
 function noteKey({ memo }: Manifest, from: string, first: number): void {
@@ -182,7 +182,7 @@ export function findKnown({ memo }: Manifest, from: string): number | undefined 
 
 /** The rows of a table with all their facts; the rows of one block come together. */
 export async function* readManifestRows(folder: string): AsyncGenerator<ManifestRow[], void> {
-  for await (const lines of readFileLines(join(folder, batchFiles.manifest))) {
+  for await (const lines of readAppendedLines(join(folder, batchFiles.manifest))) {
     const rows: ManifestRow[] = [];
     for (const line of lines)
       if (line.number > 1 && !isTorn(line)) rows.push(parseObject(line.text) as unknown as ManifestRow);
@@ -215,7 +215,7 @@ export async function openManifest(
 async function replaceHeader(path: string, header: ManifestHeader): Promise<void> {
   const write = async (file: FileHandle): Promise<void> => {
     await file.appendFile(`${JSON.stringify(header)}\n`);
-    for await (const lines of readFileLines(path)) {
+    for await (const lines of readAppendedLines(path)) {
       const rows = [...lines].filter((line) => line.number > 1 && !isTorn(line));
       await file.appendFile(rows.map(({ text }) => `${text}\n`).join(''));
     }

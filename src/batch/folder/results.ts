@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Bound, Cost } from '../../cost/types.ts';
 import { type Certainty, endSignals } from '../../errors.ts';
-import { openIfThere, readFileLines, withoutHole } from '../../files/lines.ts';
+import { openIfThere, readAppendedLines, withoutHole } from '../../files/lines.ts';
 import { createRangeReader } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
@@ -32,19 +32,13 @@ export async function findLostEnds(folder: string, state: BatchState): Promise<L
   const path = join(folder, batchFiles.results);
   // Another program has written the file anew: its lines are elsewhere, and none is after the others.
   if (from > 0 && !(await endsLine(path, from))) return found;
-  for await (const lines of readFileLines(path, { from }))
-    for (const line of lines) {
-      found.torn = !line.whole;
-      if (!line.whole) continue;
-      const { text, isTooLong, offset: off, bytes: len } = withoutHole(line);
-      if (!isCovered(off, state)) {
-        const end = readEnd(text, { off, len }, state);
-        if (end === undefined && (text !== '' || isTooLong)) found.unreadable++;
-        found.lostEnds.push(end ?? { t: 'skip', off, len });
-      }
-      // The record of a hole comes after the end of the line behind it: covered bytes must always end with a line.
-      if (off > line.offset && !isCovered(line.offset, state))
-        found.lostEnds.push({ t: 'skip', off: line.offset, len: off - line.offset });
+  for await (const lines of readAppendedLines(path, from))
+    for (const { text, whole, isTooLong, offset: off, bytes: len } of lines) {
+      found.torn = !whole;
+      if (!whole || isCovered(off, state)) continue;
+      const end = readEnd(text, { off, len }, state);
+      if (end === undefined && (text !== '' || isTooLong)) found.unreadable++;
+      found.lostEnds.push(end ?? { t: 'skip', off, len });
     }
   for (const end of found.lostEnds) addRecord(end, state);
   return found;
@@ -115,7 +109,7 @@ export async function openResults(folder: string, slots: Slots): Promise<ResultR
   const readRange = createRangeReader(handle);
   let moved: Map<string, JsonObject> | undefined;
   function parseOf(slot: number, bytes: Buffer): JsonObject | undefined | Promise<JsonObject | undefined> {
-    const text = bytes.toString();
+    const text = withoutHole(bytes.toString());
     const document = slots.findNamed(readSlotName(text)) === slot ? parseObject(text) : {};
     if (Object.keys(document).length > 0) return document;
     // Another program has written the file, and lines are elsewhere: the last line of each slot counts.
@@ -129,7 +123,7 @@ export async function openResults(folder: string, slots: Slots): Promise<ResultR
       return found instanceof Promise ? found.then((bytes) => parseOf(slot, bytes)) : parseOf(slot, found);
     },
     async readTake(slot, { off, len }) {
-      const text = (await readRange({ offset: off, bytes: len })).toString();
+      const text = withoutHole((await readRange({ offset: off, bytes: len })).toString());
       return readSlotName(text) === slots.nameOf(slot) ? parseObject(text) : undefined;
     },
     close: async () => handle?.close().catch(() => undefined),
@@ -138,11 +132,8 @@ export async function openResults(folder: string, slots: Slots): Promise<ResultR
 
 async function findMoved(path: string): Promise<Map<string, JsonObject>> {
   const found = new Map<string, JsonObject>();
-  for await (const lines of readFileLines(path))
-    for (const line of lines) {
-      const { text, whole } = withoutHole(line);
-      if (whole) found.set(readSlotName(text), parseObject(text));
-    }
+  for await (const lines of readAppendedLines(path))
+    for (const { text, whole } of lines) if (whole) found.set(readSlotName(text), parseObject(text));
   return found;
 }
 
@@ -161,11 +152,8 @@ export async function countRemoved(folder: string, { slots }: Pick<BatchState, '
   while (first < slots.size && !isBeyond(first)) first++;
   if (first === slots.size) return 0;
   const found = new Set<number>();
-  for await (const lines of readFileLines(path))
-    for (const line of lines) {
-      const { text, whole } = withoutHole(line);
-      if (whole) found.add(slots.findNamed(readSlotName(text)));
-    }
+  for await (const lines of readAppendedLines(path))
+    for (const { text, whole } of lines) if (whole) found.add(slots.findNamed(readSlotName(text)));
   let removed = 0;
   for (let slot = 0; slot < slots.size; slot++) if (slots.answersOf(slot) > 0 && !found.has(slot)) removed++;
   return removed;

@@ -17,7 +17,7 @@ import { planSaving } from '../cli/output/save-images.ts';
 import { warnOfNoImage } from '../cli/run/answer.ts';
 import { writeNewFile } from '../files/temp-file.ts';
 import { planTextImages, prepareAnswerFile } from '../cli/output/answer-file.ts';
-import { emptyOutcome, goOn } from '../cli/output/outcome.ts';
+import { emptyOutcome, keepOutcome } from '../cli/output/outcome.ts';
 import { printText } from '../cli/output/print.ts';
 import { answerEntries } from '../cli/output/result-definition.ts';
 import { readBlobChunks, writeToStdout } from '../cli/output/save-images.ts';
@@ -91,7 +91,7 @@ async function writeOut(
   const { tags, ...facts } = readKeys(answerEntries, document) as Pick<Outcome, 'answer' | 'turns'> &
     Pick<Report, 'tags'>;
   const outcome = { ...emptyOutcome, ...written, ...facts, reply };
-  const ended = await goOn(outcome, async () => {
+  const ended = await keepOutcome(outcome, async () => {
     await warnOfCut(reply, context);
     const isInFile = selected?.file !== undefined;
     if (saved.body && context.root.json && !isInFile)

@@ -60,8 +60,8 @@ function joinUnsaved(all: readonly UnsavedReply[]): UnsavedReply {
   };
 }
 
-/** Goes on with an outcome: an error that is thrown from here on ends the command, and the answer so far is reported all the same. */
-export async function goOn(outcome: Outcome, steps: () => Promise<CommandOutcome>): Promise<CommandOutcome> {
+/** Runs the last steps of a command, and keeps the outcome that they begin with: if they throw, it is reported beside their error. */
+export async function keepOutcome(outcome: Outcome, steps: () => Promise<CommandOutcome>): Promise<CommandOutcome> {
   if (outcome.thrown) return { outcome, error: outcome.thrown.value };
   try {
     return await steps();

@@ -72,7 +72,7 @@ interface StreamOptions {
   /** Runs until the first output. The caller stops it at the end. */
   progress: Progress;
   /** The text is printed when it has been checked, or if the stream fails before. */
-  isHeld?: boolean | undefined;
+  waitsForCheck?: boolean | undefined;
   /** Receives the text of the answer as it arrives. */
   onText?: ((text: string) => void) | undefined;
 }
@@ -91,7 +91,7 @@ export async function printStream<Outcome>(
   const onOutput = () => options.progress.stop();
   const isFormatted = options.isMarkdown && !options.jsonl && !isPrintedAtEnd(context) && canFormat(context.io);
   const payload = isFormatted ? await startFormatted(context, onOutput) : plainPayload(context.io.stdout, onOutput);
-  const printing: PrintState = { payload, options, context, isInThinking: false, held: '' };
+  const printing: PrintState = { payload, options, context, isInThinking: false, waiting: '' };
   try {
     for (;;) {
       const next = await deltas.next();
@@ -99,7 +99,7 @@ export async function printStream<Outcome>(
       await printDeltas(next.value, printing);
     }
   } catch (error) {
-    await payload.write(printing.held);
+    await payload.write(printing.waiting);
     throw error;
   } finally {
     await payload.end();
@@ -114,7 +114,7 @@ interface PrintState {
   /** The cursor is in an unfinished line of `--thinking`. */
   isInThinking: boolean;
   /** Text that waits for its check. */
-  held: string;
+  waiting: string;
 }
 
 async function printDeltas(deltas: readonly StreamDelta[], printing: PrintState): Promise<void> {
@@ -129,7 +129,7 @@ async function printDeltas(deltas: readonly StreamDelta[], printing: PrintState)
   const text = deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
   options.onText?.(text);
   if (text === '' || isPrintedAtEnd(context)) return;
-  if (options.isHeld) return void (printing.held += text);
+  if (options.waitsForCheck) return void (printing.waiting += text);
   if (printing.isInThinking) await context.io.stderr.write('\n');
   printing.isInThinking = false;
   await printing.payload.write(text);

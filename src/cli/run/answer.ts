@@ -2,7 +2,7 @@ import type { Settings, Use } from '../../settings/types.ts';
 import type { AnswerContext, CommandOutcome, Context, Outcome, Report, SavedFiles, Selection } from '../context.ts';
 import { prepareAnswerFile, type WriteAnswer } from '../output/answer-file.ts';
 import { logCost, logUsage } from '../output/log.ts';
-import { goOn } from '../output/outcome.ts';
+import { keepOutcome } from '../output/outcome.ts';
 import { usageError } from '../../errors.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
 import { type Wanted, type Answer, judgeAnswer, type Result } from '../../client/index.ts';
@@ -40,9 +40,8 @@ export async function answerCommand(
 
 /** Throws GatewayError usage for flags that want several things of one answer, and for a place that cannot be written. */
 async function chooseOutput(flags: CommonFlags, use: Use, context: Context): Promise<Chosen> {
-  // Only a text can go to several places: `--code` and `-o` choose.
   const isText = use === 'text' || use === 'chat';
-  checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
+  checkStdoutOwner(flags, { isText, json: context.root.json === true });
   if (flags.raw) checkRaw(flags);
   const place = isText ? await prepareAnswerFile(flags, context) : undefined;
   const selected = place?.selected ?? (flags.field && { field: flags.field });
@@ -75,7 +74,7 @@ export function toWanted(
  */
 export async function finishText(
   outcome: Outcome & { reply: Result },
-  { plan, held }: { plan: ImagePlan; held: HeldAnswer | undefined },
+  { plan, schemaAnswer }: { plan: ImagePlan; schemaAnswer: SchemaAnswer | undefined },
   {
     flags,
     context,
@@ -87,14 +86,14 @@ export async function finishText(
 ): Promise<CommandOutcome> {
   const wanted = toWanted(flags);
   const { reply } = outcome;
-  return goOn(outcome, async () => {
+  return keepOutcome(outcome, async () => {
     if (flags.jsonl) await context.io.stdout.write(jsonLine(toEndDocument(outcome, wanted, context)));
     await checkAnswer(outcome, wanted, { context, settings });
     await warnOfNoImage(plan, outcome, context);
-    if (held && 'error' in held) throw held.error;
-    const answered = { ...outcome, answer: held?.value };
-    return goOn(answered, async () => {
-      const file = await writeFile?.(reply, held?.json);
+    if (schemaAnswer && 'error' in schemaAnswer) throw schemaAnswer.error;
+    const answered = { ...outcome, answer: schemaAnswer?.value };
+    return keepOutcome(answered, async () => {
+      const file = await writeFile?.(reply, schemaAnswer?.json);
       return { outcome: file ? { ...answered, files: [...answered.files, file] } : answered };
     });
   });
@@ -128,17 +127,17 @@ export async function checkAnswer(
 }
 
 /** The JSON that fits the schema of `--schema`, or the reason that there is none. */
-export type HeldAnswer = CheckedAnswer | { json?: undefined; value?: undefined; error: unknown };
+export type SchemaAnswer = CheckedAnswer | { json?: undefined; value?: undefined; error: unknown };
 
 /**
  * Checks an answer against its schema before it is printed: its JSON alone, or the text that came instead. Never throws, so that
  * the answer is printed also if a signal ends the check.
  */
-export async function holdToSchema(
+export async function tryFindSchemaAnswer(
   check: SchemaCheck,
   answer: Answer,
   { flags, deadline }: Pick<PreparedCommand, 'flags' | 'deadline'>,
-): Promise<HeldAnswer> {
+): Promise<SchemaAnswer> {
   const { error } = judgeAnswer(answer, toWanted(flags));
   if (error) return { error };
   try {
@@ -170,8 +169,8 @@ async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: A
   await context.ui.note(`the model calls ${names}; --json shows the input${run}`);
 }
 
-/** Throws GatewayError usage if two flags print to stdout, other than `--dry-run --json`. */
-function checkStdoutOwner(flags: CommonFlags, json: boolean): void {
+/** Throws GatewayError usage if two flags print to stdout, other than `--dry-run --json`. A text goes there without `-o -`, too. */
+function checkStdoutOwner(flags: CommonFlags, { isText, json }: { isText: boolean; json: boolean }): void {
   const owners = [
     flags.dryRun && '--dry-run',
     flags.curl && '--curl',
@@ -179,7 +178,7 @@ function checkStdoutOwner(flags: CommonFlags, json: boolean): void {
     flags.jsonl && '--jsonl',
     flags.field && '--field',
     flags.code && (flags.output ?? '-') === '-' && '--code',
-    flags.output === '-' && !flags.code && '-o -',
+    flags.output === '-' && !isText && '-o -',
     json && !flags.dryRun && '--json',
   ].filter((owner) => typeof owner === 'string');
   if (owners.length > 1)

@@ -38,9 +38,8 @@ export async function showRequest(
 }
 
 /**
- * Prepares the sending of a command's request: the output is checked, then the key read and the client opened. Returns the
- * function that sends the request and the one that publishes the images of the reply. `isKept`: a session keeps the answer, even
- * if stdout is closed.
+ * Prepares the sending of a command's request: the output is checked, then the key read and the client opened. `isKept`: a
+ * session keeps the answer, even if stdout is closed. `limit`: of what the requests of the command cost.
  */
 export async function prepareSending(
   plan: ImagePlan,

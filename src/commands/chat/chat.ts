@@ -6,7 +6,7 @@ import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
 import { answerCommand, finishText } from '../../cli/run/answer.ts';
 import type { WriteAnswer } from '../../cli/output/answer-file.ts';
-import { goOn } from '../../cli/output/outcome.ts';
+import { keepOutcome } from '../../cli/output/outcome.ts';
 import { printRaw } from '../../cli/output/print.ts';
 import { type ChatFlags, confirmLeaving, describeContinued, resumeSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
@@ -49,8 +49,8 @@ async function runChat(
   const isSession = typed.session !== undefined || typed.continue;
   const resumed = isSession ? await resumeSession(typed, context) : undefined;
   const kept = resumed && { ...lastModel(resumed.earlier), from: `session ${resumed.label}` };
-  const begun = await prepareCommand(words, typed, 'chat', { context, writeFile, kept });
-  const { flags, settings, deadline } = begun;
+  const prepared = await prepareCommand(words, typed, 'chat', { context, writeFile, kept });
+  const { flags, settings, deadline } = prepared;
   if (resumed?.newest) await context.ui.notice(await describeContinued(resumed.newest, resumed.earlier, settings));
   if (resumed) await confirmLeaving(resumed.earlier, flags, settings, context);
   if (isInteractive(words, flags, context)) {
@@ -59,14 +59,14 @@ async function runChat(
     const { runInteractive } = await import('./interactive.ts');
     return runInteractive(flags, { context, settings, resumed });
   }
-  const building = { ...begun, earlier: resumed?.earlier };
+  const building = { ...prepared, earlier: resumed?.earlier };
   const request = await prepareRequest(words, flags, building);
   const { check } = request;
   const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);
-  if (showsRequest(flags)) return showRequest(request, plan, begun);
+  if (showsRequest(flags)) return showRequest(request, plan, prepared);
   const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
-  const connected = await prepareSending(plan, { ...begun, isKept: resumed?.file !== undefined, limit });
+  const connected = await prepareSending(plan, { ...prepared, isKept: resumed?.file !== undefined, limit });
   if (flags.raw) return printRaw(connected.client, request, deadline(), context);
 
   const isMarkdown = settings.markdown && check === undefined;
@@ -80,16 +80,17 @@ async function runChat(
     tools,
     deadline: deadline(),
   };
-  const turned = await askTurn(request, asking);
-  return goOn(turned.outcome, async () => {
-    const { reply, error } = turned.outcome;
-    if (reply === undefined) return { outcome: turned.outcome, error };
-    const finished = await finishText({ ...turned.outcome, reply }, { plan, held: turned.held }, begun);
+  const turn = await askTurn(request, asking);
+  const { outcome, schemaAnswer } = turn;
+  return keepOutcome(outcome, async () => {
+    const { reply, error } = outcome;
+    if (reply === undefined) return { outcome, error };
+    const finished = await finishText({ ...outcome, reply }, { plan, schemaAnswer }, prepared);
     const file = resumed?.file;
     if (finished.error !== undefined || finished.outcome === undefined || file === undefined) return finished;
-    return goOn(finished.outcome, async () => {
-      const turn = await storableTurns(turned, request, context);
-      if (turn) await file.append(turn);
+    return keepOutcome(finished.outcome, async () => {
+      const messages = await storableTurns(turn, request, context);
+      if (messages) await file.append(messages);
       else await context.ui.warn('the answer holds nothing that a session can keep');
       return finished;
     });

@@ -118,11 +118,11 @@ async function askAndSave(
   partial.question = getQuestion(request);
   partial.service = request.quirks.service;
   // Between the lines of an answer; Ctrl-C is a no.
-  const ask = async (question: string): Promise<string> => {
+  const askPerson = async (question: string): Promise<string> => {
     const read = await editor.read(question, { isQuestion: true });
     return read.kind === 'entry' ? read.text : '';
   };
-  const tools = await openTools(flags, request, { context, ask });
+  const tools = await openTools(flags, request, { context, ask: askPerson });
   const beside = await planBesideText(flags, request, context);
   const images = await planSaving(beside, context);
   const isMarkdown = settings.markdown && check === undefined;
@@ -139,17 +139,18 @@ async function askAndSave(
     deadline: deadline(),
     onText,
   };
-  const turned = await askTurn(request, setup);
-  const { spent, attempts, unsaved } = joinOutcomes([talk.outcome, turned.outcome], 'rounds');
-  talk.outcome = { ...turned.outcome, spent, attempts, unsaved };
-  const { reply } = talk.outcome;
-  if (reply === undefined) throw turned.outcome.thrown?.value ?? turned.outcome.error;
+  const turn = await askTurn(request, setup);
+  const { outcome, schemaAnswer } = turn;
+  const { spent, attempts, unsaved } = joinOutcomes([talk.outcome, outcome], 'rounds');
+  talk.outcome = { ...outcome, spent, attempts, unsaved };
+  const { reply } = outcome;
+  if (reply === undefined) throw outcome.thrown?.value ?? outcome.error;
   // A conversation has its words on the terminal, whatever its pictures are.
   const plan = { ...beside, output: undefined };
-  const ended = await finishText({ ...talk.outcome, reply }, { plan, held: turned.held }, { flags, context, settings });
+  const ended = await finishText({ ...talk.outcome, reply }, { plan, schemaAnswer }, { flags, context, settings });
   if (ended.error !== undefined) throw ended.error;
-  const turn = await storableTurns(turned, request, context);
-  if (turn) await saveTurn(turn, prompt, talk);
+  const messages = await storableTurns(turn, request, context);
+  if (messages) await saveTurn(messages, prompt, talk);
 }
 
 /** The part of an answer that was shown belongs to the conversation. */

@@ -18,7 +18,7 @@ import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { type BuiltRequest, choosePictures } from '../../cli/request/build-request.ts';
 import { askOnce, saveFiles } from '../../cli/run/ask.ts';
-import { holdToSchema, type HeldAnswer } from '../../cli/run/answer.ts';
+import { tryFindSchemaAnswer, type SchemaAnswer } from '../../cli/run/answer.ts';
 import type { SchemaCheck } from '../../cli/input/schema.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
 import { joinOutcomes } from '../../cli/output/outcome.ts';
@@ -34,7 +34,7 @@ interface TurnSetup {
   /** Whether the Markdown of the answer is formatted, if stdout is a terminal that can show it. */
   isMarkdown: boolean;
   tools: ToolCommands | undefined;
-  /** The last answer is printed when it has been held against `--schema`. */
+  /** The last answer is printed when it was checked by `--schema`. */
   check: SchemaCheck | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
@@ -47,7 +47,7 @@ export interface TurnOutcome {
   outcome: Outcome;
   turns: readonly Turn[];
   /** The last answer after its check by `--schema`. */
-  held: HeldAnswer | undefined;
+  schemaAnswer: SchemaAnswer | undefined;
 }
 
 /**
@@ -59,24 +59,24 @@ export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<
   const turns: Turn[] = [getQuestion(request)];
   const end = await askRounds(request, setup, { rounds, turns }).catch(toThrown);
   const outcome = { ...joinOutcomes(rounds, 'rounds'), ...end };
-  const shown = await showHeld(outcome, setup).catch(toThrown);
-  if (shown && 'thrown' in shown) return { outcome: { ...outcome, ...shown }, turns, held: undefined };
-  return { outcome, turns, held: shown };
+  const checked = await printChecked(outcome, setup).catch(toThrown);
+  if (checked && 'thrown' in checked) return { outcome: { ...outcome, ...checked }, turns, schemaAnswer: undefined };
+  return { outcome, turns, schemaAnswer: checked };
 }
 
 function toThrown(value: unknown): Required<Pick<Outcome, 'thrown'>> {
   return { thrown: { value } };
 }
 
-/** Prints the answer that was held back until it is checked. */
-async function showHeld(
+/** Prints the answer that waited for its check. */
+async function printChecked(
   { reply, error, thrown }: Outcome,
   { check, context, flags, isMarkdown, deadline }: TurnSetup,
-): Promise<HeldAnswer | undefined> {
+): Promise<SchemaAnswer | undefined> {
   if (check === undefined || reply === undefined || thrown) return undefined;
-  const held = await holdToSchema(check, { result: reply, error }, { flags, deadline: () => deadline });
-  if (!flags.jsonl) await printText(reply, { isMarkdown, json: held.json, context });
-  return held;
+  const schemaAnswer = await tryFindSchemaAnswer(check, { result: reply, error }, { flags, deadline: () => deadline });
+  if (!flags.jsonl) await printText(reply, { isMarkdown, json: schemaAnswer.json, context });
+  return schemaAnswer;
 }
 
 /** Adds the rounds of a turn, and its turns of the conversation, while they come. Returns how it ended. */
@@ -116,8 +116,8 @@ async function askRounds(
     const ran = await runCalls(calls, reply, { ...setup, tools });
     rounds.splice(-1, 1, { ...round, turns: [ran] });
     const results = resultsTurn(ran.toolCalls);
-    const shown = await openPictures([said], choosePictures(asked, context));
-    const body = asked.format.append(asked.post.body, [...shown, results], asked.quirks);
+    const pictured = await openPictures([said], choosePictures(asked, context));
+    const body = asked.format.append(asked.post.body, [...pictured, results], asked.quirks);
     post = { ...asked.post, body, inFormat: undefined };
     turns.push(results);
   }
@@ -157,9 +157,9 @@ async function askRound(
   { context, settings, client, images, isMarkdown, check, flags, deadline, onText }: TurnSetup,
 ): Promise<Outcome> {
   const progress = context.ui.progress('waiting for the gateway');
-  const isHeld = check !== undefined;
-  const shown = { ...flags, isMarkdown, isHeld, progress, onText };
-  const came = await askOnce(request, {
+  const waitsForCheck = check !== undefined;
+  const printing = { ...flags, isMarkdown, waitsForCheck, progress, onText };
+  const outcome = await askOnce(request, {
     maxTurns,
     client,
     pricing: settings,
@@ -167,13 +167,13 @@ async function askRound(
     images,
     joined: flags.jsonl ? undefined : true,
     onHead: () => stopPlain(progress, context),
-    read: (deltas) => printStream(deltas, shown, context).finally(() => progress.stop()),
+    read: (deltas) => printStream(deltas, printing, context).finally(() => progress.stop()),
   });
-  const { reply } = came;
-  if (reply === undefined) return came;
-  if (reply.sources && !flags.jsonl && !isHeld) await printFootnotes(reply, flags, context);
-  const saved = await saveFiles(came, images, () => checkEnd(deadline));
-  if (saved.thrown && isHeld) await printText(reply, { isMarkdown, context });
+  const { reply } = outcome;
+  if (reply === undefined) return outcome;
+  if (reply.sources && !flags.jsonl && !waitsForCheck) await printFootnotes(reply, flags, context);
+  const saved = await saveFiles(outcome, images, () => checkEnd(deadline));
+  if (saved.thrown && waitsForCheck) await printText(reply, { isMarkdown, context });
   return saved;
 }
 

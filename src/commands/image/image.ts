@@ -11,7 +11,7 @@ import { answerCommand, checkAnswer, toWanted } from '../../cli/run/answer.ts';
 import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
 import { type FetchLinked, openLinkedFetcher } from '../../cli/run/linked-pictures.ts';
 import { listLinkedImages, type Result } from '../../client/index.ts';
-import { goOn, toReport } from '../../cli/output/outcome.ts';
+import { keepOutcome, toReport } from '../../cli/output/outcome.ts';
 import { isPrintedAtEnd, printRaw } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
@@ -33,22 +33,23 @@ async function runImage(
   use: 'image' | 'edit',
   context: AnswerContext,
 ): Promise<CommandOutcome | void> {
-  const begun = await prepareCommand(words, typed, use, { context });
-  const { flags, settings, deadline } = begun;
+  const prepared = await prepareCommand(words, typed, use, { context });
+  const { flags, settings, deadline } = prepared;
   const { count = 1, candidates } = flags;
   const imageType = flags.output === undefined ? undefined : findTypeByName(flags.output);
-  const request = await prepareRequest(words, flags, { ...begun, imageType });
+  const request = await prepareRequest(words, flags, { ...prepared, imageType });
   if (imageType !== undefined) await warnOfType(imageType, request, flags, context);
-  const preview = settings.preview;
+  const { prompt, model, size } = request;
+  const { preview } = settings;
   const provenance = flags.sidecar ? describeProvenance(request) : undefined;
-  const plan = { ...flags, ...request, preview, count, provenance };
+  const plan = { ...flags, prompt, model, size, preview, count, provenance };
   if (showsRequest(flags)) {
-    const shown = await showRequest(request, plan, begun);
+    const shown = await showRequest(request, plan, prepared);
     if (count > 1)
       await context.ui.notice(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
     return shown;
   }
-  const { images, client } = await prepareSending(plan, begun);
+  const { images, client } = await prepareSending(plan, prepared);
   if (flags.raw) return printRaw(client, request, deadline(), context);
 
   const progress = context.ui.progress('waiting for the gateway');
@@ -77,14 +78,14 @@ async function runImage(
     onAnswer,
   }).finally(progress.stop);
   const outcome = joinAnswers(outcomes);
-  return goOn({ ...outcome, thrown }, async () => {
+  return keepOutcome({ ...outcome, thrown }, async () => {
     const kept = count > 1 ? await keepUnread(outcomes, outcome, context) : undefined;
     const { reply, error } = outcome;
     if (reply === undefined) return { outcome, error, kept };
     const wanted = toWanted(flags, count * (flags.candidates ?? 1));
     const links = wanted.takesLinks && reply.images.length === 0 ? listLinkedImages(reply.text) : [];
     if (!isPrintedAtEnd(context)) for (const link of links) await context.io.stdout.write(`${link}\n`);
-    const lack = await findLack({ ...outcome, reply }, wanted, begun);
+    const lack = await findLack({ ...outcome, reply }, wanted, prepared);
     return { outcome, error: lack ?? images.mismatch, kept };
   });
 }

@@ -2,7 +2,7 @@ import { askOnce, saveFiles } from '../../cli/run/ask.ts';
 import type { Command } from 'commander';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
-import { answerCommand, finishText, holdToSchema } from '../../cli/run/answer.ts';
+import { answerCommand, finishText, tryFindSchemaAnswer } from '../../cli/run/answer.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
@@ -16,7 +16,7 @@ import { answerFileFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
 import type { WriteAnswer } from '../../cli/output/answer-file.ts';
-import { goOn } from '../../cli/output/outcome.ts';
+import { keepOutcome } from '../../cli/output/outcome.ts';
 
 type TextFlags = AskFlags<typeof textFlags & typeof answerFileFlags>;
 
@@ -50,12 +50,12 @@ async function runText(
   context: AnswerContext,
   writeFile: WriteAnswer | undefined,
 ): Promise<CommandOutcome | void> {
-  const begun = await prepareCommand(words, typed, 'text', { context, writeFile });
-  const { flags, settings, deadline } = begun;
-  const request = await prepareRequest(words, flags, begun);
+  const prepared = await prepareCommand(words, typed, 'text', { context, writeFile });
+  const { flags, settings, deadline } = prepared;
+  const request = await prepareRequest(words, flags, prepared);
   const plan = await planBesideText(flags, request, context);
-  if (showsRequest(flags)) return showRequest(request, plan, begun);
-  const { images, client } = await prepareSending(plan, begun);
+  if (showsRequest(flags)) return showRequest(request, plan, prepared);
+  const { images, client } = await prepareSending(plan, prepared);
   if (flags.raw) return printRaw(client, request, deadline(), context);
 
   const progress = context.ui.progress('waiting for the gateway');
@@ -63,8 +63,8 @@ async function runText(
   const { candidates, stream, maxTurns } = flags;
   const { check } = request;
   const isMarkdown = settings.markdown && check === undefined && !isData(flags.responseMime);
-  const printing = { flags, isMarkdown, isHeld: check !== undefined, progress, context };
-  const came = await askOnce(
+  const printing = { flags, isMarkdown, waitsForCheck: check !== undefined, progress, context };
+  const outcome = await askOnce(
     { ...request, candidates },
     {
       client,
@@ -78,16 +78,17 @@ async function runText(
       }),
     },
   );
-  return goOn(came, async () => {
-    const { reply } = came;
-    if (reply === undefined) return { outcome: came };
-    const held = check && (await holdToSchema(check, { result: reply, error: came.error }, begun));
+  return keepOutcome(outcome, async () => {
+    const { reply } = outcome;
+    if (reply === undefined) return { outcome };
+    const schemaAnswer = check && (await tryFindSchemaAnswer(check, { result: reply, error: outcome.error }, prepared));
     progress.stop();
-    if (!stream || (held && !flags.jsonl)) await printText(reply, { isMarkdown, json: held?.json, context });
+    if (!stream || (schemaAnswer && !flags.jsonl))
+      await printText(reply, { isMarkdown, json: schemaAnswer?.json, context });
     if (reply.sources && !flags.jsonl && !check && !isData(flags.responseMime))
       await printFootnotes(reply, flags, context);
-    const saved = await saveFiles(came, images, () => checkEnd(deadline()));
-    return finishText({ ...saved, reply }, { plan, held }, begun);
+    const saved = await saveFiles(outcome, images, () => checkEnd(deadline()));
+    return finishText({ ...saved, reply }, { plan, schemaAnswer }, prepared);
   });
 }
 
@@ -99,7 +100,7 @@ function isData(mimeType: string | undefined): boolean {
 interface Printing {
   flags: TextFlags;
   isMarkdown: boolean;
-  isHeld: boolean;
+  waitsForCheck: boolean;
   progress: Progress;
   context: AnswerContext;
 }

@@ -29,6 +29,7 @@ export type {
   JobReply,
   JobUse,
   KeptCommand,
+  CollectedJob,
   PreparedJob,
   RetryWord,
   Shard,

@@ -146,6 +146,9 @@ export interface PreparedJob extends RowKey {
   close(): Promise<void>;
 }
 
+/** A job whose answer the service has: without its request if no row asks that any more. To be closed. */
+export type CollectedJob = Pick<PreparedJob, 'settings' | 'output' | 'close'> & { request?: PreparedRequest };
+
 /** The output of one job: it makes the files of the reply, and the line in the results. */
 export interface JobOutput {
   /** Takes the bytes of files while the reply is read. */
@@ -320,8 +323,8 @@ export interface BatchJobs {
   digestSource(job: Job, settings: Settings): string;
   /** Builds the request of a job. Throws GatewayError usage with the job's place. */
   prepare(job: Job): Promise<PreparedJob>;
-  /** Makes a job that reads the answer of a slot that no row has any more: of its request, only the provider batch is known. */
-  prepareGone(id: string, batch: { profile: string; model: string }): Promise<PreparedJob>;
+  /** Opens the output of an answer whose row is gone: of its request, only the provider batch is known. */
+  openGone(id: string, batch: { profile: string; model: string }): Promise<CollectedJob>;
   /** The document of a job without a reply. */
   describeLost(error: GatewayError): object;
   productOf(job: Job): JobProduct;

@@ -2,6 +2,7 @@ import { readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { chooseHint } from '../../advice.ts';
+import type { Body } from '../../body.ts';
 import { endSignals, GatewayError, quoteForeign } from '../../errors.ts';
 import { isUnfinished } from '../../vendors/finish-reasons.ts';
 import { removeFile } from '../../files/temp-file.ts';
@@ -10,7 +11,7 @@ import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } 
 import { readFailedReply } from '../../formats/failure.ts';
 import type { AnyApiRequest } from '../../formats/format.ts';
 import { type JsonObject, parseObject } from '../../json.ts';
-import { batchFiles, type BatchHost, type Job, type JobOutcome, type PreparedJob } from '../types.ts';
+import { batchFiles, type BatchHost, type CollectedJob, type JobOutcome, type JournalEntry } from '../types.ts';
 import {
   type Answer,
   type CheckEnd,
@@ -24,7 +25,8 @@ import {
 } from '../../client/index.ts';
 import type { FormatName } from '../../formats/types.ts';
 import { settleJob } from '../run/live.ts';
-import { readyJob, withParents } from '../run/queue.ts';
+import { nameAnswer, type PlacedJob, prepareRow } from '../run/queue.ts';
+import { hashRowId } from '../run/table.ts';
 import { formatCount } from '../counts.ts';
 import { chooseMeasure } from './failures.ts';
 import { goOnHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
@@ -68,7 +70,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
     const failure = await download(collection);
     await file.flush();
     run.step?.('part-downloaded', providerBatch.mark);
-    for await (const waiting of listWaitingJobs(providerBatch, run)) {
+    for await (const waiting of listWaitingSlots(providerBatch, run)) {
       signal.throwIfAborted();
       const bytes = readResultBytes(waiting.slot, collection);
       if (bytes === undefined && failure !== undefined) continue;
@@ -226,28 +228,31 @@ async function keepAside(bytes: Buffer, { batch }: LaneRun): Promise<void> {
   }
 }
 
-/** A job of the file that waits for its result. */
-interface WaitingJob {
-  job: Job;
+/** A slot that waits for its result, and its row. */
+interface WaitingSlot {
   slot: number;
+  row?: PlacedJob;
 }
 
-async function* listWaitingJobs(providerBatch: ProviderBatch, { batch }: LaneRun): AsyncGenerator<WaitingJob, void> {
-  const { table } = batch.plan;
-  const waiting = new Set(listWaiting(providerBatch, batch.state));
-  if (waiting.size === 0) return;
-  let place = 0;
-  for await (const job of batch.jobs.read(() => undefined)) {
-    if (place >= table.size) break;
-    const slot = table.slots[place++] as number;
-    if (waiting.delete(slot)) yield { job, slot };
+/** Rows are found by their ids: the file can change while the service works. */
+async function* listWaitingSlots(
+  providerBatch: ProviderBatch,
+  { batch: { jobs, plan, state }, places }: LaneRun,
+): AsyncGenerator<WaitingSlot, void> {
+  const waiting = new Set(listWaiting(providerBatch, state));
+  const rows = new Map<number, { slot: number; place: number }>();
+  for (const slot of waiting) {
+    const place = places.get(slot);
+    if (place !== undefined) rows.set(plan.table.ids[place] as number, { slot, place });
+  }
+  for await (const job of rows.size > 0 ? jobs.read(() => undefined) : []) {
+    const { slot, place } = rows.get(hashRowId(job.id)) ?? {};
+    if (slot === undefined || place === undefined || !waiting.delete(slot)) continue;
+    yield { slot, row: { job, place } };
     if (waiting.size === 0) return;
   }
   // No row wants these slots any more: their answers were paid, and are kept all the same.
-  for (const slot of waiting) {
-    const id = batch.state.ids.get(slot) ?? batch.state.slots.nameOf(slot);
-    yield { job: { id, line: 0, command: 'text', name: undefined, values: {} }, slot };
-  }
+  for (const slot of waiting) yield { slot };
 }
 
 /** The bytes of the result of a job. They are read synchronously: the system has them in memory, and a promise takes ten times as long. */
@@ -288,15 +293,17 @@ function unfinishedError(kind: 'cancelled' | 'expired', message?: string): Gatew
   return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
 }
 
-/** The prepared job that reads the answer of a slot. It has no request of its own if no row has the slot any more. */
+/** The job that a slot was sent for: that of its row, unless the row asks something else by now. */
 async function prepareWaiting(
-  job: Job,
-  slot: number,
-  { providerBatch: { plan }, run: { batch, places } }: Collection,
-): Promise<PreparedJob> {
-  const place = places.get(slot);
-  if (place === undefined) return batch.jobs.prepareGone(job.id, plan);
-  return batch.jobs.prepare(withParents(job, place, batch.plan.table));
+  { slot, row }: WaitingSlot,
+  { providerBatch: { plan }, run: { batch } }: Collection,
+): Promise<JournalEntry & { prepared: CollectedJob }> {
+  const { jobs, state } = batch;
+  const bound = state.bounds.get(slot);
+  const known = row && (await prepareRow(row, batch));
+  if (known?.prepared) return { ...known, slot, bound };
+  const id = state.ids.get(slot) ?? state.slots.nameOf(slot);
+  return { job: { id }, slot, bound, prepared: await jobs.openGone(id, plan) };
 }
 
 interface JoinedResult {
@@ -306,19 +313,13 @@ interface JoinedResult {
 }
 
 /** Reads the result of a job as its reply, and records the outcome. */
-async function joinJob(
-  { job, slot }: WaitingJob,
-  { result, isShort }: JoinedResult,
-  collection: Collection,
-): Promise<void> {
+async function joinJob(waiting: WaitingSlot, { result, isShort }: JoinedResult, collection: Collection): Promise<void> {
   const { providerBatch, run, pending, startDeadline } = collection;
   const { batch, now } = run;
   const { host } = batch;
-  const prepared = await prepareWaiting(job, slot, collection);
-  const { asked } = readyJob(job, slot, prepared, batch.state);
-  const entry = { job, slot, bound: batch.state.bounds.get(slot) };
-  const apiRequest = prepared.request.post;
-  if (queueAgain({ slot, result, apiRequest }, collection)) {
+  const { prepared, ...entry } = await prepareWaiting(waiting, collection);
+  const { slot } = entry;
+  if (queueAgain({ slot, result, apiRequest: prepared.request?.post }, collection)) {
     await prepared.close();
     return run.recordOutcome(entry, { state: 'unsent' });
   }
@@ -334,6 +335,7 @@ async function joinJob(
       collection.turnBegan = host.elapsed();
     }
     const came = await readJobResult(result, prepared, { ...bounds, isShort, providerBatch });
+    const asked = nameAnswer(slot, batch.state);
     const reply = { ...came, asked, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
     outcome = await settleJob({ prepared }, reply, { ...bounds, since: host.elapsed(), host });
   } finally {
@@ -356,12 +358,22 @@ async function joinJob(
  * whether the job is put there.
  */
 function queueAgain(
-  { slot, result, apiRequest }: { slot: number; result: BatchOutcome | GatewayError; apiRequest: AnyApiRequest },
+  {
+    slot,
+    result,
+    apiRequest,
+  }: { slot: number; result: BatchOutcome | GatewayError; apiRequest?: AnyApiRequest | undefined },
   { providerBatch: { plan }, run }: Pick<Collection, 'providerBatch' | 'run'>,
 ): boolean {
   const { slots, due } = run.sentAgain;
   const place = run.places.get(slot);
-  if (place === undefined || result instanceof GatewayError || result.kind !== 'errored' || slots.has(slot))
+  if (
+    !apiRequest ||
+    place === undefined ||
+    result instanceof GatewayError ||
+    result.kind !== 'errored' ||
+    slots.has(slot)
+  )
     return false;
   if (run.clients.get(plan.profile)?.learn(apiRequest, readLaneRefusal(result, apiRequest)) !== true) return false;
   slots.add(slot);
@@ -372,7 +384,7 @@ function queueAgain(
 /** The answer in a result, read in the same way as that of a live reply; or the reason why there is none. */
 async function readJobResult(
   result: BatchOutcome | GatewayError,
-  { output, request }: PreparedJob,
+  { output, request }: CollectedJob,
   { providerBatch, isShort, endOf }: { providerBatch: ProviderBatch; isShort: boolean; endOf: CheckEnd },
 ): Promise<{ answer: Answer } | { failure: unknown }> {
   const { format, model } = providerBatch.plan;
@@ -381,9 +393,8 @@ async function readJobResult(
     await output.prepare();
     const body = requireReplyBody(result, format, request);
     const { store, mostImages } = output;
-    const { candidates, post } = request;
-    const { keepThink } = post;
-    const reading = { candidates, keepThink, store, mostImages, endOf, joined: true as const };
+    const { candidates, post } = request ?? {};
+    const reading = { candidates, keepThink: post?.keepThink, store, mostImages, endOf, joined: true as const };
     const options = { format, model, ...reading };
     // A short body has no Base64 that must stay out of memory: it is not written and parsed again.
     const answer = isShort
@@ -411,12 +422,12 @@ function unfinishedAnswer(reason: string): GatewayError {
 function requireReplyBody(
   result: BatchOutcome | GatewayError,
   format: FormatName,
-  { defaultFor, post }: Pick<PreparedRequest, 'defaultFor' | 'post'>,
+  { defaultFor, post }: Partial<Pick<PreparedRequest, 'defaultFor' | 'post'>> = {},
 ): JsonObject {
   if (result instanceof GatewayError) throw result;
   if (result.kind === 'succeeded') return result.body;
   if (result.kind !== 'errored') throw unfinishedError(result.kind, result.message);
-  const failure = readLaneRefusal(result, { format, body: post.body });
+  const failure = readLaneRefusal(result, { format, body: post?.body });
   // The service refused only this job, not the others of its batch.
   const { reason } = failure.details;
   const isGone = defaultFor !== undefined && (reason === 'model' || reason === 'successor');
@@ -430,7 +441,7 @@ const goneDefault =
 
 function readLaneRefusal(
   { status = 500, body }: BatchOutcome & { kind: 'errored' },
-  { format, body: asked }: Pick<AnyApiRequest, 'format' | 'body'>,
+  { format, body: asked }: { format: FormatName; body?: Body | undefined },
 ): GatewayError {
   return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, asked, sentKey: undefined });
 }

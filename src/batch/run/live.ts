@@ -203,7 +203,7 @@ interface Settling {
 
 /** The outcome of a job by its reply, in any lane. Throws the errors that end the batch. */
 export async function settleJob(
-  { prepared: { output, settings } }: Pick<ReadyJob, 'prepared'>,
+  { prepared: { output, settings } }: { prepared: Pick<PreparedJob, 'output' | 'settings'> },
   came: Asked & Pick<JobReply, 'asked'>,
   { endOf, signal, since, host }: Settling,
 ): Promise<JobOutcome> {

@@ -185,34 +185,42 @@ export async function prepareAgain(
   // The plan must not hold the job any more, as its store takes the answer.
   plan.ready.delete(place);
   if (kept) return readyJob(job, slot, kept.prepared, state);
-  const what = `${jobs.name}:${job.line}: the job or its files`;
-  try {
-    const linked = withParents(job, place, table);
-    const prepared = await jobs.prepare(linked);
-    if (prepared.key === (table.links.get(place)?.key ?? state.slots.keyOf(slot)))
-      return readyJob(linked, slot, prepared, state);
-    await prepared.close();
-  } catch (error) {
-    // The job was valid when it was checked, so its file has changed.
-    throw error instanceof GatewayError && error.class === 'usage' ? changedJobError(what, error) : error;
-  }
-  throw changedJobError(what);
+  const row = await prepareRow({ job, place }, batch);
+  if (row.prepared) return readyJob(row.job, slot, row.prepared, state);
+  throw changedJobError(`${jobs.name}:${job.line}: the job or its files`, row.changed);
 }
 
-/** A job with the jobs that it uses. */
-export function withParents(job: Job, place: number, { links }: Batch['plan']['table']): Job {
-  const { parents } = links.get(place) ?? {};
-  return parents ? { ...job, parents } : job;
+/** Builds the request of a row. `changed`: its line or its files ask something else by now, or are no job any more. */
+export async function prepareRow(
+  { job: read, place }: PlacedJob,
+  { jobs, plan: { table }, state: { slots } }: Pick<Batch, 'jobs' | 'plan' | 'state'>,
+): Promise<{ job: Job; prepared: PreparedJob } | { prepared?: undefined; changed: unknown }> {
+  const { parents, key = slots.keyOf(table.slots[place] as number) } = table.links.get(place) ?? {};
+  const job = parents ? { ...read, parents } : read;
+  try {
+    const prepared = await jobs.prepare(job);
+    if (prepared.key === key) return { job, prepared };
+    await prepared.close();
+    return { changed: undefined };
+  } catch (error) {
+    // The job was valid when it was checked.
+    if (error instanceof GatewayError && error.class === 'usage') return { changed: error };
+    throw error;
+  }
 }
 
 export function readyJob(
   job: Job,
   slot: number,
   prepared: PreparedJob,
-  { slots }: Pick<Batch['state'], 'slots'>,
+  state: Pick<Batch['state'], 'slots'>,
 ): ReadyJob {
-  const asked = `${slots.nameOf(slot)}@${slots.answersOf(slot) + 1}`;
-  return { job, slot, asked, bound: prepared.bound, prepared };
+  return { job, slot, asked: nameAnswer(slot, state), bound: prepared.bound, prepared };
+}
+
+/** The name of a slot, and the number of the answer that is to come. */
+export function nameAnswer(slot: number, { slots }: Pick<Batch['state'], 'slots'>): string {
+  return `${slots.nameOf(slot)}@${slots.answersOf(slot) + 1}`;
 }
 
 function changedJobError(what: string, cause?: unknown): GatewayError {

@@ -161,7 +161,7 @@ export async function planJobFile(
       await checkPrice(await builder.settingsOf(job), job, { facts, flags, state, context });
       return builder.prepare(job);
     },
-    prepareGone: builder.prepareGone,
+    openGone: builder.openGone,
     productOf,
     requireUsable,
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),

@@ -137,6 +137,23 @@ describe.for(apiNames)('%s', (api) => {
     );
   });
 
+  test('rows that move, change or leave while the service works have their answers under the ids with which they went', async ({
+    open,
+  }) => {
+    const { batch, folder, server } = await open('messages');
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => ({ id, prompt: `of ${id}` }));
+    folder.jobs(a as object, b as object, c as object);
+    server.fault = (kind) => {
+      if (kind === 'poll') folder.jobs({ id: 'new', prompt: 'new' }, { ...a, prompt: 'edited' }, b as object);
+      return undefined;
+    };
+    expect((await batch()).code).toBe(0);
+    const texts = folder.lines('results.jsonl').map(({ id, text }) => [id, text]);
+    expect(texts.toSorted()).toEqual(['a', 'b', 'c'].map((id) => [id, `answer to of ${id}`]));
+    expect((await batch(['--accept-changes'])).code).toBe(0);
+    expect([...server.counts.keys()].toSorted()).toEqual(['edited', 'new', 'of a', 'of b', 'of c']);
+  });
+
   test('a creation whose answer is lost is looked for, and not repeated', async ({ open }) => {
     const { batch, folder, server } = await open(api);
     server.fault = (kind, count) => (kind === 'create' && count === 1 ? 'drop' : undefined);

@@ -23,7 +23,8 @@ import { openLinkedFetcher } from '../../../cli/run/linked-pictures.ts';
 const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
 
 interface OutputOptions {
-  built: BuiltRequest;
+  /** The parts of the request that its answer is held to. */
+  built: Pick<BuiltRequest, 'model'> & Partial<Pick<BuiltRequest, 'prompt' | 'size' | 'check'>>;
   settings: Settings;
   /** Warnings of the reading of inputs, to which the answer adds its own. */
   warnings: string[];

@@ -1,4 +1,11 @@
-import { type Job, getRequestOrigin, keyRow, type PreparedJob } from '../../../batch/index.ts';
+import {
+  type CollectedJob,
+  type BatchJobs,
+  type Job,
+  getRequestOrigin,
+  keyRow,
+  type PreparedJob,
+} from '../../../batch/index.ts';
 import { atLine } from './job-line.ts';
 import { createJobOutput } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './references.ts';
@@ -67,8 +74,7 @@ const maxSchemas = 100;
 export interface RequestBuilder {
   /** Throws GatewayError usage with the job's place in its file. */
   prepare(job: Job): Promise<PreparedJob>;
-  /** Makes a job that reads the answer of a slot of which only the id and the model are known. */
-  prepareGone(id: string, known: { profile: string; model: string }): Promise<PreparedJob>;
+  openGone: BatchJobs['openGone'];
   settingsOf(job: Job): Settings | Promise<Settings>;
   digestSource(job: Job, settings: Settings): string;
 }
@@ -96,7 +102,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     settingsOf: (job) => readJobSettings(job, building),
     digestSource: (job, settings) => digestSource(job, settings, building),
     prepare: (job) => prepareJob(job, building),
-    prepareGone: (id, known) => prepareGone(id, known, building),
+    openGone: (id, known) => openGone(id, known, building),
   };
 }
 
@@ -184,29 +190,28 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
   }
 }
 
-/** Makes a job that reads the answer of a slot. Its key does not matter any more, as nothing is sent. */
-async function prepareGone(
+/** Opens the output of an answer whose row is gone. */
+async function openGone(
   id: string,
   { profile, model }: { profile: string; model: string },
   building: JobBuilding,
-): Promise<PreparedJob> {
-  const values = { model, ...(profile !== '' && { profile }), prompt: id };
-  const job: Job = { id, line: 0, command: 'text', name: undefined, values };
-  const prepared = await prepareJob(job, building);
-  const settings = await readJobSettings(job, building);
+): Promise<CollectedJob> {
   const { context, flags, output: folder, isFolderless = false } = building;
-  const inputs = openInputs(job, building);
-  const built = { model } as BuiltRequest;
-  const { atEnd } = inputs.context;
-  const output = createJobOutput(
-    { ...job, values: {} },
-    { built, settings, warnings: inputs.warnings, atEnd, folder, isFolderless, flags, context },
-  );
-  const close = async (): Promise<void> => {
-    await inputs.close();
-    await prepared.close();
+  const known: Job = {
+    id,
+    line: 0,
+    command: 'text',
+    name: undefined,
+    values: { model, ...(profile !== '' && { profile }) },
   };
-  return { ...prepared, output, close };
+  const settings = await readJobSettings(known, building);
+  const {
+    warnings,
+    close,
+    context: { atEnd },
+  } = openInputs(known, building);
+  const parts = { built: { model }, settings, warnings, atEnd, folder, isFolderless, flags, context };
+  return { settings, output: createJobOutput({ ...known, values: {} }, parts), close };
 }
 
 /** Builds the request again, with the files of its URLs and the results of other jobs, which are there now. */

@@ -41,7 +41,8 @@ interface RunState {
   /** Known when argv is parsed. */
   command?: string;
   warnings: readonly string[];
-  outcome: CommandOutcome;
+  /** The end of the command; empty while it runs. */
+  ended: CommandOutcome;
   root: RootOptions;
   redaction: typeof noSecrets;
 }
@@ -56,19 +57,19 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: EndS
     io,
     ending,
     warnings: [],
-    outcome: {},
+    ended: {},
     root: rootBeforeParsing(argv),
     redaction: noSecrets,
   };
   const thrown = (await catchError(() => parseAndAct(run))) ?? ending.bug;
   let error = thrown === undefined ? undefined : toGatewayError(thrown.value);
-  if ((run.root.json || run.outcome.selected?.field) && !run.outcome.isPrinted) {
+  if ((run.root.json || run.ended.selected?.field) && !run.ended.isPrinted) {
     const durationMs = io.elapsed() - started;
     const unprinted = await catchError(() => printDocument(run, error, durationMs));
     if (unprinted) error ??= await saveLostDocument(toGatewayError(unprinted.value), run);
   }
   if (error) await catchError(() => printError(error as GatewayError, run));
-  return { exitCode: error?.exitCode ?? run.outcome.exitCode ?? outcomes.ok.code, error };
+  return { exitCode: error?.exitCode ?? run.ended.exitCode ?? outcomes.ok.code, error };
 }
 
 /** Runs a body and returns the value that it throws. */
@@ -101,7 +102,7 @@ async function parseAndAct(run: RunState): Promise<void> {
   const program = await buildProgram(words, hooks);
   const thrown = await catchError(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
-    run.outcome = { document: shownDocument(thrown.value, written.out) };
+    run.ended = { document: shownDocument(thrown.value, written.out) };
     written.out = '';
   }
   if (written.out !== '') await io.stdout.write(written.out);
@@ -126,16 +127,16 @@ async function runAction(action: Action, command: Command, run: RunState): Promi
   const flags = command.opts();
   try {
     const thrown = await catchError(async () => {
-      run.outcome = (await action(context, command.args, flags)) ?? {};
-      if (run.outcome.error !== undefined) throw run.outcome.error;
+      run.ended = (await action(context, command.args, flags)) ?? {};
+      if (run.ended.error !== undefined) throw run.ended.error;
     });
-    const failure = run.outcome.outcome?.unsaved.failure ?? stdout.failure;
+    const failure = run.ended.outcome?.unsaved.failure ?? stdout.failure;
     if (thrown === undefined && failure === undefined) return;
     const report = getReport(run, thrown?.value);
     const explained = thrown && { value: await explain(thrown.value, report, { root, flags }) };
     const { saveLost } = await import('./run/recovery.ts');
     const lost = await saveLost(failure, explained, { report, io: context.io, ui });
-    run.outcome = { ...run.outcome, kept: lost.kept };
+    run.ended = { ...run.ended, kept: lost.kept };
     if (lost.thrown) throw lost.thrown.value;
   } finally {
     for (const cleanup of cleanups) await catchError(cleanup);
@@ -153,7 +154,7 @@ async function explain(
 }
 
 /** The facts of a run for its document: of the answer of a model, or whether another command sent anything. */
-function getReport({ argv, command, warnings, outcome: ended }: RunState, error?: unknown): Report {
+function getReport({ argv, command, warnings, ended }: RunState, error?: unknown): Report {
   const { selected, tags, kept } = ended;
   const outcome = ended.outcome ?? { ...emptyOutcome, attempts: getAttempts(error) };
   return { command: command ?? findTypedCommand(argv), outcome, warnings, selected, tags, kept };
@@ -192,13 +193,13 @@ function rootBeforeParsing(argv: readonly string[]): RootOptions {
 }
 
 async function printDocument(run: RunState, error: GatewayError | undefined, durationMs: number): Promise<void> {
-  const { io, outcome, redaction } = run;
+  const { io, ended, redaction } = run;
   const report = getReport(run, error);
   if (error?.class === 'closed') return;
   const document =
-    outcome.document === undefined
+    ended.document === undefined
       ? resultDocument(report, { error, durationMs, redaction })
-      : ownDocument(outcome.document, report, { error, redaction });
+      : ownDocument(ended.document, report, { error, redaction });
   const { field } = report.selected ?? {};
   const line = field === undefined ? jsonLine(document) : fieldLine(document, field);
   if (line !== undefined) await writeEscaped(io.stdout, line);

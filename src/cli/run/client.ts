@@ -93,8 +93,8 @@ interface AskedGateway {
 /** The flags that say how requests are sent; commands that ask a model have one more. */
 type SendingFlags = ConnectionFlags & { requireAlive?: number | undefined };
 
-/** The deadline of the command, if its time may have begun. */
 interface OpenOptions {
+  /** The deadline of the command, if its time may have begun. */
   deadline?: () => Deadline;
   /** Models are looked up in the vendor's own list before they are asked. */
   looksUpModels?: boolean;
@@ -134,20 +134,14 @@ export async function openClients(
   const { deadline = deadlineOnce(allSettings[0]?.timeoutMs ?? defaultTimeoutMs, context.signal) } = options;
   const isPaid = allSettings.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(allSettings, flags.tag, context) : [];
-  const { connection, use, own, close } = await openWay(allSettings, flags, context, { ...options, deadline });
+  const { connection, use, endpoints, close } = await openAccess(allSettings, flags, context, { ...options, deadline });
   const lessons = await Promise.all(allSettings.map((settings) => openKnownLessons(settings, flags, context)));
-  const corrections = new Set<string>();
-  const onCorrection: ClientOptions['onCorrection'] = async ({ text, isDetail }) => {
-    // Each correction is told once: to repeat it for many requests would say nothing new.
-    if (corrections.has(text)) return;
-    corrections.add(text);
-    await (isDetail ? context.ui.notice(text) : context.ui.note(text));
-  };
+  const onCorrection = tellCorrectionsOnce(context);
   let fallbacks = 0;
   const clients = gateways.map(({ settings, forms }, at) =>
     createClient({
       ...endpointOptions(settings, context, forms),
-      ...own[at],
+      ...endpoints[at],
       connection,
       use,
       payments: joinPayments([options.limit, payments[at]]),
@@ -160,8 +154,7 @@ export async function openClients(
         looksUp: options.looksUpModels && isAtVendor(settings),
       },
       onLaneFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
-      ...logTo(context, settings),
-      ...(options.sent && countIn(options.sent, settings, context)),
+      ...createListeners(settings, options.sent, context),
     }),
   );
   return {
@@ -192,61 +185,64 @@ function retryOptions(
   return { retries, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000, retrySafeOnly };
 }
 
-/** Logs the requests and replies of a client. */
-function logTo(context: Context, settings: PartialSettings): ClientOptions {
+/** Tells each correction once: to repeat it for many requests would say nothing new. */
+function tellCorrectionsOnce({ ui }: Context): ClientOptions['onCorrection'] {
+  const told = new Set<string>();
+  return async ({ text, isDetail }) => {
+    if (told.has(text)) return;
+    told.add(text);
+    await (isDetail ? ui.notice(text) : ui.note(text));
+  };
+}
+
+/** Logs the requests and replies of a client, and counts its requests in `sent`. */
+function createListeners(settings: PartialSettings, sent: OpenOptions['sent'], context: Context): ClientOptions {
   const { isVerbose } = context.ui;
   return {
     onRequest: isVerbose ? (request) => logRequest(request, hiddenHeaderNames(settings), context) : undefined,
     onRetry: (notice) => logRetry(notice, context),
     onReply: isVerbose ? (reply) => logReply(reply, context) : undefined,
-    onFailure: (error, request) => withSettingsHint(error, request, settings, context),
-  };
-}
-
-/** Counts the requests of a client. */
-function countIn(sent: { attempts: number }, settings: PartialSettings, context: Context): ClientOptions {
-  return {
-    onAnswered: ({ attempts }) => void (sent.attempts += attempts),
+    onAnswered: sent && (({ attempts }) => void (sent.attempts += attempts)),
     onFailure(error, request) {
-      sent.attempts += error.details.attempts ?? 0;
+      if (sent) sent.attempts += error.details.attempts ?? 0;
       return withSettingsHint(error, request, settings, context);
     },
   };
 }
 
 /** How the requests of a command reach its gateways. */
-interface Way {
+interface Access {
   /** The connection; absent if recordings answer everything. */
   connection?: Connection;
   use: FetchWrapper[];
   /** The options that differ for each gateway. A replay has no key, and a cache needs none. */
-  own: Pick<ClientOptions, 'apiKey' | 'baseUrl'>[];
+  endpoints: Pick<ClientOptions, 'apiKey' | 'baseUrl'>[];
   close(): Promise<void>;
 }
 
-async function openWay(
+async function openAccess(
   allSettings: readonly PartialSettings[],
   flags: ConnectionFlags,
   context: Context,
   { deadline, ...options }: Pick<OpenOptions, 'connection'> & { deadline: () => Deadline },
-): Promise<Way> {
+): Promise<Access> {
   const replayed = replayedFolder(flags);
   if (replayed !== undefined) {
     const { openReplaying } = await import('./recordings.ts');
     const replay = await openReplaying(replayed, context);
-    return { use: [() => replay], own: [], close: async () => undefined };
+    return { use: [() => replay], endpoints: [], close: async () => undefined };
   }
   const connection = options.connection ?? (await openOwnConnections(allSettings, flags, context));
-  if (allSettings[0]?.offline) return openLocalWay(allSettings[0], connection, flags, context);
+  if (allSettings[0]?.offline) return openLocalAccess(allSettings[0], connection, flags, context);
   const credentials: Credential[] = [];
-  const own: Way['own'] = [];
+  const endpoints: Access['endpoints'] = [];
   // A cache answers without a key.
   const keyless = isCache(flags) ? allSettings.filter(({ key }) => key.kind === 'missing') : [];
   for (const settings of allSettings) {
     const needsKey = settings.key.kind !== 'none' && !keyless.includes(settings);
     const key = needsKey ? await within(deadline(), readOwnKey(settings, context, deadline().signal)) : undefined;
     append(credentials, listCredentials(settings, key));
-    own.push({ apiKey: key?.reveal() });
+    endpoints.push({ apiKey: key?.reveal() });
   }
   context.ui.hide(credentials.map(({ secret }) => secret));
   const recordings = await openRecordings(flags, { context, credentials });
@@ -255,26 +251,26 @@ async function openWay(
     await recordings.close();
     await connection.close();
   };
-  return { connection, use, own, close };
+  return { connection, use, endpoints, close };
 }
 
-/** The way to the local gateway of `--offline`, which ends with it. */
-async function openLocalWay(
+/** Starts the local gateway of `--offline`, which ends with the access to it. */
+async function openLocalAccess(
   settings: PartialSettings,
   connection: Connection,
   flags: RecordingFlags,
   context: Context,
-): Promise<Way> {
+): Promise<Access> {
   const recordings = await openRecordings(flags, { context, credentials: listCredentials(settings) });
   const { startOffline } = await import('./offline.ts');
   const local = await startOffline({ headerNames: endpointOptions(settings, context).headerNames });
-  const own = [{ baseUrl: local.url, apiKey: local.key }];
+  const endpoints = [{ baseUrl: local.url, apiKey: local.key }];
   const close = async () => {
     await recordings.close();
     await connection.close();
     await local.close();
   };
-  return { connection, use: [giveBase(new URL('http://offline')), ...recordings.use], own, close };
+  return { connection, use: [giveBase(new URL('http://offline')), ...recordings.use], endpoints, close };
 }
 
 /** Names the gateway for recordings: the port of the local one changes with each run. */

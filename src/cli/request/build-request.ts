@@ -113,17 +113,9 @@ export async function buildRequest(
   const files = await readFiles(flags, templateValues, context);
   const check =
     files.schema === undefined || makesImage(use) ? undefined : await compileSchemaFlag(files.schema, building);
-  const findQuirks = (name: FormatName): Quirks => getQuirks(settings.service, name, settings.baseUrl);
-  const quirks = findQuirks(format.name);
-  const quirksIn = (name: FormatName): Quirks => (name === format.name ? quirks : findQuirks(name));
-  let turns: EarlierTurns | undefined;
-  if (earlier) {
-    if (files.body?.[formatFacts[format.name].turnsField] !== undefined) throw givenTwice('--body');
-    if (flags.messages !== undefined) throw givenTwice('--messages');
-    turns = { turns: await openPictures(earlier, choosePictures({ format, quirks }, context)) };
-  } else if ((flags.turns ?? flags.contents ?? flags.messages) !== undefined) {
-    turns = await readEarlier(flags, templateValues, building);
-  }
+  const quirksIn = (name: FormatName): Quirks => getQuirks(settings.service, name, settings.baseUrl);
+  const quirks = quirksIn(format.name);
+  const turns = await readEarlierTurns(flags, { body: files.body, templateValues, format, quirks }, building);
   const { inputs, media, mask } = await readMediaFlags(flags, building);
   const prompt = await readPrompt(words, flags, context, {
     readsStdin: !makesImage(use),
@@ -144,6 +136,7 @@ export async function buildRequest(
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
   const named = flags.fallback ?? settings.fallback;
   const fallback = named === undefined ? undefined : (settings.aliases?.[named] ?? named);
+  // An effort that the other model does not take is a mistake now, and not once the first model has refused.
   if (fallback !== undefined) post.encodeEffort?.(fallback);
   return {
     request,
@@ -296,8 +289,29 @@ export async function readSystem(
   return fillText(text, describePlace('--system-file', systemFile), templateValues);
 }
 
-/** Earlier turns of a prompt file, or of `--turns`, which can have them in the words of the format. */
-async function readEarlier(
+interface EarlierParts {
+  body: Body | undefined;
+  templateValues: TemplateValues | undefined;
+}
+
+/** The turns before the prompt, if there are some: of the session, or of the flags. Throws GatewayError usage if both have some. */
+async function readEarlierTurns(
+  flags: RequestFlags,
+  { body, templateValues, ...chosen }: EarlierParts & Pick<BuiltRequest, 'format' | 'quirks'>,
+  building: Building,
+): Promise<EarlierTurns | undefined> {
+  const { earlier, settings, context } = building;
+  if (earlier === undefined) {
+    const isGiven = (flags.turns ?? flags.contents ?? flags.messages) !== undefined;
+    return isGiven ? readTurnFlags(flags, templateValues, building) : undefined;
+  }
+  if (body?.[formatFacts[settings.format].turnsField] !== undefined) throw givenTwice('--body');
+  if (flags.messages !== undefined) throw givenTwice('--messages');
+  return { turns: await openPictures(earlier, choosePictures(chosen, context)) };
+}
+
+/** The turns of a prompt file, of `--contents` or of `--messages`, which can have them in the words of the format. */
+async function readTurnFlags(
   { contents, messages, turns, places }: RequestFlags,
   templateValues: TemplateValues | undefined,
   { settings, context }: Building,

@@ -68,9 +68,9 @@ export function createAccumulator({
       const broken = isOver ? [] : candidates.flatMap(({ open }) => [...open.values()]);
       for (const block of isLastCut ? blocks.slice(-1) : broken)
         if (block.kind === 'tool_use' && block.text === '') block.isWhole ??= false;
-      const held = blocks.flatMap(flushFilter);
+      const rest = blocks.flatMap(flushFilter);
       for (const candidate of candidates) joinSounds(candidate, arriving);
-      return isOver ? [...held, ...stopFirstCandidate(arriving)] : held;
+      return isOver ? [...rest, ...stopFirstCandidate(arriving)] : rest;
     },
     /** The result so far, and the reason that a call in it is not whole, if one is not. */
     result: () => finishResult(arriving),
@@ -160,26 +160,26 @@ function beginReply(event: EventByType<'start'>, arriving: ArrivingReply): Strea
 }
 
 function beginBlock(
-  { raw, index, before: behind }: Omit<EventByType<'block-start'>, 'type'>,
+  { raw, index, before }: Omit<EventByType<'block-start'>, 'type'>,
   candidate: ArrivingCandidate,
   arriving: ArrivingReply,
 ): StreamDelta[] {
   // A block that did not stop before another of its index begins.
-  const before = index === undefined ? undefined : candidate.open.get(index);
-  const held = before ? flushFilter(before) : [];
+  const unstopped = index === undefined ? undefined : candidate.open.get(index);
+  const rest = unstopped ? flushFilter(unstopped) : [];
   const position = getFirstCandidate(arriving) === candidate ? arriving.shown++ : undefined;
   const block = openBlock(raw, position, index ?? -1 - candidate.blocks.length);
   arriving.length += estimateSize(raw);
-  const place = behind === undefined ? -1 : candidate.blocks.findIndex(({ key }) => key === behind);
+  const place = before === undefined ? -1 : candidate.blocks.findIndex(({ key }) => key === before);
   candidate.blocks.splice(place < 0 ? candidate.blocks.length : place, 0, block);
   candidate.open.set(block.key, block);
   candidate.opened.push(block);
   if (block.kind === 'text') block.text = takeText(block.text, block, candidate, arriving);
   if (block.data !== undefined) keepBlob({ mimeType: block.mimeType, data: block.data }, candidate, arriving);
-  if (block.position === undefined) return held;
+  if (block.position === undefined) return rest;
   const begun: StreamDelta = { type: 'block-start', block: block.position, blockType: block.kind };
   const isShown = block.isText && block.text !== '';
-  return [...held, begun, ...(isShown ? [textDelta(block, block.text, block.position)] : [])];
+  return [...rest, begun, ...(isShown ? [textDelta(block, block.text, block.position)] : [])];
 }
 
 /** Adds a text to its block. If that block never began, or is of another kind, a block of the text's kind begins. */
@@ -232,8 +232,8 @@ function endBlock(index: number | undefined, candidate: ArrivingCandidate): Stre
   const block = findBlock(candidate, index);
   if (block === undefined) return [];
   candidate.open.delete(block.key);
-  const held = flushFilter(block);
-  return block.position === undefined ? held : [...held, { type: 'block-stop', block: block.position }];
+  const rest = flushFilter(block);
+  return block.position === undefined ? rest : [...rest, { type: 'block-stop', block: block.position }];
 }
 
 function addInput({ json, index, isAll }: EventByType<'tool-input'>, arriving: ArrivingReply): StreamDelta[] {

@@ -19,8 +19,9 @@ const lostHint =
 export class BlockWriter {
   readonly #folders: TempFolders;
   #file: TempFile | undefined;
+  /** The block that is being filled, and the other one, which may be being written. */
   #block: Buffer | undefined;
-  #spare: Buffer | undefined;
+  #other: Buffer | undefined;
   #filled = 0;
   #written = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -86,15 +87,15 @@ export class BlockWriter {
     this.#writing = this.#writeBlock(block.subarray(0, this.#filled), position);
     this.#written += this.#filled;
     this.#filled = 0;
-    [this.#block, this.#spare] = [this.#spare, block];
+    [this.#block, this.#other] = [this.#other, block];
     // The next await of this promise throws its error.
     this.#writing.catch(() => {});
   }
 
   #releaseBlocks(): void {
-    for (const block of [this.#block, this.#spare]) if (block) giveBlock(block);
+    for (const block of [this.#block, this.#other]) if (block) giveBlock(block);
     this.#block = undefined;
-    this.#spare = undefined;
+    this.#other = undefined;
   }
 
   async #writeBlock(block: Uint8Array, position: number): Promise<void> {
@@ -138,15 +139,15 @@ export class BlockWriter {
 
 /** Size of a block in bytes. */
 export const blockSize = 128 * 1024;
-const maxSpare = 8;
-const spare: Buffer[] = [];
+const maxUnused = 8;
+const unused: Buffer[] = [];
 
 /** A block of memory, reused if possible: V8 would collect hundreds of them late. */
 export function takeBlock(): Buffer {
-  return spare.pop() ?? Buffer.allocUnsafeSlow(blockSize);
+  return unused.pop() ?? Buffer.allocUnsafeSlow(blockSize);
 }
 
 /** Makes a block that is not in use any more available again. */
 export function giveBlock(block: Buffer): void {
-  if (spare.length < maxSpare) spare.push(block);
+  if (unused.length < maxUnused) unused.push(block);
 }

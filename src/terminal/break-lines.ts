@@ -16,7 +16,7 @@ export function breakCjk(text: string, width: number): string {
   if (!cjk.test(text)) return text;
   return text
     .split('\n')
-    .flatMap((line) => filled(splitIntoPieces(line), width))
+    .flatMap((line) => fillLines(splitIntoPieces(line), width))
     .join('\n');
 }
 
@@ -27,13 +27,13 @@ export function breakCjk(text: string, width: number): string {
 export function breakLines(text: string, columns: number): string {
   const lines = text.split('\n').flatMap((line) => {
     const hanging = `${/^ */.exec(line)?.[0]}  `;
-    return filled(piecesAround(line, columns - hanging.length), columns, hanging);
+    return fillLines(splitAroundCommand(line, columns - hanging.length), columns, hanging);
   });
   return lines.join('\n');
 }
 
 /** A command continues to the end of its line. In a hint, which is indented, text to be typed follows the last colon. */
-function piecesAround(line: string, room: number): string[] {
+function splitAroundCommand(line: string, room: number): string[] {
   const command = line.search(/(?<= )gateway-cli /);
   const typed = line.startsWith(' ') ? line.lastIndexOf(': ') + 2 : line.length;
   const fits = typed > 1 && stringWidth(line.slice(typed)) <= room;
@@ -67,7 +67,7 @@ function mayBreak(before: string, after: string): boolean {
 }
 
 /** Fills lines of `width` columns with pieces; all lines but the first begin with `hanging`. */
-function filled(pieces: readonly string[], width: number, hanging = ''): string[] {
+function fillLines(pieces: readonly string[], width: number, hanging = ''): string[] {
   const lines: string[] = [];
   let line = '';
   let used = 0;

@@ -77,8 +77,8 @@ export function createCiGuard(): (text: string) => string {
 
 /** The guard for bytes of a text. A byte beyond ASCII can be part of a blank and counts as one: a colon after it is guarded, too. */
 export function createCiByteGuard(): (bytes: Uint8Array) => Uint8Array {
-  const bytes = Buffer.from(breaker).toString('latin1');
-  const guard = createGuard(bytes, (character) => character > '\u007f' || character.trim() === '');
+  const breakerBytes = Buffer.from(breaker).toString('latin1');
+  const guard = createGuard(breakerBytes, (character) => character > '\u007f' || character.trim() === '');
   return (bytes) => Buffer.from(guard(Buffer.from(bytes).toString('latin1')), 'latin1');
 }
 

@@ -193,7 +193,7 @@ export function isGatewayError<Class extends ErrorClass = ErrorClass>(
   return classes.length === 0 || classes.some((name) => name === (error as GatewayError).class);
 }
 
-/** A failed attempt that is repeated: `onRetry` gets it before every wait for the next one. */
+/** A failed attempt that is repeated after a wait. */
 export interface RetryNotice {
   /** Number of the attempt that failed, from 1. */
   attempt: number;

@@ -24,31 +24,29 @@ export type ReadDeltas = (deltas: AsyncGenerator<StreamDelta[], Performed>) => P
 
 /** Asks once: sends, pays and reads, and returns the result. Never throws: a failure of the reader is one, too. */
 export async function ask(
-  client: Pick<Client, 'ask'>,
+  client: Pick<Client, 'ask' | 'onEvent'>,
   request: PreparedRequest,
-  { read = drainDeltas, ...options }: AskOptions & { read?: ReadDeltas | undefined },
+  { read = drainDeltas, onEvent = client.onEvent, ...options }: AskOptions & { read?: ReadDeltas | undefined },
 ): Promise<Asked> {
   let [attempts, doubtful] = [0, 0];
   let [isRecorded, mayBeBilled, mayEarlierBeBilled] = [false, false, false];
   const followed: AskOptions = {
     ...options,
-    beforeRead(answered) {
-      ({ attempts } = answered);
-      const isKept = answered.reply.recordedAt !== undefined;
-      isRecorded ||= isKept;
-      // A request that goes on with this answer does not change that it may be billed.
-      mayEarlierBeBilled ||= !isKept;
-      return options.beforeRead?.(answered);
-    },
-    onSent(count) {
-      mayBeBilled = true;
-      options.onSent?.(count);
-    },
-    onFailed(error) {
-      // An attempt that cost nothing does not change that an earlier one may have been billed.
-      mayEarlierBeBilled ||= error.billed !== 'no';
-      mayBeBilled = mayEarlierBeBilled;
-      if (error.lastBilled !== 'no') doubtful++;
+    onEvent(event) {
+      if (event.type === 'sent') mayBeBilled = true;
+      if (event.type === 'answered') {
+        ({ attempts } = event);
+        isRecorded ||= event.isRecorded;
+        // A request that goes on with this answer does not change that it may be billed.
+        mayEarlierBeBilled ||= !event.isRecorded;
+      }
+      if (event.type === 'retry' || event.type === 'resent') {
+        // An attempt that cost nothing does not change that an earlier one may have been billed.
+        mayEarlierBeBilled ||= event.error.billed !== 'no';
+        mayBeBilled = mayEarlierBeBilled;
+        if (event.error.lastBilled !== 'no') doubtful++;
+      }
+      return onEvent?.(event);
     },
   };
   try {

@@ -25,7 +25,8 @@ import type { Endpoint } from './endpoint.ts';
 import { drainDeltas } from './read-reply.ts';
 import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
 import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
-import type { AskOptions, Performed, PreparedRequest } from './send.ts';
+import type { CallEvent } from './events.ts';
+import type { Performed, PreparedRequest } from './send.ts';
 import { judgeAnswer, listLinkedImages } from './verdict.ts';
 import { append } from '../long-lists.ts';
 import { refuseEmptyMask } from '../images/mask.ts';
@@ -45,9 +46,6 @@ export function isResponseError(error: unknown): error is ResponseError {
   return isGatewayError(error) && 'reply' in error;
 }
 
-/** Callbacks for the steps of a sent request. */
-export type SendListener = Pick<AskOptions, 'onSent' | 'beforeRead'>;
-
 /** A call of one of a client's methods. */
 export interface ClientCall {
   client: Client;
@@ -57,7 +55,8 @@ export interface ClientCall {
   call: CallOptions;
   use: Use;
   stream: boolean | undefined;
-  listener?: SendListener;
+  /** Gets the events of the call first. */
+  listener?: (event: CallEvent) => void;
 }
 
 /** The reply of a call, its images in memory or in a folder. */
@@ -126,7 +125,7 @@ async function* sendCall<Image extends Picture>(
   sink: ImageSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const { client, options, use, call, listener } = clientCall;
-  const onRetry = call.onRetry ?? options.onRetry;
+  const { onEvent = options.onEvent } = call;
   const started = monotonic();
   const deadline = startDeadline(call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, call.signal);
   let request: Awaited<ReturnType<typeof prepareCall>> | undefined;
@@ -134,10 +133,13 @@ async function* sendCall<Image extends Picture>(
     request = await prepareCall(clientCall, deadline);
     const deltas = client.ask(request, {
       deadline,
-      onRetry: (notice) => onRetry?.({ ...notice, error: withHint(notice.error) }),
+      onEvent(event) {
+        listener?.(event);
+        if ('error' in event) withHint(event.error);
+        return onEvent?.(event);
+      },
       maxTurns: call.maxTurns,
       store: sink.store,
-      ...listener,
     });
     const { result, error } = yield* flatten(deltas, call.signal, deadline);
     const kept = await sink.keep(result, deadline.signal);

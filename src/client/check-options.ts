@@ -63,6 +63,9 @@ const isPath = (value: object): boolean => 'path' in value && isText(value.path)
 const isData = (value: object): boolean =>
   'data' in value && isBytes(value.data) && 'mimeType' in value && isText(value.mimeType);
 
+const isMemory = (value: unknown): boolean =>
+  isThing(value) && 'get' in value && hook.fits(value.get) && 'set' in value && hook.fits(value.set);
+
 const baseUrl: Wanted = {
   what: 'a URL',
   fits: (value) => isText(value) || (isThing(value) && 'href' in value && isText(value.href)),
@@ -88,13 +91,8 @@ const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
   fallback: { ...text, example: "'some-model'" },
   models: { ...object, example: '{ aliveMs: 86_400_000 }' },
   use: { ...list, what: 'a list of functions', fits: (value) => isListOf(value, hook.fits) },
-  onRetry: hook,
-  onCorrection: hook,
-  onRequest: hook,
-  onReply: hook,
-  onAnswered: hook,
-  onFailure: hook,
-  onLaneFallback: hook,
+  memory: { what: 'an object with get and set', fits: isMemory, example: 'new Map()' },
+  onEvent: hook,
 };
 
 /** The options of a client, without those that are null. Throws GatewayError usage for an option of the wrong type. */

@@ -2,11 +2,12 @@ import type { StreamDelta } from '../formats/events.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import type { JsonOptions, PlainFields } from '../formats/request-fields.ts';
 import type { AuthUse, FormatName } from '../formats/types.ts';
-import type { Certainty, GatewayError, RetryNotice } from '../errors.ts';
+import type { Certainty, GatewayError } from '../errors.ts';
 import type { Answered } from '../transport/types.ts';
-import type { Connection, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
-import type { Lessons } from './correct.ts';
+import type { Connection, Fetch, FetchWrapper, HttpRequest } from '../transport/types.ts';
+import type { CallEvent, ClientEvent, Listener } from './events.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
+import type { Memory } from './memory.ts';
 import type { ModelChoice, ModelRules } from './model-choice.ts';
 import type { Payments } from './payment.ts';
 import type { AskOptions, Performed, PreparedRequest, SendOptions } from './send.ts';
@@ -51,8 +52,6 @@ export interface ClientOptions {
   retryMaxWaitMs?: number | undefined;
   /** Repeats only requests that were certainly not billed. */
   retrySafeOnly?: boolean | undefined;
-  /** Called before every wait for another attempt. */
-  onRetry?: ((notice: RetryNotice) => void) | undefined;
   /**
    * The environment with HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS, such as `process.env`; empty by
    * default.
@@ -77,26 +76,20 @@ export interface ClientOptions {
   use?: readonly FetchWrapper[] | undefined;
   /** Pays for requests to models. */
   payments?: Payments | undefined;
-  /** Lessons of the service from an earlier client of the same base URL, such as a Map. By default the client keeps its own. */
-  lessons?: Lessons | undefined;
-  /** Called before a request that was refused, and not billed, is sent once more as the service wants it. */
-  onCorrection?: ((told: { text: string; isDetail?: true }) => Promise<void> | void) | undefined;
-  /** Called before each attempt; the request has no key. */
-  onRequest?: ((request: HttpRequest) => void) | undefined;
-  /** Called with the head of each reply, whatever its status. */
-  onReply?: ((reply: HttpReply) => void) | undefined;
-  /** Called when a request has its answer, of which only the head has come. */
-  onAnswered?: ((answered: Answered) => void) | undefined;
-  /** Called with the failure of a request that has no answer: the error that it returns is thrown in its place. */
-  onFailure?: ((error: GatewayError, request: AnyApiRequest) => GatewayError | Promise<GatewayError>) | undefined;
+  /** What the service taught an earlier client of the same base URL. By default the client has a memory of its own. */
+  memory?: Memory | undefined;
+  /** Gets every event of the client, but for the events of calls that have a listener of their own. */
+  onEvent?: Listener<ClientEvent> | undefined;
   /** The model that a request asks once if its own refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
   fallback?: string | undefined;
-  /** How models are looked up and remembered, and who is told of them. */
+  /** How models are looked up. */
   models?: ModelRules | undefined;
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;
-  /** Allows a request of the flex lane to go out at full price if the lane stays too busy for it, and is called then. */
-  onLaneFallback?: ((error: GatewayError) => void) | undefined;
+  /** Sends a request of the flex lane at full price if the lane stays too busy for it. */
+  laneFallback?: 'live' | undefined;
+  /** Gives the error of a request that has no answer its hint. */
+  explain?: ((error: GatewayError, request: AnyApiRequest) => Promise<GatewayError>) | undefined;
 }
 
 /** The circumstances for which a request is prepared. */
@@ -116,8 +109,8 @@ export interface CallOptions {
   signal?: Signal | undefined;
   /** ms, instead of the client's. */
   timeoutMs?: number | undefined;
-  /** Called before every wait for another attempt, instead of the client's. */
-  onRetry?: ((notice: RetryNotice) => void) | undefined;
+  /** Gets the events of the requests of this call, in place of the client's own listener. */
+  onEvent?: Listener<CallEvent> | undefined;
   /** Reject an answer that the token limit cut. */
   requireComplete?: boolean | undefined;
   /**
@@ -245,6 +238,7 @@ export interface Client {
   contextWindow(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
   /** One attempt of any request to the endpoint, with the key; its status is not judged. It is for programs that pass requests on. */
   readonly fetch: Fetch;
+  readonly onEvent: Listener<ClientEvent> | undefined;
   /** The payments for the requests of `ask`. */
   readonly payments: Payments | undefined;
   /** Decides which model gets a request of `ask`. */

@@ -23,7 +23,7 @@ import { openMessageStream } from './message-stream.ts';
 export function createClient(given: ClientOptions): Client {
   const options = checkClientOptions(given);
   const { endpoint, warnings } = readEndpoint(options);
-  const { lessons } = endpoint;
+  const { memory } = endpoint;
   const own = options.connection ? undefined : connectLate(options);
   const fetch = composeFetch({ ...options, endpoint, connection: options.connection ?? (own as Connection) });
   const sending = { endpoint, fetch, options };
@@ -62,17 +62,17 @@ export function createClient(given: ClientOptions): Client {
     },
     address(request) {
       requireApiRequest(request);
-      return addressRequest(endpoint, applyLessons(request, lessons));
+      return addressRequest(endpoint, applyLessons(request, memory));
     },
     learn(request, error) {
       const learnt = learnFrom({ request, error }, endpoint);
       if (!learnt?.isCertain) return false;
-      learnt.keep(lessons);
-      void options.onCorrection?.(learnt.told);
+      learnt.keep(memory);
+      void options.onEvent?.({ type: 'resent', by: 'correction', ...learnt.told, error });
       return true;
     },
-    correct: (request) => applyLessons(request, lessons),
-    toTaughtFormat: (request) => toTaughtFormat(request, lessons),
+    correct: (request) => applyLessons(request, memory),
+    toTaughtFormat: (request) => toTaughtFormat(request, memory),
     listModels: async (format, listing) => readModelList(client, format, checkCallOptions(listing)),
     async countTokens(request, counting) {
       requirePrepared(request);
@@ -83,6 +83,7 @@ export function createClient(given: ClientOptions): Client {
       return readWindow(client, request, checkCallOptions(asking));
     },
     fetch,
+    onEvent: options.onEvent,
     payments: options.payments,
     models: openModels(options, sending),
     keyDigest: (word) => digestKey(endpoint, word),
@@ -110,17 +111,20 @@ function hasDeadline<Options extends SendOptions>(call: Options): call is Option
 
 /** Opens the choice of the model that a request goes to. */
 function openModels(options: ClientOptions, { endpoint, ...sending }: Sending): ModelChoice {
-  const { service, lessons } = endpoint;
+  const { service, memory } = endpoint;
+  const { models, payments, onEvent } = options;
   return createModelChoice({
-    ...options.models,
-    payments: options.payments,
+    ...models,
+    payments,
+    onEvent,
     service,
+    memory,
     // Without the hooks of requests to models: a list is free.
     listModels(format, deadline) {
       const send: Client['send'] = (request, call) =>
-        sendRequest(applyLessons(request, lessons), { ...call, deadline }, { ...sending, endpoint });
+        sendRequest(applyLessons(request, memory), { ...call, deadline }, { ...sending, endpoint });
       const { listQuery: query } = services[service];
-      return readModelList({ send }, format, { query, policy: { retries: 0 }, onRetry() {} });
+      return readModelList({ send }, format, { query, policy: { retries: 0 }, onEvent() {} });
     },
   });
 }

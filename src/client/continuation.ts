@@ -1,5 +1,6 @@
 import { endSignals, GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
+import { countOn } from './events.ts';
 import { loadFormat, replaceModel } from '../formats/format.ts';
 import type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send.ts';
 import { emptyResult } from './arriving-reply.ts';
@@ -24,7 +25,7 @@ export interface ContinuationOptions {
 /** Sends one request with options that differ from those of the first. */
 export type AskOne = (
   request: PaidRequest,
-  changed: Pick<AskOptions, 'onSent' | 'beforeRead'>,
+  changed: Pick<AskOptions, 'onEvent'>,
 ) => AsyncGenerator<StreamDelta[], Performed>;
 
 /**
@@ -36,7 +37,7 @@ export async function* askRest(
   first: Performed,
   { request, sent }: Record<'request' | 'sent', PreparedRequest>,
   askOne: AskOne,
-  { maxTurns = defaultMaxTurns, onSent, beforeRead, held }: AskOptions & { held: StreamDelta[] },
+  { maxTurns = defaultMaxTurns, onEvent, held }: AskOptions & { held: StreamDelta[] },
 ): AsyncGenerator<StreamDelta[], Performed> {
   const came = [first];
   let shown = 0;
@@ -53,10 +54,7 @@ export async function* askRest(
     try {
       const before = came.reduce((sum, { attempts }) => sum + attempts, 0);
       const paid: PaidRequest = { request: goOnWith(asked, next), payment: undefined };
-      const deltas = askOne(paid, {
-        onSent: onSent && ((attempts) => onSent(before + attempts)),
-        beforeRead: beforeRead && ((answered) => beforeRead({ ...answered, attempts: before + answered.attempts })),
-      });
+      const deltas = askOne(paid, { onEvent: countOn(onEvent, before) });
       came.push(yield* readHop(deltas, shown));
       asked = paid.request;
     } catch (error) {

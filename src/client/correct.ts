@@ -14,20 +14,12 @@ import {
   withoutThinking,
 } from '../formats/responses/refusals.ts';
 import { type Endpoint, placeRequest } from './endpoint.ts';
+import type { Memory } from './memory.ts';
 
 /*
  * A service that refuses a request can say how it wants it. The refused request was not billed, so it is sent once more in that
  * form, and the lesson counts for later requests.
  */
-
-/**
- * Lessons of services: the key is the name of a correction followed by the model, or the name alone if the lesson is about the
- * address. A Map has this interface.
- */
-export interface Lessons {
-  get(name: string): string | undefined;
-  set(name: string, lesson: string): unknown;
-}
 
 /** A request whose last attempt was refused, and was certainly not billed. */
 export interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
@@ -124,10 +116,10 @@ function learnOfThinking(refused: Refused, about: ReturnType<typeof findRefusedT
 }
 
 /** The request in the form that the lessons ask for. */
-export function applyLessons<Request extends AnyApiRequest>(request: Request, lessons: Lessons): Request {
+export function applyLessons<Request extends AnyApiRequest>(request: Request, memory: Memory): Request {
   let applied = request;
   for (const [name, correction] of Object.entries(corrections)) {
-    const lesson = lessons.get(lessonName(name, correction, request));
+    const lesson = memory.get(lessonName(name, correction, request));
     if (lesson !== undefined) applied = correction.apply(applied, lesson);
   }
   return applied;
@@ -140,7 +132,7 @@ export interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
   told: ReturnType<Correction['tell']>;
   /** The lesson counts for later requests, even if this request is not answered. */
   isCertain: boolean;
-  keep(lessons: Lessons): void;
+  keep(memory: Memory): void;
 }
 
 /** The corrections, each by the name of its lesson. */
@@ -159,8 +151,8 @@ export function learnFrom<Request extends AnyApiRequest>(
     const lesson = learn({ request, error }, endpoint);
     const corrected = lesson === undefined ? request : apply(request, lesson);
     if (lesson === undefined || corrected === request) continue;
-    const keep = (lessons: Lessons): void => {
-      if (counts !== 'once') lessons.set(lessonName(name, correction, request), lesson);
+    const keep = (memory: Memory): void => {
+      if (counts !== 'once') memory.set(lessonName(name, correction, request), lesson);
     };
     const isCertain = counts !== 'once' && !isGuess;
     return { request: corrected, told: tell(lesson, endpoint), isCertain, keep };
@@ -176,9 +168,9 @@ export function learnFrom<Request extends AnyApiRequest>(
 /** A request in the format that its service taught within a day. */
 export async function toTaughtFormat<Request extends AnyApiRequest>(
   request: Request,
-  lessons: Lessons,
+  memory: Memory,
 ): Promise<Request> {
-  return (await encodeAgain(request, lessons.get(`format ${modelOf(request)}`))) ?? request;
+  return (await encodeAgain(request, memory.get(`lesson format ${modelOf(request)}`))) ?? request;
 }
 
 /** A request in another format; undefined if it has to stay in its own. */
@@ -195,7 +187,7 @@ async function encodeAgain<Request extends AnyApiRequest>(
 export async function learnFormat(
   request: AnyApiRequest,
   { request: asked, error }: Refused,
-  lessons: Lessons,
+  memory: Memory,
 ): Promise<Learnt | undefined> {
   const { status, reason } = error.details;
   if (error.class !== 'rejected' || error.lastBilled !== 'no' || (status !== 404 && status !== 400)) return undefined;
@@ -206,16 +198,16 @@ export async function learnFormat(
   const other = lesson === request.format ? request : await encodeAgain(request, lesson);
   if (other === undefined) return undefined;
   return {
-    request: applyLessons(other, lessons),
+    request: applyLessons(other, memory),
     told: { text: `the service answers ${modelOf(request)} in the ${lesson} format: sent again in that` },
     isCertain: false,
-    keep: () => void lessons.set(`format ${modelOf(request)}`, lesson),
+    keep: () => void memory.set(`lesson format ${modelOf(request)}`, lesson),
   };
 }
 
-/** The key of a lesson among the kept ones. */
+/** The name of a lesson in the memory. */
 function lessonName(name: string, { counts }: Correction, request: AnyApiRequest): string {
-  return counts === 'for-address' ? name : `${name} ${modelOf(request)}`;
+  return counts === 'for-address' ? `lesson ${name}` : `lesson ${name} ${modelOf(request)}`;
 }
 
 function modelOf(request: AnyApiRequest): string {
@@ -223,6 +215,6 @@ function modelOf(request: AnyApiRequest): string {
 }
 
 /** The request in the form that its service is known to want. */
-export async function toTaughtRequest(request: AnyApiRequest, lessons: Lessons): Promise<AnyApiRequest> {
-  return applyLessons(await toTaughtFormat(request, lessons), lessons);
+export async function toTaughtRequest(request: AnyApiRequest, memory: Memory): Promise<AnyApiRequest> {
+  return applyLessons(await toTaughtFormat(request, memory), memory);
 }

@@ -10,7 +10,7 @@ import { checkHeaderKey, joinUrl, parseBaseUrl, requireSafeUrl } from '../transp
 import type { HttpRequest, KeyHeader } from '../transport/types.ts';
 import { version } from '../version.ts';
 import type { ClientOptions } from './client-types.ts';
-import type { Lessons } from './correct.ts';
+import type { Memory } from './memory.ts';
 
 /** The address of a service, and its key. */
 export interface Endpoint {
@@ -28,8 +28,7 @@ export interface Endpoint {
   /** Further headers of every request, lower-case names. */
   headers: Readonly<Record<string, string>>;
   allowHttp: boolean;
-  /** Lessons that the service taught. */
-  lessons: Lessons;
+  memory: Memory;
 }
 
 /** Reads the endpoint from the options of a client. Throws GatewayError usage. Corrections of the base URL are warnings. */
@@ -59,7 +58,7 @@ export function readEndpoint(given: ClientOptions | undefined): { endpoint: Endp
     },
     headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value])),
     allowHttp,
-    lessons: options.lessons ?? new Map<string, string>(),
+    memory: options.memory ?? new Map<string, string>(),
   };
   return { endpoint, warnings: [describeCut(url, format) ?? []].flat() };
 }

@@ -1,4 +1,4 @@
-import type { Connection, ConnectionOptions, Fetch, FetchWrapper, HttpReply, HttpRequest } from '../transport/types.ts';
+import type { Connection, ConnectionOptions, Fetch, FetchWrapper } from '../transport/types.ts';
 import { checkHeaderKey } from '../transport/request.ts';
 import type { ClientOptions } from './client-types.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -8,26 +8,18 @@ import { requireSystemStore } from '../transport/trust.ts';
 interface Passed {
   endpoint: Endpoint;
   connection: Pick<Connection, 'fetch'>;
-  /** Recordings and the like, the first outermost. */
+  /** The log, recordings and the like, the first outermost. */
   use?: readonly FetchWrapper[] | undefined;
-  onRequest?: ((request: HttpRequest) => void) | undefined;
-  onReply?: ((reply: HttpReply) => void) | undefined;
 }
 
 /**
  * Composes the function that sends one attempt of a request. From the outside, where `sendWithRetries` calls it and counts: the
- * log, which sees no key; the middleware around the connection, which may answer in its place; the key, which is read only for
- * requests that are really sent; the connection, which pays for the attempt when nothing but its network can fail any more.
+ * middleware, which sees no key and may answer in place of the connection; the key, which is read only for requests that are
+ * really sent; the connection, which pays for the attempt when nothing but its network can fail any more.
  */
-export function composeFetch({ endpoint, connection, use = [], onRequest, onReply }: Passed): Fetch {
+export function composeFetch({ endpoint, connection, use = [] }: Passed): Fetch {
   const keyed = addKeyHeader(endpoint, connection.fetch);
-  const used = use.reduceRight((next, wrap) => wrap(next), keyed);
-  return async (request, call) => {
-    onRequest?.(request);
-    const reply = await used(request, call);
-    onReply?.(reply);
-    return reply;
-  };
+  return use.reduceRight((next, wrap) => wrap(next), keyed);
 }
 
 /** Puts the key into the place that a request has for it. */

@@ -15,7 +15,8 @@ export { sendPaid } from './send.ts';
 export type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send.ts';
 export { joinPayment, joinPayments, payFrom } from './payment.ts';
 export type { Fund, PaidEnd, PayableRequest, Payment, Payments } from './payment.ts';
-export type { ModelMemory, ModelNotice, ModelRules } from './model-choice.ts';
+export type { CallEvent, ClientEvent, Listener, ModelEvent, Resent } from './events.ts';
+export type { Memory } from './memory.ts';
 export type { ModelList } from './free-requests.ts';
 export type { ListedModel } from './listed-model.ts';
 

@@ -1,19 +1,19 @@
 import { GatewayError, isGatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import type { SendListener } from './call.ts';
+import type { CallEvent } from './events.ts';
 import type { MemoryPicture, MessageStream, Received, Reply } from './client-types.ts';
 
 /** Gives the deltas of a generator to the caller's loop, and keeps its result or error for `reply`. */
 export function openMessageStream(
-  open: (listener: SendListener) => Promise<AsyncGenerator<StreamDelta, Reply<MemoryPicture>>>,
+  open: (listener: (event: CallEvent) => void) => Promise<AsyncGenerator<StreamDelta, Reply<MemoryPicture>>>,
   signal: AbortSignal | undefined,
 ): MessageStream {
   let opened: ReturnType<typeof open> | undefined;
   let text = '';
   let known: Omit<Received, 'text'> = { attempts: 0, sent: 'no', billed: 'no' };
-  const listener: SendListener = {
-    onSent: (attempts) => void (known = { attempts, sent: 'yes', billed: 'unknown' }),
-    beforeRead: () => void (known = { ...known, billed: 'yes' }),
+  const listener = (event: CallEvent): void => {
+    if (event.type === 'sent') known = { attempts: event.attempts, sent: 'yes', billed: 'unknown' };
+    if (event.type === 'answered') known = { ...known, billed: 'yes' };
   };
   let outcome: { reply: Reply } | { error: unknown } | undefined;
   async function next(): Promise<IteratorResult<StreamDelta, undefined>> {

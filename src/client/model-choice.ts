@@ -16,41 +16,16 @@ import type { ClientOptions } from './client-types.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { ModelList } from './free-requests.ts';
 import type { ListedModel } from './listed-model.ts';
+import type { Memory } from './memory.ts';
 import type { Result } from './result.ts';
 import type { PreparedRequest } from './send.ts';
 
-/** A memory of models that lasts between runs; a client works without it. */
-export interface ModelMemory {
-  /** The model that was chosen for a name within a day: in place of a default that is gone, or as the newest of a line. */
-  findChoice(name: string): Promise<string | undefined>;
-  keepChoice(name: string, model: string): Promise<void>;
-  keepList(list: ModelList): Promise<void>;
-  /** The end of a model, as the list of the last day has it. */
-  findEnd(model: string): Promise<ModelEnd | undefined>;
-}
-
-/** A notice about models from a client. */
-export type ModelNotice =
-  /** A request that was refused goes to another model. */
-  | { type: 'replaced'; from: string; to: string; because: 'gone' | 'refused' | 'fallback'; error: GatewayError }
-  /** The request goes to the model that was chosen before, in place of one that is gone. */
-  | { type: 'kept'; from: string; to: string }
-  /** The requested name is a line, whose newest model answers. */
-  | { type: 'line'; from: string; to: string }
-  /** The model will be removed. `isLookedUp`: its list was requested to know it; otherwise each answer tells it. */
-  | { type: 'ends'; end: ModelEnd; isLookedUp: boolean }
-  /** Nothing says whether the model will be removed. */
-  | { type: 'unknown'; model: string; why: string };
-
-/** How a client looks up and remembers models. */
+/** How a client looks up models. */
 export interface ModelRules {
   /** ms for which a model must live on by the list of the service, or its requests are not sent. */
   aliveMs?: number | undefined;
   /** Looks each model up in the list of the service before it is asked, and tells if it will be removed. */
   looksUp?: boolean | undefined;
-  memory?: ModelMemory | undefined;
-  /** Called with a notice about a model that is asked in place of another, or about one that will be removed. */
-  onNotice?: ((notice: ModelNotice) => Promise<void> | void) | undefined;
 }
 
 /** Decides which model gets a request. */
@@ -61,13 +36,14 @@ export interface ModelChoice {
   chooseOther(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
   /** Remembers the choice for a request that was answered. */
   keep(request: PreparedRequest): Promise<void>;
-  /** Adds the end of its model, by the kept list, to a result if the reply said nothing, and gives a notice of it. */
+  /** Adds the end of its model, by the kept list, to a result if the reply said nothing, and tells it. */
   tellEnd(result: Result): Promise<void>;
 }
 
 /** The members of a client that are needed to choose models. */
-interface ChoosingClient extends ModelRules, Pick<ClientOptions, 'payments'> {
+interface ChoosingClient extends ModelRules, Pick<ClientOptions, 'payments' | 'onEvent'> {
   service: ServiceName;
+  memory: Memory;
   listModels(format: FormatName, deadline: Deadline): Promise<ModelList>;
 }
 
@@ -97,15 +73,20 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
       const name = choosing.unkept.get(model);
       if (name === undefined) return;
       choosing.unkept.delete(model);
-      await client.memory?.keepChoice(name, model);
+      client.memory.set(choiceName(name), model);
     },
     async tellEnd(result) {
-      result.modelEnds ??= await client.memory?.findEnd(result.model);
+      result.modelEnds ??= await client.memory.findEnd?.(result.model);
       const end = result.modelEnds;
       if (end === undefined || !isEnding(end, Date.now())) delete result.modelEnds;
-      else await client.onNotice?.({ type: 'ends', end, isLookedUp: false });
+      else await client.onEvent?.({ type: 'ends', end, isLookedUp: false });
     },
   };
+}
+
+/** The name of a choice in the memory. */
+function choiceName(model: string): string {
+  return `choice ${model}`;
 }
 
 async function chooseAsked(request: PreparedRequest, deadline: Deadline, choosing: Choosing): Promise<PreparedRequest> {
@@ -131,7 +112,7 @@ async function chooseOther(
 ): Promise<PreparedRequest | undefined> {
   if (!(error instanceof GatewayError) || error.billed !== 'no') return undefined;
   if (deadline.signal.aborted) return undefined;
-  const { replacements, examined, aliveMs, onNotice } = choosing;
+  const { replacements, examined, aliveMs, onEvent } = choosing;
   const { model, fallback, defaultFor } = request;
   const isGone = saysGone(error);
   const replacement =
@@ -144,42 +125,42 @@ async function chooseOther(
   if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
   const other = toOther(request, fallback, error.message);
   if (aliveMs !== undefined) await once(examined, fallback, () => examine(other, deadline, choosing));
-  await onNotice?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
+  await onEvent?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
   return other;
 }
 
 async function findChoice(
   { model, post }: PreparedRequest,
   deadline: Deadline,
-  { service, list, memory, onNotice }: Choosing,
+  { service, list, memory, onEvent }: Choosing,
 ): Promise<string | undefined> {
   const isLine = mayBeLine(service, model);
-  const kept = await memory?.findChoice(model);
-  if (kept !== undefined) await onNotice?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
+  const kept = memory.get(choiceName(model));
+  if (kept !== undefined) await onEvent?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
   if (kept !== undefined || !isLine) return kept;
   const models = await list(post.format, deadline);
   // The service decides: the name of a line can also be the name of a model.
   if (models instanceof GatewayError) return undefined;
   const newest = chooseOfLine(model, models, Date.now());
   if (newest === undefined) return undefined;
-  await onNotice?.({ type: 'line', from: model, to: newest });
-  await memory?.keepChoice(model, newest);
+  await onEvent?.({ type: 'line', from: model, to: newest });
+  memory.set(choiceName(model), newest);
   return newest;
 }
 
 async function examine(
   { model, post }: PreparedRequest,
   deadline: Deadline,
-  { list, aliveMs, onNotice }: Choosing,
+  { list, aliveMs, onEvent }: Choosing,
 ): Promise<void> {
   const end = findListedEnd(await list(post.format, deadline), model);
   if (typeof end === 'string') {
-    if (aliveMs !== undefined) await onNotice?.({ type: 'unknown', model, why: end });
+    if (aliveMs !== undefined) await onEvent?.({ type: 'unknown', model, why: end });
     return;
   }
   const now = Date.now();
   if (aliveMs !== undefined && endsWithin(aliveMs / 86_400_000, end, now)) throw endsTooSoon(end, now);
-  if (isEnding(end, now)) await onNotice?.({ type: 'ends', end, isLookedUp: true });
+  if (isEnding(end, now)) await onEvent?.({ type: 'ends', end, isLookedUp: true });
 }
 
 /** The model in place of a default that is gone, by the list. */
@@ -187,7 +168,7 @@ async function findReplacement(
   { model, post, defaultFor: use, insteadOf }: PreparedRequest,
   error: GatewayError,
   deadline: Deadline,
-  { service, list, unkept, payments, onNotice }: Choosing,
+  { service, list, unkept, payments, onEvent }: Choosing,
 ): Promise<string | undefined> {
   const models = await list(post.format, deadline);
   if (use === undefined || models instanceof GatewayError) return undefined;
@@ -201,7 +182,7 @@ async function findReplacement(
     const hint = [`${to} is not asked in its place: ${unpaid.message}`, chooseHint(unpaid)].join('\n');
     throw error.withDetails({ hint });
   }
-  await onNotice?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
+  await onEvent?.({ type: 'replaced', from: model, to, because: isListed ? 'refused' : 'gone', error });
   unkept.set(to, insteadOf?.model ?? model);
   return to;
 }
@@ -216,7 +197,7 @@ function askOnceForLists(client: ChoosingClient) {
     once(lists, format, async () => {
       try {
         const found = await client.listModels(format, deadline);
-        await client.memory?.keepList(found);
+        await client.memory.keepList?.(found);
         return found.models;
       } catch (error) {
         if (deadline.signal.aborted || !(error instanceof GatewayError)) throw error;

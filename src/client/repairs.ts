@@ -4,11 +4,12 @@ import type { Answered } from '../transport/types.ts';
 import type { ClientOptions } from './client-types.ts';
 import { correctionNames, type Learnt, learnFormat, learnFrom, type Refused, toTaughtRequest } from './correct.ts';
 import type { Deadline } from './deadline.ts';
+import { countOn, type Resent } from './events.ts';
 import type { Payment } from './payment.ts';
 import { type Sending, type SendOptions, sendRequest } from './send.ts';
 
 type RepairedSending = Sending & {
-  options: Pick<ClientOptions, 'onLaneFallback' | 'onAnswered' | 'onFailure' | 'onCorrection'>;
+  options: Pick<ClientOptions, 'laneFallback' | 'explain'>;
 };
 
 /** A failed request: before corrections, and as it was sent. The error counts the attempts before, too. */
@@ -24,7 +25,8 @@ export interface Next {
   given?: AnyApiRequest;
   /** The payment, if it differs from the one before. */
   payment?: Payment | undefined;
-  tell?(): unknown;
+  /** The change, for the listener. */
+  change: Omit<Resent, 'type' | 'error'>;
   /** Called if the request was answered. */
   keep?(): void;
 }
@@ -44,21 +46,21 @@ const ofRequest: readonly Repair[] = [
         toNext(learnFrom(failed, sending.endpoint, [name]), sending),
   ),
   async function toOtherFormat(failed, _own, sending) {
-    return toNext(await learnFormat(failed.given, failed, sending.endpoint.lessons), sending);
+    return toNext(await learnFormat(failed.given, failed, sending.endpoint.memory), sending);
   },
 ];
 
-function toNext(learnt: Learnt | undefined, { endpoint, options }: RepairedSending): Found {
+function toNext(learnt: Learnt | undefined, { endpoint }: RepairedSending): Found {
   if (learnt === undefined) return undefined;
   const { request, told, keep } = learnt;
-  return { request, tell: () => options.onCorrection?.(told), keep: () => keep(endpoint.lessons) };
+  return { request, change: { by: 'correction', ...told }, keep: () => keep(endpoint.memory) };
 }
 
 /** The repairs that need a different request. */
 const others: readonly Repair[] = [
-  function toLiveLane({ given, error }, _own, { options: { onLaneFallback } }) {
-    const live = onLaneFallback && isBusy(error) ? withoutTier(given) : undefined;
-    return live && { given: live, tell: () => onLaneFallback?.(error) };
+  function toLiveLane({ given, error }, _own, { options: { laneFallback } }) {
+    const live = laneFallback === 'live' && isBusy(error) ? withoutTier(given) : undefined;
+    return live && { given: live, change: { by: 'live-lane' } };
   },
   function toOtherModel({ error }, { findOther }) {
     return findOther?.(error);
@@ -75,38 +77,40 @@ export async function sendRepaired(
   sending: RepairedSending,
 ): Promise<Answered> {
   const { options } = sending;
-  const { lessons } = sending.endpoint;
+  const { memory } = sending.endpoint;
+  const { onEvent = options.onEvent } = own;
   const taken: Next[] = [];
   let tried = new Set<Repair>();
-  let [given, request, payment] = [first, await toTaughtRequest(first, lessons), own.payment];
+  let [given, request, payment] = [first, await toTaughtRequest(first, memory), own.payment];
   let failed: GatewayError | undefined;
   for (;;) {
     const before = failed?.details.attempts ?? 0;
-    const onSent = own.onSent && ((attempts: number) => own.onSent?.(before + attempts));
     try {
-      const { reply, attempts } = await sendRequest(request, { ...own, payment, onSent }, sending);
+      const { reply, attempts } = await sendRequest(
+        request,
+        { ...own, payment, onEvent: countOn(onEvent, before) },
+        sending,
+      );
       for (const { keep } of taken) keep?.();
       const answered = { reply, attempts: before + attempts };
-      options.onAnswered?.(answered);
+      const isRecorded = reply.recordedAt !== undefined;
+      await onEvent?.({ type: 'answered', attempts: answered.attempts, isRecorded });
       return answered;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       const earlier = failed;
       failed = earlier ? error.after(earlier).withDetails({ attempts: before + (error.details.attempts ?? 0) }) : error;
       const found = await findRepair({ given, request, error: failed }, tried, { ...own, payment }, sending);
-      if (found === undefined) throw options.onFailure ? await options.onFailure(failed, first) : failed;
+      if (found === undefined) throw options.explain ? await options.explain(failed, first) : failed;
       const [repair, next] = found;
-      await next.tell?.();
+      await onEvent?.({ type: 'resent', ...next.change, error: failed });
       if (!('payment' in next)) payment?.retry(failed);
-      const { attempts = 0 } = failed.details;
-      own.onRetry?.({ attempt: attempts, retries: attempts, waitMs: 0, error: failed });
-      own.onFailed?.(failed);
       if (next.given) tried = new Set([...tried].filter((one) => others.includes(one)));
       tried.add(repair);
       taken.push(next);
       given = next.given ?? given;
       if ('payment' in next) payment = next.payment;
-      request = next.request ?? (await toTaughtRequest(given, lessons));
+      request = next.request ?? (await toTaughtRequest(given, memory));
     }
   }
 }

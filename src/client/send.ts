@@ -1,5 +1,5 @@
 import { monotonic } from '../clock.ts';
-import { GatewayError, type RetryNotice } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { readFailedReply } from '../formats/failure.ts';
 import {
@@ -17,6 +17,7 @@ import type { CallOptions, Client, ClientOptions } from './client-types.ts';
 import { type AskOne, askRest, type ContinuationOptions, type Hop } from './continuation.ts';
 import type { Next } from './repairs.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
+import type { CallEvent, Listener } from './events.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
 import type { PaidEnd, Payment, Payments } from './payment.ts';
 import { createMemoryStore } from '../images/store.ts';
@@ -57,8 +58,6 @@ export interface AskOptions
   payments?: Payments | undefined;
   /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
-  /** Waited for between the head of the reply and its body. */
-  beforeRead?: ((answered: Answered) => Promise<void> | void) | undefined;
 }
 
 interface Asking {
@@ -73,17 +72,18 @@ interface Asking {
  */
 export async function* perform(
   request: PreparedRequest,
-  client: Pick<Client, 'send' | 'payments' | 'models'>,
+  client: Pick<Client, 'send' | 'payments' | 'models' | 'onEvent'>,
   options: AskOptions & Asking,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const started = monotonic();
-  const { store = createMemoryStore() } = options;
+  const { store = createMemoryStore(), onEvent = client.onEvent } = options;
+  const listening = { ...options, onEvent };
   const own: Reader = { store, held: [] };
   const paid: PaidRequest = { request, payment: undefined };
-  const first = yield* performOne(paid, client, options, own);
-  const askOne: AskOne = (next, changed) => performOne(next, client, { ...options, ...changed }, own);
+  const first = yield* performOne(paid, client, listening, own);
+  const askOne: AskOne = (next, changed) => performOne(next, client, { ...listening, ...changed }, own);
   const answer = first.unfinished
-    ? yield* askRest(first, { request, sent: paid.request }, askOne, { ...options, ...own })
+    ? yield* askRest(first, { request, sent: paid.request }, askOne, { ...listening, ...own })
     : first;
   if (!first.unfinished && own.held.length > 0) yield own.held;
   const { attempts } = answer;
@@ -100,15 +100,14 @@ interface Reader {
 
 async function* performOne(
   paid: PaidRequest,
-  client: Pick<Client, 'send' | 'payments' | 'models'>,
+  client: Pick<Client, 'send' | 'payments' | 'models' | 'onEvent'>,
   options: AskOptions & Asking,
   { store, held }: Reader,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { deadline, beforeRead, endOf = () => checkEnd(deadline), mostImages, joined, patience } = options;
+  const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience } = options;
   let end: PaidEnd = {};
   try {
     const answered = await sendPaid(paid, client, options);
-    if (beforeRead) await beforeRead(answered);
     const { reply, attempts } = answered;
     const { post, model, candidates, insteadOf } = paid.request;
     const { keepThink = post.keepThink } = options;
@@ -159,7 +158,7 @@ export async function sendPaid(
   options: SendOptions & Pick<AskOptions, 'payments'> & { deadline: Deadline },
 ): Promise<Answered> {
   const { models } = client;
-  const { deadline, policy, gate, sample, onSent, onRetry, onFailed, onFailedBody } = options;
+  const { deadline, policy, gate, sample, onEvent } = options;
   const { payments = client.payments } = options;
   const asked = await models.choose(paid.request, deadline);
   Object.assign(paid, { request: asked, payment: payments?.open(asked) });
@@ -168,10 +167,9 @@ export async function sendPaid(
     if (other === undefined) return undefined;
     await paid.payment?.end({ error }, deadline.signal);
     Object.assign(paid, { request: other, payment: payments?.open(other) });
-    return { given: other.post, payment: paid.payment };
+    return { given: other.post, payment: paid.payment, change: { by: 'other-model' } };
   };
-  const listeners = { onSent, onRetry, onFailed, onFailedBody };
-  const own = { deadline, policy, gate, sample, ...listeners, payment: paid.payment, findOther };
+  const own = { deadline, policy, gate, sample, onEvent, payment: paid.payment, findOther };
   const answered = await client.send(asked.post, own);
   if (paid.request !== asked) await models.keep(paid.request);
   return answered;
@@ -183,14 +181,8 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
   deadline?: Deadline | undefined;
   /** Overrides parts of the client's policy. */
   policy?: Partial<RetryPolicy> | undefined;
-  /** Replaces the client's own. */
-  onRetry?: ((notice: RetryNotice) => void) | undefined;
-  /** The first bytes of an attempt are sent: its number, from 1. */
-  onSent?: ((attempts: number) => void) | undefined;
-  /** An attempt failed, and another one follows: told also where `onRetry` is the client's own. @internal */
-  onFailed?: ((error: GatewayError) => void) | undefined;
-  /** Called with the body of a failed reply, for `--raw`. */
-  onFailedBody?: ((body: Uint8Array) => void) | undefined;
+  /** Gets the events of the request, in place of the client's own listener. */
+  onEvent?: Listener<CallEvent> | undefined;
   /** Shared pause of many calls after a 429. */
   gate?: Gate | undefined;
   payment?: Payment | undefined;
@@ -204,7 +196,7 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
 export interface Sending {
   endpoint: Endpoint;
   fetch: Fetch;
-  options: Pick<ClientOptions, 'retries' | 'retryMaxWaitMs' | 'retrySafeOnly' | 'busyRetries' | 'onRetry'>;
+  options: Pick<ClientOptions, 'retries' | 'retryMaxWaitMs' | 'retrySafeOnly' | 'busyRetries' | 'onEvent'>;
 }
 
 /** Sends a request, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */
@@ -214,7 +206,7 @@ export async function sendRequest(
   sending: Sending,
 ): Promise<Answered> {
   const { endpoint, fetch, options } = sending;
-  const { deadline, payment, onFailedBody, onRetry = options.onRetry } = own;
+  const { deadline, payment, onEvent = options.onEvent } = own;
   const { format, use, streamsContent } = apiRequest;
   const request = addressRequest(endpoint, apiRequest, own.sample);
   const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
@@ -231,14 +223,13 @@ export async function sendRequest(
     policy: toRetryPolicy(options, own.policy),
     gate: own.gate,
     reserve: payment && ((signal) => payment.reserve(signal)),
-    onSent: own.onSent,
-    onRetry(notice) {
+    onSent: (attempts) => void onEvent?.({ type: 'sent', attempts }),
+    async onRetry(notice) {
       payment?.retry(notice.error);
-      onRetry?.(notice);
-      own.onFailed?.(notice.error);
+      await onEvent?.({ type: 'retry', ...notice });
     },
     async classify(failed) {
-      onFailedBody?.(failed.bytes);
+      await onEvent?.({ type: 'refused', body: failed.bytes });
       const sentKey = describeSentKey(endpoint, use);
       const { body: asked } = apiRequest;
       return readFailedReply({ ...failed, format, model: getAskedModel(apiRequest), asked, streamsContent, sentKey });

@@ -99,29 +99,33 @@ export async function isFirstOfDay(owner: MemoryOwner, model: string, now: numbe
   return true;
 }
 
-/** The lessons of the service at an address, by their names, most with a model behind it. */
-export interface KeptLessons {
+/** The texts of an address by their names: lessons, and choices of models. */
+export interface KeptTexts {
   get(name: string): string | undefined;
-  set(name: string, lesson: string): void;
-  /** Waits until all lessons are in the file. */
+  set(name: string, text: string): void;
+  /** Waits until all texts are in the file. */
   close(): Promise<void>;
 }
 
-/** The lessons of the last day. Errors of the file are ignored. */
-export async function openLessons(owner: MemoryOwner, now: () => number): Promise<KeptLessons> {
-  const lessons = new Map<string, JsonValue>();
-  for (const [fact, { value }] of await readFacts(owner, now())) lessons.set(fact, value);
+/**
+ * The texts of the last day. Those that `isKept` refuses are known as long as the program runs. A text that cannot be written is
+ * told, and not remembered.
+ */
+export async function openTexts(
+  owner: MemoryOwner,
+  now: () => number,
+  { isKept, tellUnkept }: { isKept(name: string, text: string): boolean; tellUnkept(error: Error): Promise<void> },
+): Promise<KeptTexts> {
+  const texts = new Map<string, string>();
+  for (const [name, { value }] of await readFacts(owner, now()))
+    if (typeof value === 'string' && isKept(name, value)) texts.set(name, value);
   let writing: Promise<void> = Promise.resolve();
   return {
-    get(name) {
-      const lesson = lessons.get(`lesson ${name}`);
-      return typeof lesson === 'string' ? lesson : undefined;
-    },
-    set(name, lesson) {
-      const fact = `lesson ${name}`;
-      if (lessons.get(fact) === lesson) return;
-      lessons.set(fact, lesson);
-      writing = writing.then(() => remember(owner, fact, lesson, now())).catch(() => undefined);
+    get: (name) => texts.get(name),
+    set(name, text) {
+      if (texts.get(name) === text) return;
+      texts.set(name, text);
+      if (isKept(name, text)) writing = writing.then(() => remember(owner, name, text, now())).catch(tellUnkept);
     },
     close: () => writing,
   };

@@ -31,7 +31,8 @@ export interface RetryOptions {
   reserve?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** The first bytes of an attempt are sent: its number, from 1. */
   onSent?: ((attempts: number) => void) | undefined;
-  onRetry?: ((notice: RetryNotice) => void) | undefined;
+  /** Awaited before each wait for another attempt. */
+  onRetry?: ((notice: RetryNotice) => unknown) | undefined;
   gate?: Gate | undefined;
   sleep?: Sleep | undefined;
   /** Wall clock in ms. */
@@ -84,7 +85,7 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
       if (isRateLimit && pauseMs !== undefined && pauseMs <= policy.maxWaitMs) gate?.close(pauseMs);
       if (!decision.retry) throw finalError(error, decision, policy);
       if (gate?.allowRetry?.() === false) throw error;
-      options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
+      await options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
       last = error.after(last);
       await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
       waitedMs += decision.waitMs;

@@ -49,6 +49,10 @@ async function ask(
     call.onSent?.();
     return (left.shift() as () => HttpReply)();
   };
+  const log: FetchWrapper = (next) => async (request, call) => {
+    steps.push('log');
+    return next(request, call);
+  };
   const cache: FetchWrapper = (next) => async (request, call) => {
     steps.push('cache');
     seenByCache.push(request);
@@ -60,7 +64,7 @@ async function ask(
     connection: { fetch },
     retryMaxWaitMs: 1,
     ...retrying,
-    use: [cache],
+    use: [log, cache],
     payments: {
       open: () => ({
         async reserve() {
@@ -75,9 +79,8 @@ async function ask(
         cancel: async () => undefined,
       }),
     },
-    onRequest: () => void steps.push('log'),
-    onAnswered: () => void steps.push('answered'),
-    onFailure: (error) => (steps.push('failed'), error),
+    onEvent: ({ type }) => void (type === 'answered' && steps.push(type)),
+    explain: async (error) => (steps.push('failed'), error),
   };
   const client = createClient(options);
   const deltas = client.ask(

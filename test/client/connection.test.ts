@@ -85,7 +85,7 @@ test('a refused key is judged by how it was sent, and the body is reported as it
   const sending = send(async () => ({ status: 401, headers: {}, body: bodyOf(body) }), {
     deadline: startDeadline(1000),
     options: { apiKey: 'k', headerNames: { apiKey: 'x-api-key' } },
-    onFailedBody: (bytes) => void bodies.push(Buffer.from(bytes).toString()),
+    onEvent: (event) => void (event.type === 'refused' && bodies.push(Buffer.from(event.body).toString())),
   });
   await expect(sending).rejects.toMatchObject({ class: 'auth', details: { reason: 'auth', value: 'bearer' } });
   expect(bodies).toEqual([body]);

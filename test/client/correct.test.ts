@@ -263,14 +263,14 @@ test('a batch over two models stays within its most cost where one of them taugh
 
 test('the library sends it again too, counts both, and tells who asks; clients can share what they learnt', async () => {
   const server = await serveWithout('max_tokens', byOpenAi);
-  const told: string[] = [];
-  const lessons = new Map<string, string>();
+  const told: (string | undefined)[] = [];
+  const memory = new Map<string, string>();
   for (const attempts of [2, 1]) {
     const client = createClient({
       baseUrl: server.url,
       format: 'completions',
-      lessons,
-      onCorrection: ({ text }) => void told.push(text),
+      memory,
+      onEvent: (event) => void (event.type === 'resent' && told.push(event.text)),
     });
     onTestFinished(() => client.close());
     expect(await client.generate({ model: 'm', prompt: 'hi', maxTokens: 16 })).toMatchObject({

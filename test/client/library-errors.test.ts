@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { GatewayError, type Message, ResponseError, type RetryNotice } from '../../src/index.ts';
+import { GatewayError, type ClientEvent, type Message, ResponseError } from '../../src/index.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
@@ -101,19 +101,33 @@ test.each(['16x9', '16:', '0:1', '1.:1', '0.5:1', ''])(
   },
 );
 
-test("onRetry is called before every wait, that of a call instead of the client's", async ({ server, client }) => {
+test("a listener gets each event of a call, and that of the call in place of the client's", async ({
+  server,
+  client,
+}) => {
   const busy = { status: 503, headers: { 'retry-after-ms': '1' }, body: {} };
-  const told: RetryNotice[] = [];
-  const gateway = client({ onRetry: (notice) => told.push(notice) });
+  const told: ClientEvent[] = [];
+  const gateway = client({ onEvent: (event) => told.push(event) });
   server.reply(busy);
   server.reply(busy);
   server.reply({ body: textReply('ok') });
   await gateway.generate(request);
-  expect(told).toMatchObject([{ attempt: 1, error: { class: 'gateway', details: { status: 503 } } }, { attempt: 2 }]);
-  expect(told[0]?.error.details.hint).toContain('wait, or allow more retries');
-  const ofCall: RetryNotice[] = [];
+  const hint = expect.stringContaining('wait, or allow more retries') as string;
+  const error = { class: 'gateway', details: { status: 503, hint } };
+  expect(told).toMatchObject([
+    { type: 'sent', attempts: 1 },
+    { type: 'refused' },
+    { type: 'retry', attempt: 1, error },
+    { type: 'sent', attempts: 2 },
+    { type: 'refused' },
+    { type: 'retry', attempt: 2 },
+    { type: 'sent', attempts: 3 },
+    { type: 'answered', attempts: 3, isRecorded: false },
+  ]);
+  const ofCall: string[] = [];
   server.reply(busy);
   server.reply({ body: eventStream(...messageEvents('ok')) });
-  await gateway.stream(request, { format: 'messages', onRetry: (notice) => ofCall.push(notice) }).reply();
-  expect([told.length, ofCall.length]).toEqual([2, 1]);
+  await gateway.stream(request, { format: 'messages', onEvent: ({ type }) => ofCall.push(type) }).reply();
+  expect(ofCall).toEqual(['sent', 'refused', 'retry', 'sent', 'answered']);
+  expect(told).toHaveLength(8);
 });

@@ -100,8 +100,12 @@ const options: [string, RegExp, unknown][] = [
   ['headers that are no object', /^headers takes an object of texts, not 5$/, { baseUrl: 'https://h', headers: 5 }],
   ['a header that is a number', /^headers takes an object of texts/, { baseUrl: 'https://h', headers: { a: 5 } }],
   ['wrappers that are no functions', /^use takes a list of functions, not a list$/, { baseUrl: 'https://h', use: [5] }],
-  ['a hook that is none', /^onRetry takes a function, not true$/, { baseUrl: 'https://h', onRetry: true }],
-  ['rules of models that are none', /^models takes an object, not "x"$/, { baseUrl: 'https://h', models: 'x' }],
+  ['a listener that is none', /^onEvent takes a function, not true$/, { baseUrl: 'https://h', onEvent: true }],
+  [
+    'a memory that is none',
+    /^memory takes an object with get and set, not an object$/,
+    { baseUrl: 'https://h', memory: {} },
+  ],
   ['a number of retries that is none', /retries is not a number/, { baseUrl: 'https://h', retries: NaN }],
 ];
 

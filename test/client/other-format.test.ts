@@ -183,12 +183,12 @@ test('the jobs of a batch learn from the first that is refused, keep their diges
 
 test('the library sends again in the format that was named, and back where nothing answers in it any more', async () => {
   const { server, paths, refusal } = await serveOne({ in: 'completions', message: noCompletions });
-  const notes: string[] = [];
+  const notes: (string | undefined)[] = [];
   const client = createClient({
     baseUrl: server.url,
     service: 'openai',
     apiKey: 'key-0123456789',
-    onCorrection: ({ text }) => void notes.push(text),
+    onEvent: (event) => void (event.type === 'resent' && notes.push(event.text)),
   });
   const ask = async () => (await client.generate({ model: 'm', prompt: 'hi' })).text;
   expect(await ask()).toBe('{"a":1}');
@@ -205,11 +205,11 @@ test('the library sends again in the format that was named, and back where nothi
 
 test('a request goes from responses to completions where the service says that', async () => {
   const { server, paths } = await serveOne({ in: 'responses', status: 400, message: noResponses });
-  const lessons = new Map([['format m', 'responses']]);
-  const client = createClient({ baseUrl: server.url, service: 'openai', apiKey: 'key-0123456789', lessons });
+  const memory = new Map([['lesson format m', 'responses']]);
+  const client = createClient({ baseUrl: server.url, service: 'openai', apiKey: 'key-0123456789', memory });
   expect((await client.generate({ model: 'm', prompt: 'hi' })).text).toBe('{"a":1}');
   expect(paths).toEqual([other, chatPath]);
-  expect(lessons.get('format m')).toBe('completions');
+  expect(memory.get('lesson format m')).toBe('completions');
   await client.close();
 });
 

@@ -169,10 +169,14 @@ async function sendAndRead(
     maxTurns: batch.policy.maxTurns,
     policy: retries,
     gate: paceRetries(isFlex ? { ...gate, allowRetry: () => true } : gate, pace, batch.lock),
-    onSent: () => void (flight.inFlight = true),
-    onRetry() {
-      flight.inFlight = false;
-      if (signal.aborted) deadline.abort(signal.reason);
+    onEvent(event) {
+      if (event.type === 'sent') flight.inFlight = true;
+      if (event.type === 'retry' || event.type === 'resent') {
+        flight.inFlight = false;
+        if (signal.aborted) deadline.abort(signal.reason);
+      }
+      // Thousands of jobs would tell thousands of retries.
+      return event.type === 'retry' ? undefined : client.onEvent?.(event);
     },
   });
 }

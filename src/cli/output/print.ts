@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import {
   type Client,
   type Deadline,
+  type CallEvent,
   type PaidEnd,
   type PreparedRequest,
   type Result,
@@ -164,8 +165,11 @@ export async function printRaw(
   let end: PaidEnd = {};
   const paid: PaidRequest = { request, payment: undefined };
   try {
-    const onFailedBody = (bytes: Uint8Array) => void (failedBody = bytes);
-    const answered = await sendPaid(paid, client, { deadline, onFailedBody });
+    const onEvent = (event: CallEvent) => {
+      if (event.type === 'refused') failedBody = event.body;
+      return client.onEvent?.(event);
+    };
+    const answered = await sendPaid(paid, client, { deadline, onEvent });
     // The failed body came from an earlier attempt.
     failedBody = undefined;
     attempts = answered.attempts;

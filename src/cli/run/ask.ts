@@ -38,7 +38,10 @@ export async function askOnce(request: PreparedRequest, asking: Asking): Promise
     ...options,
     store: images.openStore(onSpare),
     mostImages: images.most,
-    beforeRead: () => onHead?.(),
+    onEvent(event) {
+      if (event.type === 'answered') onHead?.();
+      return client.onEvent?.(event);
+    },
   });
   const { answer, failure, attempts, isRecorded: fromCache } = asked;
   const known = { ...emptyOutcome, attempts, fromCache };

@@ -1,13 +1,16 @@
 import {
   type Client,
+  type ClientEvent,
   type ClientOptions,
   createClient,
   type Deadline,
   deadlineOnce,
   joinPayments,
+  type Listener,
   openConnection,
   type Payments,
   readEndpoint,
+  type Resent,
   within,
 } from '../../client/index.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
@@ -23,7 +26,6 @@ import {
   revealHeaders,
   type Secret,
 } from '../../settings/redact.ts';
-import { type KeptLessons, openLessons } from '../../settings/memory.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { Connection, FetchWrapper } from '../../transport/types.ts';
 import { withSettingsHint } from './failure-hint.ts';
@@ -31,7 +33,8 @@ import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { type ConnectionFlags } from './settings.ts';
 import { connectionOptions, getGatewayOrigin, readConfiguredKey } from './connection.ts';
-import { modelRules } from './model-notices.ts';
+import { type KeptMemory, openMemory } from './memory.ts';
+import { modelListener } from './model-notices.ts';
 import { logReply, logRequest, logRetry } from '../output/log.ts';
 import { append } from '../../long-lists.ts';
 
@@ -47,21 +50,13 @@ export async function checkAddress(settings: PartialSettings, context: Context):
 export async function createDryClient(settings: PartialSettings, context: Context, forms?: AuthForms): Promise<Client> {
   await checkAddress(settings, context);
   const apiKey = settings.key.kind === 'none' ? undefined : refuseKey;
-  const lessons = await openKnownLessons(settings, {}, context);
-  return createClient({ ...endpointOptions(settings, context, forms), apiKey, lessons });
+  const memory = await openClientMemory(settings, {}, context);
+  return createClient({ ...endpointOptions(settings, context, forms), apiKey, memory });
 }
 
-/**
- * Opens the lessons that the service of the settings taught within a day. With recordings there are none from memory: a replay
- * elsewhere needs the refusal in the recording, too.
- */
-async function openKnownLessons(
-  settings: PartialSettings,
-  flags: RecordingFlags,
-  { io }: Context,
-): Promise<KeptLessons | undefined> {
+function openClientMemory(settings: PartialSettings, flags: RecordingFlags, context: Context): Promise<KeptMemory> {
   const isPlayed = (flags.record ?? flags.replay) !== undefined && !isCache(flags);
-  return settings.offline || isPlayed ? undefined : openLessons(settings, io.now);
+  return openMemory(settings, { learns: !isPlayed && !settings.offline }, context);
 }
 
 /** Reads no key: it takes the place of the key's reader if a request is only shown. */
@@ -135,33 +130,36 @@ export async function openClients(
   const isPaid = allSettings.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(allSettings, flags.tag, context) : [];
   const { connection, use, endpoints, close } = await openAccess(allSettings, flags, context, { ...options, deadline });
-  const lessons = await Promise.all(allSettings.map((settings) => openKnownLessons(settings, flags, context)));
-  const onCorrection = tellCorrectionsOnce(context);
+  const memories = await Promise.all(allSettings.map((settings) => openClientMemory(settings, flags, context)));
+  const tellCorrection = tellCorrectionsOnce(context);
   let fallbacks = 0;
+  const tellResent = (event: Resent): Promise<void> | undefined => {
+    if (event.by === 'live-lane') fallbacks++;
+    return event.by === 'correction' ? tellCorrection(event) : undefined;
+  };
   const clients = gateways.map(({ settings, forms }, at) =>
     createClient({
       ...endpointOptions(settings, context, forms),
       ...endpoints[at],
       connection,
-      use,
+      use: context.ui.isVerbose ? [logExchange(settings, context), ...use] : use,
       payments: joinPayments([options.limit, payments[at]]),
-      lessons: lessons[at],
-      onCorrection,
+      memory: memories[at],
       ...retryOptions(settings, flags),
-      models: {
-        ...modelRules(settings, context),
-        aliveMs: flags.requireAlive,
-        looksUp: options.looksUpModels && isAtVendor(settings),
+      models: { aliveMs: flags.requireAlive, looksUp: options.looksUpModels && isAtVendor(settings) },
+      laneFallback: flags.laneFallback,
+      onEvent: createListener(settings, { sent: options.sent, tellResent }, context),
+      explain(error, request) {
+        countIn(options.sent, error.details.attempts);
+        return withSettingsHint(error, request, settings, context);
       },
-      onLaneFallback: flags.laneFallback === 'live' ? () => fallbacks++ : undefined,
-      ...createListeners(settings, options.sent, context),
     }),
   );
   return {
     clients,
     async close() {
       await close();
-      for (const known of lessons) await known?.close();
+      for (const memory of memories) await memory.close();
       const requests = fallbacks === 1 ? '1 request was' : `${fallbacks} requests were`;
       if (fallbacks > 0) await context.ui.note(`${requests} sent at full price: the flex lane stayed busy`);
     },
@@ -186,28 +184,51 @@ function retryOptions(
 }
 
 /** Tells each correction once: to repeat it for many requests would say nothing new. */
-function tellCorrectionsOnce({ ui }: Context): ClientOptions['onCorrection'] {
+function tellCorrectionsOnce({ ui }: Context): (event: Resent) => Promise<void> {
   const told = new Set<string>();
-  return async ({ text, isDetail }) => {
+  return async ({ text = '', isDetail }) => {
     if (told.has(text)) return;
     told.add(text);
     await (isDetail ? ui.notice(text) : ui.note(text));
   };
 }
 
-/** Logs the requests and replies of a client, and counts its requests in `sent`. */
-function createListeners(settings: PartialSettings, sent: OpenOptions['sent'], context: Context): ClientOptions {
-  const { isVerbose } = context.ui;
-  return {
-    onRequest: isVerbose ? (request) => logRequest(request, hiddenHeaderNames(settings), context) : undefined,
-    onRetry: (notice) => logRetry(notice, context),
-    onReply: isVerbose ? (reply) => logReply(reply, context) : undefined,
-    onAnswered: sent && (({ attempts }) => void (sent.attempts += attempts)),
-    onFailure(error, request) {
-      if (sent) sent.attempts += error.details.attempts ?? 0;
-      return withSettingsHint(error, request, settings, context);
-    },
+/** Tells the retries of a client, its repairs and the ends of its models, and counts its requests. */
+function createListener(
+  settings: PartialSettings,
+  { sent, tellResent }: Pick<OpenOptions, 'sent'> & { tellResent: (event: Resent) => Promise<void> | undefined },
+  context: Context,
+): Listener<ClientEvent> {
+  const tellModel = modelListener(settings, context);
+  return (event) => {
+    switch (event.type) {
+      case 'sent':
+      case 'refused':
+        return undefined;
+      case 'retry':
+        return logRetry(event, context);
+      case 'resent':
+        return tellResent(event);
+      case 'answered':
+        return countIn(sent, event.attempts);
+      default:
+        return tellModel(event);
+    }
   };
+}
+
+/** Logs each attempt and its reply. */
+function logExchange(settings: PartialSettings, context: Context): FetchWrapper {
+  return (next) => async (request, call) => {
+    logRequest(request, hiddenHeaderNames(settings), context);
+    const reply = await next(request, call);
+    logReply(reply, context);
+    return reply;
+  };
+}
+
+function countIn(sent: OpenOptions['sent'], attempts = 0): void {
+  if (sent) sent.attempts += attempts;
 }
 
 /** How the requests of a command reach its gateways. */

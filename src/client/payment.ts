@@ -55,31 +55,32 @@ interface ReservedAmount {
 export function payFrom(fund: Fund, request: PayableRequest): Payment {
   let reserved: ReservedAmount | undefined;
   let isDoubtful = false;
-  const take = (): ReservedAmount | undefined => {
-    const taken = reserved;
+  const take = (): { taken: ReservedAmount | undefined; wasDoubtful: boolean } => {
+    const now = { taken: reserved, wasDoubtful: isDoubtful };
     [reserved, isDoubtful] = [undefined, false];
-    return taken;
+    return now;
   };
   return {
     async reserve(signal) {
       if (reserved !== undefined && !isDoubtful) return;
       // The attempt before may have been billed, and this one is paid for too.
-      const before = take();
-      await before?.spend();
-      reserved = await fund.reserve(request, signal, before !== undefined);
+      const { taken } = take();
+      await taken?.spend();
+      reserved = await fund.reserve(request, signal, taken !== undefined);
     },
     retry(error) {
       isDoubtful ||= error.lastBilled !== 'no';
     },
     async end({ answer, error }, signal) {
-      const taken = take();
+      const { taken, wasDoubtful } = take();
       if (taken === undefined) return answer && fund.record?.(request, answer);
-      const isUnbilled = answer === undefined && error instanceof GatewayError && error.lastBilled === 'no';
+      const isUnbilled =
+        answer === undefined && !wasDoubtful && error instanceof GatewayError && error.lastBilled === 'no';
       const isFree = isUnbilled || answer?.isRecorded === true;
       return isFree ? taken.free(signal) : taken.spend(answer, signal);
     },
     async cancel() {
-      await take()?.free();
+      await take().taken?.free();
     },
   };
 }

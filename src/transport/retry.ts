@@ -1,5 +1,5 @@
 import { longestTimerMs } from '../clock.ts';
-import { GatewayError, type RetryNotice } from '../errors.ts';
+import { endSignals, GatewayError, type RetryNotice } from '../errors.ts';
 import { type Gate, type Sleep, sleepByTimer } from './gate.ts';
 import type { Answered, Fetch, FetchCall, HttpReply, HttpRequest, RetryPolicy } from './types.ts';
 
@@ -87,12 +87,17 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
       if (gate?.allowRetry?.() === false) throw error;
       await options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
       last = error.after(last);
+      isSent = false;
       await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
       waitedMs += decision.waitMs;
     }
   } catch (thrown) {
     const error = options.explain?.(thrown, isSent) ?? thrown;
-    throw error instanceof GatewayError ? error.after(last).withDefaults({ attempts }) : error;
+    if (!(error instanceof GatewayError)) throw error;
+    // A signal can come at any time, so its own error does not know whether something is sent.
+    const isUnsent = !isSent && endSignals.has(error.class);
+    const known = isUnsent ? error.withDetails({ sent: 'no', billed: 'no' }) : error;
+    throw known.after(last).withDefaults({ attempts });
   }
 }
 

@@ -87,6 +87,29 @@ test('an abort throws its own reason, with the attempts that were made, and no r
   expect(notices).toEqual([]);
 });
 
+test.each([
+  ['no', 'before anything is sent', undefined, 'unsent'],
+  ['unknown', 'while an attempt is under way', undefined, 'sent'],
+  ['no', 'before the attempt after a 429', 429, 'unsent'],
+  ['no', 'in the wait after a 429', 429, 'wait'],
+  ['unknown', 'in the wait after a 500', 500, 'wait'],
+] as const)('a request may have been billed: %s, if a signal comes %s', async (billed, _, status, moment) => {
+  const controller = new AbortController();
+  const end = (): void => controller.abort(new GatewayError('interrupted', 'ended by INT'));
+  const failed = async (call: FetchCall) => (call.onSent?.(), answer(status ?? 0)());
+  const ended = async (call: FetchCall): Promise<never> => {
+    if (moment === 'sent') call.onSent?.();
+    end();
+    throw controller.signal.reason;
+  };
+  const { result } = send(status === undefined ? [ended] : [failed, ended], {
+    signal: controller.signal,
+    classify: (reply) => new GatewayError(reply.status === 429 ? 'quota' : 'gateway', 'no'),
+    ...(moment === 'wait' && { onRetry: end, sleep: undefined }),
+  });
+  await expect(result).rejects.toMatchObject({ class: 'interrupted', billed });
+});
+
 test('an abort without a reason ends a wait too', async () => {
   const controller = new AbortController();
   const { result } = send([answer(503)], {

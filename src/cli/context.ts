@@ -186,11 +186,16 @@ export interface Context {
   atEnd(cleanup: () => Promise<void>): void;
 }
 
+/** Writes the code or the text of a complete answer to its place; returns the file, if the place is one. */
+export type WriteAnswer = (result: Result, json?: string) => Promise<WrittenFile | undefined>;
+
 /** The surroundings of a command that asks a model. */
 export interface AnswerContext extends Context {
   readonly selected?: Selection | undefined;
   /** `--tag`. */
   readonly tags?: Report['tags'];
+  /** Absent if the text is printed on stdout. */
+  readonly writeFile?: WriteAnswer | undefined;
   /** Number of attempts that the clients of a batch have sent so far. */
   readonly sent?: { attempts: number };
 }

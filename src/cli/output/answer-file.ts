@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Result } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { writeEscaped } from '../../terminal/escape.ts';
-import type { Context, Selection, WrittenFile } from '../context.ts';
+import type { Context, Selection, WriteAnswer } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { answerTexts, joinAnswerTexts } from './print.ts';
 import type { ImagePlan } from './save-images.ts';
@@ -19,9 +19,6 @@ export interface AnswerFlags {
   force?: boolean | undefined;
   dryRun?: boolean | undefined;
 }
-
-/** Writes the code or the text of a complete answer to its place; returns the file, if the place is one. */
-export type WriteAnswer = (result: Result, json?: string) => Promise<WrittenFile | undefined>;
 
 /**
  * Checks the file of `-o`. Returns the part of the answer for stdout or the file, and the function that writes the code or the

@@ -1,6 +1,6 @@
 import type { Settings, Use } from '../../settings/types.ts';
-import type { AnswerContext, CommandOutcome, Context, Outcome, Report, SavedFiles, Selection } from '../context.ts';
-import { prepareAnswerFile, type WriteAnswer } from '../output/answer-file.ts';
+import type { AnswerContext, CommandOutcome, Context, Outcome, SavedFiles } from '../context.ts';
+import { prepareAnswerFile } from '../output/answer-file.ts';
 import { logCost, logUsage } from '../output/log.ts';
 import { keepOutcome } from '../output/outcome.ts';
 import { usageError } from '../../errors.ts';
@@ -13,14 +13,6 @@ import { shellWord } from '../../shell-word.ts';
 import { chooseHint } from '../../advice.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 
-/** The parts of the answer that were chosen before the request was sent. */
-interface Chosen {
-  selected: Selection | undefined;
-  tags: Report['tags'];
-  /** Writes the code or the text of a complete answer to its place. */
-  writeFile: WriteAnswer | undefined;
-}
-
 /**
  * Runs a command that asks a model. The flags that choose a part of the answer are read first: they are known also if the command
  * fails.
@@ -28,18 +20,23 @@ interface Chosen {
 export async function answerCommand(
   typed: CommonFlags,
   { use, context }: { use: Use; context: Context },
-  run: (context: AnswerContext, writeFile: WriteAnswer | undefined) => Promise<CommandOutcome | void>,
+  run: (context: AnswerContext) => Promise<CommandOutcome | void>,
 ): Promise<CommandOutcome> {
-  const { selected, tags, writeFile } = await chooseOutput(typed, use, context);
+  const chosen = await chooseOutput(typed, use, context);
+  const { selected, tags } = chosen;
   try {
-    return { selected, tags, ...(await run({ ...context, selected, tags }, writeFile)) };
+    return { selected, tags, ...(await run({ ...context, ...chosen })) };
   } catch (error) {
     return { selected, tags, error };
   }
 }
 
 /** Throws GatewayError usage for flags that want several things of one answer, and for a place that cannot be written. */
-async function chooseOutput(flags: CommonFlags, use: Use, context: Context): Promise<Chosen> {
+async function chooseOutput(
+  flags: CommonFlags,
+  use: Use,
+  context: Context,
+): Promise<Pick<AnswerContext, 'selected' | 'tags' | 'writeFile'>> {
   const isText = use === 'text' || use === 'chat';
   checkStdoutOwner(flags, { isText, json: context.root.json === true });
   if (flags.raw) checkRaw(flags);
@@ -75,14 +72,7 @@ export function toWanted(
 export async function finishText(
   outcome: Outcome & { reply: Result },
   { plan, schemaAnswer }: { plan: ImagePlan; schemaAnswer: SchemaAnswer | undefined },
-  {
-    flags,
-    context,
-    settings,
-    writeFile,
-  }: Pick<PreparedCommand, 'flags' | 'context' | 'settings'> & {
-    writeFile?: WriteAnswer | undefined;
-  },
+  { flags, context, settings }: Pick<PreparedCommand, 'flags' | 'context' | 'settings'>,
 ): Promise<CommandOutcome> {
   const wanted = toWanted(flags);
   const { reply } = outcome;
@@ -93,7 +83,7 @@ export async function finishText(
     if (schemaAnswer && 'error' in schemaAnswer) throw schemaAnswer.error;
     const answered = { ...outcome, answer: schemaAnswer?.value };
     return keepOutcome(answered, async () => {
-      const file = await writeFile?.(reply, schemaAnswer?.json);
+      const file = await context.writeFile?.(reply, schemaAnswer?.json);
       return { outcome: file ? { ...answered, files: [...answered.files, file] } : answered };
     });
   });

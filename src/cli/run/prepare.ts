@@ -1,7 +1,7 @@
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
-import type { AnswerFlags, WriteAnswer } from '../output/answer-file.ts';
+import type { AnswerFlags } from '../output/answer-file.ts';
 import type { KeptModel, Use, Settings } from '../../settings/types.ts';
 import type { AnswerContext } from '../context.ts';
 import { withPromptYaml } from '../request/prompt-flags.ts';
@@ -32,18 +32,14 @@ export async function prepareCommand<Flags extends CommonFlags>(
   words: readonly string[],
   typed: Flags,
   use: Use,
-  {
-    context,
-    writeFile,
-    kept,
-  }: { context: AnswerContext; writeFile?: WriteAnswer | undefined; kept?: KeptModel | undefined },
+  { context, kept }: { context: AnswerContext; kept?: KeptModel | undefined },
 ) {
   const flags = await withPromptYaml(words, typed, context);
   const found = await readSettings(flags, context, use, kept);
   const settings = found.lane === 'batch' ? withoutBatchLane(found, context.command) : found;
   // The time of the command begins when the deadline is first used.
   const deadline = deadlineOnce(settings.timeoutMs, context.signal);
-  return { context, use, flags, settings, deadline, writeFile };
+  return { context, use, flags, settings, deadline };
 }
 
 /** Fetches the inputs that are URLs, and builds the request, within the time of the command. Throws GatewayError. */

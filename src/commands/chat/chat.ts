@@ -3,11 +3,10 @@ import { lastModel } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
+import { sendRaw } from '../../cli/run/raw.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
 import { answerCommand, finishText } from '../../cli/run/answer.ts';
-import type { WriteAnswer } from '../../cli/output/answer-file.ts';
 import { keepOutcome } from '../../cli/output/outcome.ts';
-import { printRaw } from '../../cli/output/print.ts';
 import { type ChatFlags, confirmLeaving, describeContinued, resumeSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
@@ -36,7 +35,7 @@ export function chatCommand(command: Command): Action {
   addAskFlags(command, 'chat');
   return async (context, words, flags) => {
     const typed = flags as ChatFlags;
-    return answerCommand(typed, { use: 'chat', context }, (own, writeFile) => runChat(words, typed, own, writeFile));
+    return answerCommand(typed, { use: 'chat', context }, (own) => runChat(words, typed, own));
   };
 }
 
@@ -44,12 +43,11 @@ async function runChat(
   words: readonly string[],
   typed: ChatFlags,
   context: AnswerContext,
-  writeFile: WriteAnswer | undefined,
 ): Promise<CommandOutcome | void> {
   const isSession = typed.session !== undefined || typed.continue;
   const resumed = isSession ? await resumeSession(typed, context) : undefined;
   const kept = resumed && { ...lastModel(resumed.earlier), from: `session ${resumed.label}` };
-  const prepared = await prepareCommand(words, typed, 'chat', { context, writeFile, kept });
+  const prepared = await prepareCommand(words, typed, 'chat', { context, kept });
   const { flags, settings, deadline } = prepared;
   if (resumed?.newest) await context.ui.notice(await describeContinued(resumed.newest, resumed.earlier, settings));
   if (resumed) await confirmLeaving(resumed.earlier, flags, settings, context);
@@ -67,7 +65,7 @@ async function runChat(
   if (showsRequest(flags)) return showRequest(request, plan, prepared);
   const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
   const connected = await prepareSending(plan, { ...prepared, isKept: resumed?.file !== undefined, limit });
-  if (flags.raw) return printRaw(connected.client, request, deadline(), context);
+  if (flags.raw) return sendRaw(connected.client, request, deadline(), context);
 
   const isMarkdown = settings.markdown && check === undefined;
   const asking = {

@@ -7,12 +7,13 @@ import type { Action, CommandOutcome, AnswerContext, Outcome } from '../../cli/c
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { findTypeByName } from '../../images/image-type.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
+import { sendRaw } from '../../cli/run/raw.ts';
 import { answerCommand, checkAnswer, toWanted } from '../../cli/run/answer.ts';
 import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
 import { type FetchLinked, openLinkedFetcher } from '../../cli/run/linked-pictures.ts';
 import { listLinkedImages, type Result } from '../../client/index.ts';
 import { keepOutcome, toReport } from '../../cli/output/outcome.ts';
-import { isPrintedAtEnd, printRaw } from '../../cli/output/print.ts';
+import { isPrintedAtEnd } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
@@ -50,7 +51,7 @@ async function runImage(
     return shown;
   }
   const { images, client } = await prepareSending(plan, prepared);
-  if (flags.raw) return printRaw(client, request, deadline(), context);
+  if (flags.raw) return sendRaw(client, request, deadline(), context);
 
   const progress = context.ui.progress('waiting for the gateway');
   const onAnswer = (answered: number): void => {

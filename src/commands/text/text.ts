@@ -1,11 +1,12 @@
 import { askOnce, saveFiles } from '../../cli/run/ask.ts';
 import type { Command } from 'commander';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
+import { sendRaw } from '../../cli/run/raw.ts';
 import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
 import { answerCommand, finishText, tryFindSchemaAnswer } from '../../cli/run/answer.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
-import { printRaw, printStream, printText, stopPlain } from '../../cli/output/print.ts';
+import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { checkEnd, type Performed } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
@@ -15,7 +16,6 @@ import { fieldFlags } from '../../cli/flags/fields.ts';
 import { answerFileFlags, textFlags } from '../../cli/flags/format.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
-import type { WriteAnswer } from '../../cli/output/answer-file.ts';
 import { keepOutcome } from '../../cli/output/outcome.ts';
 
 type TextFlags = AskFlags<typeof textFlags & typeof answerFileFlags>;
@@ -40,7 +40,7 @@ export function textCommand(command: Command): Action {
   return async (context, words, flags) => {
     const typed = flags as TextFlags;
     if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
-    return answerCommand(typed, { use: 'text', context }, (own, writeFile) => runText(words, typed, own, writeFile));
+    return answerCommand(typed, { use: 'text', context }, (own) => runText(words, typed, own));
   };
 }
 
@@ -48,15 +48,14 @@ async function runText(
   words: readonly string[],
   typed: TextFlags,
   context: AnswerContext,
-  writeFile: WriteAnswer | undefined,
 ): Promise<CommandOutcome | void> {
-  const prepared = await prepareCommand(words, typed, 'text', { context, writeFile });
+  const prepared = await prepareCommand(words, typed, 'text', { context });
   const { flags, settings, deadline } = prepared;
   const request = await prepareRequest(words, flags, prepared);
   const plan = await planBesideText(flags, request, context);
   if (showsRequest(flags)) return showRequest(request, plan, prepared);
   const { images, client } = await prepareSending(plan, prepared);
-  if (flags.raw) return printRaw(client, request, deadline(), context);
+  if (flags.raw) return sendRaw(client, request, deadline(), context);
 
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());

@@ -109,6 +109,7 @@ async function addTree(
       .description(entry.summary)
       .helpOption('-h, --help', 'print this help')
       .enablePositionalOptions();
+    if (entry.heading) command.helpGroup(entry.heading);
     if (name !== word && !entry.isDefault) continue;
     command.exitOverride((error) => throwFound(error, command));
     if (entry.commands) {

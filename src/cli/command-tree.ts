@@ -2,6 +2,8 @@ import type { Configure } from './context.ts';
 
 interface CommandEntry {
   summary: string;
+  /** The heading in the program's help that begins with this command; the commands after it are below it, too. */
+  heading?: string;
   /** Only groups have examples. */
   examples?: readonly string[];
   /** Runs if the words after the group name no command; its flags are always known. */
@@ -19,7 +21,7 @@ const leaf = <Name extends string>(
   summary: string,
   module: () => Promise<Record<NoInfer<Name>, Configure>>,
   name: Name,
-  more: Pick<CommandEntry, 'isDefault' | 'hidden'> = {},
+  more: Pick<CommandEntry, 'heading' | 'isDefault' | 'hidden'> = {},
 ): CommandEntry => ({ summary, load: async () => (await module())[name], ...more });
 
 const recover = () => import('../commands/recover.ts');
@@ -39,7 +41,9 @@ const config = () => import('../commands/config/config.ts');
 const costs = () => import('../commands/costs/costs.ts');
 
 export const tree: Tree = {
-  text: leaf('text in, text out', () => import('../commands/text/text.ts'), 'textCommand'),
+  text: leaf('text in, text out', () => import('../commands/text/text.ts'), 'textCommand', {
+    heading: 'Ask a model',
+  }),
   image: {
     summary: 'make and edit images',
     examples: [
@@ -74,6 +78,7 @@ export const tree: Tree = {
   },
   sessions: {
     summary: 'the conversations that chat kept',
+    heading: 'What was kept',
     examples: ['gateway-cli sessions list', 'gateway-cli sessions show trip'],
     commands: {
       list: leaf('name, last change, messages and first prompt of each', sessions, 'sessionsListCommand'),
@@ -99,6 +104,7 @@ export const tree: Tree = {
   },
   config: {
     summary: 'read and write settings',
+    heading: 'Set up',
     examples: [
       'gateway-cli config init',
       'gateway-cli config set models.text some-model',
@@ -124,7 +130,9 @@ export const tree: Tree = {
   doctor: leaf('check the setup and say how to fix it', doctor, 'doctorCommand'),
   models: leaf('list what the service offers', () => import('../commands/models/models.ts'), 'modelsCommand'),
   completion: leaf('print a completion script for a shell', completion, 'completionCommand'),
-  serve: leaf('the local gateway: all formats on loopback, offline', serve, 'serveCommand'),
+  serve: leaf('the local gateway: all formats on loopback, offline', serve, 'serveCommand', {
+    heading: 'For other programs',
+  }),
   mcp: leaf('tools for agents: the Model Context Protocol on stdin and stdout', mcp, 'mcpCommand'),
   help: leaf('help on a command or a topic', () => import('../commands/help.ts'), 'helpCommand', { hidden: true }),
   __complete: leaf('values for the word at the cursor', complete, 'completeCommand', { hidden: true }),

@@ -11,6 +11,7 @@ export function toCommandFacts(command: Command): CommandFacts {
   return {
     name: fullName(command),
     summary: command.summary() || command.description(),
+    heading: command.helpGroup() || undefined,
     usage: command.usage(),
     examples: getExamples(command),
     notes: getNotes(command),

@@ -83,26 +83,20 @@ export function findCommand({ commands, name }: CommandFacts, word: string): Com
 }
 
 /** The commands of a group, with their summaries. */
-export function commandRows({ commands, name }: CommandFacts): (readonly [name: string, text: string])[] {
-  return commands.filter(({ hidden }) => !hidden).map((sub) => [sub.name.slice(name.length + 1), sub.summary] as const);
+export function commandRows(command: CommandFacts): (readonly [name: string, text: string])[] {
+  return commandSections(command).flatMap(({ rows }) => rows);
 }
 
-/** The headings of the program's help, each with its commands. */
-const commandGroups: Readonly<Record<string, readonly string[]>> = {
-  'Ask a model': ['text', 'image', 'chat', 'batch'],
-  'What was kept': ['sessions', 'recover', 'costs'],
-  'Set up': ['config', 'prompts', 'doctor', 'models', 'completion'],
-  'For other programs': ['serve', 'mcp'],
-};
-
 /** The commands of a group by their headings: only the program has several headings. */
-function commandSections(command: CommandFacts) {
-  const rows = commandRows(command);
-  if (!isProgram(command)) return [{ heading: 'Commands', rows }];
-  return Object.entries(commandGroups).map(([heading, names]) => ({
-    heading,
-    rows: rows.filter(([name]) => names.includes(name)),
-  }));
+function commandSections({ commands, name }: CommandFacts) {
+  const sections: { heading: string; rows: (readonly [name: string, text: string])[] }[] = [];
+  for (const sub of commands.filter(({ hidden }) => !hidden)) {
+    const row = [sub.name.slice(name.length + 1), sub.summary] as const;
+    const { heading = sections.length === 0 ? 'Commands' : undefined } = sub;
+    if (heading !== undefined) sections.push({ heading, rows: [row] });
+    else sections.at(-1)?.rows.push(row);
+  }
+  return sections;
 }
 
 function isProgram({ name }: CommandFacts): boolean {

@@ -1,11 +1,13 @@
 /** A paragraph, or rows of names and their texts. */
 export type Note = string | readonly (readonly [string, string])[];
 
-/** The facts of a command for help and completion: plain data, which the build keeps in a file. */
+/** The facts of a command for help and completion. */
 export interface CommandFacts {
   /** `gateway-cli config set` */
   name: string;
   summary: string;
+  /** The heading in the program's help that begins with this command. */
+  heading: string | undefined;
   /** The words after the name: `[prompt…] [flags]`. */
   usage: string;
   examples: readonly string[];

@@ -6,11 +6,11 @@ import { type GatewayError, settingError, usageError } from '../errors.ts';
 import { type AskedService, findSetFlag } from './flags/set.ts';
 import { findCommandWords, getCommandName, typedNames } from './command-words.ts';
 import { getExamples } from './flags/flag.ts';
+import { findUse } from './flags/shared.ts';
 import { commandsNamed } from './help/facts.ts';
 import { topics } from './help/help.ts';
-import { findAsked, keyInArgv, usesByCommand } from './run/settings.ts';
+import { findAsked, keyInArgv } from './run/settings.ts';
 import type { Reason } from '../reasons.ts';
-import type { Use } from '../settings/types.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 
@@ -23,7 +23,7 @@ interface MistypedLine {
 
 /** The service and model that a command with a mistake in its flags would ask, as far as its other flags say. */
 async function askedBy(command: Command | undefined, io: Io): Promise<AskedService | undefined> {
-  const use = command && (usesByCommand as Readonly<Record<string, Use>>)[getCommandName(command)];
+  const use = command && findUse(command);
   return use && findAsked(command.optsWithGlobals(), io, use);
 }
 
@@ -123,7 +123,8 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (field !== undefined && typed.command && /^batch(?: run)?$/.test(getCommandName(typed.command)))
     return settingError(message, { reason: 'batch-field', value: new Option(field).attributeName() });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
-  const setFlag = typed.command && findSetFlag(flag, getCommandName(typed.command), typed.asked);
+  const use = typed.command && findUse(typed.command);
+  const setFlag = use && findSetFlag(flag, use.startsWith('image'), typed.asked);
   if (setFlag !== undefined) return settingError(message, { reason: 'field-without-flag', value: setFlag });
   const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
   // Commander takes --stop for near to --steps: a suggestion must be near without its dashes.

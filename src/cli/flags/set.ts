@@ -206,11 +206,10 @@ export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl
 
 /**
  * The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`: of the format in use, if
- * it is known and has the field; otherwise of each format that has it, with the names of the formats or services.
+ * it is known and has the field; otherwise of each format that has it, with the names of the formats or services. `isImage`: of a
+ * request for a picture.
  */
-export function findSetFlag(flag: string, command: string, asked?: AskedService): string | undefined {
-  if (!/^(text|chat|image)/.test(command)) return undefined;
-  const isImage = command.startsWith('image');
+export function findSetFlag(flag: string, isImage: boolean, asked?: AskedService): string | undefined {
   if (asked !== undefined) {
     const { service, format, baseUrl } = asked;
     const { imagesOperation } = getQuirks(service, format, baseUrl);

@@ -242,7 +242,7 @@ function parameterFlags(given: JsonObject, use: FileUse): PromptYamlFlags {
 
 function unsupported(key: string, { place, command }: FileUse): Error {
   const near = closest(key, Object.keys(parameters));
-  const setFlag = findSetFlag(key, command);
+  const setFlag = findSetFlag(key, command.startsWith('image'));
   const removal = `take it out of the file${setFlag === undefined ? '' : `, and type ${setFlag}`}`;
   const hint = near === undefined || near === key ? removal : `did you mean: ${near}`;
   return usageError(`${place}: gateway-cli ${command} has no model parameter ${quoteWord(key)}`, hint);

@@ -28,7 +28,14 @@ export type { Deadline, CheckEnd } from './deadline.ts';
 export { drainDeltas, readParsedReply, readReply } from './read-reply.ts';
 export { adviceForRest, judgeAnswer, listLinkedImages } from './verdict.ts';
 export { emptyResult } from './arriving-reply.ts';
-export { joinReplies, pickEndFields, replyNumber, shownFields, toolCallEntries } from './reply-fields.ts';
+export {
+  joinReplies,
+  pickEndFields,
+  replyNumber,
+  shownFields,
+  toolCallEntries,
+  toolResultKeys,
+} from './reply-fields.ts';
 export type { Answer, Result, ResultImage, Source, ToolCall } from './result.ts';
 export type { Wanted } from './verdict.ts';
 

@@ -21,6 +21,8 @@ interface ReplyField<Value> {
   shown?: v.GenericSchema;
   /** Whether readers of the stream have it already. */
   isStreamed?: true;
+  /** Whether an MCP tool shows it, too: each word of a tool's result is paid for by the agent that reads it. */
+  inTools?: true;
   /** The value of several replies. Default: the value of the last reply, for several answers that of the first. */
   join?: {
     [on in Occasion]?: (values: readonly (Value | undefined)[], results: readonly Result[]) => Value | undefined;
@@ -99,6 +101,7 @@ const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNull
       v.object({ model: key(text, 'the requested model'), why: key(text, 'why it did not answer') }),
       'another model was asked in place of the requested one: a default that is gone, or a fallback',
     ),
+    inTools: true,
   },
   modelEnds: {
     shown: optionalKey(
@@ -116,6 +119,7 @@ const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNull
   text: {
     shown: optionalKey(text, 'the text of the first candidate, without thinking'),
     isStreamed: true,
+    inTools: true,
     join: { parts: (texts) => texts.join('') },
   },
   thinking: { join: together },
@@ -130,6 +134,7 @@ const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNull
   toolCalls: { shown: key(v.array(v.object(toolCallEntries)), 'tool calls without a result'), join: inEach },
   sources: {
     shown: optionalKey(v.array(source), 'pages and documents: the cited ones in order, then what a search found'),
+    inTools: true,
     join: {
       parts: joinSources,
       answers: (lists) => mergeSources(joinLists(lists) ?? [])?.map(withoutSpans),
@@ -151,6 +156,7 @@ const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNull
   },
   usage: {
     shown: optionalKey(usage, 'tokens, as far as the gateway tells'),
+    inTools: true,
     join: everywhere(sumUsage),
     again: growCounts,
   },
@@ -173,6 +179,11 @@ type Rows = Readonly<Record<string, ReplyField<unknown>>>;
 /** The keys of the JSON document that a reply gives, in their order. */
 export const shownFields: v.ObjectEntries = Object.fromEntries(
   Object.entries(rows as Rows).flatMap(([name, { shown }]) => (shown === undefined ? [] : [[name, shown]])),
+);
+
+/** The keys of the JSON document that the results of MCP tools have, too. */
+export const toolResultKeys: readonly string[] = Object.entries(rows as Rows).flatMap(([name, { inTools }]) =>
+  inTools ? [name] : [],
 );
 
 /** What a reply gives beside what was read while it came. */

@@ -6,6 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
 import { chooseHint } from '../../advice.ts';
+import { toolResultKeys } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { describeReadError } from '../../files/file-reason.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
@@ -137,19 +138,8 @@ function toResourceLink({ path, mimeType, bytes }: WrittenFile): ResourceLink {
   };
 }
 
-/** The keys of the document that a client can use. */
-const shownKeys = [
-  'text',
-  'answer',
-  'complete',
-  'model',
-  'insteadOf',
-  'models',
-  'sources',
-  'usage',
-  'cost',
-  'warnings',
-];
+/** The keys of the document that a client can use: of the command, and of its reply. */
+const shownKeys = ['complete', 'model', 'models', ...toolResultKeys, 'answer', 'cost', 'warnings'];
 
 /** A failure with the facts that the caller needs to decide on the next step. */
 function failedResult(

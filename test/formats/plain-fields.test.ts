@@ -112,7 +112,7 @@ async function isInBody(field: keyof typeof values, imagesOperation: Quirks['ima
 
 /** Plain fields that a prompt file says elsewhere, or not at all: the format of GitHub Models has no word for them. */
 const notInPromptFiles =
-  'prompt system responseMime effort search keepThink candidates safety cachedContent aspect size quality background outputFormat'.split(
+  'prompt system responseMime effort search keepThink safety cachedContent aspect size quality background outputFormat'.split(
     ' ',
   );
 

@@ -3,7 +3,13 @@ import { closest } from '../../closest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
-import { type FieldName, type RequestField, requestFields } from '../../formats/request-fields.ts';
+import {
+  fieldEntries,
+  type FieldKind,
+  type FieldName,
+  type RequestField,
+  requestFields,
+} from '../../formats/request-fields.ts';
 import { readValue, toFlag } from '../flags/fields.ts';
 import { parseJson, quoteWord } from '../flags/flag.ts';
 import { findSetFlag } from '../flags/set.ts';
@@ -218,15 +224,13 @@ function formatFlags({ format, schema }: PromptYaml, { place, command }: FileUse
   return schema === undefined ? { responseMime: 'application/json' } : { schema };
 }
 
+/** The kinds of fields that are parameters of a prompt file: numbers, and the texts where an answer stops. */
+const parameterKinds: ReadonlySet<FieldKind> = new Set(['number', 'whole', 'texts'] as const);
+
 /** The parameters of a prompt file, by the field of the request that they set. */
 const parameters: Readonly<Record<string, FieldName>> = {
-  maxTokens: 'maxTokens',
+  ...Object.fromEntries(fieldEntries.flatMap(([name, { kind }]) => (parameterKinds.has(kind) ? [[name, name]] : []))),
   maxCompletionTokens: 'maxTokens',
-  temperature: 'temperature',
-  topP: 'topP',
-  topK: 'topK',
-  seed: 'seed',
-  stop: 'stop',
 };
 
 function parameterFlags(given: JsonObject, use: FileUse): PromptYamlFlags {

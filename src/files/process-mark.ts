@@ -65,7 +65,8 @@ function readProcessStatus(of: number): { hasEnded: boolean; started: string } |
   if (stat === undefined) return undefined;
   // The name in brackets can contain spaces and brackets; after it the state is the first field, the start time the 20th.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return { hasEnded: fields[0] === 'Z', started: `${bootMark()}/${fields[19]}` };
+  // A part of the boot is enough beside the time, and fits into the names of part files.
+  return { hasEnded: fields[0] === 'Z', started: `${bootMark()?.slice(0, 8)}/${fields[19]}` };
 }
 
 let ownText: string | undefined;

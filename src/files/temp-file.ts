@@ -15,7 +15,7 @@ function partName(nonce: string): string {
   return `.gateway-cli-${nonce}.part`;
 }
 
-/** Whether a name is that of an unfinished file with a random nonce. */
+/** Whether a name is that of an unfinished file of a run: its nonce has no mark of a process. */
 export function isPartName(name: string): boolean {
   return /^\.gateway-cli-[0-9a-f]{24}\.part$/.test(name);
 }
@@ -170,7 +170,7 @@ async function copyFrom(path: string, to: FileHandle, bytes: number): Promise<vo
 export async function writeNewFile(
   output: string,
   fill: (append: (piece: string | Uint8Array) => Promise<void>) => Promise<void>,
-  { cwd, force }: { cwd: string; force: boolean },
+  { cwd, force, nonce }: { cwd: string; force: boolean; nonce?: TempFileOptions['nonce'] },
 ): Promise<void> {
   const path = resolve(cwd, output);
   let bytes = 0;
@@ -181,7 +181,7 @@ export async function writeNewFile(
       await handle.appendFile(piece);
     });
   try {
-    temp = await writeTempFile(dirname(path), fillTemp, { mode: 0o666 });
+    temp = await writeTempFile(dirname(path), fillTemp, { nonce, mode: 0o666 });
     await placeFile(temp, path, { bytes, replace: force });
   } catch (error) {
     if (temp !== undefined) await removeFile(temp).catch(() => {});

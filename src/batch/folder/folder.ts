@@ -14,6 +14,7 @@ import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenSlots } from './state.ts';
 import { markWanted } from '../run/edited.ts';
 import { openIfThere } from '../../files/lines.ts';
+import { clearDeadParts } from '../../files/process-mark.ts';
 
 /** The batch of a folder, as its files tell it. */
 export interface KnownBatch extends LostEnds {
@@ -209,10 +210,11 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
   return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
 }
 
-/** Removes unfinished files of runs that were killed. The caller holds the folder's lock. */
+/** Removes the unfinished files of runs and reports that were killed. The caller holds the folder's lock, so no other run goes on. */
 export async function removePartFiles(folder: string): Promise<void> {
   for (const place of [folder, join(folder, batchFiles.images)]) {
     const names = await readdir(place).catch(() => []);
     for (const name of names) if (isPartName(name)) await rm(join(place, name), { recursive: true, force: true });
+    await clearDeadParts(place, names);
   }
 }

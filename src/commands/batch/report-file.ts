@@ -5,6 +5,7 @@ import type { Context } from '../../cli/context.ts';
 import { prefixUsageError } from '../../cli/flags/flag.ts';
 import { usageError } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
+import { partNonce } from '../../files/process-mark.ts';
 import { writeNewFile } from '../../files/temp-file.ts';
 import { checkFile } from '../../images/publish.ts';
 
@@ -42,5 +43,6 @@ export function writeReport(
       await append(text);
     }
   };
-  return writeNewFile(output, fill, { cwd: io.cwd, force });
+  // A run can begin meanwhile in the folder of the report, and remove the unfinished files of runs before it.
+  return writeNewFile(output, fill, { cwd: io.cwd, force, nonce: partNonce });
 }

@@ -1,3 +1,6 @@
+import type { Context } from '../../../src/cli/context.ts';
+import { writeReport } from '../../../src/commands/batch/report-file.ts';
+import { partNonce } from '../../../src/files/process-mark.ts';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs';
@@ -165,6 +168,23 @@ describe('what killed runs did not finish', () => {
     folder.write(`out/images/${name}`, '');
     await removePartFiles(join(folder.cwd, 'out'));
     expect(folder.ls('out/images')).toEqual([]);
+  });
+
+  test('is told from a report that is being written into the folder', async ({ folder }) => {
+    mkdirSync(join(folder.cwd, 'out'));
+    async function* texts() {
+      yield 'a,';
+      await removePartFiles(join(folder.cwd, 'out'));
+      yield 'b';
+    }
+    const io = { cwd: folder.cwd };
+    const context = { io, signal: new AbortController().signal } as unknown as Context;
+    await writeReport('out/table.csv', texts(), { force: false, context });
+    expect(readFileSync(join(folder.cwd, 'out/table.csv'), 'utf8')).toBe('a,b');
+    const nonce = partNonce();
+    folder.write(`out/.gateway-cli-${nonce}.part`, 'of a process that runs');
+    await removePartFiles(join(folder.cwd, 'out'));
+    expect(folder.ls()).toEqual([`.gateway-cli-${nonce}.part`, 'table.csv']);
   });
 
   test('stays while another run has the folder', async ({ server, folder, batch }) => {

@@ -18,7 +18,7 @@ interface LinkedOptions {
 }
 
 /** Puts the pictures that a result only links to into it. Never throws: the reply was paid for. */
-export type FetchLinked = (result: Result, options: LinkedOptions) => Promise<void>;
+type FetchLinked = (result: Result, options: LinkedOptions) => Promise<void>;
 
 /** The fetching of the pictures that replies link to; undefined if no pictures are wanted, or no network is used. */
 export function openLinkedFetcher(

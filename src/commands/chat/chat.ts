@@ -35,7 +35,7 @@ export function chatCommand(command: Command): Action {
   addAskFlags(command, 'chat');
   return async (context, words, flags) => {
     const typed = flags as ChatFlags;
-    return answerCommand(typed, { use: 'chat', context }, (own) => runChat(words, typed, own));
+    return answerCommand(typed, { use: 'chat', context }, (answerContext) => runChat(words, typed, answerContext));
   };
 }
 

@@ -10,8 +10,8 @@ import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { sendRaw } from '../../cli/run/raw.ts';
 import { answerCommand, checkAnswer, toWanted } from '../../cli/run/answer.ts';
 import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
-import { type FetchLinked, openLinkedFetcher } from '../../cli/run/linked-pictures.ts';
-import { listLinkedImages, type Result } from '../../client/index.ts';
+import { openLinkedFetcher } from '../../cli/run/linked-pictures.ts';
+import { listLinkedImages } from '../../client/index.ts';
 import { keepOutcome, toReport } from '../../cli/output/outcome.ts';
 import { isPrintedAtEnd } from '../../cli/output/print.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
@@ -58,13 +58,8 @@ async function runImage(
     if (count > 1) progress.update(`${answered}/${count}`);
   };
   onAnswer(0);
-  let linked: FetchLinked | undefined;
-  const fetchLinked = async (answered: Result): Promise<void> => {
-    if (answered.images.length > 0) return;
-    linked ??= openLinkedFetcher(flags, context);
-    const { atEnd, ui } = context;
-    await linked?.(answered, { settings, deadline: deadline(), atEnd, warn: (text) => ui.warn(text) });
-  };
+  const fetchLinked = openLinkedFetcher(flags, context);
+  const { atEnd, ui } = context;
   const shared = count > 1 ? await openShared(count, flags, context) : {};
   const { outcomes, thrown } = await sendAll({
     ...shared,
@@ -75,7 +70,9 @@ async function runImage(
     deadline: deadline(),
     count,
     maxTurns: flags.maxTurns,
-    fetchLinked,
+    fetchLinked:
+      fetchLinked &&
+      ((reply) => fetchLinked(reply, { settings, deadline: deadline(), atEnd, warn: (text) => ui.warn(text) })),
     onAnswer,
   }).finally(progress.stop);
   const outcome = joinAnswers(outcomes);
@@ -176,7 +173,9 @@ export function imageGenCommand(command: Command): Action {
   addImageFlags(command, 'image');
   return async (context, words, flags) => {
     const typed = flags as ImageFlags;
-    return answerCommand(typed, { use: 'image', context }, (own) => runImage(words, typed, 'image', own));
+    return answerCommand(typed, { use: 'image', context }, (answerContext) =>
+      runImage(words, typed, 'image', answerContext),
+    );
   };
 }
 
@@ -198,6 +197,8 @@ export function imageEditCommand(command: Command): Action {
         'for example: gateway-cli image edit -i photo.jpg "make it gray"; -i - takes it from stdin',
       );
     }
-    return answerCommand(typed, { use: 'edit', context }, (own) => runImage(words, typed, 'edit', own));
+    return answerCommand(typed, { use: 'edit', context }, (answerContext) =>
+      runImage(words, typed, 'edit', answerContext),
+    );
   };
 }

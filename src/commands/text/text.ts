@@ -40,7 +40,7 @@ export function textCommand(command: Command): Action {
   return async (context, words, flags) => {
     const typed = flags as TextFlags;
     if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
-    return answerCommand(typed, { use: 'text', context }, (own) => runText(words, typed, own));
+    return answerCommand(typed, { use: 'text', context }, (answerContext) => runText(words, typed, answerContext));
   };
 }
 

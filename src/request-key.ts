@@ -99,7 +99,7 @@ export interface Hashing {
   /** Called for each piece of a file. */
   onBytes?: ((bytes: number) => void) | undefined;
   /** Returns the known fact of a file that has not changed; otherwise reads it. */
-  known?: ((path: string, what: 'key', read: () => Promise<string>) => Promise<string>) | undefined;
+  known?: ((path: string, fact: 'key', read: () => Promise<string>) => Promise<string>) | undefined;
 }
 
 /** A body with a text in place of each upload. Throws GatewayError usage for a file that cannot be read. */

@@ -7,7 +7,7 @@ type FileFact = 'text' | 'picture' | 'facts' | 'key';
  * The value that `read` makes of a file. An earlier value is used again as long as size, time and inode number of the file stay
  * the same: the thousand rows of a table share a schema and a picture. A pipe or a device is read each time.
  */
-export type KnownFiles = <Value>(path: string, what: FileFact, read: () => Promise<Value>) => Promise<Value>;
+export type KnownFiles = <Value>(path: string, fact: FileFact, read: () => Promise<Value>) => Promise<Value>;
 
 interface KeptValue {
   mark: string;
@@ -26,7 +26,7 @@ interface Kept {
 
 export function createKnownFiles(): KnownFiles {
   const kept: Kept = { entries: new Map(), bytes: 0 };
-  return (path, what, read) => readKnown(path, what, read, kept);
+  return (path, fact, read) => readKnown(path, fact, read, kept);
 }
 
 function forget(key: string, kept: Kept): void {
@@ -46,11 +46,11 @@ export function findStats(path: string): BigIntStats | undefined {
   }
 }
 
-async function readKnown<Value>(path: string, what: FileFact, read: () => Promise<Value>, kept: Kept): Promise<Value> {
+async function readKnown<Value>(path: string, fact: FileFact, read: () => Promise<Value>, kept: Kept): Promise<Value> {
   const stats = findStats(path);
   if (stats === undefined || !stats.isFile() || stats.size === 0n) return read();
   const { entries } = kept;
-  const key = `${what} ${path}`;
+  const key = `${fact} ${path}`;
   const { dev, ino, size, mtimeNs, ctimeNs } = stats;
   const mark = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
   const known = entries.get(key);
@@ -58,7 +58,7 @@ async function readKnown<Value>(path: string, what: FileFact, read: () => Promis
   const entry =
     known?.mark === mark
       ? known
-      : { mark, bytes: what === 'text' ? Number(size) : 0, value: read() as Promise<unknown> };
+      : { mark, bytes: fact === 'text' ? Number(size) : 0, value: read() as Promise<unknown> };
   entries.set(key, entry);
   kept.bytes += entry.bytes;
   for (const oldest of entries.keys()) {

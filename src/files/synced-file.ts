@@ -6,7 +6,7 @@ import { describeWriteError } from './file-reason.ts';
 import { copyRange, type Range, syncFolder } from './temp-file.ts';
 
 /** Called after each write, and after each sync: with the length of the file, or the length that is surely on the disk. */
-export type FileWatch = (what: 'written' | 'synced', bytes: number) => void;
+export type FileWatch = (event: 'written' | 'synced', bytes: number) => void;
 
 /**
  * A file of lines that only grows. A line is one write; a caller that needs it to survive a power failure waits for `sync`,

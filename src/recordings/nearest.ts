@@ -28,12 +28,13 @@ export async function noRecording(folder: string, name: RequestName, signal: Abo
     const found = findDifferences(folder, other, wanted);
     if (found && (!nearest || distance(found) < distance(nearest.found))) nearest = { folder: other, found };
   }
-  const what = `no recording in ${folder} fits ${wanted.method} ${wanted.path}`;
-  if (!nearest) return settingError(`${what}: none of its ${folders.length} can be read`, { reason: 'no-recording' });
+  const message = `no recording in ${folder} fits ${wanted.method} ${wanted.path}`;
+  if (!nearest)
+    return settingError(`${message}: none of its ${folders.length} can be read`, { reason: 'no-recording' });
   const which = folders.length > mostCompared ? `the nearest of ${mostCompared} that were compared` : 'the nearest';
   const reason = nearest.found.some(({ place }) => place === 'path') ? 'other-path-recorded' : 'no-recording';
   const lines = describeDifferences(nearest.found).join('; ');
-  return settingError(`${what}; ${which} is ${nearest.folder}: ${lines}`, { reason, value: nearest.folder });
+  return settingError(`${message}; ${which} is ${nearest.folder}: ${lines}`, { reason, value: nearest.folder });
 }
 
 /** Whether a folder is of a request of the same operation and model. */

@@ -29,8 +29,8 @@ export function decompress(reply: HttpReply, encoding: string, request: string):
     return { ...reply, headers, body: Readable.from([]) };
   }
   const wire: Wire = { source, chunks: [], bytes: 0, failure: undefined };
-  const failUnread = (what: string): Promise<never> =>
-    throwUnread(wire, { status: reply.status, request, encoding, what });
+  const failUnread = (fault: string): Promise<never> =>
+    throwUnread(wire, { status: reply.status, request, encoding, fault });
   return { ...reply, headers, body: canDecode(names) ? decodeWire(wire, names, failUnread) : unread(wire, failUnread) };
 }
 
@@ -81,7 +81,7 @@ async function* readWire(wire: Wire): AsyncGenerator<Uint8Array> {
 /** Throws the error of a body that cannot be read, with all of its bytes; after an abort by the caller, its reason. */
 async function throwUnread(
   wire: Wire,
-  { encoding, what, ...known }: { status: number; request: string; encoding: string; what: string },
+  { encoding, fault, ...known }: { status: number; request: string; encoding: string; fault: string },
 ): Promise<never> {
   const pieces = readWire(wire);
   while (wire.bytes <= maxKeptBytes && !(await pieces.next()).done);
@@ -89,7 +89,7 @@ async function throwUnread(
     throw wire.failure;
   void wire.source.return?.();
   const isKept = wire.bytes > 0 && wire.bytes <= maxKeptBytes;
-  const message = `the reply (${known.status}) is encoded as ${encoding.slice(0, 40)}, although the request accepts no encoding, ${what}`;
+  const message = `the reply (${known.status}) is encoded as ${encoding.slice(0, 40)}, although the request accepts no encoding, ${fault}`;
   throw new GatewayError('bad-reply', message, {
     ...known,
     sent: 'yes',
@@ -99,7 +99,7 @@ async function throwUnread(
   });
 }
 
-type Fail = (what: string) => Promise<never>;
+type Fail = (fault: string) => Promise<never>;
 
 function unread(wire: Wire, fail: Fail): AsyncIterableIterator<Uint8Array> {
   return {

@@ -28,8 +28,8 @@ export function networkError(error: unknown, phase: ConnectionPhase, host: strin
   const code = getErrorCode(error) ?? '';
   if (code === 'UND_ERR_INVALID_ARG') return invalidRequest(error);
   if (phase === 'connecting' || isRefusedHandshake(code)) {
-    const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
-    return new GatewayError('not-sent', what, { ...connectAdvice(error, code, host), sent: 'no', cause: error });
+    const message = `cannot connect to ${host}: ${describeCause(error, host)}`;
+    return new GatewayError('not-sent', message, { ...connectAdvice(error, code, host), sent: 'no', cause: error });
   }
   // This is undici's only message for an interim reply 100 that was not asked for; the reply behind it cannot be read.
   if (getErrorMessage(error) === 'bad response')

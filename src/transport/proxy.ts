@@ -169,8 +169,8 @@ function proxyReason(code: string): Reason {
 
 export function proxyRefused(proxy: Proxy, status: number, target: Target): GatewayError {
   const { url, from } = proxy;
-  const tunnelFailure = (what: string, advice: Advice): GatewayError =>
-    new GatewayError('not-sent', `${describeProxy(proxy)} ${what} (${status})`, {
+  const tunnelFailure = (refusal: string, advice: Advice): GatewayError =>
+    new GatewayError('not-sent', `${describeProxy(proxy)} ${refusal} (${status})`, {
       ...advice,
       sent: 'no',
       retryable: status >= 500,

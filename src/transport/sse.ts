@@ -54,8 +54,8 @@ export async function* readEvents<Known extends object = never>(
   parser.check();
 }
 
-function badStream(what: string): GatewayError {
-  return new GatewayError('bad-reply', what, { sent: 'yes', retryable: false });
+function badStream(message: string): GatewayError {
+  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false });
 }
 
 function createEventParser<Known extends object>({

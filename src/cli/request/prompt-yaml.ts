@@ -52,7 +52,7 @@ export async function openPromptYaml(flag: string, path: string, context: InputC
 /** Parses a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or with the wrong key. */
 export async function parsePromptYaml(text: string, place: string): Promise<PromptYaml> {
   const { value, lineOf } = parseYaml(text, place);
-  const wrong: Wrong = (what, hint) => usageError(`${place}: ${what}`, hint);
+  const wrong: Wrong = (fault, hint) => usageError(`${place}: ${fault}`, hint);
   if (!isObject(value)) throw wrong('a prompt file is a YAML map', 'it begins with messages: or model:');
   const unknown = Object.keys(value).find((key) => !keys.includes(key));
   if (unknown !== undefined) {
@@ -80,7 +80,7 @@ export async function parsePromptYaml(text: string, place: string): Promise<Prom
   };
 }
 
-type Wrong = (what: string, hint: string) => Error;
+type Wrong = (fault: string, hint: string) => Error;
 
 function readMessages(list: JsonValue | undefined, wrong: Wrong): Pick<PromptYaml, 'system' | 'turns'> {
   const example = 'for example: messages: [{role: user, content: "Summarise {{input}}"}]';
@@ -145,10 +145,10 @@ function parseYaml(text: string, place: string) {
     // The yaml library throws ReferenceError for an alias without an anchor, and for too many aliases.
     const isAlias = error instanceof ReferenceError;
     if (!isAlias && !(error instanceof RangeError) && !(error instanceof TypeError)) throw error;
-    const what = isAlias
+    const fault = isAlias
       ? 'not valid YAML: an alias has no anchor, or there are too many'
       : 'nested without end: an alias is inside of what it names, or the nesting is too deep';
-    throw usageError(`${place} is ${what}`, 'write the value itself in place of *name', error);
+    throw usageError(`${place} is ${fault}`, 'write the value itself in place of *name', error);
   }
 }
 

@@ -91,9 +91,9 @@ export function sessionsSearchCommand(command: Command): Action {
   };
 }
 
-function describeNone({ length }: readonly SessionEntry[], what: string): string {
+function describeNone({ length }: readonly SessionEntry[], condition: string): string {
   if (length === 0) return 'no conversation was kept yet: gateway-cli chat --session notes "hello"';
-  return `none of ${length} ${length === 1 ? 'conversation' : 'conversations'} ${what}`;
+  return `none of ${length} ${length === 1 ? 'conversation' : 'conversations'} ${condition}`;
 }
 
 function hasWord(text: string, word: string): boolean {

@@ -83,6 +83,8 @@ export interface ErrorDetails {
   value?: number | string | undefined;
   /** The source of the wrong value: a flag, a variable or a profile. */
   source?: string | undefined;
+  /** All that the words of a refusal mean (`vendors/refusals.ts`). A correction looks here for its own. @internal */
+  says?: readonly { means: string; value?: string | undefined }[] | undefined;
   /** The flags that select the gateway, for a command in a hint. */
   flags?: string | undefined;
   /** HTTP status of the reply. */

@@ -1,18 +1,13 @@
-import { refusesThinkingField, withoutThinkingFields } from '../formats/completions/refusals.ts';
+import { withoutThinkingFields } from '../formats/completions/earlier-thinking.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reason } from '../reasons.ts';
 import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import { findPastedEnd, hasVersionInBase } from '../formats/base-path.ts';
-import { listTexts, withoutQuotes } from '../formats/heard.ts';
-import { findNamedFormat, isOpenAiFormat } from '../formats/named-format.ts';
-import { refusesSchema, withPlainerSchema } from '../formats/schema-form.ts';
+import { isOpenAiFormat } from '../formats/openai-format.ts';
+import { withPlainerSchema } from '../formats/schema-form.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
-import {
-  findRefusedThinking,
-  withoutEncryptedThinking,
-  withoutSummary,
-  withoutThinking,
-} from '../formats/responses/refusals.ts';
+import { withoutEncryptedThinking, withoutSummary, withoutThinking } from '../formats/responses/thinking.ts';
+import type { Meaning } from '../vendors/refusals.ts';
 import { type Endpoint, placeRequest } from './endpoint.ts';
 import type { Memory } from './memory.ts';
 
@@ -27,9 +22,9 @@ export interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
   error: GatewayError;
 }
 
-/** The service's own words in a refusal, without words that it quotes from the prompt. */
-function hear({ request, error }: Refused): string {
-  return withoutQuotes(error.message, listTexts(request.body));
+/** Learns that the service refuses a part of the request, if its words mean that. */
+function learnRefused(part: Meaning): Correction['learn'] {
+  return ({ error: { details } }) => (details.says?.some(({ means }) => means === part) ? 'refused' : undefined);
 }
 
 /** A change that can mend a refused request. */
@@ -80,24 +75,24 @@ const corrections: Readonly<Record<string, Correction>> = {
     }),
   },
   schema: {
-    learn: (refused) => (refusesSchema(refused.request, hear(refused)) ? 'refused' : undefined),
+    learn: learnRefused('schema'),
     apply: withPlainerSchema,
     tell: () => ({ text: 'the service refuses the schema as it is: sent again with what it lacks in words' }),
   },
   // The conversation was with another model or account, or the service has another upstream today.
   thinking: {
-    learn: (refused) => learnOfThinking(refused, 'items'),
+    learn: learnRefused('thinking'),
     apply: withoutThinking,
     tell: () => ({ text: 'the service refuses the thinking of earlier turns: sent again without it' }),
     counts: 'once',
   },
   'thinking-field': {
-    learn: (refused) => (refusesThinkingField(refused.request, hear(refused)) ? 'refused' : undefined),
+    learn: learnRefused('thinking-field'),
     apply: withoutThinkingFields,
     tell: () => ({ text: 'the model takes no thinking of earlier turns: sent again without it', isDetail: true }),
   },
   'encrypted-thinking': {
-    learn: (refused) => learnOfThinking(refused, 'include'),
+    learn: learnRefused('encrypted-thinking'),
     apply: withoutEncryptedThinking,
     tell: () => ({
       text: 'the model has no thinking that can go back: sent again without asking for it',
@@ -105,15 +100,11 @@ const corrections: Readonly<Record<string, Correction>> = {
     }),
   },
   summary: {
-    learn: (refused) => learnOfThinking(refused, 'summary'),
+    learn: learnRefused('summary'),
     apply: withoutSummary,
     tell: () => ({ text: 'the service sums up no thinking for this account: sent again without asking for it' }),
   },
 };
-
-function learnOfThinking(refused: Refused, about: ReturnType<typeof findRefusedThinking>): string | undefined {
-  return findRefusedThinking(refused.request, hear(refused)) === about ? 'refused' : undefined;
-}
 
 /** The request in the form that the lessons ask for. */
 export function applyLessons<Request extends AnyApiRequest>(request: Request, memory: Memory): Request {
@@ -190,10 +181,10 @@ export async function learnFormat(
   memory: Memory,
 ): Promise<Learnt | undefined> {
   const { status, reason } = error.details;
-  if (error.class !== 'rejected' || error.lastBilled !== 'no' || (status !== 404 && status !== 400)) return undefined;
+  if (error.class !== 'rejected' || error.lastBilled !== 'no') return undefined;
   // A lesson of an earlier run can be wrong within its day: another server can answer at the address.
   const isGone = asked.format !== request.format && status === 404 && !knownPath.has(reason);
-  const lesson = isGone ? request.format : findNamedFormat(hear({ request: asked, error }));
+  const lesson = isGone ? request.format : findNamedFormat(error);
   if (lesson === undefined || lesson === asked.format) return undefined;
   const other = lesson === request.format ? request : await encodeAgain(request, lesson);
   if (other === undefined) return undefined;
@@ -203,6 +194,10 @@ export async function learnFormat(
     isCertain: false,
     keep: () => void memory.set(`lesson format ${modelOf(request)}`, lesson),
   };
+}
+
+function findNamedFormat({ details }: GatewayError): string | undefined {
+  return details.says?.find(({ means }) => means === 'named-format')?.value;
 }
 
 /** The name of a lesson in the memory. */

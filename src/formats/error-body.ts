@@ -28,10 +28,6 @@ export interface ErrorBody extends ErrorDetailFacts {
   requestId?: string | undefined;
   /** The format whose errors have this shape; undefined if several formats share it. */
   shape?: FormatName | undefined;
-  /** Waiting does not help: the money or the day's quota is spent. */
-  quotaSpent?: boolean | undefined;
-  /** The name of the limit that was reached, as the service calls it. */
-  limit?: string | undefined;
   /** The end of the limit, in ms since 1970. */
   resetAt?: number | undefined;
 }
@@ -159,14 +155,8 @@ function withMessage(facts: Omit<ErrorBody, 'message'>, message: string, depth: 
 
 /** Adds facts that only the prose of the message says. */
 function completeError(error: ErrorBody): ErrorBody {
-  const { message, type, status, code, reason } = error;
-  const names = [type, status, reason, code === undefined ? undefined : String(code)];
-  return {
-    ...error,
-    requestId: error.requestId ?? requestIdIn(message),
-    retryDelayMs: error.retryDelayMs ?? proseDelayMs(message),
-    quotaSpent: error.quotaSpent || saysSpent(names, message) || undefined,
-  };
+  const { message, requestId = requestIdIn(message), retryDelayMs = proseDelayMs(message) } = error;
+  return { ...error, requestId, retryDelayMs };
 }
 
 /** Relays end their messages with `(request id: …)` (deviation 21). */
@@ -195,8 +185,8 @@ interface ErrorDetailFacts {
   reason?: string | undefined;
   /** RetryInfo.retryDelay in ms. */
   retryDelayMs?: number | undefined;
-  quotaSpent?: boolean | undefined;
-  limit?: string | undefined;
+  /** The names of limits that were reached, as the service calls them. */
+  limits?: string[] | undefined;
   /** Names of request fields that were refused. */
   fields?: string[] | undefined;
 }
@@ -208,9 +198,8 @@ export function readDetails(details: JsonValue | undefined): ErrorDetailFacts {
   for (const detail of list) {
     facts.reason ??= textField(detail, 'reason') ?? textField(detail, 'errorCode');
     facts.retryDelayMs ??= durationMs(field(detail, 'retryDelay'));
-    const quotas = quotaIds(detail);
-    if (saysSpent([textField(detail, 'errorCode')], quotas.join(' '))) facts.quotaSpent = true;
-    facts.limit ??= quotas[0];
+    const limits = quotaIds(detail);
+    if (limits.length > 0) facts.limits = [...(facts.limits ?? []), ...limits];
     const fields = violations(detail, 'fieldViolations').map((violation) => textField(violation, 'field'));
     const named = fields.filter((name) => name !== undefined && name !== '');
     if (named.length > 0) facts.fields = [...(facts.fields ?? []), ...(named as string[])];
@@ -228,33 +217,6 @@ function quotaIds(detail: JsonObject): string[] {
 
 function violations(detail: JsonObject, key: string): JsonObject[] {
   return (listField(detail, key) ?? []).slice(0, 64).filter(isObject);
-}
-
-const spentNames = new Set([
-  'insufficient_quota',
-  'insufficient_user_quota',
-  'pre_consume_token_quota_failed',
-  'credit_balance_exhausted',
-  'credit_balance_too_low',
-  'billing_hard_limit_reached',
-  'billing_error',
-]);
-
-const spentWords = [
-  'credit balance is too low',
-  // `enforced_` and `contract_`: npm @anthropic-ai/sdk 1.14.0, resources/shared.d.ts.
-  'spend_limit_reached',
-  'insufficient_quota',
-  'perday',
-  'models-per-day',
-  'key limit exceeded',
-];
-
-/** Whether an error says that money or a day's quota is spent, so that waiting a minute does not help. */
-export function saysSpent(names: readonly (string | undefined)[], message: string): boolean {
-  if (names.some((name) => name !== undefined && spentNames.has(name.toLowerCase()))) return true;
-  const text = [...names, message].join('\n').toLowerCase();
-  return spentWords.some((words) => text.includes(words));
 }
 
 /** The message of an error body that is not JSON: the title of an HTML page, or its first 200 characters (deviation 39). */

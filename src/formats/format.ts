@@ -10,7 +10,7 @@ import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
 import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
 import { lackedFields } from './request-fields.ts';
-import { isOpenAiFormat } from './named-format.ts';
+import { isOpenAiFormat } from './openai-format.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
 import { maxOf } from '../long-lists.ts';
 

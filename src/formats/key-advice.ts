@@ -1,171 +1,7 @@
 import type { Advice } from '../errors.ts';
 import { type ServiceName, services, vendorHeaderNames } from '../vendors/services.ts';
-import type { ErrorBody } from './error-body.ts';
+import type { Said } from './refusal.ts';
 import type { FormatName } from './types.ts';
-
-/** The problem with the key or the caller that an error reports (deviation 46). */
-export interface Refusal {
-  says:
-    | 'header'
-    /** The version header of the messages format did not arrive. */
-    | 'version'
-    /** No key arrived where the gateway looks for it, and the reply does not say where that is. */
-    | 'no-key'
-    | 'bad-key'
-    /** The bearer token is not an access token. */
-    | 'no-token'
-    /** The service takes only access tokens, not API keys. */
-    | 'token-only'
-    /** The key is valid but must not use this model. */
-    | 'model'
-    /** The key is valid, but its project or its restrictions do not allow the request. */
-    | 'project'
-    /** The address or site that the request comes from is not allowed. */
-    | 'origin'
-    /** The path does not exist, although the words are about a key. */
-    | 'path';
-  /** The headers that the reply names; for `header`, the key must be in one of them. */
-  names: readonly string[];
-}
-
-interface RefusalWording {
-  says: Refusal['says'];
-  /** Words in lower case; one is enough. */
-  words: readonly string[];
-  /** The header that the words mean, if they do not name it. */
-  header?: string;
-  /** Words that other errors use too: in a 400 they do not count. */
-  isVague?: true;
-}
-
-/** The first row that fits counts. The words are those of the two vendors, of relays and of API gateways. */
-const rows: readonly RefusalWording[] = [
-  {
-    says: 'origin',
-    words: [
-      'user location is not supported',
-      'country, region, or territory not supported',
-      'request not allowed',
-      // The pages of Cloudflare's guard.
-      'attention required! | cloudflare',
-      'just a moment...',
-      'error code: 1010',
-      'error code: 1020',
-    ],
-  },
-  // AWS API Gateway says this about a path that it does not have.
-  { says: 'path', words: ['missing authentication token', "authorization header requires 'credential' parameter"] },
-  {
-    says: 'project',
-    words: [
-      'service_disabled',
-      'has not been used in project',
-      'api_key_service_blocked',
-      'api_key_http_referrer_blocked',
-      'api_key_ip_address_blocked',
-      'requests from referer',
-      'organization must be verified',
-      'missing scopes:',
-    ],
-  },
-  {
-    says: 'model',
-    isVague: true,
-    words: ['not allowed to access model', 'not have access to model', 'not have access to the model', '无权访问模型'],
-  },
-  { says: 'token-only', words: ['api keys are not supported by this api'] },
-  {
-    says: 'bad-key',
-    words: [
-      'api_key_invalid',
-      'invalid_api_key',
-      'api key not valid',
-      'api key not found.',
-      'api key expired',
-      'api key is invalid',
-      'api key is expired',
-      'invalid api key',
-      'incorrect api key',
-      'invalid x-api-key',
-      'key was reported as leaked',
-      'invalid proxy server token',
-      'virtual key expected',
-      'invalid subscription key',
-    ],
-  },
-  {
-    says: 'header',
-    header: 'x-goog-api-key',
-    words: [
-      'unregistered callers',
-      'missing required authentication credential',
-      'expected oauth 2 access token',
-      'access_token_type_unsupported',
-    ],
-  },
-  {
-    says: 'header',
-    header: 'authorization',
-    words: ['missing bearer', 'no bearer token', 'bearer token required', 'bearer token is missing'],
-  },
-  { says: 'no-token', words: ['invalid bearer token', 'oauth authentication is currently not supported'] },
-  { says: 'version', words: ['anthropic-version: header is required', 'anthropic-version header'] },
-  {
-    says: 'no-key',
-    words: [
-      'no api key',
-      'missing api key',
-      'api key required',
-      'api key is required',
-      'api key is missing',
-      'api key missing',
-      'missing subscription key',
-      'credentials missing',
-      'credentials_missing',
-      'no auth credentials',
-      'no cookie auth credentials',
-      'not authenticated',
-      '未提供令牌',
-    ],
-  },
-  {
-    says: 'bad-key',
-    isVague: true,
-    words: [
-      'invalid token',
-      'invalid authentication credentials',
-      'token expired',
-      'token has expired',
-      'token_not_found',
-      '无效的令牌',
-      '令牌已过期',
-      'user not found',
-    ],
-  },
-];
-
-const keyHeaders = ['x-goog-api-key', 'x-api-key', 'authorization'];
-
-/** A name alone is not enough: an error about something else may quote it. */
-const demand =
-  /\b(?:header|headers)\b.*\b(?:required|missing|not found)\b|\b(?:missing|provide|requires?|expected)\b.*\bheader\b|\bmissing x-/s;
-
-/** The words are at the beginning of a body, which may be long. */
-const longestRead = 1000;
-
-/** Reads the words and names of an error that came with 400, 401 or 403. Undefined if they say nothing about the key. */
-export function readRefusal(status: number | undefined, error: ErrorBody): Refusal | undefined {
-  if (status !== 400 && status !== 401 && status !== 403) return undefined;
-  const { message, reason, code, type } = error;
-  const text = [message.slice(0, longestRead), reason, code, type].join('\n').toLowerCase();
-  const names = keyHeaders.filter((name) => text.includes(name));
-  for (const { says, words, header, isVague } of rows) {
-    if ((isVague && status === 400) || !words.some((word) => text.includes(word))) continue;
-    if (header !== undefined) return { says, names: [header] };
-    return { says: says === 'no-key' && names.length > 0 ? 'header' : says, names };
-  }
-  return names.length > 0 && demand.test(text) ? { says: 'header', names } : undefined;
-}
 
 /** The form in which the key of a refused request was sent. */
 export interface SentKey {
@@ -191,36 +27,31 @@ export interface RefusedRequest {
  * was already sent. If the reply names no header, it suggests another form of the key only while `auth` is `auto`; otherwise two
  * hints could each advise what the other one replaced.
  */
-export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent }: RefusedRequest): Advice {
-  switch (refusal?.says) {
-    case 'origin':
-      return { reason: 'key-origin' };
-    case 'project':
-      return { reason: 'key-project' };
-    case 'path':
-      return { reason: 'no-such-path' };
-    case 'model':
-      return { reason: 'model' };
-    case 'bad-key':
-      // A gateway can also say this about a good key in the wrong header.
-      return sent?.service === 'gateway' ? unknownCause : otherKey(sent);
-  }
-  if (sent?.header === undefined) return refusal?.says === 'version' ? { reason: 'refused' } : unknownCause;
+export function keyAdvice(said: Said | undefined, message: string, { format, sentKey: sent }: RefusedRequest): Advice {
+  // A gateway can also say this about a good key in the wrong header.
+  if (said?.means === 'bad-key') return sent?.service === 'gateway' ? unknownCause : otherKey(sent);
+  if (sent?.header === undefined) return said?.means === 'no-version' ? { reason: 'refused' } : unknownCause;
   if (sent.service !== 'gateway') return adviceForService(sent, format);
-  switch (refusal?.says) {
-    case 'version':
+  switch (said?.means) {
+    case 'no-version':
       return sent.version === vendorHeaderNames.version ? { reason: 'refused' } : vendorNames;
     case 'no-token':
       return isBearer(sent) && format === 'messages' ? asApiKey : unknownCause;
     case 'token-only':
       return sent.form === 'auto' && !isBearer(sent) ? asBearer : unknownCause;
-    case 'header':
-      return adviceForHeaders(refusal.names, sent, format);
-    case 'no-key':
-      return anotherHeader(sent, format);
-    case undefined:
+    case 'no-key': {
+      const names = said.value === undefined ? headersIn(message) : [said.value];
+      return names.length > 0 ? adviceForHeaders(names, sent, format) : anotherHeader(sent, format);
+    }
+    default:
       return unknownCause;
   }
+}
+
+/** The headers of a key that a message names. */
+function headersIn(message: string): string[] {
+  const text = message.toLowerCase();
+  return ['x-goog-api-key', 'x-api-key', 'authorization'].filter((name) => text.includes(name));
 }
 
 const unknownCause: Advice = { reason: 'auth-unknown' };

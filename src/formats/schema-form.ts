@@ -119,30 +119,14 @@ export function withSchemaInWords(body: Body): Body {
   return { ...body, messages: [{ role: 'system', content }, ...turns], response_format: { type: 'json_object' } };
 }
 
-/** The words with which a service refuses a schema, and the form that every service of its format takes. */
-interface PlainerForm {
-  refusal: RegExp;
-  write(body: Body): Body;
-}
-
-const plainerForms: Readonly<Partial<Record<FormatName, PlainerForm>>> = {
-  // The words of Anthropic.
-  messages: {
-    refusal: /'?additionalProperties'? must be|propert(?:y|ies) '.+' (?:is|are) not supported|output_config\.format/i,
-    write: withClosedSchema,
-  },
-  // Words of DeepSeek, Groq and similar servers about the form of an answer.
-  completions: { refusal: /response_format|response format|json_schema/i, write: withSchemaInWords },
+const plainerForms: Readonly<Partial<Record<FormatName, (body: Body) => Body>>> = {
+  messages: withClosedSchema,
+  completions: withSchemaInWords,
 };
-
-/** Whether a refusal is about the schema of a request that has one. */
-export function refusesSchema(request: AnyApiRequest, message: string): boolean {
-  return plainerForms[request.format]?.refusal.test(message) === true && withPlainerSchema(request) !== request;
-}
 
 /** The request with its schema in the form that every service of its format takes; the same request if there is nothing to change. */
 export function withPlainerSchema<Request extends AnyApiRequest>(request: Request): Request {
   const { format, body = {} } = request;
-  const changed = plainerForms[format]?.write(body) ?? body;
+  const changed = plainerForms[format]?.(body) ?? body;
   return changed === body ? request : { ...request, body: changed };
 }

@@ -182,37 +182,9 @@ function compareNames(one: string, other: string, pattern: RegExp): number {
   return byVersion || Number(preferred.test(other)) - Number(preferred.test(one));
 }
 
-/**
- * Words of services with status 400, 404 or 410 for a model that was there: OpenAI "The model `x` has been deprecated", Google
- * "This model x is no longer available", Groq "The model `x` has been decommissioned and is no longer supported" (their forums,
- * 2025 and 2026).
- */
-const retiredWords =
-  /\bmodels?\b.{0,160}\b(?:has been|have been|was|is|are)\s+(?:(?:now|already)\s+)?(?:deprecated|retired|shut ?down|sunset|discontinued|decommissioned|no longer (?:available|supported|offered))/is;
-
 /** The name that follows "use", as in "Please use `gpt-x` instead" and "migrate to claude-y". */
 const successorWords =
   /\b(?:use|try|migrate to|switch to|move to|upgrade to|replaced by)\s+(?:the\s+)?[`'"]?(?:models\/)?([~\w][\w./:~-]*\d(?:[\w.-]*\w)?|[~\w][\w./~-]*-latest)/i;
-
-/** Whether a service's words mean that a model was retired. */
-export function saysRetired(message: string): boolean {
-  return retiredWords.test(message.slice(0, 1000));
-}
-
-/**
- * Words of services with 400 for a model that they do not have, each with its report in test/services/more-services.test.ts:
- * Mistral and Perplexity "Invalid model", Z.ai, MiniMax and Cloudflare "unknown" and "no such", Bedrock, DeepSeek and llama.cpp.
- */
-const unknownWords =
-  /\b(?:unknown|invalid|no such) model\b|\bmodel (?:identifier is invalid|not exist)\b|^model '[^']{1,200}' not found/i;
-
-/** Codes for such a model: of OpenAI, Hugging Face and LM Studio, of Together, and of Groq for a model that was there. */
-const unknownCodes = new Set(['model_not_found', 'model_not_available', 'model_decommissioned']);
-
-/** Whether a refusal with status 400 is about a model that the service does not have. */
-export function saysUnknown({ code, message }: { code?: string | number | undefined; message: string }): boolean {
-  return unknownCodes.has(String(code)) || unknownWords.test(message.slice(0, 1000));
-}
 
 /** The model that a service's words name in the place of another. */
 export function findSuccessor(message: string): string | undefined {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createClient } from '../../src/index.ts';
-import { findNamedFormat } from '../../src/formats/named-format.ts';
+import { readRefusal } from '../../src/formats/refusal.ts';
 import { type FakeReply, startFakeServer } from '../fake-servers/start.ts';
 import { replies, streams } from '../cli/request/answers.ts';
 import { run } from '../helpers/run.ts';
@@ -79,7 +79,10 @@ test.each([
   ['Encrypted content is not supported with this model.', undefined],
   ["Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'.", undefined],
 ] as const)('the words %j name the format %s', (words, format) => {
-  expect(findNamedFormat(words)).toBe(format);
+  const named = (['completions', 'responses'] as const).flatMap((asked) =>
+    readRefusal(400, { message: words }, asked).filter(({ means }) => means === 'named-format'),
+  );
+  expect(named.map(({ value }) => value)).toEqual(format === undefined ? [] : [format]);
 });
 
 test.each([

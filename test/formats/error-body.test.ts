@@ -138,29 +138,6 @@ describe('the wish to wait', () => {
   });
 });
 
-describe('spent quota', () => {
-  test.each([
-    ['insufficient_quota as a code', { code: 'insufficient_quota' }, true],
-    ['insufficient_quota as a type', { type: 'insufficient_quota' }, true],
-    ['insufficient_user_quota', { code: 'insufficient_user_quota' }, true],
-    ['enforced_spend_limit_reached in the details', { details: { error_code: 'enforced_spend_limit_reached' } }, true],
-    ['contract_spend_limit_reached in the details', { details: { error_code: 'contract_spend_limit_reached' } }, true],
-    ['contract_spend_limit_reached as a code', { code: 'contract_spend_limit_reached' }, true],
-    ['enforced_spend_limit_reached in the message', { message: 'enforced_spend_limit_reached: raise it' }, true],
-    ['a credit balance that is too low', { message: 'Your credit balance is too low to access the API' }, true],
-    ['a spent credit balance', { type: 'credit_balance_exhausted' }, true],
-    [
-      'a quota for a day',
-      { details: [{ violations: [{ quotaId: 'RequestsPerDayPerProject' }] }, { retryDelay: '1s' }] },
-      true,
-    ],
-    ['a quota for a minute', { details: [{ violations: [{ quotaId: 'RequestsPerMinute' }] }] }, undefined],
-    ['a plain rate limit', { type: 'rate_limit_error', message: 'slow down' }, undefined],
-  ])('is recognised from %s', (_, error, expected) => {
-    expect(readErrorBody(json({ error: { message: 'm', ...error } }))?.quotaSpent).toBe(expected);
-  });
-});
-
 test.each([
   ['request_id outside', { request_id: 'a', error: { message: 'm' } }, 'a'],
   ['request_id inside', { error: { message: 'm', request_id: 'b' } }, 'b'],

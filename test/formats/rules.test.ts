@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { closeCutJson } from '../../src/formats/cut-json.ts';
-import { readErrorBody, readDetails, saysSpent } from '../../src/formats/error-body.ts';
+import { readErrorBody, readDetails } from '../../src/formats/error-body.ts';
 import { findStatusByName, readFailedReply, toFailure } from '../../src/formats/failure.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { durationMs, proseDelayMs } from '../../src/formats/retry-delay.ts';
@@ -55,19 +55,6 @@ test.each([
 test('a delay is read from its first characters only', () => {
   expect(proseDelayMs(`retry in ${'1h'.repeat(100_000)}`)).toBe(20 * 3_600_000);
   expect(durationMs('1h'.repeat(100_000))).toBe(20 * 3_600_000);
-});
-
-test.each([
-  'insufficient_quota',
-  'insufficient_user_quota',
-  'pre_consume_token_quota_failed',
-  'enforced_spend_limit_reached',
-  'credit_balance_exhausted',
-  'credit_balance_too_low',
-  'billing_hard_limit_reached',
-  'billing_error',
-])('%s means that waiting does not help', (name) => {
-  expect(saysSpent([undefined, name.toUpperCase()], '')).toBe(true);
 });
 
 test.each(['{"a":[}', '{"a":[1}', '[}', '{"a":1]', '{"a":tru,', '{a:1,'])('%s is not a beginning of JSON', (text) => {

@@ -7,7 +7,6 @@ import {
   isEnding,
   type ModelFacts,
   readEndHeaders,
-  saysRetired,
   servesUse,
 } from '../../src/vendors/model-rules.ts';
 import type { ServiceName, Use } from '../../src/vendors/services.ts';
@@ -97,16 +96,6 @@ test.each([
   ['use the newest one', undefined],
 ])('%s: the successor is %s', (message, successor) => {
   expect(findSuccessor(message)).toBe(successor);
-});
-
-test.each([
-  ['The model `x` has been deprecated, learn more here', true],
-  ['This model models/x is no longer available to new users.', true],
-  ['The model `x` has been decommissioned and is no longer supported.', true],
-  ['`temperature` is deprecated for this model.', false],
-  ['The model x does not support tools', false],
-])('%s: that it was retired is %s', (message, isRetired) => {
-  expect(saysRetired(message)).toBe(isRetired);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { formatNames, loadFormat } from '../../formats/format.ts';
-import { isOpenAiFormat } from '../../formats/named-format.ts';
+import { isOpenAiFormat } from '../../formats/openai-format.ts';
 import type { FormatName } from '../../formats/types.ts';
 import type { Spoken } from '../../gateway/translate.ts';
 import { getQuirks, services, type ServiceName } from '../../vendors/services.ts';

@@ -1,4 +1,3 @@
-import type { ErrorBody } from '../error-body.ts';
 import type { AnyApiRequest } from '../format.ts';
 
 /** The two names of the field that limits the tokens of an answer, each with the other. Some services and models take only one. */
@@ -17,25 +16,7 @@ export function renameTokenField<Request extends AnyApiRequest>(request: Request
   return { ...request, body: renamed };
 }
 
-const name = String.raw`(max_(?:completion_)?tokens)\b`;
-
-/** Words with which services refuse a field itself, and not its value. */
-const refusals = [
-  // OpenAI, Azure and OpenAI's older models, Groq, Go and Rust (serde), Google.
-  String.raw`(?:unsupported|unknown) parameter: '${name}`,
-  String.raw`unrecognized request argument supplied: ${name}`,
-  String.raw`property '${name}' is unsupported`,
-  String.raw`unknown (?:field|name)[: ]+[\\"'\x60]*${name}`,
-  // Pydantic, as FastAPI, Mistral and vLLM show it; JSON Schema; LiteLLM.
-  String.raw`${name}(?:: |['"]\), 'msg': ')Extra inputs are not permitted`,
-  String.raw`\('${name}' was unexpected\)`,
-  String.raw`does not support parameters: [[{]['"]${name}`,
-].map((words) => new RegExp(words, 'i'));
-
-/** The other name of the field that limits the tokens of an answer, if an error refuses this name. */
-export function otherTokenField({ message, code, fields }: ErrorBody): string | undefined {
-  const isField = code === 'unsupported_parameter' || code === 'unknown_parameter';
-  const named = refusals.map((words) => words.exec(message)?.[1]?.toLowerCase()).find((found) => found !== undefined);
-  const refused = named ?? (isField ? fields?.[0] : undefined);
-  return refused === undefined || !Object.hasOwn(otherNames, refused) ? undefined : otherNames[refused];
+/** The other name of the field that limits the tokens of an answer. */
+export function getOtherTokenField(name: string): string | undefined {
+  return otherNames[name.toLowerCase()];
 }

@@ -9,7 +9,7 @@ import { withSearch } from '../search-tool.ts';
 import { searchedPages, searchTools } from '../../vendors/search.ts';
 import type { Quirks } from '../types.ts';
 import { nameResults, promptItems, turnItems } from './items.ts';
-import { encryptedThinking } from './refusals.ts';
+import { encryptedThinking } from './thinking.ts';
 import { createResponsesDecoder } from './reply.ts';
 
 /** OpenAI's responses format: `POST /v1/responses` (formats 8). The service keeps nothing: each request has all turns. */

@@ -9,17 +9,6 @@ export const encryptedThinking = 'reasoning.encrypted_content';
  * thinking. Each function returns the same request if there is nothing to leave out.
  */
 
-/** The refused part of a request, by the service's words (OpenAI, Azure, OpenRouter, Copilot); undefined for other refusals. */
-export function findRefusedThinking(
-  { format }: AnyApiRequest,
-  message: string,
-): 'items' | 'include' | 'summary' | undefined {
-  if (format !== 'responses') return undefined;
-  if (/encrypted content is not supported/i.test(message)) return 'include';
-  if (/verified to (?:generate|use) reasoning summar/i.test(message)) return 'summary';
-  return /\brs_\w|\breasoning item|type 'reasoning'|encrypted content/i.test(message) ? 'items' : undefined;
-}
-
 /** The request without the thinking of earlier turns. */
 export function withoutThinking<Request extends AnyApiRequest>(request: Request): Request {
   const { format, body } = request;

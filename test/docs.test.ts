@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
 import { topics, topicSummaries } from '../src/cli/help/help.ts';
+import { documentEntries } from '../src/cli/output/result-definition.ts';
 import { outcomes } from '../src/errors.ts';
+import { formatNames } from '../src/formats/format.ts';
+import { fieldEntries, getFieldFlag } from '../src/formats/request-fields.ts';
 import { firstServiceNames, serviceNames, services } from '../src/vendors/services.ts';
 import { code, readme, skill, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
@@ -119,6 +122,22 @@ test('every model of a vendor that users read of is one that the table of servic
   );
   expect(named.length).toBeGreaterThan(0);
   expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('the topic output has a row for each key of the result document', () => {
+  const rows = tableRows('Key', [topicTexts.get('output') ?? '']);
+  const named = rows.flatMap(([keys = '']) => [...keys.matchAll(/`(\w+)(?:\[\])?`/g)].map(([, key]) => key));
+  const known = new Set(named);
+  expect(Object.keys(documentEntries).filter((key) => !known.has(key))).toEqual(['schema']);
+});
+
+test('the topic fields says of each flag that a format lacks which formats have it', () => {
+  const rows = tableRows('Flag', [topicTexts.get('fields') ?? '']);
+  for (const [name, field] of fieldEntries.filter(([, { lackedBy }]) => lackedBy !== undefined)) {
+    const [, ...cells] = rows.find(([flags = '']) => flags.includes(`\`${getFieldFlag(field)}\``)) ?? [];
+    const has = formatNames.map((format) => !field.lackedBy?.includes(format));
+    expect({ name, has: cells.map((cell) => cell !== 'no') }).toEqual({ name, has });
+  }
 });
 
 test('help names every command', async () => {

@@ -5,7 +5,12 @@ import type { Body } from '../../src/body.ts';
 import { mergePromptYaml } from '../../src/cli/request/prompt-yaml.ts';
 import { GatewayError } from '../../src/errors.ts';
 import type { JsonObject } from '../../src/json.ts';
+import { decodeCompletionsRequest } from '../../src/formats/completions/decode.ts';
+import { decodeContentRequest } from '../../src/formats/content/decode.ts';
+import type { DecodedRequest } from '../../src/formats/decoded-request.ts';
 import { encodeRequest, formatNames, loadFormat } from '../../src/formats/format.ts';
+import { decodeMessagesRequest } from '../../src/formats/messages/decode.ts';
+import { decodeResponsesRequest } from '../../src/formats/responses/decode.ts';
 import type { PlainFields } from '../../src/formats/request-fields.ts';
 import type { FormatName, Quirks } from '../../src/formats/types.ts';
 import { tableRows, topicTexts } from '../helpers/readme.ts';
@@ -57,6 +62,26 @@ test.for(formatNames.flatMap((format) => names.map((field) => [format, field] as
   'the %s format encodes the plain field %s or refuses it, and never drops it',
   async ([format, field]) => {
     expect(await encodeBoth(format, given(field))).not.toEqual(await encodeBoth(format, {}));
+  },
+);
+
+const decoders: Readonly<Record<FormatName, (body: JsonObject) => DecodedRequest>> = {
+  content: decodeContentRequest,
+  messages: decodeMessagesRequest,
+  completions: decodeCompletionsRequest,
+  responses: decodeResponsesRequest,
+};
+
+/** Fields that a translated request does not have: they are of pictures, of one service, or of the way a reply is read; the prompt is a turn. */
+const unread = 'prompt search keepThink aspect size safety cachedContent'.split(' ');
+
+test.for(formatNames.flatMap((format) => names.map((field) => [format, field] as const)))(
+  'a request of the %s format that the gateway translates keeps the plain field %s',
+  async ([format, field]) => {
+    const encoded = await encode(format, 'text', given(field));
+    if (typeof encoded === 'string' || unread.includes(field)) return;
+    const decoded = decoders[format](JSON.parse(JSON.stringify(encoded.body)) as JsonObject);
+    expect(decoded[field]).toEqual(values[field]);
   },
 );
 

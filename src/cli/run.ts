@@ -8,15 +8,9 @@ import { emptyOutcome, getAttempts } from './output/outcome.ts';
 import { createStdin } from './input/stdin.ts';
 import { endSignals, toGatewayError, type GatewayError, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine, writeEscaped } from '../terminal/escape.ts';
-import {
-  formatError,
-  createStyle,
-  githubErrorLine,
-  sanitizeOutput,
-  tolerateFailure,
-  wantsColor,
-  wrapForStderr,
-} from '../terminal/output.ts';
+import { githubErrorLine } from '../terminal/ci-guard.ts';
+import { formatError, sanitizeOutput, tolerateFailure, wrapForStderr } from '../terminal/output.ts';
+import { createStyle, wantsColor } from '../terminal/style.ts';
 import type { Io } from '../terminal/io.ts';
 
 /** How a run can be ended from outside. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type GatewayError, usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
-import { wantsColor } from '../terminal/output.ts';
+import { wantsColor } from '../terminal/style.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quoteWord, setExamples, setNotes } from '../cli/flags/flag.ts';
 import { commandsNamed, describeTree, listedNames, toCommandFacts } from '../cli/help/facts.ts';

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { timeText } from '../clock.ts';
 import { escapeLine } from './escape.ts';
 import type { Io } from './io.ts';
-import { wantsColor } from './output.ts';
+import { wantsColor } from './style.ts';
 
 /** Shows on a terminal at stderr that the program waits: a spinner, or one line if nothing can be animated; nothing with `--quiet`. */
 export interface Progress {

@@ -1,14 +1,5 @@
 import { expect, test, describe } from 'vitest';
-import {
-  sanitizeOutput,
-  tolerateFailure,
-  createCiGuard,
-  isReadByCi,
-  formatError,
-  githubErrorLine,
-  createStyle,
-  wantsColor,
-} from '../../src/terminal/output.ts';
+import { sanitizeOutput, tolerateFailure, formatError } from '../../src/terminal/output.ts';
 import { GatewayError, usageError } from '../../src/errors.ts';
 import type { Output } from '../../src/terminal/io.ts';
 
@@ -122,34 +113,6 @@ test('a run that was aborted before it began gives up in time too', async () => 
   await expect(stuck).rejects.toBe(reason);
 });
 
-const hidden = '\u200b';
-
-test.each([
-  ['a command', '::error::x', `${hidden}::error::x`],
-  ['one after blanks', 'a\n \t::stop-commands::x', `a\n \t${hidden}::stop-commands::x`],
-  ['one after a lone carriage return', 'a\r::x', `a\r${hidden}::x`],
-  ['one of the old form', 'text ##[error]x', `text ##${hidden}[error]x`],
-  ['one of the old form with more hashes', '###[x', `###${hidden}[x`],
-  ['colons within a line', 'a ::error::x', 'a ::error::x'],
-  ['hashes without a bracket', '## a #[x] ##a[', '## a #[x] ##a['],
-  ['hashes of two lines', '#\n#[x', '#\n#[x'],
-  ['nothing of the kind', 'plain', 'plain'],
-])('%s', (_name, text, safe) => {
-  expect(createCiGuard()(text)).toBe(safe);
-  const byCharacters = createCiGuard();
-  expect(Array.from(text, (character) => byCharacters(character)).join('')).toBe(safe);
-});
-
-test.each([
-  [{ GITHUB_ACTIONS: 'true' }, {}, true],
-  [{ GITHUB_ACTIONS: 'true' }, { isFile: false }, true],
-  [{ GITHUB_ACTIONS: 'true' }, { isFile: true }, false],
-  [{ GITHUB_ACTIONS: 'false' }, {}, false],
-  [{}, {}, false],
-])('with %j and %j a runner reads along: %s', (env, output, expected) => {
-  expect(isReadByCi(env, output)).toBe(expected);
-});
-
 describe('formatError', () => {
   test.each([
     ['a message', usageError('no model is set'), 'gateway-cli: usage: no model is set'],
@@ -171,71 +134,5 @@ describe('formatError', () => {
     ],
   ])('prints %s', (_name, error, expected) => {
     expect(formatError(error, (text) => text)).toBe(expected);
-  });
-});
-
-test.each([
-  ['a message', 'no model', 'gateway-cli', '::error title=gateway-cli::no model'],
-  ['line breaks and percent signs', '50%\r\n::stop-commands::x', 't', '::error title=t::50%25%0D%0A::stop-commands::x'],
-  ['a title with separators', 'm', 'a:b,c%\n', '::error title=a%3Ab%2Cc%25%0A::m'],
-])('githubErrorLine escapes %s', (_name, message, title, expected) => {
-  expect(githubErrorLine(message, title)).toBe(expected);
-});
-
-describe('wantsColor', () => {
-  test.each([
-    ['a terminal', true, {}, undefined, true],
-    ['a pipe', false, {}, undefined, false],
-    ['a dumb terminal', true, { TERM: 'dumb' }, undefined, false],
-    ['NO_COLOR', true, { NO_COLOR: '1' }, undefined, false],
-    ['an empty NO_COLOR', true, { NO_COLOR: '' }, undefined, true],
-    ['--no-color', true, { FORCE_COLOR: '1' }, false, false],
-    ['FORCE_COLOR into a pipe', false, { FORCE_COLOR: '1' }, undefined, true],
-    ['FORCE_COLOR in a dumb terminal', true, { FORCE_COLOR: '3', TERM: 'dumb' }, true, true],
-    ['FORCE_COLOR=0', true, { FORCE_COLOR: '0' }, undefined, false],
-    ['FORCE_COLOR=false', true, { FORCE_COLOR: 'false' }, undefined, false],
-    ['an empty FORCE_COLOR', false, { FORCE_COLOR: '' }, undefined, false],
-    ['CLICOLOR=0', true, { CLICOLOR: '0' }, undefined, false],
-    ['CLICOLOR=1 in a pipe', false, { CLICOLOR: '1' }, undefined, false],
-    ['CLICOLOR_FORCE into a pipe', false, { CLICOLOR_FORCE: '1', CLICOLOR: '0' }, undefined, true],
-    ['CLICOLOR_FORCE=0 on a terminal', true, { CLICOLOR_FORCE: '0' }, undefined, true],
-    ['NO_COLOR before CLICOLOR_FORCE', true, { NO_COLOR: '1', CLICOLOR_FORCE: '1' }, undefined, false],
-    ['FORCE_COLOR=0 before CLICOLOR_FORCE', true, { FORCE_COLOR: '0', CLICOLOR_FORCE: '1' }, undefined, false],
-    ['both', true, { NO_COLOR: '1', FORCE_COLOR: '1' }, undefined, false],
-  ] as const)('%s', (_name, isTTY, env, color, expected) => {
-    expect(wantsColor({ isTTY, env, color })).toBe(expected);
-  });
-});
-
-describe('createStyle', () => {
-  test('adds styles to text with colour', async () => {
-    const style = createStyle({ isTTY: true, env: {} });
-    const dressed = await Promise.all([
-      style.warning('a'),
-      style.failure('b'),
-      style.success('c'),
-      style.faint('d'),
-      style.strong('e'),
-    ]);
-    expect(dressed).toEqual([
-      '\u001b[33ma\u001b[39m',
-      '\u001b[31mb\u001b[39m',
-      '\u001b[32mc\u001b[39m',
-      '\u001b[2md\u001b[22m',
-      '\u001b[1me\u001b[22m',
-    ]);
-  });
-
-  test('does not change text without colour', async () => {
-    const style = createStyle({ isTTY: false, env: {} });
-    expect(
-      await Promise.all([
-        style.warning('a'),
-        style.failure('b'),
-        style.success('c'),
-        style.faint('d'),
-        style.strong('e'),
-      ]),
-    ).toEqual([...'abcde']);
   });
 });

@@ -1,4 +1,4 @@
-import { bold } from '../../terminal/output.ts';
+import { bold } from '../../terminal/style.ts';
 import type { CommandFacts, FlagFacts } from './types.ts';
 import { maxOf } from '../../long-lists.ts';
 

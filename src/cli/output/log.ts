@@ -4,7 +4,8 @@ import { type Secret, createRedaction, type Redaction, redactHeaders } from '../
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
-import { createStyle, wrapForStderr } from '../../terminal/output.ts';
+import { wrapForStderr } from '../../terminal/output.ts';
+import { createStyle } from '../../terminal/style.ts';
 import type { GatewayError, RetryNotice } from '../../errors.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/events.ts';

@@ -3,7 +3,8 @@ import type { StreamDelta } from '../../formats/events.ts';
 import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { isReadByCi, wantsColor } from '../../terminal/output.ts';
+import { isReadByCi } from '../../terminal/ci-guard.ts';
+import { wantsColor } from '../../terminal/style.ts';
 import { totalCost } from '../../cost/cost.ts';
 import type { AnswerContext, Outcome } from '../context.ts';
 

@@ -9,7 +9,7 @@ import {
   sendPaid,
 } from '../../client/index.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
-import { createCiByteGuard, isReadByCi } from '../../terminal/output.ts';
+import { createCiByteGuard, isReadByCi } from '../../terminal/ci-guard.ts';
 import type { AnswerContext, CommandOutcome, UnsavedReply } from '../context.ts';
 import { emptyOutcome, getAttempts } from '../output/outcome.ts';
 

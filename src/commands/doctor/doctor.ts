@@ -11,7 +11,7 @@ import { breakLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
 import { versions } from 'node:process';
-import { createStyle, type Style } from '../../terminal/output.ts';
+import { createStyle, type Style } from '../../terminal/style.ts';
 import {
   addressRow,
   type Check,

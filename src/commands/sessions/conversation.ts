@@ -1,7 +1,8 @@
 import { getMessageBlocks, describeFile, type SessionMessage } from '../../chat/message.ts';
 import type { JsonObject } from '../../json.ts';
 import { escapeForTerminal } from '../../terminal/escape.ts';
-import { bold, isReadByCi, wantsColor } from '../../terminal/output.ts';
+import { isReadByCi } from '../../terminal/ci-guard.ts';
+import { bold, wantsColor } from '../../terminal/style.ts';
 import type { Context } from '../../cli/context.ts';
 
 /** A conversation to read: who said it, the text, and files by name and size. On a terminal, the Markdown of answers is formatted. */

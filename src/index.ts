@@ -19,6 +19,7 @@ export type {
   PrepareOptions,
   Received,
   Reply,
+  Sender,
   Signal,
   Url,
 } from './client/client-types.ts';
@@ -81,7 +82,6 @@ export type { ContinuationOptions, Hop } from './client/continuation.ts';
 export type { CallEvent, ClientEvent, Listener, ModelEvent, Resent } from './client/events.ts';
 export type { Memory } from './client/memory.ts';
 export type { ReplyBounds } from './client/image-store.ts';
-export type { ModelChoice, ModelRules } from './client/model-choice.ts';
 export type { AnyApiRequest, ApiRequest, Format, ReplyHead, RequestLimits } from './formats/format.ts';
 export type { EncodedRequest, Media, PlainRequest, Turn } from './formats/plain-request.ts';
 export type { JsonFields, JsonOptions, PlainFields } from './formats/request-fields.ts';

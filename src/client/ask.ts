@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import type { Client } from './client-types.ts';
+import type { GatewayClient } from './gateway-client.ts';
 import { drainDeltas } from './read-reply.ts';
 import type { AskOptions, Performed, PreparedRequest } from './send.ts';
 
@@ -24,7 +24,7 @@ export type ReadDeltas = (deltas: AsyncGenerator<StreamDelta[], Performed>) => P
 
 /** Asks once: sends, pays and reads, and returns the result. Never throws: a failure of the reader is one, too. */
 export async function ask(
-  client: Pick<Client, 'ask' | 'onEvent'>,
+  client: Pick<GatewayClient, 'ask' | 'onEvent'>,
   request: PreparedRequest,
   { read = drainDeltas, onEvent = client.onEvent, ...options }: AskOptions & { read?: ReadDeltas | undefined },
 ): Promise<Asked> {

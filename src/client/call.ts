@@ -1,5 +1,5 @@
 import { chooseHint } from '../advice.ts';
-import { defaultTimeoutMs, monotonic } from '../clock.ts';
+import { monotonic } from '../clock.ts';
 import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import { type Media, type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';
@@ -13,17 +13,17 @@ import { createUpload, type Upload } from '../body.ts';
 import type {
   AskRequest,
   CallOptions,
-  Client,
   ClientOptions,
   MediaInput,
   MemoryPicture,
   Picture,
   Reply,
+  Sender,
 } from './client-types.ts';
 import { checkFields } from './check-options.ts';
 import type { Endpoint } from './endpoint.ts';
 import { drainDeltas } from './read-reply.ts';
-import { type Deadline, checkEnd, startDeadline, within } from './deadline.ts';
+import { checkEnd, chooseDeadline, type Deadline, within } from './deadline.ts';
 import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
 import type { CallEvent } from './events.ts';
 import type { Performed, PreparedRequest } from './send.ts';
@@ -48,7 +48,7 @@ export function isResponseError(error: unknown): error is ResponseError {
 
 /** A call of one of a client's methods. */
 export interface ClientCall {
-  client: Client;
+  ask: Sender['ask'];
   options: ClientOptions;
   endpoint: Pick<Endpoint, 'service' | 'baseUrl'>;
   request: AskRequest;
@@ -124,14 +124,14 @@ async function* sendCall<Image extends Picture>(
   clientCall: ClientCall,
   sink: ImageSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
-  const { client, options, use, call, listener } = clientCall;
+  const { ask, options, use, call, listener } = clientCall;
   const { onEvent = options.onEvent } = call;
   const started = monotonic();
-  const deadline = startDeadline(call.timeoutMs ?? options.timeoutMs ?? defaultTimeoutMs, call.signal);
+  const deadline = chooseDeadline(call, options);
   let request: Awaited<ReturnType<typeof prepareCall>> | undefined;
   try {
     request = await prepareCall(clientCall, deadline);
-    const deltas = client.ask(request, {
+    const deltas = ask(request, {
       deadline,
       onEvent(event) {
         listener?.(event);

@@ -2,13 +2,12 @@ import type { StreamDelta } from '../formats/events.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import type { JsonOptions, PlainFields } from '../formats/request-fields.ts';
 import type { AuthUse, FormatName } from '../formats/types.ts';
-import type { Certainty, GatewayError } from '../errors.ts';
+import type { Certainty } from '../errors.ts';
 import type { Answered } from '../transport/types.ts';
-import type { Connection, Fetch, FetchWrapper, HttpRequest } from '../transport/types.ts';
+import type { Connection, FetchWrapper, HttpRequest } from '../transport/types.ts';
 import type { CallEvent, ClientEvent, Listener } from './events.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
 import type { Memory } from './memory.ts';
-import type { ModelChoice, ModelRules } from './model-choice.ts';
 import type { Payments } from './payment.ts';
 import type { AskOptions, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
@@ -82,14 +81,6 @@ export interface ClientOptions {
   onEvent?: Listener<ClientEvent> | undefined;
   /** The model that a request asks once if its own refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
   fallback?: string | undefined;
-  /** How models are looked up. */
-  models?: ModelRules | undefined;
-  /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
-  busyRetries?: number | undefined;
-  /** Sends a request of the flex lane at full price if the lane stays too busy for it. */
-  laneFallback?: 'live' | undefined;
-  /** Gives the error of a request that has no answer its hint. */
-  explain?: ((error: GatewayError, request: AnyApiRequest) => Promise<GatewayError>) | undefined;
 }
 
 /** The circumstances for which a request is prepared. */
@@ -198,11 +189,32 @@ export interface Received {
   readonly billed: Certainty;
 }
 
+/** Sends requests that are ready to a gateway. Connections are kept between requests. */
+export interface Sender {
+  /**
+   * Sends a request that is ready, and reads its reply; the deltas of one arriving chunk come together. Returns the reply so far,
+   * with the error of an answer that is not whole. The caller judges whether a whole reply has the requested result.
+   */
+  ask(request: PreparedRequest, options?: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
+  /** Sends a request, with retries, and leaves its reply to be read. A status other than 2xx is thrown as the error that it means. */
+  send(request: AnyApiRequest, options?: SendOptions): Promise<Answered>;
+  /** The HTTP request that `send` would send, without its key. Throws GatewayError usage for a URL that the key must not go to. */
+  address(request: AnyApiRequest): HttpRequest;
+  /** The models that the service lists in a format. */
+  listModels(format: FormatName, options?: ListOptions): Promise<ModelList>;
+  /** Counts the input tokens of a request at the service, which is free. Undefined if the service cannot. */
+  countTokens(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
+  /** The most input tokens of the model of a request, if the service says so. */
+  contextWindow(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
 /**
- * A gateway's client: connections are kept between calls. Every call rejects with a GatewayError, with a ResponseError if the
- * reply lacks the requested result, or with the reason of its signal.
+ * A gateway's client. Every call rejects with a GatewayError, with a ResponseError if the reply lacks the requested result, or
+ * with the reason of its signal.
  */
-export interface Client {
+export interface Client extends Sender {
   /** Text or anything else, in the format of the service or in the one that is named. */
   generate(request: AskRequest, options?: CallOptions): Promise<Reply>;
   /** Like `generate`, streamed; nothing is sent before the first delta is requested. */
@@ -215,40 +227,6 @@ export interface Client {
    * of those that can be read only once. Throws GatewayError usage.
    */
   prepare(request: AskRequest, options?: PrepareOptions): Promise<PreparedRequest & { close(): Promise<void> }>;
-  /**
-   * Sends a request that is ready, and reads its reply; the deltas of one arriving chunk come together. Returns the reply so far,
-   * with the error of an answer that is not whole. The caller judges whether a whole reply has the requested result.
-   */
-  ask(request: PreparedRequest, options?: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
-  /** Sends a request, with retries, and leaves its reply to be read. A status other than 2xx is thrown as the error that it means. */
-  send(request: AnyApiRequest, options?: SendOptions): Promise<Answered>;
-  /** The HTTP request that `send` would send, without its key. Throws GatewayError usage for a URL that the key must not go to. */
-  address(request: AnyApiRequest): HttpRequest;
-  /** A request in the form that the service is known to want: `address` shows it and `send` sends it. */
-  correct<Request extends AnyApiRequest>(request: Request): Request;
-  /** A request in the format that the service was found to answer for its model, if nobody named another. */
-  toTaughtFormat<Request extends AnyApiRequest>(request: Request): Promise<Request>;
-  /** Whether the error of a request, which came by another way, says how its service wants it: `correct` knows it then. */
-  learn(request: AnyApiRequest, error: GatewayError): boolean;
-  /** The models that the service lists in a format. */
-  listModels(format: FormatName, options?: ListOptions): Promise<ModelList>;
-  /** Counts the input tokens of a request at the service, which is free. Undefined if the service cannot. */
-  countTokens(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
-  /** The most input tokens of the model of a request, if the service says so. */
-  contextWindow(request: PreparedRequest, options?: SendOptions): Promise<number | undefined>;
-  /** One attempt of any request to the endpoint, with the key; its status is not judged. It is for programs that pass requests on. */
-  readonly fetch: Fetch;
-  readonly onEvent: Listener<ClientEvent> | undefined;
-  /** The payments for the requests of `ask`. */
-  readonly payments: Payments | undefined;
-  /** Decides which model gets a request of `ask`. */
-  readonly models: ModelChoice;
-  /** A digest of the key and a word, by which the key is recognized without keeping it; undefined without a key. */
-  keyDigest(word: string): Promise<string | undefined>;
-  /** Corrections that were made in the base URL. */
-  readonly warnings: readonly string[];
-  /** Ends every connection. */
-  close(): Promise<void>;
 }
 
 /** One of the listed values, or any other string: gateways get new values. */

@@ -1,7 +1,7 @@
 import type { Signal } from './client-types.ts';
 import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import { longestTimerMs, monotonic } from '../clock.ts';
+import { defaultTimeoutMs, longestTimerMs, monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 
 /** The progress of an exchange; decides the meaning of a timeout. */
@@ -43,6 +43,18 @@ export function startDeadline(ms: number, caller?: Signal): Deadline {
       caller.removeEventListener('abort', followCaller);
     },
   };
+}
+
+/** The deadline of a call: the one that it is given, or a new one. */
+export function chooseDeadline(
+  { deadline, signal, timeoutMs }: { deadline?: Deadline | undefined; signal?: Signal | undefined } & TimeLimit,
+  { timeoutMs: usual = defaultTimeoutMs }: TimeLimit,
+): Deadline {
+  return deadline ?? startDeadline(timeoutMs ?? usual, signal);
+}
+
+interface TimeLimit {
+  timeoutMs?: number | undefined;
 }
 
 /** Time that work which listens to the signal itself, such as a fetch, has to report a better error, in ms. */

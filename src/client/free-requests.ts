@@ -7,13 +7,11 @@ import { field, isObject, type JsonValue, listField, numberField, textField } fr
 import { type ListedModel, readListedModel } from './listed-model.ts';
 import { readDiverted, withRequest } from './read-reply.ts';
 import type { Answered } from '../transport/types.ts';
-import type { Client } from './client-types.ts';
+import type { Sender } from './client-types.ts';
 import type { PreparedRequest, SendOptions } from './send.ts';
 import { append } from '../long-lists.ts';
 
 /* Free requests to a service: for its models, for the number of tokens of a request, and for the number that a model takes. */
-
-type Sender = Pick<Client, 'send'>;
 
 /** The options for reading a list. */
 export interface ListOptions extends SendOptions {
@@ -40,7 +38,7 @@ async function readFreeReply({ reply }: Answered, format: FormatName): Promise<J
 
 /** Counts the input tokens of a request at the service. Undefined if the service or its format cannot. */
 export async function countTokens(
-  client: Sender,
+  client: Pick<Sender, 'send'>,
   { post, model }: PreparedRequest,
   options: SendOptions = {},
 ): Promise<number | undefined> {
@@ -50,7 +48,7 @@ export async function countTokens(
 
 /** The most input tokens of a model, if the service says so. */
 export async function readWindow(
-  client: Sender,
+  client: Pick<Sender, 'send'>,
   { post, model }: PreparedRequest,
   options: SendOptions = {},
 ): Promise<number | undefined> {
@@ -66,7 +64,7 @@ export async function readWindow(
 
 /** The reply; undefined if the format or the service does not have the operation. */
 async function askIfOffered(
-  client: Sender,
+  client: Pick<Sender, 'send'>,
   { format, use }: Pick<AnyApiRequest, 'format' | 'use'>,
   toRequest: (counting: NonNullable<Format['counting']>) => Pick<AnyApiRequest, 'path' | 'body'>,
   options: SendOptions,
@@ -98,14 +96,18 @@ const maxPages = 100;
 const maxModels = 10_000;
 
 /** The models of one list, its pages followed. Throws GatewayError, and the reason of the caller's abort. */
-export function readModelList(client: Sender, name: FormatName, options: ListOptions = {}): Promise<ModelList> {
+export function readModelList(
+  client: Pick<Sender, 'send'>,
+  name: FormatName,
+  options: ListOptions = {},
+): Promise<ModelList> {
   return readPages(client, name, options).catch((error: unknown) => {
     throw withoutCost(error, 'run the same command again: a list costs nothing');
   });
 }
 
 async function readPages(
-  client: Sender,
+  client: Pick<Sender, 'send'>,
   name: FormatName,
   { query, path, ...options }: ListOptions,
 ): Promise<ModelList> {

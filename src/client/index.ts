@@ -1,13 +1,13 @@
 /*
  * The library as the program uses it, and nothing below it: everything that command line and batches need of a client is here, or
- * is a method of `createClient`. Users of the library import `../index.ts`.
+ * is a method of `openGatewayClient`. Users of the library import `../index.ts`.
  */
 
 // Calls.
-export { createClient } from './client.ts';
+export { openGatewayClient } from './gateway-client.ts';
 export { openConnection } from './fetch.ts';
 export { readEndpoint } from './endpoint.ts';
-export type { Client, ClientOptions } from './client-types.ts';
+export type { GatewayClient, GatewayClientOptions } from './gateway-client.ts';
 export { defaultMaxTurns } from './continuation.ts';
 export { ask } from './ask.ts';
 export type { Asked, ReadDeltas } from './ask.ts';

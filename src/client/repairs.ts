@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from '../formats/format.ts';
 import type { Answered } from '../transport/types.ts';
-import type { ClientOptions } from './client-types.ts';
+import type { GatewayClientOptions } from './gateway-client.ts';
 import { correctionNames, type Learnt, learnFormat, learnFrom, type Refused, toTaughtRequest } from './correct.ts';
 import type { Deadline } from './deadline.ts';
 import { countOn, type Resent } from './events.ts';
@@ -9,7 +9,7 @@ import type { Payment } from './payment.ts';
 import { type Sending, type SendOptions, sendRequest } from './send.ts';
 
 type RepairedSending = Sending & {
-  options: Pick<ClientOptions, 'laneFallback' | 'explain'>;
+  options: Pick<GatewayClientOptions, 'laneFallback' | 'explain'>;
 };
 
 /** A failed request: before corrections, and as it was sent. The error counts the attempts before, too. */

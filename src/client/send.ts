@@ -13,7 +13,8 @@ import type { Gate } from '../transport/gate.ts';
 import { defaultRetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { BlobStore } from '../images/types.ts';
-import type { CallOptions, Client, ClientOptions } from './client-types.ts';
+import type { CallOptions } from './client-types.ts';
+import type { GatewayClient, GatewayClientOptions } from './gateway-client.ts';
 import { type AskOne, askRest, type ContinuationOptions, type Hop } from './continuation.ts';
 import type { Next } from './repairs.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
@@ -72,7 +73,7 @@ interface Asking {
  */
 export async function* perform(
   request: PreparedRequest,
-  client: Pick<Client, 'send' | 'payments' | 'models' | 'onEvent'>,
+  client: Pick<GatewayClient, 'send' | 'payments' | 'models' | 'onEvent'>,
   options: AskOptions & Asking,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const started = monotonic();
@@ -100,7 +101,7 @@ interface Reader {
 
 async function* performOne(
   paid: PaidRequest,
-  client: Pick<Client, 'send' | 'payments' | 'models' | 'onEvent'>,
+  client: Pick<GatewayClient, 'send' | 'payments' | 'models' | 'onEvent'>,
   options: AskOptions & Asking,
   { store, held }: Reader,
 ): AsyncGenerator<StreamDelta[], Performed> {
@@ -154,7 +155,7 @@ export interface PaidRequest {
 /** Sends a request to the model that the client chooses, and pays for it. Another model may answer in its place. */
 export async function sendPaid(
   paid: PaidRequest,
-  client: Pick<Client, 'send' | 'payments' | 'models'>,
+  client: Pick<GatewayClient, 'send' | 'payments' | 'models'>,
   options: SendOptions & Pick<AskOptions, 'payments'> & { deadline: Deadline },
 ): Promise<Answered> {
   const { models } = client;
@@ -196,7 +197,7 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
 export interface Sending {
   endpoint: Endpoint;
   fetch: Fetch;
-  options: Pick<ClientOptions, 'retries' | 'retryMaxWaitMs' | 'retrySafeOnly' | 'busyRetries' | 'onEvent'>;
+  options: Pick<GatewayClientOptions, 'retries' | 'retryMaxWaitMs' | 'retrySafeOnly' | 'busyRetries' | 'onEvent'>;
 }
 
 /** Sends a request, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createClient } from '../../src/client/client.ts';
-import type { ClientOptions } from '../../src/client/client-types.ts';
+import { type GatewayClientOptions, openGatewayClient } from '../../src/client/gateway-client.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
 import { drainDeltas } from '../../src/client/read-reply.ts';
 import type { PaidEnd } from '../../src/client/payment.ts';
@@ -31,7 +30,7 @@ async function ask(
     cached,
     signal,
     ...retrying
-  }: Pick<ClientOptions, 'retries' | 'retryMaxWaitMs'> & {
+  }: Pick<GatewayClientOptions, 'retries' | 'retryMaxWaitMs'> & {
     budget?: number;
     cached?: HttpReply;
     signal?: AbortSignal;
@@ -58,7 +57,7 @@ async function ask(
     seenByCache.push(request);
     return cached ?? next(request, call);
   };
-  const options: ClientOptions = {
+  const options: GatewayClientOptions = {
     baseUrl: 'http://127.0.0.1:1',
     apiKey: () => (steps.push('key'), 'secret'),
     connection: { fetch },
@@ -82,7 +81,7 @@ async function ask(
     onEvent: ({ type }) => void (type === 'answered' && steps.push(type)),
     explain: async (error) => (steps.push('failed'), error),
   };
-  const client = createClient(options);
+  const client = openGatewayClient(options);
   const deltas = client.ask(
     { post, model: 'm' },
     { deadline: startDeadline(60_000, signal), store: createMemoryStore() },

@@ -1,4 +1,4 @@
-import { type BatchApi, type Client, type Deadline, openBatchApi, startDeadline } from '../../client/index.ts';
+import { type BatchApi, type GatewayClient, type Deadline, openBatchApi, startDeadline } from '../../client/index.ts';
 import { GatewayError, withoutCost } from '../../errors.ts';
 import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
 import { findServiceByUrl } from '../../vendors/services.ts';
@@ -15,7 +15,7 @@ import { finalSteps, listWaiting, type ProviderBatch, type ProviderBatchPlan } f
 export interface LaneRun {
   batch: Batch;
   /** The clients of the gateways, by `gatewayKey`. */
-  clients: ReadonlyMap<string, Client>;
+  clients: ReadonlyMap<string, GatewayClient>;
   recorder: Recorder;
   hooks: BatchHooks;
   step: Step | undefined;

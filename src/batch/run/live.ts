@@ -5,7 +5,7 @@ import {
   type Answer,
   ask,
   type Asked,
-  type Client,
+  type GatewayClient,
   createDeadlines,
   type Deadline,
   type CheckEnd,
@@ -48,7 +48,7 @@ export interface JobCall {
 
 export interface SenderOptions {
   batch: Pick<Batch, 'host' | 'policy'> & { lock: Pick<FolderLock, 'check'> };
-  clientOf(job: PreparedJob): Client | Promise<Client>;
+  clientOf(job: PreparedJob): GatewayClient | Promise<GatewayClient>;
   gate: SharedGate;
   /** Waits for the turn of the request by the rate, if there is one. */
   pace: Pacer | undefined;
@@ -153,7 +153,7 @@ async function sendAndRead(
   const { signal } = batch.host;
   const { deadline } = flight;
   const { output, retries, isFlex } = prepared;
-  let client: Client;
+  let client: GatewayClient;
   try {
     client = await sending.clientOf(prepared);
   } catch (failure) {

@@ -3,7 +3,7 @@ import { type BatchBudget, freePlanned } from '../lane/budgets.ts';
 import { sendByBatches } from '../lane/lane.ts';
 import type { RunStart } from '../folder/records.ts';
 import type { Batch, BatchHooks } from '../types.ts';
-import type { Client } from '../../client/index.ts';
+import type { GatewayClient } from '../../client/index.ts';
 import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { gatewayKey } from '../gateway.ts';
@@ -22,7 +22,7 @@ export const defaultGraceMs = 10_000;
 
 export interface RunOptions {
   /** The clients of the gateways, by `gatewayKey`. */
-  clients: ReadonlyMap<string, Client>;
+  clients: ReadonlyMap<string, GatewayClient>;
   /** The number of requests in flight at the same time. */
   concurrency: number;
   /** The budgets that pay for provider batches, by `gatewayKey`. */
@@ -53,7 +53,7 @@ async function sendLive(
 ): Promise<Stop | undefined> {
   const { host, plan } = batch;
   const { step, graceMs = defaultGraceMs } = hooks;
-  const findClient: SenderOptions['clientOf'] = ({ settings }) => clients.get(gatewayKey(settings)) as Client;
+  const findClient: SenderOptions['clientOf'] = ({ settings }) => clients.get(gatewayKey(settings)) as GatewayClient;
   const workers = await openWorkers(batch, { jobs: plan.toSend, concurrency, clientOf: findClient });
   const tally = countOutcomes(batch);
   const { state } = batch;

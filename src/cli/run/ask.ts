@@ -2,7 +2,7 @@ import {
   ask,
   type AskOptions,
   type CheckEnd,
-  type Client,
+  type GatewayClient,
   type Deadline,
   listBlobs,
   type PreparedRequest,
@@ -17,7 +17,7 @@ import type { ImageOutput } from '../output/save-images.ts';
 
 /** The connection of a request, and the readers of its answer while it comes. */
 export interface Asking extends Pick<AskOptions, 'maxTurns' | 'gate' | 'sample' | 'joined'> {
-  client: Client;
+  client: GatewayClient;
   pricing: Pricing;
   deadline: Deadline;
   images: ImageOutput;

@@ -1,8 +1,8 @@
 import {
-  type Client,
+  type GatewayClient,
   type ClientEvent,
-  type ClientOptions,
-  createClient,
+  type GatewayClientOptions,
+  openGatewayClient,
   type Deadline,
   deadlineOnce,
   joinPayments,
@@ -47,11 +47,15 @@ export async function checkAddress(settings: PartialSettings, context: Context):
 }
 
 /** A client before its key is read and anything is connected: enough to show a request. Warns and throws as `checkAddress`. */
-export async function createDryClient(settings: PartialSettings, context: Context, forms?: AuthForms): Promise<Client> {
+export async function createDryClient(
+  settings: PartialSettings,
+  context: Context,
+  forms?: AuthForms,
+): Promise<GatewayClient> {
   await checkAddress(settings, context);
   const apiKey = settings.key.kind === 'none' ? undefined : refuseKey;
   const memory = await openClientMemory(settings, {}, context);
-  return createClient({ ...endpointOptions(settings, context, forms), apiKey, memory });
+  return openGatewayClient({ ...endpointOptions(settings, context, forms), apiKey, memory });
 }
 
 function openClientMemory(settings: PartialSettings, flags: RecordingFlags, context: Context): Promise<KeptMemory> {
@@ -65,7 +69,7 @@ async function refuseKey(): Promise<never> {
 }
 
 /** The options of the library for the settings of the gateway. */
-function endpointOptions(settings: PartialSettings, context: Context, forms?: AuthForms): ClientOptions {
+function endpointOptions(settings: PartialSettings, context: Context, forms?: AuthForms): GatewayClientOptions {
   const { service, format, auth, headerNames, headers, allowHttp } = settings;
   context.ui.hide(listCredentials(settings).map(({ secret }) => secret));
   return {
@@ -110,9 +114,9 @@ export async function openClient(
   flags: SendingFlags,
   context: Context,
   { forms, ...options }: Pick<AskedGateway, 'forms'> & OpenOptions = {},
-): Promise<Client> {
+): Promise<GatewayClient> {
   const { clients, close } = await openClients([{ settings, forms }], flags, context, options);
-  return { ...(clients[0] as Client), close };
+  return { ...(clients[0] as GatewayClient), close };
 }
 
 /**
@@ -124,7 +128,7 @@ export async function openClients(
   flags: SendingFlags,
   context: Context,
   options: OpenOptions = {},
-): Promise<{ clients: Client[]; close(): Promise<void> }> {
+): Promise<{ clients: GatewayClient[]; close(): Promise<void> }> {
   const allSettings = gateways.map(({ settings }) => settings);
   const { deadline = deadlineOnce(allSettings[0]?.timeoutMs ?? defaultTimeoutMs, context.signal) } = options;
   const isPaid = allSettings.some(({ budget }) => budget !== undefined);
@@ -138,7 +142,7 @@ export async function openClients(
     return event.by === 'correction' ? tellCorrection(event) : undefined;
   };
   const clients = gateways.map(({ settings, forms }, at) =>
-    createClient({
+    openGatewayClient({
       ...endpointOptions(settings, context, forms),
       ...endpoints[at],
       connection,
@@ -178,7 +182,7 @@ function isAtVendor({ service, baseUrl, offline }: PartialSettings): boolean {
 function retryOptions(
   { lane }: PartialSettings,
   { retries, retryMaxTime, retrySafeOnly }: ConnectionFlags,
-): ClientOptions {
+): GatewayClientOptions {
   if (lane !== 'flex') return { retries, retryMaxWaitMs: retryMaxTime, retrySafeOnly };
   return { retries, busyRetries: retries ?? 60, retryMaxWaitMs: retryMaxTime ?? 900_000, retrySafeOnly };
 }
@@ -237,7 +241,7 @@ interface Access {
   connection?: Connection;
   use: FetchWrapper[];
   /** The options that differ for each gateway. A replay has no key, and a cache needs none. */
-  endpoints: Pick<ClientOptions, 'apiKey' | 'baseUrl'>[];
+  endpoints: Pick<GatewayClientOptions, 'apiKey' | 'baseUrl'>[];
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import {
   type CallEvent,
-  type Client,
+  type GatewayClient,
   type Deadline,
   type PaidEnd,
   type PaidRequest,
@@ -18,7 +18,7 @@ import { emptyOutcome, getAttempts } from '../output/outcome.ts';
  * the status. If GitHub's runner reads the output, the body cannot give it commands.
  */
 export async function sendRaw(
-  client: Client,
+  client: GatewayClient,
   request: PreparedRequest,
   deadline: Deadline,
   context: AnswerContext,

@@ -5,7 +5,7 @@ import type { AnswerContext, CommandOutcome } from '../context.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
 import { checkAddress, createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
-import type { Client, Payments } from '../../client/index.ts';
+import type { GatewayClient, Payments } from '../../client/index.ts';
 import { printRequest } from '../output/show-request.ts';
 import { warnOfPrice } from './costs.ts';
 
@@ -51,7 +51,7 @@ export async function prepareSending(
     isKept = false,
     limit,
   }: PreparedCommand & { isKept?: boolean; limit?: Payments | undefined },
-): Promise<{ images: ImageOutput; client: Client }> {
+): Promise<{ images: ImageOutput; client: GatewayClient }> {
   await checkAddress(settings, context);
   const isInFile = plan.imagesAreExtra ? context.selected?.file !== undefined : plan.output !== '-';
   if (context.io.stdout.mayBeClosed && (flags.raw || !(isInFile || isKept)))

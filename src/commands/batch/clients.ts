@@ -4,7 +4,7 @@ import type { BatchFlags } from './flags.ts';
 import { requireOwnKeys } from './plan.ts';
 import type { AnswerContext, CommandOutcome, Context } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
-import type { Client } from '../../client/index.ts';
+import type { GatewayClient } from '../../client/index.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Connection } from '../../transport/types.ts';
 
@@ -24,22 +24,25 @@ export async function openBatchClients(
   flags: BatchFlags,
   context: AnswerContext,
   connection?: Connection,
-): Promise<ReadonlyMap<string, Client>> {
+): Promise<ReadonlyMap<string, GatewayClient>> {
   const { clients, close } = await openClients([...gateways.values()], flags, context, {
     sent: context.sent,
     looksUpModels: true,
     connection,
   });
   context.atEnd(close);
-  return new Map([...gateways.keys()].map((key, at) => [key, clients[at] as Client]));
+  return new Map([...gateways.keys()].map((key, at) => [key, clients[at] as GatewayClient]));
 }
 
 /**
  * Finds the clients of jobs whose gateways are not known before the jobs come: each client is opened when the first job needs it.
  * Throws GatewayError usage if a key would go to several hosts.
  */
-export function openClientsLate(flags: BatchFlags, context: AnswerContext): (job: PreparedJob) => Promise<Client> {
-  const opened = new Map<string, Promise<Client>>();
+export function openClientsLate(
+  flags: BatchFlags,
+  context: AnswerContext,
+): (job: PreparedJob) => Promise<GatewayClient> {
+  const opened = new Map<string, Promise<GatewayClient>>();
   const used: Settings[] = [];
   return ({ settings, request }) => {
     const { use } = request.post;
@@ -49,7 +52,7 @@ export function openClientsLate(flags: BatchFlags, context: AnswerContext): (job
     requireOwnKeys([...used, settings]);
     used.push(settings);
     const gateways = new Map([[key, { settings, forms: { [use]: settings.auth } }]]);
-    const client = openBatchClients(gateways, flags, context).then((clients) => clients.get(key) as Client);
+    const client = openBatchClients(gateways, flags, context).then((clients) => clients.get(key) as GatewayClient);
     opened.set(key, client);
     return client;
   };

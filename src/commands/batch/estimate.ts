@@ -10,7 +10,7 @@ import {
   sentBefore,
 } from '../../batch/index.ts';
 import type { CommandOutcome } from '../../cli/context.ts';
-import { type Client, startDeadline } from '../../client/index.ts';
+import { type GatewayClient, startDeadline } from '../../client/index.ts';
 import { type Format, loadFormat } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
 import { measureRequest } from '../../formats/request-size.ts';
@@ -164,7 +164,7 @@ interface Count {
 /** Makes the counter of tokens. It counts at the service, which is free; by bytes if the service cannot. */
 function createTokenCounter(
   { context }: EstimateBatch,
-  connections: ReadonlyMap<string, Client>,
+  connections: ReadonlyMap<string, GatewayClient>,
 ): (job: Job, prepared: PreparedJob) => Promise<Count> {
   const windows = new Map<string, Promise<number | undefined>>();
   const unable = new Set<string>();
@@ -174,7 +174,7 @@ function createTokenCounter(
     const gateway = gatewayKey(settings);
     const key = `${gateway} ${model}`;
     const deadline = startDeadline(settings.timeoutMs, context.signal);
-    const client = connections.get(gateway) as Client;
+    const client = connections.get(gateway) as GatewayClient;
     try {
       if (!windows.has(key)) windows.set(key, client.contextWindow(request, { deadline }));
       const window = await windows.get(key);

@@ -3,7 +3,7 @@ import { toStorable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
 import type { Turn } from '../../formats/plain-request.ts';
 import type { BodyValue } from '../../body.ts';
-import { type Client, deadlineOnce } from '../../client/index.ts';
+import { type GatewayClient, deadlineOnce } from '../../client/index.ts';
 import { localTime } from '../../clock.ts';
 import { endSignals, GatewayError } from '../../errors.ts';
 import { describeWriteError } from '../../files/file-reason.ts';
@@ -27,7 +27,7 @@ export interface Talk {
   context: AnswerContext;
   settings: Settings;
   flags: ChatFlags;
-  client: Client;
+  client: GatewayClient;
   editor: LineEditor;
   /** The system instruction. Undefined: as the session has it; null: none. */
   system: string | null | undefined;

@@ -1,5 +1,5 @@
 import {
-  type Client,
+  type GatewayClient,
   type Deadline,
   checkEnd,
   defaultMaxTurns,
@@ -28,7 +28,7 @@ import type { Settings } from '../../settings/types.ts';
 interface TurnSetup {
   context: AnswerContext;
   settings: Settings;
-  client: Client;
+  client: GatewayClient;
   flags: ChatFlags;
   images: ImageOutput;
   /** Whether the Markdown of the answer is formatted, if stdout is a terminal that can show it. */

@@ -7,7 +7,13 @@ import { keepModels, type MemoryOwner } from '../../settings/memory.ts';
 import { cutToColumns, alignColumns } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, openClient } from '../../cli/run/client.ts';
-import { type Client, type Deadline, deadlineOnce, type ListedModel, type ModelList } from '../../client/index.ts';
+import {
+  type GatewayClient,
+  type Deadline,
+  deadlineOnce,
+  type ListedModel,
+  type ModelList,
+} from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { chooseAuthUse } from '../../formats/format.ts';
 import { daysLeft, endsWithin, servesUse } from '../../vendors/model-rules.ts';
@@ -230,7 +236,7 @@ async function listModelSources(flags: ConnectionFlags, context: Context): Promi
 
 async function requestList(
   format: FormatName,
-  client: Client,
+  client: GatewayClient,
   { settings, deadline }: { settings: PartialSettings; deadline: Deadline },
 ): Promise<ModelList | GatewayError> {
   const { listQuery } = services[settings.service];

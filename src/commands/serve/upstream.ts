@@ -1,4 +1,4 @@
-import { type Client, type ClientOptions, createClient } from '../../client/index.ts';
+import { type GatewayClient, type GatewayClientOptions, openGatewayClient, readEndpoint } from '../../client/index.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { byAuthUse, getAuthUseFormat } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
@@ -29,7 +29,7 @@ const placeholders = services.gateway.headerNames;
 /** A profile that calls are passed on to. */
 interface Upstream {
   settings: UpstreamSettings;
-  options: ClientOptions;
+  options: GatewayClientOptions;
   credentials: Credential[];
 }
 
@@ -49,7 +49,7 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
   const pays = await payForPassed(settings.text, flags.tag, context);
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
   const handlers = byAuthUse((use) => {
-    const client = createClient({ ...upstream.options, connection, use: recordings.use });
+    const client = openGatewayClient({ ...upstream.options, connection, use: recordings.use });
     return upstreamHandler(use, upstream, { ...parts, client });
   });
   const { service, format, baseUrl, origins } = settings.text;
@@ -153,10 +153,10 @@ async function toClientSettings(
   { text, image, chat }: UpstreamSettings,
   apiKey: string | undefined,
   { ui }: Context,
-): Promise<ClientOptions> {
+): Promise<GatewayClientOptions> {
   const { headerNames, headers, allowHttp } = text;
   const settings = { ...byAuthUse(() => chat), text, image };
-  const options: ClientOptions = {
+  const options: GatewayClientOptions = {
     baseUrl: text.baseUrl ?? '',
     apiKey,
     auth: byAuthUse((use) => settings[use].auth),
@@ -167,15 +167,14 @@ async function toClientSettings(
     headers: revealHeaders(headers),
     allowHttp,
   };
-  const client = createClient(options);
-  for (const warning of client.warnings) await ui.warn(warning);
+  for (const warning of readEndpoint(options).warnings) await ui.warn(warning);
   // A URL that a key must not go to is refused now, not when the first caller comes.
-  client.address({ path: '/v1/messages', format: 'messages', use: 'messages', body: {} });
+  openGatewayClient(options).address({ path: '/v1/messages', format: 'messages', use: 'messages', body: {} });
   return options;
 }
 
 interface UpstreamParts {
-  client: Client;
+  client: GatewayClient;
   /** The names that the formats have upstream. */
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;

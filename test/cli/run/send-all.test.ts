@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { startDeadline } from '../../../src/client/deadline.ts';
 import { sendAll } from '../../../src/cli/run/send-all.ts';
 import type { ImageOutput } from '../../../src/cli/output/save-images.ts';
-import { createClient } from '../../../src/client/client.ts';
-import type { Client } from '../../../src/client/client-types.ts';
+import { type GatewayClient, openGatewayClient } from '../../../src/client/gateway-client.ts';
 import type { Fetch } from '../../../src/transport/types.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
@@ -18,8 +17,8 @@ const pricing = { prices: {}, format: 'content' as const };
 const nothing = { images: [], files: [], unsaved: { images: [], text: false } };
 
 /** A client whose connection is this one. */
-function clientOf(fetch: Fetch): Client {
-  return createClient({ baseUrl: 'http://127.0.0.1:1', connection: { fetch }, retries: 0 });
+function clientOf(fetch: Fetch): GatewayClient {
+  return openGatewayClient({ baseUrl: 'http://127.0.0.1:1', connection: { fetch }, retries: 0 });
 }
 
 /** Requests that end one way each; those of which a test does not speak are never made. */

@@ -1,0 +1,148 @@
+import { type GatewayError, usageError } from '../errors.ts';
+import type { AnyApiRequest } from '../formats/format.ts';
+import type { Connection, Fetch } from '../transport/types.ts';
+import { services } from '../vendors/services.ts';
+import { checkCallOptions } from './check-options.ts';
+import type { ClientOptions, Sender } from './client-types.ts';
+import { applyLessons, learnFrom, toTaughtFormat } from './correct.ts';
+import { chooseDeadline, type Deadline } from './deadline.ts';
+import { addressRequest, digestKey, type Endpoint, readEndpoint } from './endpoint.ts';
+import type { ClientEvent, Listener } from './events.ts';
+import { composeFetch, connectLate } from './fetch.ts';
+import { countTokens, readModelList, readWindow } from './free-requests.ts';
+import { createModelChoice, type ModelChoice, type ModelRules } from './model-choice.ts';
+import type { Payments } from './payment.ts';
+import { sendRepaired } from './repairs.ts';
+import { perform, type PreparedRequest, type Sending, sendRequest, type SendOptions } from './send.ts';
+
+/** A sender as command line and batches have it. */
+export interface GatewayClient extends Sender {
+  readonly endpoint: Endpoint;
+  /** A request in the form that the service is known to want: `address` shows it and `send` sends it. */
+  correct<Request extends AnyApiRequest>(request: Request): Request;
+  /** A request in the format that the service was found to answer for its model, if nobody named another. */
+  toTaughtFormat<Request extends AnyApiRequest>(request: Request): Promise<Request>;
+  /** Whether the error of a request, which came by another way, says how its service wants it: `correct` knows it then. */
+  learn(request: AnyApiRequest, error: GatewayError): boolean;
+  /** One attempt of any request to the endpoint, with the key; its status is not judged. It is for programs that pass requests on. */
+  readonly fetch: Fetch;
+  readonly onEvent: Listener<ClientEvent> | undefined;
+  /** The payments for the requests of `ask`. */
+  readonly payments: Payments | undefined;
+  /** Decides which model gets a request of `ask`. */
+  readonly models: ModelChoice;
+  /** A digest of the key and a word, by which the key is recognized without keeping it; undefined without a key. */
+  keyDigest(word: string): Promise<string | undefined>;
+}
+
+/** The options of a sender: those of the library, and those of flags. */
+export interface GatewayClientOptions extends ClientOptions {
+  /** How models are looked up. */
+  models?: ModelRules | undefined;
+  /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
+  busyRetries?: number | undefined;
+  /** Sends a request of the flex lane at full price if the lane stays too busy for it. */
+  laneFallback?: 'live' | undefined;
+  /** Gives the error of a request that has no answer its hint. */
+  explain?: ((error: GatewayError, request: AnyApiRequest) => Promise<GatewayError>) | undefined;
+}
+
+/** Opens a sender. Nothing is connected or read yet. Throws GatewayError usage for an invalid base URL. */
+export function openGatewayClient(options: GatewayClientOptions): GatewayClient {
+  const { endpoint } = readEndpoint(options);
+  const { memory } = endpoint;
+  const own = options.connection ? undefined : connectLate(options);
+  const fetch = composeFetch({ ...options, endpoint, connection: options.connection ?? (own as Connection) });
+  const sending = { endpoint, fetch, options };
+  const withDeadline = <Options extends SendOptions>(call: Options): Options & { deadline: Deadline } => ({
+    ...call,
+    deadline: chooseDeadline(call, options),
+  });
+  const client: GatewayClient = {
+    endpoint,
+    ask(request, given) {
+      const call = checkCallOptions(given);
+      requirePrepared(request);
+      const bounded = withDeadline(call);
+      const deltas = perform(request, client, { ...bounded, service: endpoint.service });
+      return call.deadline ? deltas : endDeadlineAfter(deltas, bounded.deadline);
+    },
+    async send(request, call) {
+      requireApiRequest(request);
+      return sendRepaired(request, withDeadline(checkCallOptions(call)), sending);
+    },
+    address(request) {
+      requireApiRequest(request);
+      return addressRequest(endpoint, applyLessons(request, memory));
+    },
+    learn(request, error) {
+      const learnt = learnFrom({ request, error }, endpoint);
+      if (!learnt?.isCertain) return false;
+      learnt.keep(memory);
+      void options.onEvent?.({ type: 'resent', by: 'correction', ...learnt.told, error });
+      return true;
+    },
+    correct: (request) => applyLessons(request, memory),
+    toTaughtFormat: (request) => toTaughtFormat(request, memory),
+    listModels: async (format, listing) => readModelList(client, format, checkCallOptions(listing)),
+    async countTokens(request, counting) {
+      requirePrepared(request);
+      return countTokens(client, request, checkCallOptions(counting));
+    },
+    async contextWindow(request, asking) {
+      requirePrepared(request);
+      return readWindow(client, request, checkCallOptions(asking));
+    },
+    fetch,
+    onEvent: options.onEvent,
+    payments: options.payments,
+    models: openModels(options, sending),
+    keyDigest: (word) => digestKey(endpoint, word),
+    async close() {
+      await own?.close();
+    },
+  };
+  return client;
+}
+
+/** A caller in JavaScript gets no help of types. */
+function requirePrepared(request: Pick<PreparedRequest, 'post'> | undefined): void {
+  requireApiRequest(request?.post);
+}
+
+function requireApiRequest(request: AnyApiRequest | undefined): void {
+  if (typeof request?.path !== 'string')
+    throw usageError('this takes a prepared request', "make one: await client.prepare({ model, prompt: 'hi' })");
+}
+
+/** Opens the choice of the model that a request goes to. */
+function openModels(options: GatewayClientOptions, { endpoint, ...sending }: Sending): ModelChoice {
+  const { service, memory } = endpoint;
+  const { models, payments, onEvent } = options;
+  return createModelChoice({
+    ...models,
+    payments,
+    onEvent,
+    service,
+    memory,
+    // Without the hooks of requests to models: a list is free.
+    listModels(format, deadline) {
+      const send: Sender['send'] = (request, call) =>
+        sendRequest(applyLessons(request, memory), { ...call, deadline }, { ...sending, endpoint });
+      const { listQuery: query } = services[service];
+      return readModelList({ send }, format, { query, policy: { retries: 0 }, onEvent() {} });
+    },
+  });
+}
+
+/** Ends a deadline together with the generator that it limits. */
+async function* endDeadlineAfter<Delta, Outcome>(
+  deltas: AsyncGenerator<Delta, Outcome>,
+  deadline: Deadline,
+): AsyncGenerator<Delta, Outcome> {
+  try {
+    return yield* deltas;
+  } finally {
+    deadline.end();
+  }
+}

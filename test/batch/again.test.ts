@@ -218,6 +218,7 @@ describe('batch again', () => {
     { shard: 9 },
     { shared: 'x' },
     { rows: 'many' },
+    { rows: 2 ** 52 },
     { command: { flags: 3 } },
     { command: { profile: 4, flags: {} } },
   ])('a table of a folder that this program did not write is refused: %j', async (wrong, { folder, at }) => {

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '../../errors.ts';
-import { type Line, readAppendedLines } from '../../files/lines.ts';
+import { type Line, openIfThere, readAppendedLines, readLines } from '../../files/lines.ts';
 import { cannotWrite, SyncedFile } from '../../files/synced-file.ts';
 import { writeAtomically } from '../../files/temp-file.ts';
 import { isObject, parseObject } from '../../json.ts';
@@ -97,11 +97,29 @@ export function readManifestHead(text: string): ManifestHead | undefined {
   };
 }
 
-/** Reads the header of the table of a folder, before anything else is read; undefined if the folder has none. */
+/** No row has a shorter line. */
+const leastRowBytes = manifestLine({ slot: '0'.repeat(32), id: '' }).length;
+
+/**
+ * Reads the header of the table of a folder, before anything else is read; undefined if the folder has none. Throws GatewayError
+ * batch-locked for a header that this program did not write.
+ */
 export async function readManifestHeader(folder: string): Promise<ManifestHeader | undefined> {
-  for await (const lines of readAppendedLines(join(folder, batchFiles.manifest)))
-    for (const { text } of lines) return readHeader(text);
-  return undefined;
+  const handle = await openIfThere(join(folder, batchFiles.manifest));
+  if (handle === undefined) return undefined;
+  try {
+    const { size } = await handle.stat();
+    for await (const lines of readLines(handle))
+      for (const { text } of lines) {
+        const header = readHeader(text);
+        // Readers make room for the rows before they read them.
+        if (header && header.rows * leastRowBytes > size) throw brokenHeader('rows');
+        return header;
+      }
+    return undefined;
+  } finally {
+    await handle.close().catch(() => undefined);
+  }
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -128,9 +146,12 @@ function readHeader(text: string): ManifestHeader | undefined {
   const header: unknown = parseObject(text);
   if (!isObject(header) || header['manifest'] !== 1) return undefined;
   for (const [name, isField] of Object.entries(headerFields))
-    if (header[name] !== undefined && !isField(header[name]))
-      throw brokenManifest(`${batchFiles.manifest}:1: ${JSON.stringify(name)} is not what this version writes there`);
+    if (header[name] !== undefined && !isField(header[name])) throw brokenHeader(name);
   return header as unknown as ManifestHeader;
+}
+
+function brokenHeader(name: string): GatewayError {
+  return brokenManifest(`${batchFiles.manifest}:1: ${JSON.stringify(name)} is not what this version writes there`);
 }
 
 function brokenManifest(message: string): GatewayError {

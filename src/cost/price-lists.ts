@@ -18,8 +18,8 @@ export interface ReadPrices {
 export function readPriceList(list: JsonValue, service: string | undefined): ReadPrices | undefined {
   if (!isObject(list) || !Object.values(list).some((row) => isObject(row) && isObject(row['models']))) return undefined;
   const wanted = service === undefined ? undefined : nameInPriceList(service);
-  const models = Object.entries(list).flatMap(([provider, held]) =>
-    Object.entries((isObject(held) && objectField(held, 'models')) || {}).map(([id, model]) => ({
+  const models = Object.entries(list).flatMap(([provider, row]) =>
+    Object.entries((isObject(row) && objectField(row, 'models')) || {}).map(([id, model]) => ({
       provider,
       id,
       model,
@@ -40,9 +40,9 @@ function readPrice(model: JsonObject): Price | undefined {
   const { input = [], output = [] } = objectField(model, 'modalities') ?? {};
   const modalities = { input: [input].flat(), output: [output].flat() };
   const over = objectField(cost, 'context_over_200k');
-  const tiers = (listField(cost, 'tiers') ?? []).filter(isObject).flatMap((held) => {
-    const above = numberField(objectField(held, 'tier') ?? {}, 'size');
-    return above === undefined ? [] : [{ above, ...readAmounts(held, modalities) }];
+  const tiers = (listField(cost, 'tiers') ?? []).filter(isObject).flatMap((row) => {
+    const above = numberField(objectField(row, 'tier') ?? {}, 'size');
+    return above === undefined ? [] : [{ above, ...readAmounts(row, modalities) }];
   });
   const steps = tiers.length === 0 && over ? [{ above: 200_000, ...readAmounts(over, modalities) }] : tiers;
   return { ...readAmounts(cost, modalities), ...(steps.length > 0 && { tiers: steps }) };

@@ -66,8 +66,8 @@ function canClose(
   if (isOpen && ![...lists, '$ref'].some((name) => name in schema)) return false;
   const target = typeof $ref === 'string' ? findInside(root, $ref) : undefined;
   const listed = lists.flatMap((name) => schema[name] ?? []);
-  const held = [...(isObject(properties) ? Object.values(properties) : []), ...listed, target ?? [], items].flat();
-  const isClosable = held.every((each) => canClose(each, root, [...way, schema], known));
+  const inner = [...(isObject(properties) ? Object.values(properties) : []), ...listed, target ?? [], items].flat();
+  const isClosable = inner.every((each) => canClose(each, root, [...way, schema], known));
   if (isClosable) known.add(schema);
   return isClosable;
 }

@@ -26,7 +26,7 @@ function keepsToSubset(schema: JsonValue): boolean {
   if (!isObject(schema) || refused.some((word) => word in schema) || !kinds.some((word) => word in schema))
     return false;
   const { items = [], anyOf = [], properties, $defs, definitions } = schema;
-  const named = [properties, $defs, definitions].flatMap((held) => (isObject(held) ? Object.values(held) : []));
+  const named = [properties, $defs, definitions].flatMap((group) => (isObject(group) ? Object.values(group) : []));
   return isClosed(schema) && [items, anyOf, named].flat().every(keepsToSubset);
 }
 

@@ -76,15 +76,15 @@ async function canAnswer({ path, request }: Recording, isComplete: IsComplete): 
 /** Makes a lock for each name. Resolves with the function that releases the lock; rejects with the signal's reason. */
 function createNamedLocks(): (name: string, signal: AbortSignal) => Promise<() => void> {
   /** Each promise resolves when its lock is released. */
-  const held = new Map<string, Promise<void>>();
+  const locks = new Map<string, Promise<void>>();
   return async (name, signal) => {
     signal.throwIfAborted();
-    for (let lock = held.get(name); lock !== undefined; lock = held.get(name)) await untilAborted(lock, signal);
+    for (let lock = locks.get(name); lock !== undefined; lock = locks.get(name)) await untilAborted(lock, signal);
     let release!: () => void;
     const own = new Promise<void>((resolve) => (release = resolve));
-    held.set(name, own);
+    locks.set(name, own);
     return () => {
-      if (held.get(name) === own) held.delete(name);
+      if (locks.get(name) === own) locks.delete(name);
       release();
     };
   };

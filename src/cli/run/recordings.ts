@@ -29,10 +29,10 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
   const models = await recordedModels(resolve(io.cwd, replay)).catch(prefixUsageError('--replay '));
   const [first] = models;
   const more = models.length > namedModels ? ` and ${models.length - namedModels} more` : '';
-  const held = first === undefined ? '' : `the recordings hold ${models.slice(0, namedModels).join(', ')}${more}; `;
+  const listed = first === undefined ? '' : `the recordings hold ${models.slice(0, namedModels).join(', ')}${more}; `;
   return usageError(
     `--replay '${replay}' needs the model too: it is part of the recorded request`,
-    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${listVariables('model', use).at(-1)}`,
+    `${listed}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${listVariables('model', use).at(-1)}`,
   );
 }
 

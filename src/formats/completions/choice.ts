@@ -171,9 +171,9 @@ function tagEndEvents(choice: Choice, isAnswered: boolean): ReplyEvent[] {
 
 function imageLinkEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
   if (!isObject(image)) return linkedImage(image, candidate);
-  const held = field(image, 'imageUrl');
+  const link = field(image, 'imageUrl');
   // An empty value counts as absent, like null.
-  return linkedImage((isObject(held) ? held['url'] : held) || image['url'], candidate);
+  return linkedImage((isObject(link) ? link['url'] : link) || image['url'], candidate);
 }
 
 /** Web sources of the answer. */

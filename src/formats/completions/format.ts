@@ -33,8 +33,8 @@ export const completions: Format = {
 
 function readToolName(tool: BodyValue): string[] {
   if (!isObject(tool)) return [];
-  const held: JsonObject = objectField(tool, 'function') ?? objectField(tool, 'custom') ?? tool;
-  const name = textField(held, 'name');
+  const definition: JsonObject = objectField(tool, 'function') ?? objectField(tool, 'custom') ?? tool;
+  const name = textField(definition, 'name');
   return name === undefined ? [] : [name];
 }
 

@@ -48,9 +48,10 @@ function readGroundingChunk(chunk: unknown): FoundSource | undefined {
   if (!isObject(chunk)) return undefined;
   const kinds = { web: 'web', maps: 'map', image: 'image', retrievedContext: 'document' } as const;
   for (const [name, kind] of Object.entries(kinds) as [keyof typeof kinds, FoundSource['kind']][]) {
-    const held = objectField(chunk, name);
-    const url = held && (textField(held, 'uri') || textField(held, 'sourceUri') || undefined);
-    if (held) return { kind, url, title: textField(held, 'title') || undefined };
+    const source = objectField(chunk, name);
+    if (source === undefined) continue;
+    const url = textField(source, 'uri') || textField(source, 'sourceUri') || undefined;
+    return { kind, url, title: textField(source, 'title') || undefined };
   }
   return undefined;
 }

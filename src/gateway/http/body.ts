@@ -187,10 +187,10 @@ export function createByteBudget(capacity: number) {
     take: (wanted: number, signal: AbortSignal): Promise<() => void> =>
       new Promise((resolve, reject) => {
         const bytes = Math.min(wanted, capacity);
-        let held = bytes;
+        let taken = bytes;
         const giveBack = (): void => {
-          free += held;
-          held = 0;
+          free += taken;
+          taken = 0;
           startNext();
         };
         const startRead = (): void => {

@@ -34,18 +34,10 @@ export function describeTimeoutCost(facts: Facts): string | false {
   return facts.class === 'incomplete' && billedAgain;
 }
 
-/** The headers that a value of `--header-names` means, for the command line. */
+/** The headers that a value of `--header-names` means. */
 export function headersIn(names: Facts['value']): string {
   const { apiKey, version } = vendorHeaderNames;
   return names === 'vendors' ? `the headers ${apiKey} and ${version}` : `the header ${String(names).replace(',', '')}`;
-}
-
-/** The headers that a value of `--header-names` means, for the library. */
-export function headersNamed(names: Facts['value']): string {
-  const { apiKey, version } = vendorHeaderNames;
-  return names === 'vendors'
-    ? `the vendors' headers: ${apiKey} and ${version}`
-    : `the key in ${String(names).replace(',', '')}`;
 }
 
 /** Says which key to check. */

@@ -3,7 +3,6 @@ import {
   describeTimeoutCost,
   findFlagByField,
   headersIn,
-  headersNamed,
   keyPage,
   lackingModel,
   joinLines,
@@ -18,7 +17,6 @@ import {
   withoutProxy,
 } from './advice-words.ts';
 import { type ErrorClass, type ErrorDetails, type GatewayError, quoteForeign } from './errors.ts';
-import type { Reason } from './reasons.ts';
 import { shellWord } from './shell-word.ts';
 
 /** The facts that the words of a hint depend on. */
@@ -28,212 +26,127 @@ export type Facts = Pick<ErrorDetails, 'status' | 'value' | 'source' | 'flags' |
 
 type Words = string | ((facts: Facts) => string);
 
-/** The next step: with flags on the command line, with options in the library. */
-interface Columns {
-  cli: Words;
-  library?: Words;
-}
+/**
+ * Declarations have the names of the rows alone, not the words in them. Under `cli` are words with flags or commands, which the
+ * library does not show: its users have reason and value.
+ */
+const nameReasons = <Name extends string>(rows: Readonly<Record<Name, Words | { cli: Words }>>) => rows;
 
 const asBearer = 'the gateway wants the key as Authorization: Bearer';
 const memory = 'the process may not have as much memory: free some, or raise its limit (ulimit -v, the container)';
 const renewal = 'those who run the host must renew the certificate';
 const noWayOn = 'no further request could go on with it';
-const spent = "the quota or credit is spent: look at the account's plan";
 
-/** The hint for each reason: one text for all, or two if the command line and the library name the setting differently. */
-const advice = {
+/** The one table of reasons: each with its hint, which is the next step for the user. */
+const advice = nameReasons({
   // The address and the model.
-  address: {
-    cli: 'check --base-url and --model; --raw prints the reply as it came',
-    library: 'check the base URL and the model',
-  },
+  address: { cli: 'check --base-url and --model; --raw prints the reply as it came' },
   model: {
     cli: ({ flags = '' }) =>
       `check --model: the gateway does not offer it; to see those that it does: gateway-cli models${flags}`,
-    library: (facts) =>
-      facts.class === 'auth' ? 'the key may not use this model' : 'the gateway does not offer the model',
   },
   'pull-model': {
     cli: ({ value = '<model>', flags = '' }) =>
       `the server does not have it: ollama pull ${shellWord(String(value))}; to see those that it does: gateway-cli models${flags}`,
-    library: ({ value = '<model>' }) => `the server does not have it: ollama pull ${shellWord(String(value))}`,
   },
-  'named-format': {
-    cli: ({ value }) => `ask it in the format that it answers: --format ${value}`,
-    library: ({ value }) => `ask it in the format that it answers: createClient({ format: '${value}' })`,
-  },
-  'ollama-path': {
-    cli: "this is Ollama's own format; it has the completions format at /v1: check --base-url",
-    library: "this is Ollama's own format; it has the completions format at /v1: check the base URL",
-  },
-  'model-lacks': { cli: lackingModel, library: 'this model cannot do it: name another' },
+  'named-format': { cli: ({ value }) => `ask it in the format that it answers: --format ${value}` },
+  'ollama-path': "this is Ollama's own format; it has the completions format at /v1: check the base URL",
+  'model-lacks': { cli: lackingModel },
   'nearest-model': { cli: ({ value }) => `the nearest that the gateway offers: -m ${shellWord(String(value))}` },
-  successor: {
-    cli: ({ value }) => `the service names its successor: -m ${shellWord(String(value))}`,
-    library: ({ value }) => `the service names its successor: ${value}`,
-  },
+  successor: { cli: ({ value }) => `the service names its successor: -m ${shellWord(String(value))}` },
   'ends-soon': {
     cli: ({ value, flags = '' }) =>
       value === undefined
         ? `name another with -m; to see their ends: gateway-cli models${flags}`
         : `the service names its successor: -m ${shellWord(String(value))}`,
-    library: ({ value }) => (value === undefined ? 'name another model' : `the service names its successor: ${value}`),
   },
-  'other-model': {
-    cli: ({ flags = '' }) => `what came is kept; to see the models: gateway-cli models${flags}`,
-    library: 'what came is kept; name a model that the service has',
-  },
+  'other-model': { cli: ({ flags = '' }) => `what came is kept; to see the models: gateway-cli models${flags}` },
   'no-such-path': {
     cli: ({ flags = '' }) => `check --model and --base-url; to see the names: gateway-cli models${flags}`,
-    library: ({ status }) =>
-      `check the model and the base URL${status === 404 ? '' : ': the gateway does not have this path'}`,
   },
   'no-stream': {
     cli: (facts) => joinLines(pathFirst(facts), 'this gateway does not stream the content format: leave --stream out'),
-    library: (facts) =>
-      joinLines(pathFirst(facts), 'this gateway does not stream the content format: ask for one reply'),
   },
-  'other-format': {
-    cli: ({ value }) => `this looks like the ${value} format: add --format ${value}`,
-    library: ({ value }) => `this looks like the ${value} format: set the option format to '${value}'`,
-  },
+  'other-format': { cli: ({ value }) => `this looks like the ${value} format: add --format ${value}` },
   redirect: "redirects are never followed: set the base URL to the gateway's own address",
   redirects: 'redirects are not followed: set the base URL to where the gateway really is',
-  insecure: {
-    cli: 'use https://, or add --allow-http if the network is safe',
-    library: 'use https://, or allow http if the way there is safe',
-  },
+  insecure: { cli: 'use https://, or add --allow-http if the network is safe' },
 
   // The key, and how it is sent.
   auth: {
     cli: ({ value }) =>
       `${value === 'bearer' ? asBearer : 'the gateway wants the key in a header of its own'}: --auth ${value}`,
-    library: ({ value }) =>
-      value === 'bearer'
-        ? asBearer
-        : 'the gateway does not take the key as Authorization: Bearer: send it in a header of its own',
   },
   'auth-unknown': {
     cli: (facts) => `${keyCheckHint(facts)}; gateway-cli doctor --live${facts.flags ?? ''} tries every way to send it`,
-    library: 'check the key, and whether the gateway wants it in another form or header',
   },
-  'header-names': {
-    cli: ({ value }) => `the gateway wants ${headersIn(value)}: --header-names ${value}`,
-    library: ({ value }) => `the gateway wants ${headersNamed(value)}`,
-  },
-  'key-header': {
-    cli: ({ value }) => `the gateway wants ${headersIn(value)}: --auth api-key --header-names ${value}`,
-    library: ({ value }) => `the gateway wants ${headersNamed(value)}`,
-  },
-  key: {
-    cli: (facts) => joinLines(keyPage(facts), keyCheckHint(facts)),
-    library: (facts) => joinLines(keyPage(facts), 'check the key'),
-  },
+  'header-names': { cli: ({ value }) => `the gateway wants ${headersIn(value)}: --header-names ${value}` },
+  'key-header': { cli: ({ value }) => `the gateway wants ${headersIn(value)}: --auth api-key --header-names ${value}` },
+  key: { cli: (facts) => joinLines(keyPage(facts), keyCheckHint(facts)) },
   'key-characters': 'copy the key again: it is one word of letters, digits and signs',
   'key-origin': 'no setting fixes this: the service takes no requests from this place, network or account',
   'key-project': "no setting fixes this: enable the API, or lift the key's restrictions, in the vendor's console",
-  'quota-spent': { cli: spent, library: spent },
+  'quota-spent': "the quota or credit is spent: look at the account's plan",
 
-  budget: {
-    cli: ({ value }) => `${seeSpentHint({ value })}; to allow more: --budget ${shellWord(String(value))}`,
-  },
+  budget: { cli: ({ value }) => `${seeSpentHint({ value })}; to allow more: --budget ${shellWord(String(value))}` },
 
   // Time and retries.
-  retries: { cli: moreRetries, library: 'wait, or allow more retries' },
+  retries: { cli: moreRetries },
   'retry-time': {
     cli: ({ value }) => `run it again after ${value} s, or wait longer: --retry-max-time ${Number(value) + 1}`,
-    library: ({ value }) => `run it again after ${value} s, or allow longer waits`,
   },
-  loading: {
-    cli: 'the server still loads its model: wait longer with --retry-max-time 10m',
-    library: 'the server still loads its model: allow longer waits',
-  },
+  loading: { cli: 'the server still loads its model: wait longer with --retry-max-time 10m' },
   'not-retried': 'run the same command again later: a reply that has begun is not retried',
-  timeout: {
-    cli: (facts) => joinLines(describeTimeoutCost(facts), `give it more time: --timeout ${facts.value}m`),
-    library: (facts) => joinLines(describeTimeoutCost(facts), `give it more time: ${facts.value} min`),
-  },
+  timeout: { cli: (facts) => joinLines(describeTimeoutCost(facts), `give it more time: --timeout ${facts.value}m`) },
 
   // The request.
-  field: {
-    cli: ({ value }) => `the gateway refuses the field '${value}': ${withoutField({ value })}`,
-    library: ({ value }) => `the gateway refuses the field '${value}': leave it out`,
-  },
+  field: { cli: ({ value }) => `the gateway refuses the field '${value}': ${withoutField({ value })}` },
   'other-field': {
     cli: ({ value }) =>
       `the model takes '${value}': add --set ${value}=<n>, and leave ${findFlagByField(String(value)) ?? 'the other'} out`,
-    library: ({ value }) => `the model takes '${value}': set it in the body, and leave the other out`,
   },
-  'effort-none': {
-    cli: 'this model takes tools here only without thinking: --effort none',
-    library: "this model takes tools here only without thinking: set effort to 'none'",
-  },
+  'effort-none': { cli: 'this model takes tools here only without thinking: --effort none' },
   effort: {
     cli: ({ value }) => (value === undefined ? 'change --effort, or leave it out' : `it takes --effort ${value}`),
-    library: ({ value }) => (value === undefined ? 'change the effort, or leave it out' : `it takes ${value}`),
   },
   'no-search': {
     cli: 'leave --search out; services that search in the responses format do so with --format responses, others may have a field for --set',
-    library: "leave search out; services that search in the responses format do so with the format 'responses'",
   },
   sampling: {
     cli: ({ value }) =>
       `the gateway refuses the field '${value}': ${withoutField({ value })}; without thinking, the model may take it: --effort none`,
-    library: ({ value }) =>
-      `the gateway refuses the field '${value}': leave it out; without thinking, the model may take it: set effort to 'none'`,
   },
-  'no-place': {
-    cli: ({ value }) => `leave ${findFlagByField(String(value)) ?? 'it'} out`,
-    library: 'leave it out',
-  },
+  'no-place': { cli: ({ value }) => `leave ${findFlagByField(String(value)) ?? 'it'} out` },
   refused: { cli: 'add --dry-run to see the request that it refuses' },
   'too-large': 'send smaller or fewer images and files',
   'too-many-pixels': {
     cli: "make the picture smaller: magick <file> -resize '2000x2000>' small.jpg, or on macOS: sips -Z 2000 <file> --out small.jpg",
-    library: 'make the picture smaller',
   },
   'url-or-headers': 'check the base URL and headers',
   'header-value': 'correct it, or leave it out',
 
   // The answer.
-  'max-tokens': {
-    cli: (facts) => joinLines(nothingCame(facts), 'allow more with --max-tokens <n>'),
-    library: (facts) => joinLines(nothingCame(facts), 'allow more tokens'),
-  },
+  'max-tokens': { cli: (facts) => joinLines(nothingCame(facts), 'allow more with --max-tokens <n>') },
   'context-window': {
     cli: 'send a shorter prompt or fewer files, or begin a new chat; a smaller --max-tokens leaves room for more',
-    library: 'send a shorter prompt or conversation',
   },
   'unknown-ending': 'this reason is not known',
   unfinished: {
     cli: ({ value }) =>
       `what came is kept; ${value === 1 ? noWayOn : `allow more requests for one answer: --max-turns ${Number(value) * 2}`}`,
-    library: ({ value }) =>
-      `what came is kept; ${value === 1 ? noWayOn : 'allow more requests for one answer: maxTurns'}`,
   },
-  running: {
-    cli: ({ value = '<id>' }) =>
-      `it is billed: fetch it with your key, GET <base URL>/v1/responses/${quoteForeign(String(value), 200)}, not by the same command, which asks again; leave background out to wait for an answer`,
-    library: ({ value = '<id>' }) =>
-      `it is billed: fetch it with your key, GET <base URL>/v1/responses/${quoteForeign(String(value), 200)}; leave background out to wait for an answer`,
-  },
+  running: ({ value = '<id>' }) =>
+    `it is billed: fetch it with your key, GET <base URL>/v1/responses/${quoteForeign(String(value), 200)}, not by the same command, which asks again; leave background out to wait for an answer`,
   'partly-stopped': 'what came is kept',
-  images: {
-    cli: ({ value }) => `those that came are kept; ask for the rest: -n ${value}`,
-    library: ({ value }) => `those that came are kept; ask for the rest: ${value}`,
-  },
+  images: { cli: ({ value }) => `those that came are kept; ask for the rest: -n ${value}` },
   'words-alone': 'the model answered in words; say in the prompt that a picture is wanted, or try another model',
   'linked-image': ({ value }) => `the answer links to a picture, which is not fetched: ${value}`,
   'linked-images-reply': {
     cli: ({ value }) =>
       `the answer links to a picture, which is not fetched: ${value}\nnext time, get its bytes: --set response_format=b64_json`,
-    library: ({ value }) => `the answer links to a picture, which is not fetched: ${value}`,
   },
   prompt: 'change the prompt, or try another model',
-  safety: {
-    cli: 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD of text and image',
-    library: 'change the prompt, or look at the safety settings',
-  },
+  safety: { cli: 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD of text and image' },
   'bad-reply': 'to see what comes: add --raw, or --verbose for its headers; asking again may be billed again',
   'bad-reply-paid': billedAgain,
   incomplete: 'the same command asks again, which may be billed again',
@@ -251,32 +164,21 @@ const advice = {
   'port-speaks-tls': 'that port speaks https://, not http://',
   'tls-version': 'check the port in the base URL, and whether it speaks TLS 1.2 or newer',
   'maybe-billed': maybeBilled,
-  'open-files': {
-    cli: 'to raise the limit: ulimit -n 4096',
-    library: 'the process needs a higher limit of open files',
-  },
+  'open-files': 'to raise the limit: ulimit -n 4096',
   memory,
   'maybe-billed-memory': `${maybeBilled}; ${memory}`,
   compressed:
     'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there',
   'certificate-time': `check the clock of this machine: date -u\nif it is right, ${renewal}`,
   'certificate-revoked': renewal,
-  'client-certificate': {
-    cli: 'the host wants a client certificate that it trusts: --client-cert and --client-key',
-    library: 'the host requires a client certificate that it trusts',
-  },
+  'client-certificate': { cli: 'the host wants a client certificate that it trusts: --client-cert and --client-key' },
   untrusted: {
     cli: ({ value }) =>
       `if you trust the certificate, ${value === undefined ? '' : "take the system's certificate store with --system-ca, or "}name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS`,
-    library: 'if you trust the certificate, add its authority, also in NODE_EXTRA_CA_CERTS',
   },
-  unchecked: {
-    cli: 'unset it; to trust a certificate, use --cacert <file>',
-    library: 'unset it; to trust a certificate, add its authority',
-  },
+  unchecked: { cli: 'unset it; to trust a certificate, use --cacert <file>' },
   'system-ca': {
     cli: 'use Node 22.15 or later; or leave out --system-ca (systemCa in the profile), and name the file of the store with --cacert <file> or NODE_EXTRA_CA_CERTS',
-    library: 'use Node 22.15 or later, or name the file of the store in NODE_EXTRA_CA_CERTS',
   },
   proxy: (facts) => joinLines(`check the proxy's host and port (${facts.source})`, withoutProxy(facts)),
   'proxy-down': (facts) =>
@@ -289,13 +191,10 @@ const advice = {
       withoutProxy(facts),
     ),
   'proxy-password-wrong': ({ source }) => `check them in ${source}; in a URL @ is written %40, : %3A and / %2F`,
-  'proxy-password': {
-    cli: (facts) =>
-      facts.source?.endsWith('_PROXY')
-        ? passwordPlace(facts)
-        : `set ${facts.value}, and leave out --proxy and the profile's proxy`,
-    library: passwordPlace,
-  },
+  'proxy-password': (facts) =>
+    facts.source?.endsWith('_PROXY')
+      ? passwordPlace(facts)
+      : `set ${facts.value}, and leave out --proxy and the profile's proxy`,
 
   // Inputs that are fetched from a URL.
   'input-url': 'check the URL, or save the file and name that',
@@ -323,9 +222,7 @@ const advice = {
   },
   'session-name': { cli: ({ value }) => `a name: --session ${value}, or a file: --session ./${value}.jsonl` },
   'session-place': { cli: 'choose another place: --session ./talk.jsonl' },
-  'no-recording': {
-    cli: ({ value }) => `record ${value === undefined ? 'the request first' : 'it'}: --record <dir>`,
-  },
+  'no-recording': { cli: ({ value }) => `record ${value === undefined ? 'the request first' : 'it'}: --record <dir>` },
   // A replay without the key that chose the service of the recording.
   'other-path-recorded': {
     cli: 'name what was recorded: the service (--service <name>) or format (--format <name>), and the model (-m <model>)\nor record it: --record <dir>',
@@ -354,32 +251,25 @@ const advice = {
   'batch-field': ({ value }) => `for all rows: --defaults '{"${value}":…}'`,
   'stray-file': ({ value }) => `send it: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
   'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
-} satisfies Record<Reason, Words | Columns>;
+});
 
-/**
- * The hint of an error for the place where it is shown: the words to type next, or in the library the change to make. A reason
- * decides it. @internal
- */
+/** The reason of a failure, which decides the hint. */
+export type Reason = keyof typeof advice;
+
+/** The hint of an error: the words to type next, or in the library the change to make. A reason decides it. @internal */
 export function chooseHint(
   { class: name, details }: Pick<GatewayError, 'class' | 'details'>,
-  reader: keyof Columns = 'cli',
+  reader: 'cli' | 'library' = 'cli',
 ): string | undefined {
-  if (details.reason === undefined) return details.hint;
-  const row: Words | Columns = advice[details.reason];
-  const words = isColumns(row) ? row[reader] : row;
-  return words && renderWords(words, { ...details, class: name });
+  const { reason, hint } = details;
+  if (reason === undefined) return hint;
+  if (reader === 'library' && typeof advice[reason] === 'object') return undefined;
+  return hintFor(reason, { ...details, class: name });
 }
 
 /** The words of the command line for a reason. @internal */
 export function hintFor(reason: Reason, facts: Facts): string {
-  const row: Words | Columns = advice[reason];
-  return renderWords(isColumns(row) ? row.cli : row, facts);
-}
-
-function isColumns(row: Words | Columns): row is Columns {
-  return typeof row === 'object';
-}
-
-function renderWords(words: Words, facts: Facts): string {
+  const row = advice[reason];
+  const words = typeof row === 'object' ? row.cli : row;
   return typeof words === 'string' ? words : words(facts);
 }

@@ -1,4 +1,4 @@
-import type { Reason } from './reasons.ts';
+import type { Reason } from './advice.ts';
 
 /** Whether something happened, as far as the client can know. */
 export type Certainty = 'no' | 'yes' | 'unknown';
@@ -72,7 +72,7 @@ export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>([
 
 /** The facts of a failure beside its class and message. */
 export interface ErrorDetails {
-  /** The next step for the user, if there is no reason. In the library every error that has a reason has its hint, too. */
+  /** The next step for the user, if there is no reason. An error that leaves the library has the hint of its reason, too, unless the words are flags or commands. */
   hint?: string | undefined;
   /** The reason of the failure, which decides the hint: `chooseHint` in `advice.ts`. */
   reason?: Reason | undefined;

@@ -102,7 +102,6 @@ const open = new Set([
   'errors.ts',
   'json-position.ts',
   'json.ts',
-  'reasons.ts',
   'request-key.ts',
   'shell-word.ts',
   'body.ts',
@@ -165,7 +164,7 @@ const walls: readonly [rule: string, room: RegExp, target: RegExp][] = [
     /^formats\//,
     /^(?:client|transport|cli|commands|batch|gateway|files|images|settings|terminal|recordings|cost)\//,
   ],
-  ['errors know no service and no hint', /^errors\.ts$/, /^(?:vendors\/|advice\.ts$|advice-words\.ts$)/],
+  ['errors know no service and no words of a hint', /^errors\.ts$/, /^(?:vendors\/|advice-words\.ts$)/],
 ];
 
 test.each(walls)('%s', (_, room, target) => {
@@ -175,6 +174,10 @@ test.each(walls)('%s', (_, room, target) => {
       importsOf(file).flatMap((each) => (target.test(each.target) ? [`${file} → ${each.target}`] : [])),
     );
   expect(through).toEqual([]);
+});
+
+test('errors take of hints the names of reasons alone, which are types', () => {
+  expect(importsOf('errors.ts')).toEqual([{ target: 'advice.ts', typeOnly: true }]);
 });
 
 test('every folder has a rule', () => {

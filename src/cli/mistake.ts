@@ -1,5 +1,5 @@
 import { type Command, type CommanderError, Option } from 'commander';
-import { hintFor } from '../advice.ts';
+import { hintFor, type Reason } from '../advice.ts';
 import { closest } from '../closest.ts';
 import { findFlagByField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';
@@ -10,7 +10,6 @@ import { findUse } from './flags/shared.ts';
 import { commandsNamed } from './help/facts.ts';
 import { topics } from './help/help.ts';
 import { findAsked, keyInArgv } from './run/settings.ts';
-import type { Reason } from '../reasons.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 

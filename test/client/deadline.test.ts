@@ -27,7 +27,7 @@ test.each([
   const error = deadline.explain(deadline.signal.reason, phase) as GatewayError;
   expect(error).toMatchObject(expected);
   expect(error.details).toMatchObject({ reason: 'timeout', value: 3 });
-  expect(chooseHint(error, 'library')).toBe(`${cost}give it more time: 3 min`);
+  expect(chooseHint(error)).toBe(`${cost}give it more time: --timeout 3m`);
 });
 
 test('an error that is not a timeout stays as it is, also when time is up', () => {

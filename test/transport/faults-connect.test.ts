@@ -44,7 +44,7 @@ test('a certificate that is not trusted is not-sent', async () => {
   expect(failureOf(ending)).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: false } });
   expect(failureOf(ending).message).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
   expect(failureOf(ending).details).toMatchObject({ reason: 'untrusted' });
-  expect(chooseHint(failureOf(ending), 'library')).toContain('NODE_EXTRA_CA_CERTS');
+  expect(chooseHint(failureOf(ending))).toContain('NODE_EXTRA_CA_CERTS');
   expect(server.requests).toHaveLength(0);
 });
 

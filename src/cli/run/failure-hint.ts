@@ -1,8 +1,7 @@
-import { hintFor, chooseHint } from '../../advice.ts';
+import { hintFor, chooseHint, type Reason } from '../../advice.ts';
 import { closest } from '../../closest.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { type AnyApiRequest, getAskedModel } from '../../formats/format.ts';
-import type { Reason } from '../../reasons.ts';
 import { readKeptEfforts, readKeptModels } from '../../settings/memory.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { Context, Report, RootOptions } from '../context.ts';

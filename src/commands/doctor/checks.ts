@@ -74,9 +74,11 @@ export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof GatewayError))
     return { name, state: 'failed', class: 'internal', text: describeReadError(error) };
   // In other commands, the hint of this reason is to run doctor.
-  const fix = chooseHint(error, error.details.reason === 'auth-unknown' ? 'library' : 'cli');
+  const fix = error.details.reason === 'auth-unknown' ? checkKey : chooseHint(error);
   return { name, state: 'failed', class: error.class, text: error.message, fix };
 }
+
+const checkKey = 'check the key, and whether the gateway wants it in another form or header';
 
 /** The settings of every use. */
 export interface SettingsByUse {

@@ -91,10 +91,10 @@ describe("OpenAI's operations for images", () => {
     ['a shape without multiples of 16', { aspect: '999:998' }, "no aspect ratio '999:998'", 'multiples of 16'],
     ['a size that they lack', { size: '8K' }, "no size '8K'", 'it has 1K, 2K, 4K, or WxH in pixels'],
     ['a longer side in pixels', { size: '1024' }, "no size '1024'", 'it has 1K, 2K, 4K, or WxH in pixels'],
-    ['a seed', { seed: 1 }, "no place for 'seed'", 'leave it out'],
-    ['a system text', { system: 'x' }, "no place for 'system'", 'leave it out'],
-    ['metadata', { metadata: { user: 'x' } }, "no place for 'metadata'", 'leave it out'],
-    ['a choice of tools', { toolChoice: 'auto' }, "no place for 'toolChoice'", 'leave it out'],
+    ['a seed', { seed: 1 }, "no place for 'seed'", 'leave --seed out'],
+    ['a system text', { system: 'x' }, "no place for 'system'", 'leave --system out'],
+    ['metadata', { metadata: { user: 'x' } }, "no place for 'metadata'", 'leave --metadata out'],
+    ['a choice of tools', { toolChoice: 'auto' }, "no place for 'toolChoice'", 'leave --tool-choice out'],
     ["turns in a format's own form", { ownTurns: [{ role: 'user' }] }, "no place for 'ownTurns'", 'leave it out'],
     ['earlier turns', { turns: [{ role: 'user', content: 'x' }] }, "no place for 'turns'", 'leave it out'],
     [
@@ -107,7 +107,7 @@ describe("OpenAI's operations for images", () => {
     const error = refusalOf({ ...image, ...ask });
     expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
     expect(error.message).toContain(message);
-    expect(chooseHint(error, 'library')).toContain(hint);
+    expect(chooseHint(error)).toContain(hint);
   });
 
   test.each([

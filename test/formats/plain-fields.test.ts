@@ -2,16 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Body } from '../../src/body.ts';
+import { applyFieldChanges, placeChanges } from '../../src/cli/flags/set.ts';
 import { mergePromptYaml } from '../../src/cli/request/prompt-yaml.ts';
 import { GatewayError } from '../../src/errors.ts';
-import type { JsonObject } from '../../src/json.ts';
+import type { JsonObject, JsonValue } from '../../src/json.ts';
 import { decodeCompletionsRequest } from '../../src/formats/completions/decode.ts';
 import { decodeContentRequest } from '../../src/formats/content/decode.ts';
 import type { DecodedRequest } from '../../src/formats/decoded-request.ts';
 import { encodeRequest, formatNames, loadFormat } from '../../src/formats/format.ts';
 import { decodeMessagesRequest } from '../../src/formats/messages/decode.ts';
 import { decodeResponsesRequest } from '../../src/formats/responses/decode.ts';
-import type { PlainFields } from '../../src/formats/request-fields.ts';
+import { type PlainFields, requestFields } from '../../src/formats/request-fields.ts';
 import type { FormatName, Quirks } from '../../src/formats/types.ts';
 import { tableRows, topicTexts } from '../helpers/readme.ts';
 
@@ -62,6 +63,21 @@ test.for(formatNames.flatMap((format) => names.map((field) => [format, field] as
   'the %s format encodes the plain field %s or refuses it, and never drops it',
   async ([format, field]) => {
     expect(await encodeBoth(format, given(field))).not.toEqual(await encodeBoth(format, {}));
+  },
+);
+
+/** Fields whose values are the same in every format. The completions format has a name of one letter for candidates, which other flags have, too. */
+const settable = names.filter(
+  (name) => ['number', 'whole', 'texts'].includes(requestFields[name].kind) && name !== 'candidates',
+);
+
+test.for(formatNames.flatMap((format) => settable.map((field) => [format, field] as const)))(
+  '--set of the %s format takes the plain field %s by its name alone, if the format has it',
+  async ([format, field]) => {
+    const [bare, full] = await Promise.all([encode(format, 'text', {}), encode(format, 'text', given(field))]);
+    if (typeof bare === 'string' || typeof full === 'string') return;
+    const changes = placeChanges([{ path: [field], value: values[field] as JsonValue }], format);
+    expect(applyFieldChanges(bare.body, changes, [])).toEqual(full.body);
   },
 );
 

@@ -41,9 +41,9 @@ export type BatchOutcome =
   | { kind: 'errored'; status: number | undefined; body: JsonValue }
   | { kind: 'cancelled' | 'expired'; message?: string | undefined };
 
-/** One result: `key` is the key of its entry. `outcome` is undefined if its shape is not documented by the service. */
+/** One result: `entry` is the name of its entry. `outcome` is undefined if its shape is not documented by the service. */
 export interface BatchResult {
-  key: string;
+  entry: string;
   outcome: BatchOutcome | undefined;
 }
 
@@ -68,8 +68,8 @@ export interface BatchFormat {
   bounds: { count: number; bytes: number };
   /** The path of a request in a batch, if a stream has another one. */
   pathOf?(path: string): string;
-  /** A request as an entry of a batch: `key` comes back with its result. */
-  entry(key: string, post: { path: string; body: Body }): Body;
+  /** A request as an entry of a batch: `name` comes back with its result. */
+  entry(name: string, post: { path: string; body: Body }): Body;
   /** A batch that is created by one request: its path, and the text around the entries. Undefined: these are uploaded first. */
   inline?: { path: string; head: string; tail: string };
   /** A batch whose entries are uploaded first, one a line. */

@@ -174,13 +174,13 @@ async function readResults(
     isEmpty = false;
     const line = parseObject(bytes.toString());
     const result = format.readResult(line);
-    let key = result?.key;
+    let entry = result?.entry;
     if (Object.keys(line).length === 0) {
-      if (isLast && isWhole) key = findKeyIn(bytes, providerBatch);
-      if (key === undefined) unreadable++;
+      if (isLast && isWhole) entry = findEntryName(bytes, providerBatch);
+      if (entry === undefined) unreadable++;
       isCut ||= !isWhole;
     }
-    const slot = key === undefined ? undefined : slots.get(key);
+    const slot = entry === undefined ? undefined : slots.get(entry);
     if (slot === undefined || places.has(slot)) {
       if (slot !== undefined) unmatched.doubled++;
       unmatched.results.push(bytes);
@@ -207,7 +207,7 @@ async function readResults(
 }
 
 /** The name of an entry of the provider batch in a result that cannot be read. */
-function findKeyIn(bytes: Buffer, { mark }: ProviderBatch): string | undefined {
+function findEntryName(bytes: Buffer, { mark }: ProviderBatch): string | undefined {
   return new RegExp(`${mark}-[0-9a-f]{32}(?:-\\d+)?`).exec(bytes.toString())?.[0];
 }
 

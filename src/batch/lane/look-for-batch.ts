@@ -95,8 +95,8 @@ async function findNameless(
 async function holdsMark({ mark, plan }: ProviderBatch, info: BatchInfo, run: LaneRun): Promise<boolean> {
   const holds = await callService(plan, run, async ({ api, format }, deadline) => {
     for await (const { bytes } of api.results(info, deadline)) {
-      const key = format.readResult(parseObject(bytes.toString()))?.key;
-      if (key !== undefined) return key.startsWith(`${mark}-`);
+      const entry = format.readResult(parseObject(bytes.toString()))?.entry;
+      if (entry !== undefined) return entry.startsWith(`${mark}-`);
     }
     return false;
   }).catch(ignoreUnlisted);

@@ -29,9 +29,9 @@ export const completionsBatch: BatchFormat = {
   name: 'completions',
   // OpenAI takes 200 MB, Groq half of that.
   bounds: { count: 50_000, bytes: 100_000_000 },
-  entry(key, { path, body }) {
+  entry(name, { path, body }) {
     const { stream: _, stream_options: _options, ...rest } = path === editsPath ? toEditBody(body) : body;
-    return { custom_id: key, method: 'POST', url: path, body: rest };
+    return { custom_id: name, method: 'POST', url: path, body: rest };
   },
   byFile: {
     upload: 'form',
@@ -86,8 +86,8 @@ function describeFailedBatch(reply: JsonObject): string {
 
 function readResult(line: JsonValue): BatchResult | undefined {
   if (!isObject(line)) return undefined;
-  const key = textField(line, 'customId');
-  return key === undefined ? undefined : { key, outcome: readOutcome(line) };
+  const entry = textField(line, 'customId');
+  return entry === undefined ? undefined : { entry, outcome: readOutcome(line) };
 }
 
 function readOutcome(line: JsonObject): BatchOutcome | undefined {

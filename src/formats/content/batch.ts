@@ -24,7 +24,7 @@ export const contentBatch: BatchFormat = {
   name: 'content',
   bounds: { count: 200_000, bytes: 2_000_000_000 },
   pathOf: (path) => path.replace(':streamGenerateContent', ':generateContent'),
-  entry: (key, { body }) => ({ key, request: body }),
+  entry: (name, { body }) => ({ key: name, request: body }),
   byFile: {
     upload: 'resumable',
     files: '/upload/v1beta/files',
@@ -93,8 +93,8 @@ function findResultPlaces(reply: JsonObject, metadata: JsonObject): ResultPlace[
 
 function readResult(line: JsonValue): BatchResult | undefined {
   if (!isObject(line)) return undefined;
-  const key = textField(line, 'key');
-  return key === undefined ? undefined : { key, outcome: readOutcome(line) };
+  const entry = textField(line, 'key');
+  return entry === undefined ? undefined : { entry, outcome: readOutcome(line) };
 }
 
 function readOutcome(line: JsonObject): BatchOutcome | undefined {

@@ -19,9 +19,9 @@ const base = '/v1/messages/batches';
 export const messagesBatch: BatchFormat = {
   name: 'messages',
   bounds: { count: 100_000, bytes: 256_000_000 },
-  entry(key, { body }) {
+  entry(name, { body }) {
     const { stream: _, ...params } = body;
-    return { custom_id: key, params };
+    return { custom_id: name, params };
   },
   inline: { path: base, head: '{"requests":[\n', tail: '\n]}' },
   ...pagedBatches(base, 'after_id', readBatch),
@@ -51,8 +51,8 @@ function readBatch(reply: JsonObject): BatchInfo | undefined {
 
 function readResult(line: JsonValue): BatchResult | undefined {
   if (!isObject(line)) return undefined;
-  const key = textField(line, 'customId');
-  return key === undefined ? undefined : { key, outcome: readOutcome(objectField(line, 'result') ?? {}) };
+  const entry = textField(line, 'customId');
+  return entry === undefined ? undefined : { entry, outcome: readOutcome(objectField(line, 'result') ?? {}) };
 }
 
 function readOutcome(result: JsonObject): BatchOutcome | undefined {

@@ -156,11 +156,8 @@ export function listStuck(batch: LinkedBatch): number[] {
     due[place] === 1 &&
     !isReady(place, batch) &&
     !(table.links.get(place)?.parents ?? []).every((parent) => isComing(parent.place) || isMade(parent.place, batch));
-  // The set grows by each stuck row, whose own answer others miss.
-  for (let size = -1; size < stuck.size;) {
-    size = stuck.size;
-    for (const place of table.links.keys()) if (isStuck(place)) stuck.add(place);
-  }
+  // Each row comes after those that it uses, so that it is known whether these are stuck.
+  for (const place of table.levels.flat()) if (isStuck(place)) stuck.add(place);
   return [...stuck];
 }
 

@@ -297,7 +297,7 @@ function decideRows(planning: Planning): void {
   const { limit = Number.POSITIVE_INFINITY } = policy;
   const edited = new Map(plan.edited.map((row) => [row.place, row]));
   plan.due = new Uint8Array(table.size);
-  const held: number[] = [];
+  const held = new Set<number>();
   /** With a limit, a row takes no place of the rows that it waits for. */
   const isHeld = (place: number): boolean => policy.limit !== undefined && !areComing(place, plan, state);
   for (let place = 0; place < table.size; place++) {
@@ -307,18 +307,16 @@ function decideRows(planning: Planning): void {
     const isAtService = state.atService.has(slot);
     const decision = decideSlot(slots.stateOf(slot), { isAtService, policy });
     if (decision !== 'send' || plan.stays.has(place)) continue;
-    if (isHeld(place)) held.push(place);
+    if (isHeld(place)) held.add(place);
     else sendOrLeave(place);
   }
-  // The rows that a held row uses can come after it in the file.
-  for (let count = -1; count !== held.length;) {
-    count = held.length;
-    for (const place of held.splice(0)) {
-      if (isHeld(place)) held.push(place);
-      else sendOrLeave(place);
-    }
+  // The rows that a held row uses can come after it in the file, but not in the levels.
+  for (const place of held.size > 0 ? table.levels.flat() : []) {
+    if (!held.has(place) || isHeld(place)) continue;
+    held.delete(place);
+    sendOrLeave(place);
   }
-  if (plan.toSend < limit) plan.held = held;
+  if (plan.toSend < limit) plan.held = [...held];
   else for (const place of held) countLeft(place);
 
   function sendOrLeave(place: number): void {

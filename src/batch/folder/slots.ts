@@ -20,6 +20,9 @@ export interface Place {
 }
 
 const keyLength = 32;
+const keyBytes = 16;
+const keyWords = 4;
+const capitals = /[A-F]/;
 
 /**
  * The slots of a batch. A slot is the place of the answers to one key, for one of the rows that have this key: their numbers begin at 1. They
@@ -27,6 +30,8 @@ const keyLength = 32;
  */
 export class Slots {
   #size = 0;
+  /** The bytes of each key, and the same as words: to compare these is faster. */
+  #keys: Buffer;
   #words: Uint32Array;
   #numbers: Uint32Array;
   /** From the first slot of a key to its others: the slot plus one, as 0 ends the list. */
@@ -38,15 +43,17 @@ export class Slots {
   #lengths: Uint32Array;
   /** The hash table: the slot plus one, as 0 is empty. */
   #table: Int32Array;
-  /** The four words of the key that is looked for. */
-  readonly #sought = new Uint32Array(4);
+  /** The key that is looked for. */
+  readonly #sought = newKeys(1);
+  readonly #soughtWords = toWords(this.#sought);
   /** The number of the answer that counts, for slots whose newest answer does not count. */
   readonly #chosen = new Map<number, number>();
 
   /** `rows`: about how many slots there will be. Columns that grow leave copies, which V8 frees late. */
   constructor(rows = 0) {
     const room = rows + 64;
-    this.#words = new Uint32Array(room * 4);
+    this.#keys = newKeys(room);
+    this.#words = toWords(this.#keys);
     this.#numbers = new Uint32Array(room);
     this.#next = new Int32Array(room);
     this.#states = new Uint8Array(room);
@@ -64,37 +71,26 @@ export class Slots {
 
   /** The slot of a key with a number; -1 if there is none. */
   find(key: string, number = 1): number {
-    return readKey(key, this.#sought) ? (this.#table[this.#seek(number)] as number) - 1 : -1;
+    return key.length === keyLength && this.#readKey(key) ? this.#findSought(number) : -1;
   }
 
   /** The slot of a key with a number; if there is none, it is added as pending. Throws RangeError for a text that is no key. */
   add(key: string, number = 1): number {
-    if (!readKey(key, this.#sought)) throw new RangeError(`no key: ${key}`);
-    const known = (this.#table[this.#seek(number)] as number) - 1;
-    if (known >= 0) return known;
-    const first = number === 1 ? -1 : this.add(key);
-    const slot = this.#size++;
-    if (this.#size === this.#numbers.length) this.#grow();
-    readKey(key, this.#sought);
-    this.#words.set(this.#sought, slot * 4);
-    this.#numbers[slot] = number;
-    this.#table[this.#seek(number)] = slot + 1;
-    if (first < 0) return slot;
-    this.#next[slot] = this.#next[first] as number;
-    this.#next[first] = slot + 1;
-    return slot;
+    if (key.length !== keyLength || !this.#readKey(key)) throw new RangeError(`no key: ${key}`);
+    return this.#addSought(number);
   }
 
   /** The slot of a name, as `nameOf` gives it; -1 if there is none. */
   findNamed(name: string): number {
-    return this.find(name.slice(0, keyLength), readNumber(name));
+    const number = readNumber(name);
+    return number > 0 && this.#readKey(name) ? this.#findSought(number) : -1;
   }
 
   /** The slot of a name; if there is none, it is added as pending. Throws RangeError for a text that is no name of a slot. */
   addNamed(name: string): number {
     const number = readNumber(name);
-    if (number === 0) throw new RangeError(`no slot: ${name}`);
-    return this.add(name.slice(0, keyLength), number);
+    if (number === 0 || !this.#readKey(name)) throw new RangeError(`no slot: ${name}`);
+    return this.#addSought(number);
   }
 
   /** Whether the key of a slot with the number 1 has other slots. */
@@ -115,18 +111,16 @@ export class Slots {
 
   /** The slot with the number 1 of its key. */
   firstOf(slot: number): number {
-    return this.numberOf(slot) === 1 ? slot : this.find(this.keyOf(slot));
+    return (this.#table[this.#seek(this.#words, slot, 1)] as number) - 1;
   }
 
   /** The first 32 bits of the key of a slot: they decide its shard. */
   headOf(slot: number): number {
-    return this.#words[slot * 4] as number;
+    return this.#keys.readUInt32BE(slot * keyBytes);
   }
 
   keyOf(slot: number): string {
-    let key = '';
-    for (let at = slot * 4; at < slot * 4 + 4; at++) key += (this.#words[at] as number).toString(16).padStart(8, '0');
-    return key;
+    return this.#keys.toString('hex', slot * keyBytes, (slot + 1) * keyBytes);
   }
 
   /** The name of a slot in all files, and at the service. */
@@ -189,26 +183,54 @@ export class Slots {
     this.#lengths[slot] = len;
   }
 
-  /** The index in the hash table of the sought key with a number, or the index where it can be added. */
-  #seek(number: number): number {
-    const [a, b, c, d] = this.#sought as unknown as [number, number, number, number];
-    const mask = this.#table.length - 1;
-    for (let at = (a ^ Math.imul(number, 0x9e3779b1)) & mask; ; at = (at + 1) & mask) {
-      const slot = (this.#table[at] as number) - 1;
-      if (slot < 0) return at;
-      const word = slot * 4;
+  /** Reads the key at the beginning of a text. Returns whether there is one: capital digits are of no key. */
+  #readKey(text: string): boolean {
+    return this.#sought.write(text, 0, keyBytes, 'hex') === keyBytes && !capitals.test(text);
+  }
+
+  #findSought(number: number): number {
+    return (this.#table[this.#seek(this.#soughtWords, 0, number)] as number) - 1;
+  }
+
+  #addSought(number: number): number {
+    const known = this.#findSought(number);
+    if (known >= 0) return known;
+    const first = number === 1 ? -1 : this.#addSought(1);
+    const slot = this.#size++;
+    if (this.#size === this.#numbers.length) this.#grow();
+    this.#words.set(this.#soughtWords, slot * keyWords);
+    this.#numbers[slot] = number;
+    this.#table[this.#seek(this.#soughtWords, 0, number)] = slot + 1;
+    if (first < 0) return slot;
+    this.#next[slot] = this.#next[first] as number;
+    this.#next[first] = slot + 1;
+    return slot;
+  }
+
+  /** The index in the hash table of a key with a number, or the index where it can be added. `at`: the place of the key in `keys`. */
+  #seek(keys: Uint32Array, at: number, number: number): number {
+    const [words, table, numbers] = [this.#words, this.#table, this.#numbers];
+    const from = at * keyWords;
+    const mask = table.length - 1;
+    const head = keys[from] as number;
+    const start = head ^ (head >>> 16) ^ Math.imul(number, 0x9e3779b1);
+    for (let index = start & mask; ; index = (index + 1) & mask) {
+      const slot = (table[index] as number) - 1;
+      if (slot < 0) return index;
+      const word = slot * keyWords;
       const isSame =
-        this.#words[word] === a &&
-        this.#words[word + 1] === b &&
-        this.#words[word + 2] === c &&
-        this.#words[word + 3] === d;
-      if (isSame && this.#numbers[slot] === number) return at;
+        words[word] === keys[from] &&
+        words[word + 1] === keys[from + 1] &&
+        words[word + 2] === keys[from + 2] &&
+        words[word + 3] === keys[from + 3];
+      if (isSame && numbers[slot] === number) return index;
     }
   }
 
   #grow(): void {
     const room = this.#numbers.length * 2;
-    this.#words = grown(this.#words, new Uint32Array(room * 4));
+    this.#keys = grown(this.#keys, newKeys(room));
+    this.#words = toWords(this.#keys);
     this.#numbers = grown(this.#numbers, new Uint32Array(room));
     this.#next = grown(this.#next, new Int32Array(room));
     this.#states = grown(this.#states, new Uint8Array(room));
@@ -218,11 +240,18 @@ export class Slots {
     this.#lengths = grown(this.#lengths, new Uint32Array(room));
     this.#table = newTable(room);
     // The last slot is not in the table yet.
-    for (let slot = 0; slot < this.#size - 1; slot++) {
-      this.#sought.set(this.#words.subarray(slot * 4, slot * 4 + 4));
-      this.#table[this.#seek(this.numberOf(slot))] = slot + 1;
-    }
+    for (let slot = 0; slot < this.#size - 1; slot++)
+      this.#table[this.#seek(this.#words, slot, this.numberOf(slot))] = slot + 1;
   }
+}
+
+/** Room for keys. Their words need a buffer of their own. */
+function newKeys(room: number): Buffer {
+  return Buffer.from(new ArrayBuffer(room * keyBytes));
+}
+
+function toWords({ buffer }: Buffer): Uint32Array {
+  return new Uint32Array(buffer);
 }
 
 /** At most half of the table is taken. */
@@ -240,20 +269,4 @@ function readNumber(name: string): number {
   if (name.length === keyLength) return 1;
   const number = name[keyLength] === '-' ? Number(name.slice(keyLength + 1)) : 0;
   return Number.isSafeInteger(number) && number > 1 ? number : 0;
-}
-
-/** Reads 32 lower-case hex digits as four words. A regular expression takes as long as the parsing of the record around them. */
-function readKey(key: string, words: Uint32Array): boolean {
-  if (key.length !== keyLength) return false;
-  for (let word = 0; word < 4; word++) {
-    let bits = 0;
-    for (let at = word * 8; at < word * 8 + 8; at++) {
-      const code = key.charCodeAt(at);
-      const isNumber = code >= 0x30 && code <= 0x39;
-      if (!isNumber && (code < 0x61 || code > 0x66)) return false;
-      bits = (bits << 4) | (code - (isNumber ? 0x30 : 0x57));
-    }
-    words[word] = bits;
-  }
-  return true;
 }

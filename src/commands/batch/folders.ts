@@ -10,7 +10,6 @@ import {
   type JobError,
   type KnownBatch,
   listVariations,
-  type ManifestHead,
   type ManifestRow,
   openResults,
   readManifestRows,
@@ -44,17 +43,12 @@ export interface BatchFolder extends KnownBatch {
 }
 
 /** Reads the folder of a batch, or those of its shards. Tells of a shard that is not among them, and of a folder with another table. */
-export async function readFolders(
-  names: readonly string[],
-  context: Context,
-  see?: (head: ManifestHead) => void,
-): Promise<BatchFolder[]> {
+export async function readFolders(names: readonly string[], context: Context): Promise<BatchFolder[]> {
   const folders: BatchFolder[] = [];
   for (const name of names) {
     const places: number[] = [];
     const found = await readBatchFolder(name, context, (head, place) => {
       if (head.other) places.push(place);
-      see?.(head);
     });
     const others = new Uint8Array(found.state.manifest.rows.size);
     for (const place of places) others[place] = 1;

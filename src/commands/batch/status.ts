@@ -15,6 +15,7 @@ import {
   listOpenProviderBatches,
   listWaiting,
   type ProviderBatch,
+  readManifestRows,
   unanswered,
 } from '../../batch/index.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
@@ -52,10 +53,8 @@ export function batchStatusCommand(command: Command): Action {
 }
 
 async function runStatus(names: readonly string[], context: Context): Promise<CommandOutcome> {
-  const ids = new Map<string, string>();
-  const read = await readFolders(names, context, ({ slot, id }) => void ids.set(slot, id));
   const folders: FolderStatus[] = [];
-  for (const one of read) folders.push(await readStatus(one, ids));
+  for (const one of await readFolders(names, context)) folders.push(await readStatus(one));
   const status = joinStatuses(folders);
   const document = toDocument(status, names[0] as string);
   if (context.root.json) return { document };
@@ -75,16 +74,19 @@ interface FolderStatus extends BatchFolder {
   lastError: JsonObject | undefined;
 }
 
-async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): Promise<FolderStatus> {
+async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const { folder, holder, name, others, state } = one;
   const { slots, manifest } = state;
   const counts = countFolder(one);
-  const nameSlot = (slot: number): string => ids.get(slots.nameOf(slot)) ?? slots.nameOf(slot);
   const { error, waiting } = holder ? {} : await lastSummary(folder, counts);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
-  const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => others[place] === 0);
+  const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => others[place] === 0).map(
+    (place) => wanted[place] as number,
+  );
   const gone = new Set(await findWithoutImage(folder, state));
   const failures = [...listFailures(state)];
+  const ids = await readIds(folder, slots, new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo]));
+  const nameSlot = (slot: number): string => ids.get(slot) ?? slots.nameOf(slot);
   return {
     ...one,
     counts,
@@ -102,10 +104,26 @@ async function readStatus(one: BatchFolder, ids: ReadonlyMap<string, string>): P
       spent: spentLimit(state),
       wasBilled: failures.some(([, { billed }]) => billed === 'yes'),
       kept: countKept(state),
-      leftToRedo: leftToRedo.map((place) => nameSlot(wanted[place] as number)),
+      leftToRedo: leftToRedo.map(nameSlot),
     }),
     lastError: isObject(error) ? error : undefined,
   };
+}
+
+/** The ids of the rows of some slots. The table is read once more for them: all of its ids would fill the memory. */
+async function readIds(
+  folder: string,
+  slots: BatchState['slots'],
+  wanted: ReadonlySet<number>,
+): Promise<Map<number, string>> {
+  const ids = new Map<number, string>();
+  if (wanted.size === 0) return ids;
+  for await (const rows of readManifestRows(folder))
+    for (const { slot: name, id } of rows) {
+      const slot = slots.findNamed(name);
+      if (wanted.has(slot)) ids.set(slot, id);
+    }
+  return ids;
 }
 
 /** Joins the states of folders into one. */

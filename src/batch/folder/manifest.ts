@@ -195,10 +195,28 @@ function noteKey({ memo }: Manifest, from: string, first: number): void {
   memo.setPlace(memo.add(from), { off: first, len: 1 });
 }
 
-/** The first slot of the key that a row with this digest had; undefined if no such row was built before. */
-export function findKnown({ memo }: Manifest, from: string): number | undefined {
+/** A row that was built before: the first slot of its key, and the number of its digest in the memo, from 1. */
+interface KnownRow {
+  first: number;
+  number: number;
+}
+
+/** The row that was built of the same; undefined if there was none. */
+export function findKnown({ memo }: Manifest, from: string): KnownRow | undefined {
   const at = memo.find(from);
-  return at < 0 ? undefined : memo.placeOf(at)?.off;
+  const place = at < 0 ? undefined : memo.placeOf(at);
+  return place && { first: place.off, number: at + 1 };
+}
+
+/** The number of a digest in the memo, from 1. A digest that is not there is added. */
+export function numberFrom({ memo }: Manifest, from: string): number {
+  return memo.add(from) + 1;
+}
+
+/** The digest of a row of the table; undefined if its key does not follow from its line and settings. */
+export function findFrom({ memo }: Manifest, { froms }: Pick<RowTable, 'froms'>, place: number): string | undefined {
+  const number = froms[place] as number;
+  return number > 0 ? memo.keyOf(number - 1) : undefined;
 }
 
 /** The rows of a table with all their facts; the rows of one block come together. */

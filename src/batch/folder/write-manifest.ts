@@ -6,7 +6,7 @@ import { isObject } from '../../json.ts';
 import { version } from '../../version.ts';
 import { hashRowId } from '../run/table.ts';
 import { type Batch, batchFiles, type Job } from '../types.ts';
-import { isSame, type ManifestHeader, manifestLine } from './manifest.ts';
+import { findFrom, isSame, type ManifestHeader, manifestLine } from './manifest.ts';
 
 type ManifestBatch = Pick<Batch, 'jobs' | 'outdir' | 'plan' | 'policy' | 'shard' | 'state'>;
 
@@ -56,19 +56,17 @@ function describeTable({ plan, policy, shard }: ManifestBatch): ManifestHeader {
   };
 }
 
-function describeRow(job: Job, place: number, { jobs, plan, state }: ManifestBatch): string {
+function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): string {
   const { table } = plan;
   const { id, lineId, isNumbered, line, number = line, name, command, values } = job;
   const { vars, prompt } = values;
-  const settings = jobs.settingsOf(job);
-  const isKnown = table.isFromLine[place] === 1 && !(settings instanceof Promise);
   return manifestLine({
     slot: state.slots.nameOf(table.slots[place] as number),
     id,
     numbered: isNumbered || undefined,
     own: table.own.get(place),
     other: plan.isOwn(place) ? undefined : true,
-    from: isKnown ? jobs.digestSource(job, settings) : undefined,
+    from: findFrom(state.manifest, table, place),
     row: number,
     of: lineId,
     name,

@@ -8,7 +8,7 @@ import { addKnownRow, addLinkedRow, addRow, newRowTable, type RowTable } from '.
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { digestText } from '../../request-key.ts';
 import { markAgain } from '../folder/fold.ts';
-import { findKnown } from '../folder/manifest.ts';
+import { findKnown, numberFrom } from '../folder/manifest.ts';
 import type { RedoRecord } from '../folder/records.ts';
 import { type Batch, type Job, jobProducts, type PreparedJob } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
@@ -179,13 +179,13 @@ function readRowWith(job: Job, settings: Settings, planning: Planning): Promise<
   const { jobs, plan, state } = planning;
   if (plan.total++ === 0) describeShared(job, settings, plan);
   if (job.uses) return buildRow(job, planning);
-  const from = jobs.digestSource(job, settings);
-  const first = findKnown(state.manifest, from);
+  const known = findKnown(state.manifest, jobs.digestSource(job, settings));
   // A row without an answer is built all the same, as it is most likely sent.
-  if (first === undefined || state.slots.answersOf(first) === 0) return buildRow(job, planning);
+  if (known === undefined || state.slots.answersOf(known.first) === 0) return buildRow(job, planning);
   addGateway({ settings }, plan);
-  const place = addKnownRow(plan.table, { ...job, first });
-  plan.table.isFromLine[place] = 1;
+  const { id, isNumbered } = job;
+  const place = addKnownRow(plan.table, { id, isNumbered, first: known.first });
+  plan.table.froms[place] = known.number;
   return enterRow(job, place, planning);
 }
 
@@ -198,7 +198,7 @@ async function buildRow(job: Job, planning: Planning): Promise<void> {
   const { id, line, uses } = job;
   const place = uses ? addLinkedRow(table, job) : addRow(table, { ...job, key }, state.slots);
   if (uses) planning.naming.push({ place, id, line, uses, key });
-  else if (from !== undefined) table.isFromLine[place] = 1;
+  else if (from !== undefined) table.froms[place] = numberFrom(state.manifest, from);
   plan.built++;
   planning.onBuilt(place, job, prepared);
   // After the first request that is not kept, none is: later ones would be sent before it.

@@ -43,8 +43,11 @@ export interface RowTable {
   levels: readonly (readonly number[])[];
   /** The kind of answer of each row: its number in `jobProducts`. */
   products: Uint8Array;
-  /** 1 if the key follows from the line of the row and its settings: a later run knows the key without the request. */
-  isFromLine: Uint8Array;
+  /**
+   * The number in the memo of the digest of each row's line and settings, from 1: a later run knows the key by it, without the
+   * request. 0 if the key does not follow from these.
+   */
+  froms: Int32Array;
 }
 
 /** Makes an empty table. `rows`: about how many rows there will be. */
@@ -60,7 +63,7 @@ export function newRowTable(rows = 0): RowTable {
     own: new Map(),
     levels: [],
     products: new Uint8Array(room),
-    isFromLine: new Uint8Array(room),
+    froms: new Int32Array(room),
   };
 }
 
@@ -186,7 +189,7 @@ function tagNumber(id: string): number {
 
 function growTable(table: RowTable): void {
   const room = table.ids.length * 2;
-  const { ids, numbered, firsts, slots, isFromLine, products } = table;
+  const { ids, numbered, firsts, slots, froms, products } = table;
   table.ids = new Float64Array(room);
   table.ids.set(ids);
   table.numbered = new Uint16Array(room);
@@ -195,8 +198,8 @@ function growTable(table: RowTable): void {
   table.firsts.set(firsts);
   table.slots = new Int32Array(room);
   table.slots.set(slots);
-  table.isFromLine = new Uint8Array(room);
-  table.isFromLine.set(isFromLine);
+  table.froms = new Int32Array(room);
+  table.froms.set(froms);
   table.products = new Uint8Array(room);
   table.products.set(products);
 }

@@ -1,5 +1,5 @@
 import type { Slots } from '../folder/slots.ts';
-import { addRow, type AskingRow, digestUses, hashRowId, type RowTable } from './table.ts';
+import { addRow, type AskingRow, digestUses, hashRowId, indexRows, type RowIndex, type RowTable } from './table.ts';
 
 /** Options of the assignment of slots to rows. */
 export interface AssignOptions {
@@ -14,8 +14,8 @@ export interface AssignOptions {
 interface Assigning extends Required<AssignOptions> {
   table: RowTable;
   slots: Slots;
-  /** The slots of rows before, by the hashes of their ids. Few tables need it. */
-  hadSlots(): ReadonlyMap<number, number>;
+  /** The slot of a row before. Few tables need it. */
+  findHad(place: number): number | undefined;
   /** The slots of rows that use others, and kept slots: another row can ask the same, on any level of links. */
   taken: Set<number>;
 }
@@ -30,9 +30,13 @@ export function assignSlots(
   slots: Slots,
   { stays = new Map(), findStale = () => undefined, onSlot = () => undefined }: AssignOptions = {},
 ): void {
-  let had: Map<number, number> | undefined;
-  const hadSlots = (): Map<number, number> => (had ??= mapSlots(before));
-  const assigning: Assigning = { table, slots, hadSlots, stays, findStale, onSlot, taken: new Set(stays.values()) };
+  let had: RowIndex | undefined;
+  const findHad = (place: number): number | undefined => {
+    had ??= indexRows(before);
+    const was = had.find(table.ids[place] as number);
+    return was === undefined ? undefined : before.slots[was];
+  };
+  const assigning: Assigning = { table, slots, findHad, stays, findStale, onSlot, taken: new Set(stays.values()) };
   assignAsked(() => listUnlinked(table), assigning);
   for (const place of listUnlinked(table)) onSlot(place, table.slots[place] as number);
   // The key of a row has the slots and generations of the answers that it uses, so these come first.
@@ -63,12 +67,6 @@ export function openAssigning(table: RowTable, slots: Slots): (row: AskingRow) =
     slots.setFlag(slot, 'wanted');
     return slot;
   };
-}
-
-function mapSlots({ size, ids, slots }: RowTable): Map<number, number> {
-  const found = new Map<number, number>();
-  for (let place = 0; place < size; place++) found.set(ids[place] as number, slots[place] as number);
-  return found;
 }
 
 function* listUnlinked({ size, links }: RowTable): Generator<number, void> {
@@ -140,7 +138,7 @@ function rankSlot(slot: number, slots: Slots): 0 | 1 | 2 {
 }
 
 /** Gives slots to rows with the same key. In each round a row keeps its own slot, and free slots go to the others in the order of the file. */
-function assignSame(first: number, group: readonly number[], { table, slots, hadSlots, taken }: Assigning): void {
+function assignSame(first: number, group: readonly number[], { table, slots, findHad, taken }: Assigning): void {
   const ranks: [number[], number[], number[]] = [[], [], []];
   for (const slot of slots.listSame(first)) if (!taken.has(slot)) ranks[rankSlot(slot, slots)].push(slot);
   let open = group;
@@ -154,7 +152,7 @@ function assignSame(first: number, group: readonly number[], { table, slots, had
   for (const rank of ranks) {
     const free = new Set(rank);
     keepIf((place) => {
-      const own = hadSlots().get(table.ids[place] as number);
+      const own = findHad(place);
       return own !== undefined && free.delete(own) ? own : undefined;
     });
     const others = free.values();

@@ -4,7 +4,7 @@ import { decideSlot, isMadeAgain } from './decide.ts';
 import { editedError } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale } from './stale.ts';
-import { addKnownRow, addLinkedRow, addRow, newRowTable, type RowTable } from './table.ts';
+import { addKnownRow, addLinkedRow, addRow, indexRows, newRowTable, type RowIndex, type RowTable } from './table.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { digestText } from '../../request-key.ts';
 import { markAgain } from '../folder/fold.ts';
@@ -122,8 +122,8 @@ type NamedRows = ReadonlyMap<number, string>;
 
 interface Planning extends PlanOptions {
   plan: BatchPlan;
-  /** Hashes of the ids that were read so far. */
-  ids: Set<number>;
+  /** The rows that were read so far, by their ids. */
+  index: RowIndex;
   /** The rows that use others. */
   naming: NamingRow[];
   /** The number of characters that are left for requests that are kept. */
@@ -141,7 +141,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const plan = emptyPlan('');
   const { rows } = options.state.manifest;
   plan.table = newRowTable(rows.size);
-  const planning: Planning = { ...options, plan, ids: new Set(), naming: [], room: maxKept.characters };
+  const planning: Planning = { ...options, plan, index: indexRows(plan.table), naming: [], room: maxKept.characters };
   await readRows(planning);
   await resolveLinks(planning.naming, { ...options, table: plan.table });
   const named = await options.afterAll(plan);
@@ -209,13 +209,10 @@ async function buildRow(job: Job, planning: Planning): Promise<void> {
 }
 
 function enterRow(job: Job, place: number, planning: Planning): Promise<void> | undefined {
-  const { ids, jobs, onDuplicate, onRow, plan } = planning;
+  const { index, jobs, onDuplicate, onRow, plan } = planning;
   plan.table.products[place] = jobProducts.indexOf(jobs.productOf(job));
   onRow(job, place);
-  const hash = plan.table.ids[place] as number;
-  if (ids.has(hash)) return onDuplicate(job);
-  ids.add(hash);
-  return undefined;
+  return index.add(place) ? onDuplicate(job) : undefined;
 }
 
 /** Notes the parts that the first row shares with the others, so that an edit of them can be named. */

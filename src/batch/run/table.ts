@@ -155,6 +155,48 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   return place;
 }
 
+/** The rows of a table by the hashes of their ids. */
+export interface RowIndex {
+  /** The place of the last row with an id; undefined if there is none. */
+  find(id: number): number | undefined;
+  /** Adds a row that the table has now. Returns whether an earlier row has its id. */
+  add(place: number): boolean;
+}
+
+/** Finds the rows of a table by their ids. It is an open hash table, as a Map of a million numbers takes 60 MiB. */
+export function indexRows(table: RowTable): RowIndex {
+  /** The place of a row plus one, as 0 is empty. At most half of them are taken. */
+  let places = new Int32Array(0);
+  function seek(id: number): number {
+    const mask = places.length - 1;
+    for (let at = id & mask; ; at = (at + 1) & mask) {
+      const place = (places[at] as number) - 1;
+      if (place < 0 || table.ids[place] === id) return at;
+    }
+  }
+  function enter(place: number): boolean {
+    const at = seek(table.ids[place] as number);
+    const isKnown = places[at] !== 0;
+    places[at] = place + 1;
+    return isKnown;
+  }
+  function makeRoom(rows: number): void {
+    places = new Int32Array(2 ** Math.ceil(Math.log2(table.ids.length * 2)));
+    for (let place = 0; place < rows; place++) enter(place);
+  }
+  makeRoom(table.size);
+  return {
+    find(id) {
+      const place = (places[seek(id)] as number) - 1;
+      return place < 0 ? undefined : place;
+    },
+    add(place) {
+      if (places.length < table.ids.length * 2) makeRoom(place);
+      return enter(place);
+    },
+  };
+}
+
 /** The key of a row that uses the answers of others: 32 hex digits. */
 export function digestUses(key: string, uses: readonly string[]): string {
   return hash('sha256', [key, ...uses].join('\n'), 'hex').slice(0, 32);

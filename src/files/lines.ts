@@ -158,8 +158,10 @@ function* withoutHoles(lines: Iterable<Line>): Generator<Line, void> {
 
 /** The JSON object behind the last hole of a line; empty if that is only the rest of one. JSON has no NUL of its own. */
 export function withoutHole(text: string): string {
+  // Nearly all lines are without, and a search for the last NUL takes ten times as long.
+  if (!text.includes('\0')) return text;
   const rest = text.slice(text.lastIndexOf('\0') + 1);
-  const isWhole = rest === text || Object.keys(parseObject(rest)).length > 0;
+  const isWhole = Object.keys(parseObject(rest)).length > 0;
   return isWhole ? rest : '';
 }
 

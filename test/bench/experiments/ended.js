@@ -94,7 +94,7 @@ async function makeFolder(lab, rows) {
     rows,
     (at) => {
       const row = table[at % sent];
-      return { ...row, slot: slot(row.slot, at), id: `job-${index(row.id, at)}`, line: index(row.id, at) + 1 };
+      return { ...row, slot: slot(row.slot, at), id: `job-${index(row.id, at)}`, row: index(row.id, at) + 1 };
     },
     { ...header, rows, jobs: rows },
   );

@@ -15,7 +15,7 @@ import {
 import { createTextFilter, mayBeginFile } from './text-files.ts';
 import { isSamples } from '../images/image-type.ts';
 import { append } from '../long-lists.ts';
-import { emptyFacts, noteFacts } from './reply-fields.ts';
+import { noteFacts } from './reply-fields.ts';
 
 /** Makes one result of the events of one reply, and returns for each event its meaning for a reader. */
 export function createAccumulator({
@@ -27,7 +27,7 @@ export function createAccumulator({
     model,
     maxCandidates,
     store,
-    facts: emptyFacts(),
+    facts: {},
     candidates: new Map(),
     surplus: new Set(),
     waiting: [],

@@ -154,8 +154,8 @@ const uploadResumable: UploadLines = async ({ path: source, bytes, name }, path,
 function uploadPlace(reply: HttpReply, start: string): Pick<AnyApiRequest, 'path' | 'query'> {
   const requestUrl = new URL((reply.request ?? '').replace(/^\w+ /, ''));
   const prefix = requestUrl.pathname.slice(0, -start.length);
-  const given = reply.headers['x-goog-upload-url'] ?? '';
-  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const uploadUrl = reply.headers['x-goog-upload-url'] ?? '';
+  const url = URL.canParse(uploadUrl) ? new URL(uploadUrl) : undefined;
   if (url?.origin !== requestUrl.origin || !url.pathname.startsWith(prefix))
     throw badBatchReply(reply, "the upload would go to a host other than the service's");
   return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };

@@ -1,5 +1,4 @@
 import { chooseHint } from '../advice.ts';
-import { monotonic } from '../clock.ts';
 import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import { type Media, type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';
@@ -126,7 +125,6 @@ async function* sendCall<Image extends Picture>(
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
   const { ask, options, use, call, listener } = clientCall;
   const { onEvent = options.onEvent } = call;
-  const started = monotonic();
   const deadline = chooseDeadline(call, options);
   let request: Awaited<ReturnType<typeof prepareCall>> | undefined;
   try {
@@ -145,17 +143,13 @@ async function* sendCall<Image extends Picture>(
     const kept = await sink.keep(result, deadline.signal);
     call.signal?.throwIfAborted();
     const links = [...new Set(result.candidates.flatMap(({ text }) => listLinkedImages(text)))];
-    const reply: Reply<Image> = {
-      ...kept,
-      ...(links.length > 0 && { links }),
-      durationMs: Math.round(monotonic() - started),
-    };
+    const reply: Reply<Image> = { ...kept, ...(links.length > 0 && { links }) };
     const images = use === 'image' || use === 'edit' ? 1 : 0;
     const wanted = { images, requireComplete: call.requireComplete === true };
     const verdict = judgeAnswer({ result, error: error ?? checkEnd(deadline) }, wanted);
     if (verdict.error) throw new ResponseError(verdict.error, reply);
-    const told = [request.post.note, verdict.warning?.message].filter((each) => each !== undefined);
-    append(reply.warnings, told);
+    const notes = [request.post.note, verdict.warning?.message].filter((each) => each !== undefined);
+    append(reply.warnings, notes);
     return reply;
   } catch (error) {
     throw withHint(error);
@@ -168,10 +162,10 @@ async function* sendCall<Image extends Picture>(
 
 /** The plain request of a call. Throws GatewayError usage. */
 function toPlainRequest(
-  given: Readonly<Record<string, unknown>>,
+  request: Readonly<Record<string, unknown>>,
   { use, stream }: Pick<PlainRequest, 'use' | 'stream'>,
 ): PlainRequest {
-  const { media: _, turns, ...fields } = given;
+  const { media: _, turns, ...fields } = request;
   if (typeof fields['model'] !== 'string' || fields['model'] === '')
     throw usageError('the request names no model', "give it: { model: 'some-model', prompt: 'hi' }");
   return {

@@ -95,28 +95,28 @@ const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
 };
 
 /** The options of a client, without those that are null. Throws GatewayError usage for an option of the wrong type. */
-export function checkClientOptions(given: ClientOptions | undefined): ClientOptions {
-  const options = withoutNull(given ?? {}) as ClientOptions;
+export function checkClientOptions(typed: ClientOptions | undefined): ClientOptions {
+  const options = withoutNull(typed ?? {}) as ClientOptions;
   for (const [name, wanted] of Object.entries(clientOptions))
     checkOption(name, options[name as keyof ClientOptions], wanted);
   return options;
 }
 
 /** The options of a call, without those that are null. Throws GatewayError usage if they are not an object. */
-export function checkCallOptions<Options extends object>(given: Options | undefined): Options {
-  if (given !== undefined && !isObject(given))
+export function checkCallOptions<Options extends object>(typed: Options | undefined): Options {
+  if (typed !== undefined && !isObject(typed))
     throw usageError(
-      `the options of a call are an object, not ${showValue(given)}`,
+      `the options of a call are an object, not ${showValue(typed)}`,
       'for example: generate(request, { timeoutMs: 60000 })',
     );
-  return withoutNull(given ?? {}) as Options;
+  return withoutNull(typed ?? {}) as Options;
 }
 
 const fieldNames: readonly string[] = ['model', 'turns', 'media', 'mask', ...plainNames, ...jsonNames];
 
 /** The fields of a request, without those that are null. Throws GatewayError usage for a name or a value that does not fit. */
-export function checkFields(given: object): Record<string, unknown> {
-  const request = withoutNull(given);
+export function checkFields(typed: object): Record<string, unknown> {
+  const request = withoutNull(typed);
   requireFieldNames(request);
   for (const name of [...plainNames, ...jsonNames])
     checkOption(name, request[name], fieldKinds[requestFields[name].kind]);
@@ -164,8 +164,8 @@ function isListOf(value: unknown, fits: (item: unknown) => boolean): boolean {
 }
 
 /** Removes options that are null: JavaScript callers use null for an option that is left out. */
-function withoutNull(given: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+function withoutNull(options: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null));
 }
 
 function showValue(value: unknown): string {

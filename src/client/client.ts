@@ -9,8 +9,8 @@ import { openMessageStream } from './message-stream.ts';
  * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.
  * Throws GatewayError usage for an invalid base URL.
  */
-export function createClient(given: ClientOptions): Client {
-  const options = checkClientOptions(given);
+export function createClient(typed: ClientOptions): Client {
+  const options = checkClientOptions(typed);
   const sender = openGatewayClient(options);
   const { endpoint, ask, send, address, listModels, countTokens, contextWindow, close } = sender;
   const toCall = (request: AskRequest, call?: CallOptions, chosen: Partial<ClientCall> = {}): ClientCall => {

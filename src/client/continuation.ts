@@ -37,33 +37,33 @@ export async function* askRest(
   first: Performed,
   { request, sent }: Record<'request' | 'sent', PreparedRequest>,
   askOne: AskOne,
-  { maxTurns = defaultMaxTurns, onEvent, held }: AskOptions & { held: StreamDelta[] },
+  { maxTurns = defaultMaxTurns, onEvent, ending }: AskOptions & { ending: StreamDelta[] },
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const came = [first];
+  const answers = [first];
   let shown = 0;
   let token: string | undefined;
   let asked = sent;
   for (;;) {
-    const { unfinished } = came.at(-1) as Performed;
+    const { unfinished } = answers.at(-1) as Performed;
     const isStuck = token !== undefined && unfinished?.token === token;
-    const next = came.length < maxTurns && !isStuck ? await findNext(request, came) : undefined;
+    const next = answers.length < maxTurns && !isStuck ? await findNext(request, answers) : undefined;
     if (next === undefined) break;
     token = unfinished?.token;
     shown += unfinished?.shown ?? 0;
-    held.length = 0;
+    ending.length = 0;
     try {
-      const before = came.reduce((sum, { attempts }) => sum + attempts, 0);
+      const before = answers.reduce((sum, { attempts }) => sum + attempts, 0);
       const paid: PaidRequest = { request: goOnWith(asked, next), payment: undefined };
       const deltas = askOne(paid, { onEvent: countOn(onEvent, before) });
-      came.push(yield* readHop(deltas, shown));
+      answers.push(yield* readHop(deltas, shown));
       asked = paid.request;
     } catch (error) {
       if (!(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
-      return joinHops(came, error);
+      return joinHops(answers, error);
     }
   }
-  if (held.length > 0) yield held;
-  return joinHops(came, undefined);
+  if (ending.length > 0) yield ending;
+  return joinHops(answers, undefined);
 }
 
 /** The request to the model that was asked before; no other model takes its place. */
@@ -72,8 +72,8 @@ function goOnWith(asked: PreparedRequest, next: PreparedRequest): PreparedReques
 }
 
 /** The request that goes on with an answer, if it is not over. */
-async function findNext(request: PreparedRequest, came: readonly Performed[]): Promise<PreparedRequest | undefined> {
-  const last = came.at(-1) as Performed;
+async function findNext(request: PreparedRequest, answers: readonly Performed[]): Promise<PreparedRequest | undefined> {
+  const last = answers.at(-1) as Performed;
   const { unfinished, error, result } = last;
   // A body that broke off lost nothing if the whole answer was saved.
   const isWhole = error === undefined || (error.class === 'incomplete' && result.stopReason === undefined);
@@ -81,7 +81,7 @@ async function findNext(request: PreparedRequest, came: readonly Performed[]): P
   const { inFormat } = request.post;
   const { format = request.post.format } = result;
   const post = format !== request.post.format && inFormat ? await inFormat(format) : request.post;
-  const content = joinContents(came.map(({ result: { content } }) => content));
+  const content = joinContents(answers.map(({ result: { content } }) => content));
   const body = (await loadFormat(post.format)).goOn?.(post.body, { ...unfinished, content });
   return body && { ...request, post: { ...post, body, inFormat: undefined } };
 }
@@ -111,15 +111,15 @@ function isOfThisMachine(error: GatewayError): boolean {
 }
 
 /** Joins the answers of several requests into one, with the failure of the next request. */
-function joinHops(came: readonly Performed[], failure: GatewayError | undefined): Performed {
-  const [first, ...others] = came as [Performed, ...Performed[]];
+function joinHops(answers: readonly Performed[], failure: GatewayError | undefined): Performed {
+  const [first, ...others] = answers as [Performed, ...Performed[]];
   if (others.length === 0 && failure === undefined) return first;
   const last = others.at(-1) ?? first;
   const lost =
     failure === undefined ? [] : [{ result: emptyResult(''), error: failure, isFree: failure.billed === 'no' }];
-  const hops: Hop[] = [...came.map((hop) => ({ ...hop, isFree: hop.isRecorded })), ...lost];
+  const hops: Hop[] = [...answers.map((hop) => ({ ...hop, isFree: hop.isRecorded })), ...lost];
   const result = joinReplies(
-    came.map((hop) => hop.result),
+    answers.map((hop) => hop.result),
     'parts',
   );
   const error = failure ?? last.error;
@@ -127,8 +127,8 @@ function joinHops(came: readonly Performed[], failure: GatewayError | undefined)
   return {
     result,
     error: error && stoppedIn(error),
-    attempts: came.reduce((sum, { attempts }) => sum + attempts, failure?.details.attempts ?? 0),
-    isRecorded: came.every(({ isRecorded }) => isRecorded),
+    attempts: answers.reduce((sum, { attempts }) => sum + attempts, failure?.details.attempts ?? 0),
+    isRecorded: answers.every(({ isRecorded }) => isRecorded),
     hops,
   };
 }

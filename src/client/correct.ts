@@ -120,7 +120,7 @@ export function applyLessons<Request extends AnyApiRequest>(request: Request, me
 export interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
   /** The request in the form that the service asks for. */
   request: Request;
-  told: ReturnType<Correction['tell']>;
+  notice: ReturnType<Correction['tell']>;
   /** The lesson counts for later requests, even if this request is not answered. */
   isCertain: boolean;
   keep(memory: Memory): void;
@@ -146,7 +146,7 @@ export function learnFrom<Request extends AnyApiRequest>(
       if (counts !== 'once') memory.set(lessonName(name, correction, request), lesson);
     };
     const isCertain = counts !== 'once' && !isGuess;
-    return { request: corrected, told: tell(lesson, endpoint), isCertain, keep };
+    return { request: corrected, notice: tell(lesson, endpoint), isCertain, keep };
   }
   return undefined;
 }
@@ -190,7 +190,7 @@ export async function learnFormat(
   if (other === undefined) return undefined;
   return {
     request: applyLessons(other, memory),
-    told: { text: `the service answers ${modelOf(request)} in the ${lesson} format: sent again in that` },
+    notice: { text: `the service answers ${modelOf(request)} in the ${lesson} format: sent again in that` },
     isCertain: false,
     keep: () => void memory.set(`lesson format ${modelOf(request)}`, lesson),
   };

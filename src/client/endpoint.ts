@@ -32,8 +32,7 @@ export interface Endpoint {
 }
 
 /** Reads the endpoint from the options of a client. Throws GatewayError usage. Corrections of the base URL are warnings. */
-export function readEndpoint(given: ClientOptions | undefined): { endpoint: Endpoint; warnings: string[] } {
-  const options = given ?? {};
+export function readEndpoint(options: ClientOptions): { endpoint: Endpoint; warnings: string[] } {
   const name = options.service ?? 'gateway';
   if (!Object.hasOwn(services, name))
     throw usageError(`there is no service ${JSON.stringify(name)}`, `there are: ${Object.keys(services).join(', ')}`);
@@ -52,10 +51,7 @@ export function readEndpoint(given: ClientOptions | undefined): { endpoint: Endp
     baseUrl: url,
     apiKey,
     auth: readAuth(auth, service.auth),
-    headerNames: {
-      apiKey: headerNames?.apiKey ?? service.headerNames.apiKey,
-      version: headerNames?.version ?? service.headerNames.version,
-    },
+    headerNames: readHeaderNames(headerNames, name),
     headers: Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value])),
     allowHttp,
     memory: options.memory ?? new Map<string, string>(),
@@ -76,6 +72,15 @@ export function placeRequest(
 ): Placed {
   const base = { path: baseUrl.pathname.replace(/\/$/, ''), own: findOwnPath(service, baseUrl), behind: behindBase };
   return placeOperation(base, path, getAuthUseFormat(use));
+}
+
+/** The names that are set, and those of the service for the others. */
+export function readHeaderNames(
+  { apiKey, version }: NonNullable<ClientOptions['headerNames']> = {},
+  service: ServiceName,
+): Endpoint['headerNames'] {
+  const own = services[service].headerNames;
+  return { apiKey: apiKey ?? own.apiKey, version: version ?? own.version };
 }
 
 /** `auto` is the form that the service uses. */

@@ -60,8 +60,8 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
   });
   const client: GatewayClient = {
     endpoint,
-    ask(request, given) {
-      const call = checkCallOptions(given);
+    ask(request, asking) {
+      const call = checkCallOptions(asking);
       requirePrepared(request);
       const bounded = withDeadline(call);
       const deltas = perform(request, client, { ...bounded, service: endpoint.service });
@@ -79,7 +79,7 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
       const learnt = learnFrom({ request, error }, endpoint);
       if (!learnt?.isCertain) return false;
       learnt.keep(memory);
-      void options.onEvent?.({ type: 'resent', by: 'correction', ...learnt.told, error });
+      void options.onEvent?.({ type: 'resent', by: 'correction', ...learnt.notice, error });
       return true;
     },
     correct: (request) => applyLessons(request, memory),

@@ -142,13 +142,13 @@ export function isImageBlob({ declaredType, blob }: Pick<ResultImage, 'declaredT
  * write: sound without a header gets one there.
  */
 export async function describeImage({
-  blob: given,
+  blob: original,
   candidate,
   declaredType: declared,
 }: ResultImage): Promise<{ image: Picture; warning: string | undefined; blob: StoredBlob }> {
   const { blob, declaredType } = isSound(declared)
-    ? await toSoundFile(given, declared)
-    : { blob: given, declaredType: declared };
+    ? await toSoundFile(original, declared)
+    : { blob: original, declaredType: declared };
   const { head, bytes, sha256 } = blob;
   const isDrawing = isSvg(head) && isImageBlob({ declaredType, blob });
   const isHarmless = isDrawing && (await isHarmlessSvg(blob));

@@ -6,7 +6,7 @@
 // Calls.
 export { openGatewayClient } from './gateway-client.ts';
 export { openConnection } from './fetch.ts';
-export { readEndpoint } from './endpoint.ts';
+export { readEndpoint, readHeaderNames } from './endpoint.ts';
 export type { GatewayClient, GatewayClientOptions } from './gateway-client.ts';
 export { defaultMaxTurns } from './continuation.ts';
 export { ask } from './ask.ts';

@@ -40,7 +40,7 @@ export interface ReadOptions extends ReplyBounds {
   /** Time to wait for the end of the body, in ms, instead of the format's own time. */
   patience?: Format['patience'] | undefined;
   /** Gets the end of a stream that the service ends in the middle of an answer, in place of its reader. */
-  held?: StreamDelta[] | undefined;
+  ending?: StreamDelta[] | undefined;
 }
 
 /** Maximum number of candidates that are read beyond those that were requested. */
@@ -52,7 +52,7 @@ export interface HeldReply extends Pick<HttpReply, 'status' | 'headers' | 'reque
 }
 
 /** The request of a reply, and options for reading it. */
-export interface ReadReplyOptions extends Omit<ReadOptions, 'store'> {
+export interface ReadReplyOptions extends Omit<ReadOptions, 'store' | 'ending'> {
   /** The format of the reply. */
   format: FormatName;
   /** The place of the images; memory by default. */
@@ -230,7 +230,7 @@ async function* readValue(
   const broken = events.find((event) => event.type === 'broken');
   const error = cut ?? failure ?? broken?.error;
   const shown = deltas.filter(({ type }) => type !== 'end' && (error === undefined || type !== 'stop'));
-  const passed = withoutHeld(error ? shown : [...shown, { type: 'end' }], options.held);
+  const passed = withoutEnding(error ? shown : [...shown, { type: 'end' }], options.ending);
   if (passed.length > 0) yield passed;
   await accumulator.store();
   return error;
@@ -261,7 +261,7 @@ async function* readStream(
       try {
         for (const event of events) heard += feedEvent(event, { decoder, accumulator, deltas });
       } finally {
-        const passed = withoutHeld(deltas, options.held);
+        const passed = withoutEnding(deltas, options.ending);
         if (passed.length > 0) yield passed;
       }
       await accumulator.store();
@@ -276,17 +276,17 @@ async function* readStream(
     const said = requireReplyError(error);
     failure ??= broken.by ?? said;
   }
-  const rest = withoutHeld([...last, ...accumulator.end(decoder.progress !== 'open')], options.held);
+  const rest = withoutEnding([...last, ...accumulator.end(decoder.progress !== 'open')], options.ending);
   if (rest.length > 0) yield rest;
   await accumulator.store();
   return whyCut(reader, failure, broken.by);
 }
 
 /** Passes deltas on, but holds the end of an answer that may go on. */
-function withoutHeld(deltas: StreamDelta[], held: StreamDelta[] | undefined): StreamDelta[] {
+function withoutEnding(deltas: StreamDelta[], ending: StreamDelta[] | undefined): StreamDelta[] {
   const at = deltas.findIndex((delta) => delta.type === 'stop' && isUnfinished(delta.stopReason));
-  const end = held?.length ? 0 : at;
-  if (held && end >= 0) append(held, deltas.splice(end));
+  const end = ending?.length ? 0 : at;
+  if (ending && end >= 0) append(ending, deltas.splice(end));
   return deltas;
 }
 

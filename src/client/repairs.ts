@@ -14,7 +14,7 @@ type RepairedSending = Sending & {
 
 /** A failed request: before corrections, and as it was sent. The error counts the attempts before, too. */
 interface Failed extends Refused {
-  given: AnyApiRequest;
+  original: AnyApiRequest;
 }
 
 /** The request that goes out after a failed one. */
@@ -22,7 +22,7 @@ export interface Next {
   /** The request in the form that the service asks for. */
   request?: AnyApiRequest;
   /** A different request, which is corrected anew. */
-  given?: AnyApiRequest;
+  other?: AnyApiRequest;
   /** The payment, if it differs from the one before. */
   payment?: Payment | undefined;
   /** The change, for the listener. */
@@ -46,21 +46,21 @@ const ofRequest: readonly Repair[] = [
         toNext(learnFrom(failed, sending.endpoint, [name]), sending),
   ),
   async function toOtherFormat(failed, _own, sending) {
-    return toNext(await learnFormat(failed.given, failed, sending.endpoint.memory), sending);
+    return toNext(await learnFormat(failed.original, failed, sending.endpoint.memory), sending);
   },
 ];
 
 function toNext(learnt: Learnt | undefined, { endpoint }: RepairedSending): Found {
   if (learnt === undefined) return undefined;
-  const { request, told, keep } = learnt;
-  return { request, change: { by: 'correction', ...told }, keep: () => keep(endpoint.memory) };
+  const { request, notice, keep } = learnt;
+  return { request, change: { by: 'correction', ...notice }, keep: () => keep(endpoint.memory) };
 }
 
 /** The repairs that need a different request. */
 const others: readonly Repair[] = [
-  function toLiveLane({ given, error }, _own, { options: { laneFallback } }) {
-    const live = laneFallback === 'live' && isBusy(error) ? withoutTier(given) : undefined;
-    return live && { given: live, change: { by: 'live-lane' } };
+  function toLiveLane({ original, error }, _own, { options: { laneFallback } }) {
+    const live = laneFallback === 'live' && isBusy(error) ? withoutTier(original) : undefined;
+    return live && { other: live, change: { by: 'live-lane' } };
   },
   function toOtherModel({ error }, { findOther }) {
     return findOther?.(error);
@@ -81,7 +81,7 @@ export async function sendRepaired(
   const { onEvent = options.onEvent } = own;
   const taken: Next[] = [];
   let tried = new Set<Repair>();
-  let [given, request, payment] = [first, await toTaughtRequest(first, memory), own.payment];
+  let [original, request, payment] = [first, await toTaughtRequest(first, memory), own.payment];
   let failed: GatewayError | undefined;
   for (;;) {
     const before = failed?.details.attempts ?? 0;
@@ -100,17 +100,17 @@ export async function sendRepaired(
       if (!(error instanceof GatewayError)) throw error;
       const earlier = failed;
       failed = earlier ? error.after(earlier).withDetails({ attempts: before + (error.details.attempts ?? 0) }) : error;
-      const found = await findRepair({ given, request, error: failed }, tried, { ...own, payment }, sending);
+      const found = await findRepair({ original, request, error: failed }, tried, { ...own, payment }, sending);
       if (found === undefined) throw options.explain ? await options.explain(failed, first) : failed;
       const [repair, next] = found;
       await onEvent?.({ type: 'resent', ...next.change, error: failed });
       if (!('payment' in next)) payment?.retry(failed);
-      if (next.given) tried = new Set([...tried].filter((one) => others.includes(one)));
+      if (next.other) tried = new Set([...tried].filter((one) => others.includes(one)));
       tried.add(repair);
       taken.push(next);
-      given = next.given ?? given;
+      original = next.other ?? original;
       if ('payment' in next) payment = next.payment;
-      request = next.request ?? (await toTaughtRequest(given, memory));
+      request = next.request ?? (await toTaughtRequest(original, memory));
     }
   }
 }

@@ -217,21 +217,6 @@ export function noteFacts(known: ReplyFacts, said: ReplyFacts): ReplyFacts {
   return known;
 }
 
-/** The facts before anything came: the keys that each result has, in their order. */
-export function emptyFacts(): ReplyFacts {
-  return {
-    modelVersion: undefined,
-    serviceTier: undefined,
-    responseId: undefined,
-    role: undefined,
-    promptFeedback: undefined,
-    usage: undefined,
-    stopReason: undefined,
-    stopSequence: undefined,
-    stopDetails: undefined,
-  };
-}
-
 /** Counts only grow: servers end some streams with zeros that count nothing. The order of the keys is that of the last event. */
 function growCounts(before: Usage | undefined, said: Usage): Usage | undefined {
   const counts: Usage = { ...said, ...before };
@@ -242,10 +227,10 @@ function growCounts(before: Usage | undefined, said: Usage): Usage | undefined {
 
 /** Token counts added up; a count that no reply gave stays unknown. */
 function sumUsage(usages: readonly (Usage | undefined)[]): Usage | undefined {
-  const given = usages.filter((usage) => usage !== undefined);
-  if (given.length === 0) return undefined;
+  const counted = usages.filter((usage) => usage !== undefined);
+  if (counted.length === 0) return undefined;
   const sum: Record<string, number> = {};
-  for (const usage of given) {
+  for (const usage of counted) {
     for (const [name, count] of Object.entries(usage))
       if (typeof count === 'number') sum[name] = (sum[name] ?? 0) + count;
   }

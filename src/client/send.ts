@@ -54,7 +54,7 @@ export interface Performed extends Answer {
 
 /** The options for sending a request, and the place of its images. */
 export interface AskOptions
-  extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store' | 'held'> {
+  extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store' | 'ending'> {
   /** The payments for the requests of the answer, in place of those of the client. */
   payments?: Payments | undefined;
   /** The place of the images; memory by default. */
@@ -79,14 +79,14 @@ export async function* perform(
   const started = monotonic();
   const { store = createMemoryStore(), onEvent = client.onEvent } = options;
   const listening = { ...options, onEvent };
-  const own: Reader = { store, held: [] };
+  const own: Reader = { store, ending: [] };
   const paid: PaidRequest = { request, payment: undefined };
   const first = yield* performOne(paid, client, listening, own);
   const askOne: AskOne = (next, changed) => performOne(next, client, { ...listening, ...changed }, own);
   const answer = first.unfinished
     ? yield* askRest(first, { request, sent: paid.request }, askOne, { ...listening, ...own })
     : first;
-  if (!first.unfinished && own.held.length > 0) yield own.held;
+  if (!first.unfinished && own.ending.length > 0) yield own.ending;
   const { attempts } = answer;
   Object.assign(answer.result, { attempts, durationMs: Math.round(monotonic() - started) });
   return answer;
@@ -96,14 +96,14 @@ export async function* perform(
 interface Reader {
   store: BlobStore;
   /** The end of an answer that may go on. */
-  held: StreamDelta[];
+  ending: StreamDelta[];
 }
 
 async function* performOne(
   paid: PaidRequest,
   client: Pick<GatewayClient, 'send' | 'payments' | 'models' | 'onEvent'>,
   options: AskOptions & Asking,
-  { store, held }: Reader,
+  { store, ending }: Reader,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience } = options;
   let end: PaidEnd = {};
@@ -115,7 +115,19 @@ async function* performOne(
     const format = await loadFormat(reply.format ?? post.format);
     const offered = format.toolNames(post.body);
     const { body: asked } = post;
-    const reading = { endOf, mostImages, joined, patience, keepThink, offered, asked, store, held, model, candidates };
+    const reading = {
+      endOf,
+      mostImages,
+      joined,
+      patience,
+      keepThink,
+      offered,
+      asked,
+      store,
+      ending,
+      model,
+      candidates,
+    };
     const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     if (insteadOf) read.result.insteadOf = insteadOf;
@@ -168,7 +180,7 @@ export async function sendPaid(
     if (other === undefined) return undefined;
     await paid.payment?.end({ error }, deadline.signal);
     Object.assign(paid, { request: other, payment: payments?.open(other) });
-    return { given: other.post, payment: paid.payment, change: { by: 'other-model' } };
+    return { other: other.post, payment: paid.payment, change: { by: 'other-model' } };
   };
   const own = { deadline, policy, gate, sample, onEvent, payment: paid.payment, findOther };
   const answered = await client.send(asked.post, own);

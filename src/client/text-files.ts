@@ -91,7 +91,7 @@ const longestTitle = 300;
  */
 export class DataUrlSplitter {
   #state: 'text' | 'base64' | 'closing' = 'text';
-  #held = '';
+  #undecided = '';
   /** Inside `![…](…)` or `[…](…)`, which end with `)`; a bare URL ends with its Base64. */
   #inParens = false;
   #padded = false;
@@ -99,18 +99,18 @@ export class DataUrlSplitter {
 
   feed(text: string): TextPiece[] {
     this.#pieces = [];
-    this.#split(this.#held + text, false);
+    this.#split(this.#undecided + text, false);
     return this.#pieces;
   }
 
   /** Returns the text that was held back at the end. A file link without its `)` was cut and has no file-end. */
   finish(): TextPiece[] {
     this.#pieces = [];
-    this.#split(this.#held, true);
+    this.#split(this.#undecided, true);
     const ended = this.#state === 'closing' || (this.#state === 'base64' && !this.#inParens);
     if (ended) this.#pieces.push({ type: 'file-end' });
-    this.#pushText(this.#held);
-    this.#held = '';
+    this.#pushText(this.#undecided);
+    this.#undecided = '';
     this.#state = 'text';
     return this.#pieces;
   }
@@ -122,7 +122,7 @@ export class DataUrlSplitter {
       if (next === undefined) break;
       at = next;
     }
-    this.#held = text.slice(at);
+    this.#undecided = text.slice(at);
   }
 
   /** Advances by one token; undefined if more text is needed. */

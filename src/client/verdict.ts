@@ -56,9 +56,9 @@ function judge(result: Result, wanted: Wanted, reasons: Reasons): GatewayError |
   if (isEmpty(result)) return lacksError(`the answer is empty${describeOthers(result)}`, result, wanted, reasons);
   const cut = findCallAtLimit(result, reasons);
   if (cut !== undefined) return cut;
-  const [came, wantedImages] = [result.images.length, wanted.images];
-  if (came < wantedImages)
-    return incomplete(`${came} of ${wantedImages} images came`, adviceForRest(wantedImages - came));
+  const [images, wantedImages] = [result.images.length, wanted.images];
+  if (images < wantedImages)
+    return incomplete(`${images} of ${wantedImages} images came`, adviceForRest(wantedImages - images));
   if (stopped.length > 0) return partlyStopped(stopped, result);
   const [warning] = wanted.requireModel ? replacementWarnings(result) : [];
   if (warning !== undefined) return incomplete(warning, { reason: 'other-model' });

@@ -1,4 +1,10 @@
-import { deadlineOnce, drainDeltas, type ListedModel, type PreparedRequest } from '../../client/index.ts';
+import {
+  deadlineOnce,
+  drainDeltas,
+  type ListedModel,
+  type PreparedRequest,
+  readHeaderNames,
+} from '../../client/index.ts';
 import { describeEnd, isEnding } from '../../vendors/model-rules.ts';
 import { openClient } from '../../cli/run/client.ts';
 import { findListedModel } from '../../cli/run/listed-model.ts';
@@ -226,13 +232,8 @@ const leastTokens = 16;
 type TryScheme = (scheme: AuthScheme, ...users: AuthUse[]) => Promise<Tried>;
 
 /** The scheme of the settings; `own` is the form if they leave it to the format. */
-function chooseScheme({ auth, headerNames }: PartialSettings, own: AuthScheme['form']): AuthScheme {
-  const placeholders = services.gateway.headerNames;
-  return {
-    form: auth === 'auto' ? own : auth,
-    apiKey: headerNames.apiKey ?? placeholders.apiKey,
-    version: headerNames.version ?? placeholders.version,
-  };
+function chooseScheme({ auth, headerNames, service }: PartialSettings, own: AuthScheme['form']): AuthScheme {
+  return { form: auth === 'auto' ? own : auth, ...readHeaderNames(headerNames, service) };
 }
 
 /** Whether two schemes send the same headers. With Bearer the name of the key's header does not matter. */

@@ -160,10 +160,7 @@ async function toClientSettings(
     baseUrl: text.baseUrl ?? '',
     apiKey,
     auth: byAuthUse((use) => settings[use].auth),
-    headerNames: {
-      apiKey: headerNames.apiKey ?? placeholders.apiKey,
-      version: headerNames.version ?? placeholders.version,
-    },
+    headerNames,
     headers: revealHeaders(headers),
     allowHttp,
   };
@@ -188,7 +185,7 @@ function upstreamHandler(
   { options, settings }: Upstream,
   { client, headerNames, served, wholeBodies, pays }: UpstreamParts,
 ): Handler {
-  const ownVersion = options.headerNames?.version ?? placeholders.version;
+  const ownVersion = client.endpoint.headerNames.version;
   const names = [
     served.apiKey,
     served.version,

@@ -78,7 +78,8 @@ describe('a message', () => {
       usage: { input_tokens: null },
     });
     expect(result.content).toStrictEqual([{ type: 'text', text: 'a' }]);
-    expect(result).toMatchObject({ text: 'a', responseId: undefined, stopReason: undefined, usage: undefined });
+    const { text, responseId, stopReason, usage } = result;
+    expect([text, responseId, stopReason, usage]).toEqual(['a', undefined, undefined, undefined]);
   });
 
   test.each([

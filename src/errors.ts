@@ -215,6 +215,11 @@ export function settingError(message: string, advice: Advice & Pick<ErrorDetails
   return new GatewayError('usage', message, { ...advice, sent: 'no', retryable: false });
 }
 
+/** The error of a reply that came, and cannot be read or does not fit its format. The parts before the fault are kept. */
+export function badReply(message: string, details: ErrorDetails = {}): GatewayError {
+  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, ...details });
+}
+
 /** The error of a request that costs nothing, whatever its class says. The hint replaces a missing hint, or a hint about costs. */
 export function withoutCost(error: unknown, hint: string): unknown {
   if (!(error instanceof GatewayError) || !['no-reply', 'incomplete', 'bad-reply'].includes(error.class)) return error;

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { badReply, GatewayError } from '../errors.ts';
 import type { BatchFormat, BatchInfo, BatchPage, BatchParts } from '../formats/batch-format.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
@@ -209,5 +209,5 @@ function withoutMark(line: Buffer): Buffer {
 }
 
 function badBatchReply({ request, status }: HttpReply, what: string): GatewayError {
-  return new GatewayError('bad-reply', what, { request, status, sent: 'yes', retryable: true });
+  return badReply(what, { request, status, retryable: true });
 }

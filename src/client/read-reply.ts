@@ -1,10 +1,10 @@
-import { GatewayError } from '../errors.ts';
+import { badReply, GatewayError } from '../errors.ts';
 import type { Decoder, ReplyEvent, DecoderInput, StreamDelta } from '../formats/events.ts';
 import type { Body } from '../body.ts';
 import { findErrorInReply, type Format, loadFormat } from '../formats/format.ts';
 import { readFailedReply } from '../formats/failure.ts';
 import { readCostHeader } from '../formats/told-cost.ts';
-import { badReply, jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
+import { jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
 import { type Base64Diversion, divertBase64, divertedLength } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';

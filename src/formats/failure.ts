@@ -1,5 +1,5 @@
 import type { Body } from '../body.ts';
-import { GatewayError, type Certainty, type ErrorClass, type Advice, quoteForeign } from '../errors.ts';
+import { badReply, GatewayError, type Certainty, type ErrorClass, type Advice, quoteForeign } from '../errors.ts';
 import { parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { keyAdvice, type RefusedRequest } from './key-advice.ts';
 import { getOtherTokenField } from './completions/token-field.ts';
@@ -134,13 +134,7 @@ function chooseStatus({ code, type, status }: ErrorBody): number | undefined {
 
 function redirect({ status, headers }: FailedReply, requestId: string | undefined): GatewayError {
   const to = parseRedirectOrigin(headers['location']);
-  return new GatewayError('bad-reply', `the gateway answered ${status}, a redirect${to}`, {
-    reason: 'redirect',
-    status,
-    requestId,
-    sent: 'yes',
-    retryable: false,
-  });
+  return badReply(`the gateway answered ${status}, a redirect${to}`, { reason: 'redirect', status, requestId });
 }
 
 /** Only the origin of a redirect's target is shown: the rest of the URL may hold secrets. */
@@ -162,13 +156,7 @@ function failureInside(
     body.trim() === ''
       ? ' without a body'
       : ` with something that is not a reply: ${quoteForeign(readErrorBody(body)?.message ?? '')}`;
-  return new GatewayError('bad-reply', `the gateway answered ${status}${said}`, {
-    reason: 'address',
-    status,
-    requestId,
-    sent: 'yes',
-    retryable: false,
-  });
+  return badReply(`the gateway answered ${status}${said}`, { reason: 'address', status, requestId });
 }
 
 interface Facts extends FailureFacts {

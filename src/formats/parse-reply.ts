@@ -1,4 +1,4 @@
-import { GatewayError, quoteForeign } from '../errors.ts';
+import { badReply, GatewayError, quoteForeign } from '../errors.ts';
 import { countValues, isObject, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
 import { parseOrNothing } from './error-body.ts';
@@ -39,7 +39,7 @@ export function parseReply(
   const text = body.text.trim();
   if (text === '') {
     if (body.cut) return { value: undefined, cut: body.cut };
-    throw new GatewayError('bad-reply', 'the reply is empty', { status: reply.status, sent: 'yes', retryable: false });
+    throw badReply('the reply is empty', { status: reply.status });
   }
   if (text.length > maxValues && countValues(text) > maxValues)
     throw new GatewayError('bad-reply', `the reply holds more than ${maxValues} values`, { sent: 'yes' });
@@ -82,8 +82,7 @@ function isOllamas(piece: unknown): boolean {
 }
 
 function ollamasReply(): GatewayError {
-  const details = { reason: 'ollama-path', sent: 'yes', retryable: false } as const;
-  return new GatewayError('bad-reply', "the reply is in Ollama's own format", details);
+  return badReply("the reply is in Ollama's own format", { reason: 'ollama-path' });
 }
 
 /** Parses the data of an event. Throws GatewayError bad-reply if it is not JSON, or holds too many values. */
@@ -94,18 +93,13 @@ export function parseEventData(text: string): unknown {
   try {
     return parseFlat(text);
   } catch (error) {
-    throw badReply(`an event of the stream is not JSON: ${quoteForeign(text)}`, error);
+    throw badReply(`an event of the stream is not JSON: ${quoteForeign(text)}`, { cause: error });
   }
 }
 
 /** Whether the data of an event lacks only its end, since the body ended in it (deviation 33). */
 export function isCutData(data: string): boolean {
   return '[DONE]'.startsWith(data) || closeCutJson(data)?.isWrong === false;
-}
-
-/** The error for a reply that does not fit its format; the parts before the fault are kept. */
-export function badReply(message: string, cause?: unknown): GatewayError {
-  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, cause });
 }
 
 /** Throws GatewayError bad-reply for a reply that is larger than any answer. */
@@ -119,9 +113,5 @@ export function foreignReply(json: unknown, format: FormatName): GatewayError {
   if (isOllamas(piece)) return ollamasReply();
   const keys = isObject(piece) ? Object.keys(piece).slice(0, 8).join(', ') : '';
   const found = keys === '' ? '' : `: it holds ${quoteForeign(keys)}`;
-  return new GatewayError('bad-reply', `the reply is JSON, but not a reply of ${formatFacts[format].title}${found}`, {
-    reason: 'address',
-    sent: 'yes',
-    retryable: false,
-  });
+  return badReply(`the reply is JSON, but not a reply of ${formatFacts[format].title}${found}`, { reason: 'address' });
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { GatewayError } from '../errors.ts';
+import { badReply } from '../errors.ts';
 import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
 import { randomNonce } from '../files/temp-file.ts';
 import { Base64Decoder } from '../scan/base64.ts';
@@ -87,16 +87,12 @@ function createStore(openTarget: () => BlobTarget, discard = async (): Promise<v
     async resolve(data) {
       const name = data.startsWith(placeholderPrefix()) ? data : await storeUndiverted(data, await open());
       const entry = entries.get(name);
-      if (!entry) throw badImage('an image of the reply did not come whole');
+      if (!entry) throw badReply('an image of the reply did not come whole');
       await entry.ready;
       return entry.blob;
     },
     discard,
   };
-}
-
-function badImage(message: string): GatewayError {
-  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false });
 }
 
 const pieceBytes = 256 * 1024;
@@ -131,7 +127,7 @@ function createSink(target: BlobTarget, done: (entry: StoreEntry) => void): Base
     async end() {
       await take(decoder.end());
       decoder.release();
-      if (bytes === 0) throw badImage('an image of the reply is empty');
+      if (bytes === 0) throw badReply('an image of the reply is empty');
       const { content, ready } = await target.end();
       done({ blob: { bytes, sha256: hash.digest('hex'), head: Buffer.concat(heads), content }, ready });
     },

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { badReply, GatewayError } from '../errors.ts';
 import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
 import { hasEnd, listFiles, listRequestFolders, readRecordings } from './folder.ts';
 import { parseRecordingLine, readRecordingLines, type RecordingEnd, type RecordingLine } from './format.ts';
@@ -110,10 +110,5 @@ function lossIn(
 
 function brokenRecording(path: string, line: number | undefined): GatewayError {
   const where = line === undefined ? 'it has no end' : `line ${line} is not one of a recording`;
-  return new GatewayError('bad-reply', `cannot replay ${path}: ${where}`, {
-    reason: 'recording-broken',
-    sent: 'no',
-    billed: 'no',
-    retryable: false,
-  });
+  return badReply(`cannot replay ${path}: ${where}`, { reason: 'recording-broken', sent: 'no', billed: 'no' });
 }

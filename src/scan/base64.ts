@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { badReply, type GatewayError } from '../errors.ts';
 import { blockSize, giveBlock, takeBlock } from '../files/block-writer.ts';
 import { latin1 } from './json-bytes.ts';
 
@@ -154,8 +154,5 @@ function canBePrefix(head: Uint8Array): boolean {
 }
 
 function malformedBase64(reason: string): GatewayError {
-  return new GatewayError('bad-reply', `an image of the reply is not valid Base64: ${reason}`, {
-    sent: 'yes',
-    retryable: false,
-  });
+  return badReply(`an image of the reply is not valid Base64: ${reason}`);
 }

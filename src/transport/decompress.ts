@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import zlib from 'node:zlib';
-import { GatewayError, getErrorMessage } from '../errors.ts';
+import { badReply, GatewayError, getErrorMessage } from '../errors.ts';
 import type { HttpReply } from './types.ts';
 
 /** A few kilobytes could become terabytes: past the first bytes, no reply is so much smaller when it is compressed. */
@@ -90,10 +90,8 @@ async function throwUnread(
   void wire.source.return?.();
   const isKept = wire.bytes > 0 && wire.bytes <= maxKeptBytes;
   const message = `the reply (${known.status}) is encoded as ${encoding.slice(0, 40)}, although the request accepts no encoding, ${fault}`;
-  throw new GatewayError('bad-reply', message, {
+  throw badReply(message, {
     ...known,
-    sent: 'yes',
-    retryable: false,
     reason: 'compressed',
     ...(isKept && { unread: Buffer.concat(wire.chunks) }),
   });

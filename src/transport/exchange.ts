@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
-import { GatewayError } from '../errors.ts';
+import { badReply, type GatewayError } from '../errors.ts';
 import { plainBody, streamBody } from '../body.ts';
 import type { ConnectionPool, PooledConnection } from './connection.ts';
 import { type Proxy, proxyAuthorization, proxyRefused } from './proxy.ts';
@@ -167,8 +167,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 /** The body of a redirect is not read: it would send key and prompt elsewhere. */
 function redirectError(status: number, headers: Readonly<Record<string, string>>, url: URL): GatewayError {
   const message = `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`;
-  const facts = { status, sent: 'yes', retryable: false } as const;
-  return new GatewayError('bad-reply', message, { ...facts, reason: 'redirects', billed: 'unknown' });
+  return badReply(message, { status, reason: 'redirects', billed: 'unknown' });
 }
 
 /** The origin of a redirect. The rest is left out: paths and queries of redirects contain tokens. */

@@ -1,5 +1,5 @@
 import type { Reason } from '../advice.ts';
-import { getErrorCode, type ErrorDetails, GatewayError, getErrorMessage, settingError } from '../errors.ts';
+import { badReply, getErrorCode, type ErrorDetails, GatewayError, getErrorMessage, settingError } from '../errors.ts';
 import { isLoopback } from './request.ts';
 
 /** A connection that this program closed; the message has the reason. */
@@ -33,10 +33,8 @@ export function networkError(error: unknown, phase: ConnectionPhase, host: strin
   }
   // This is undici's only message for an interim reply 100 that was not asked for; the reply behind it cannot be read.
   if (getErrorMessage(error) === 'bad response')
-    return new GatewayError('bad-reply', `${host} sent 100 Continue unasked, and the reply behind it cannot be read`, {
+    return badReply(`${host} sent 100 Continue unasked, and the reply behind it cannot be read`, {
       reason: 'interim',
-      sent: 'yes',
-      retryable: false,
       cause: error,
     });
   // Before the head is complete, undici reports contradicting lengths with the code of a body that is too short.
@@ -44,12 +42,7 @@ export function networkError(error: unknown, phase: ConnectionPhase, host: strin
     // undici has a message, and no code, for a reply that switches to another protocol.
     const why =
       getErrorMessage(error) === 'bad upgrade' ? 'it switches to another protocol' : describeCause(error, host);
-    return new GatewayError('bad-reply', `${host} does not speak HTTP: ${why}`, {
-      reason: 'no-http',
-      sent: 'yes',
-      retryable: false,
-      cause: error,
-    });
+    return badReply(`${host} does not speak HTTP: ${why}`, { reason: 'no-http', cause: error });
   }
   const facts = { sent: 'yes', cause: error } as const;
   if (phase === 'body') {

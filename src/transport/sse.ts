@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { createParser, type ParseError } from 'eventsource-parser';
-import { GatewayError } from '../errors.ts';
+import { badReply } from '../errors.ts';
 
 /** One server-sent event. */
 export interface ServerEvent {
@@ -46,16 +46,12 @@ export async function* readEvents<Known extends object = never>(
     const events = parser.parse(text, chunk.byteLength);
     if (events.length > 0) yield events;
     parser.check();
-    if (isInvalid) throw badStream('an event of the stream is not UTF-8');
+    if (isInvalid) throw badReply('an event of the stream is not UTF-8');
   }
   const rest = [...parser.parse(`${decode().text}\n\n`, 0), ...parser.end()];
   for (const event of rest) Object.assign(event, { unterminated: true });
   if (rest.length > 0) yield rest;
   parser.check();
-}
-
-function badStream(message: string): GatewayError {
-  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false });
 }
 
 function createEventParser<Known extends object>({
@@ -120,7 +116,7 @@ function createEventParser<Known extends object>({
     },
     /** Throws GatewayError bad-reply if a limit was exceeded. */
     check(): void {
-      if (failure !== undefined) throw badStream(failure);
+      if (failure !== undefined) throw badReply(failure);
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   parseFlat,
   textField,
 } from '../../json.ts';
-import { badReply } from '../parse-reply.ts';
+import { badReply } from '../../errors.ts';
 import type { ReplyEvent } from '../events.ts';
 
 /** A call of a tool while its pieces arrive. */

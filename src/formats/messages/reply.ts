@@ -9,13 +9,13 @@ import {
   textField,
 } from '../../json.ts';
 import { searchResultEvents, sourceEvents } from '../sources.ts';
-import { badReply, foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
+import { foreignReply, isCutData, parseEventData } from '../parse-reply.ts';
 import { usualTiers } from '../../vendors/service-tiers.ts';
 import { findErrorInEvent, type ReplyHead } from '../format.ts';
 import type { Body } from '../../body.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
-import { quoteForeign } from '../../errors.ts';
+import { badReply, quoteForeign } from '../../errors.ts';
 
 /** The state of a stream while it is read. */
 interface MessageState {

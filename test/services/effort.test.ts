@@ -144,7 +144,7 @@ test('the library sends an effort, tells what stands for it, and refuses what th
   expect(warnings).toContain('gemini-3.5-flash has no effort none: minimal is asked for');
   await expect(client.generate({ model: 'gemini-3.8-flash', prompt: 'hi', effort: 'max' })).rejects.toMatchObject({
     class: 'usage',
-    details: { hint: 'it takes low, medium, high', sent: 'no' },
+    details: { reason: 'effort', value: 'low, medium, high', sent: 'no' },
   });
   await expect(client.generate({ model: 'm', prompt: 'hi', effort: 'huge' as 'high' })).rejects.toMatchObject({
     class: 'usage',

@@ -10,6 +10,9 @@ import type { SendOptions } from './send.ts';
 import type { Deadline } from './deadline.ts';
 import type { AuthUse } from '../formats/types.ts';
 
+/** Of the events, `sent` comes before the first bytes: from then on the batch may exist. */
+type CreateOptions = Pick<SendOptions, 'onEvent'> & { deadline: Deadline };
+
 /** Sends one request, with retries. */
 type SendApiRequest = (apiRequest: AnyApiRequest, options: SendOptions) => Promise<Answered>;
 
@@ -38,12 +41,6 @@ export interface SentFile {
   path: string;
   bytes: number;
   name: string;
-}
-
-interface CreateOptions {
-  deadline: Deadline;
-  /** Called just before the first bytes are sent: from then on the batch may exist. */
-  onSent?: (() => void) | undefined;
 }
 
 /** A larger result is invalid: no model writes so much. */

@@ -1,6 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
-import { type PreparedRequest, type SentFile, startDeadline, getTimeoutError } from '../../client/index.ts';
+import {
+  type CallEvent,
+  type PreparedRequest,
+  type SentFile,
+  startDeadline,
+  getTimeoutError,
+} from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
@@ -236,9 +242,13 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   try {
     await recordStep(providerBatch, { step: 'creating' }, run);
     run.step?.('part-creating', mark);
-    const options = { deadline, onSent: () => run.step?.('part-sent', mark) };
+    const client = run.clients.get(plan.profile);
+    const onEvent = (event: CallEvent) => {
+      if (event.type === 'sent') run.step?.('part-sent', mark);
+      return client?.onEvent?.(event);
+    };
     const info = await api
-      .create(uploaded ?? file, parts, options)
+      .create(uploaded ?? file, parts, { deadline, onEvent })
       .catch((error: unknown) => afterFailure(error, providerBatch, run));
     run.step?.('part-answered', mark);
     if (info !== undefined) await recordCreated(info, providerBatch, run);

@@ -22,6 +22,9 @@ export interface TemplateValues {
 /** Every text in braces that can be a variable: a value is looked up by the text between the braces, whatever it is. */
 const bracesPattern = /\{\{(\s*[^{}\s][^{}]*)\}\}/g;
 
+/** Braces that begin within others, which no value can fill: `{{@{{parent}}.text}}`. */
+const nestedPattern = /\{\{[^{}\n]{0,99}\{\{[^{}\n]{0,99}(?:\}\}[^{}\n]{0,99}\}\})?/;
+
 /** Made for the first text with braces: its classes of letters take a millisecond, for which each start would wait. */
 let namePattern: RegExp | undefined;
 
@@ -65,6 +68,12 @@ export function splitVariables(text: string): { names: string[]; rest: string } 
 export function fillText(text: string, place: string, templateValues: TemplateValues | undefined): string {
   if (templateValues === undefined || !text.includes('{{')) return text;
   const { values, used, isRow } = templateValues;
+  const [nested] = (isRow && nestedPattern.exec(text)) || [];
+  if (nested !== undefined)
+    throw usageError(
+      `${place}: ${nested} has braces within braces`,
+      'a heading stands alone in its braces, and its cell is sent as it stands; jobs that use the text of another one are lines of a job file: gateway-cli help batch',
+    );
   const missing = new Set<string>();
   let where = place;
   const filled = text.replaceAll(bracesPattern, (whole: string, written: string, at: number) => {

@@ -160,6 +160,11 @@ test.for([
   ['{{#if 2024}} {{2024}}', '{{#if 2024}} has no value', 'to send {{…}} unchanged: --no-vars'],
   ['{{2024}} ${{ x }} {{{y}}}', '{{x}}, {{y}} have no value', "add a column 'x', or a value for all rows: --defaults"],
   ['see {Kommentar?} {{', 'no column is used: each row would send the same', 'into the prompt: {{Kommentar?}}\n'],
+  [
+    'after {{@{{2024}}.text}}',
+    '{{@{{2024}}.text}} has braces within braces',
+    'lines of a job file: gateway-cli help batch',
+  ],
   ['see ${2024}, please', 'no column is used: each row would send the same', 'once for each row: --no-vars'],
 ] as const)(
   'refuses a prompt that would be paid for with its braces: %s',

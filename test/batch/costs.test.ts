@@ -118,11 +118,11 @@ describe('--max-cost', () => {
     const ran = await batch([...prices, '--max-cost', '0.001', '--concurrency', '4']);
     expect(ran.code).toBe(13);
     expect(ran.stderr).toContain('stopped before a request that could pass --max-cost 0.001: 3 done, 17 not sent yet');
-    expect(ran.stderr).toContain('17 not sent yet: gateway-cli batch again out, with a greater --max-cost\n');
+    expect(ran.stderr).toContain('17 not sent yet: gateway-cli batch again out --max-cost <more>\n');
     expect(server.bodies).toHaveLength(3);
     expect(sumOfSummary(folder)).toBe(costOf(15, 300));
     expect((await batch(['status', 'out'])).stdout).toContain(
-      '17 not sent yet: gateway-cli batch again out, with a greater --max-cost\n',
+      '17 not sent yet: gateway-cli batch again out --max-cost <more>\n',
     );
     expect((await batch([...prices, '--max-cost', '0.001'])).code).toBe(13);
     expect(server.bodies).toHaveLength(3);

@@ -106,13 +106,13 @@ interface RunEnd {
   spent: string | undefined;
 }
 
-/** The flag whose limit stopped the run, with the end of its period if it has one. */
+/** The flag whose limit stopped the run, with a place for a greater one, and with the end of its period if it has one. */
 function findSpent(stop: Stop | undefined): string | undefined {
-  if (stop === 'cost') return '--max-cost';
+  if (stop === 'cost') return '--max-cost <more>';
   const budget = findBudget(stop);
   // A budget with a period can pay again in the next one.
   if (budget === undefined) return undefined;
-  return budget.retryable ? '--budget, or when its next period begins' : '--budget';
+  return budget.retryable ? '--budget <more>, or when its next period begins' : '--budget <more>';
 }
 
 function findBudget(stop: Stop | undefined): GatewayError['details'] | undefined {

@@ -19,7 +19,7 @@ export interface StateRows {
 export interface NextFacts {
   /** The folder as the user typed it; absent if its jobs come one by one: then no command of its own sends them. */
   outdir?: string | undefined;
-  /** The flag whose limit allows no more requests. */
+  /** The flag whose limit allows no more requests, with a place for a greater one. */
   spent?: string | undefined;
   /** Some request that failed was billed. */
   wasBilled?: boolean | undefined;
@@ -36,10 +36,9 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const redo =
     leftToRedo.length > 0 ? sendCommand('redo', shellWord(leftToRedo.slice(0, maxRedone).join(',')), facts) : goOn;
   const twice = { mayBillTwice: true } as const;
-  const cut = `${sendCommand('retry', 'incomplete', facts)}, with more maxTokens`;
   const all: StateRows[] = [
     { state: 'done', rows: done },
-    { state: 'incomplete', of: 'done', rows: incomplete, next: cut, ...twice },
+    { state: 'incomplete', of: 'done', rows: incomplete, next: sendCommand('retry', 'incomplete', facts), ...twice },
     { state: 'to make again', of: 'done', rows: Math.max(again, leftToRedo.length), next: redo },
     { state: 'failed', rows: failed, next: sendCommand('retry', '', facts), ...(wasBilled && twice) },
     {
@@ -75,7 +74,7 @@ export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place
 
 /** The command that sends rows, with a greater limit if one is spent. */
 function sendCommand(name: 'again' | 'redo' | 'retry', words: string, { outdir, spent }: NextFacts): string {
-  return `${nextCommand(outdir, name, words)}${spent === undefined ? '' : `, with a greater ${spent}`}`;
+  return `${nextCommand(outdir, name, words)}${spent === undefined ? '' : ` ${spent}`}`;
 }
 
 /** The table in one line: `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`. */
@@ -102,8 +101,11 @@ function describePart({ state, rows }: StateRows): string {
 export function describeNext(states: readonly StateRows[]): string[] {
   return states
     .filter(({ next }) => next !== undefined)
-    .map(
-      ({ state, rows, next, mayBillTwice }) =>
-        `${rows} ${state}: ${next}${mayBillTwice ? '; may be billed twice' : ''}`,
-    );
+    .map(({ state, rows, next, mayBillTwice }) => {
+      const notes = [
+        ...(mayBillTwice ? ['may be billed twice'] : []),
+        ...(state === 'incomplete' ? ['give these jobs more maxTokens before'] : []),
+      ];
+      return `${rows} ${state}: ${[next, ...notes].join('; ')}`;
+    });
 }

@@ -116,7 +116,7 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
   if (run?.maxCost === undefined) return undefined;
   const spent = sumAmounts([...spending.costs.map(({ amount }) => amount), spending.held]);
   const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
-  return hasRoom ? undefined : '--max-cost';
+  return hasRoom ? undefined : '--max-cost <more>';
 }
 
 /** At most this many jobs that `--redo` makes again are named. */

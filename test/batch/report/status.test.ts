@@ -58,7 +58,7 @@ test('a batch that has used up its money says to raise the limit, for the same c
   const price = { input: '0', output: '10000' };
   const prices = JSON.stringify({ 'local-text': price, 'fault-400': price });
   const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1', '--prices', prices];
-  const raise = '2 not sent yet: gateway-cli batch again out, with a greater --max-cost\n';
+  const raise = '2 not sent yet: gateway-cli batch again out --max-cost <more>\n';
   expect((await cli(...batch, '--max-cost', '1')).stderr).toContain(raise);
   const stopped = await cli('status', 'out');
   expect(stopped.stdout).toMatch(/^3 jobs: 1 done, 2 not sent yet\n/);
@@ -71,5 +71,5 @@ test('a batch that has used up its money says to raise the limit, for the same c
   const again = '1 failed: gateway-cli batch retry out';
   const spent = await cli(...batch, '--retry', 'failed', '--max-cost', '1');
   for (const told of [spent.stderr, (await cli('status', 'out')).stdout])
-    expect(told).toContain(`${again}, with a greater --max-cost\n`);
+    expect(told).toContain(`${again} --max-cost <more>\n`);
 });

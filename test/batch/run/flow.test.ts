@@ -151,7 +151,7 @@ describe('the summary', () => {
   ])('a limit of costs is spent, though no answer had a known cost, where %s', (_, held, isSpent) => {
     const spending = { costs: [], unknown: 2, dearest: '0', held };
     const state = { usage: {}, spending, run: { maxCost: '2' } } as unknown as BatchState;
-    expect(spentLimit(state)).toBe(isSpent ? '--max-cost' : undefined);
+    expect(spentLimit(state)).toBe(isSpent ? '--max-cost <more>' : undefined);
   });
 
   test.each([
@@ -200,16 +200,16 @@ describe('the summary', () => {
       '2 done (1 incomplete, 1 to make again), 1 failed, 1 unknown (1 paid and kept), 4 at the service, 3 not sent yet (2 wait for results of other jobs)',
     );
     expect(describeNext(states)).toEqual([
-      "1 incomplete: gateway-cli batch retry 'my out' incomplete, with more maxTokens; may be billed twice",
+      "1 incomplete: gateway-cli batch retry 'my out' incomplete; may be billed twice; give these jobs more maxTokens before",
       "1 to make again: gateway-cli batch redo 'my out' 7",
       "1 failed: gateway-cli batch retry 'my out'; may be billed twice",
       "1 unknown: gateway-cli batch retry 'my out' unknown; may be billed twice",
       "4 at the service: gateway-cli batch again 'my out' --lane batch",
       "3 not sent yet: gateway-cli batch again 'my out'",
     ]);
-    expect(describeNext(listStates({ ...none, jobs: 1, pending: 1 }, { outdir: 'out', spent: '--max-cost' }))).toEqual([
-      '1 not sent yet: gateway-cli batch again out, with a greater --max-cost',
-    ]);
+    expect(
+      describeNext(listStates({ ...none, jobs: 1, pending: 1 }, { outdir: 'out', spent: '--max-cost <more>' })),
+    ).toEqual(['1 not sent yet: gateway-cli batch again out --max-cost <more>']);
     // Jobs that came one by one.
     expect(listStates({ ...none, jobs: 3, failed: 1, pending: 2, waiting: 2 })).toEqual([
       { state: 'done', rows: 0 },

@@ -1,4 +1,4 @@
-import type { Facts } from './advice.ts';
+import type { Facts } from './reasons.ts';
 import { fieldEntries, getFieldFlag } from './formats/request-fields.ts';
 import { shellWord } from './shell-word.ts';
 import { type ServiceName, services, vendorHeaderNames } from './vendors/services.ts';

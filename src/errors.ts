@@ -1,4 +1,4 @@
-import type { Reason } from './advice.ts';
+import type { Reason } from './reasons.ts';
 
 /** Whether something happened, as far as the client can know. */
 export type Certainty = 'no' | 'yes' | 'unknown';
@@ -74,7 +74,7 @@ export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>([
 export interface ErrorDetails {
   /** The next step for the user, if there is no reason. An error that leaves the library has the hint of its reason, too, unless the words are flags or commands. */
   hint?: string | undefined;
-  /** The reason of the failure, which decides the hint: `chooseHint` in `advice.ts`. */
+  /** The reason of the failure, which decides the hint: `chooseHint` in `reasons.ts`. */
   reason?: Reason | undefined;
   /**
    * The value in the hint: minutes of `timeout`, seconds of `retry-time`, the number of `retries` that were made, the form of

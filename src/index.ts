@@ -61,7 +61,7 @@ export type {
   KeyHeader,
   RetryPolicy,
 } from './transport/types.ts';
-export type { Reason } from './advice.ts';
+export type { Reason } from './reasons.ts';
 export type { Certainty, ErrorClass, ErrorDetails, RetryNotice } from './errors.ts';
 export type {
   CitedPlace,

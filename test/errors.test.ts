@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseHint } from '../src/advice.ts';
+import { chooseHint } from '../src/reasons.ts';
 import {
   getErrorCode,
   toGatewayError,

@@ -93,7 +93,7 @@ const open = new Set([
   'formats/format.ts',
   'formats/request-fields.ts',
   'advice-words.ts',
-  'advice.ts',
+  'reasons.ts',
   'clock.ts',
   'closest.ts',
   'long-lists.ts',
@@ -177,7 +177,7 @@ test.each(walls)('%s', (_, room, target) => {
 });
 
 test('errors take of hints the names of reasons alone, which are types', () => {
-  expect(importsOf('errors.ts')).toEqual([{ target: 'advice.ts', typeOnly: true }]);
+  expect(importsOf('errors.ts')).toEqual([{ target: 'reasons.ts', typeOnly: true }]);
 });
 
 test('every folder has a rule', () => {

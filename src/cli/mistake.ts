@@ -1,5 +1,5 @@
 import { type Command, type CommanderError, Option } from 'commander';
-import { hintFor, type Reason } from '../advice.ts';
+import { hintFor, type Reason } from '../reasons.ts';
 import { closest } from '../closest.ts';
 import { findFlagByField } from '../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../errors.ts';

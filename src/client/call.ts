@@ -1,4 +1,4 @@
-import { chooseHint } from '../advice.ts';
+import { chooseHint } from '../reasons.ts';
 import { GatewayError, isGatewayError, usageError } from '../errors.ts';
 import { type Media, type PlainRequest, readTurns } from '../formats/plain-request.ts';
 import type { StreamDelta } from '../formats/events.ts';

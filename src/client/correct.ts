@@ -1,6 +1,6 @@
 import { withoutThinkingFields } from '../formats/completions/earlier-thinking.ts';
 import type { GatewayError } from '../errors.ts';
-import type { Reason } from '../advice.ts';
+import type { Reason } from '../reasons.ts';
 import { type AnyApiRequest, getAskedModel } from '../formats/format.ts';
 import { findPastedEnd, hasVersionInBase } from '../formats/base-path.ts';
 import { isOpenAiFormat } from '../formats/openai-format.ts';

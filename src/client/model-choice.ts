@@ -1,4 +1,4 @@
-import { chooseHint } from '../advice.ts';
+import { chooseHint } from '../reasons.ts';
 import { GatewayError } from '../errors.ts';
 import { replaceModel } from '../formats/format.ts';
 import type { FormatName } from '../formats/types.ts';

@@ -1,4 +1,4 @@
-import { chooseHint } from '../advice.ts';
+import { chooseHint } from '../reasons.ts';
 import { GatewayError } from '../errors.ts';
 import { createCiGuard, isReadByCi } from './ci-guard.ts';
 import { escapeButColours, escapeLine } from './escape.ts';

@@ -1,4 +1,4 @@
-import type { Reason } from '../advice.ts';
+import type { Reason } from '../reasons.ts';
 import { badReply, getErrorCode, type ErrorDetails, GatewayError, getErrorMessage, settingError } from '../errors.ts';
 import { isLoopback } from './request.ts';
 

@@ -2,7 +2,7 @@ import { request } from 'node:https';
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import type { Reason } from '../advice.ts';
+import type { Reason } from '../reasons.ts';
 import { type Advice, getErrorCode, GatewayError, usageError } from '../errors.ts';
 import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
 import { isLoopback, namedProxy, proxyVariable } from './request.ts';

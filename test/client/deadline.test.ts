@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { afterEach, expect, test, vi } from 'vitest';
-import { chooseHint } from '../../src/advice.ts';
+import { chooseHint } from '../../src/reasons.ts';
 import type { GatewayError } from '../../src/errors.ts';
 import { createDeadlines, startDeadline } from '../../src/client/deadline.ts';
 

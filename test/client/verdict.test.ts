@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Result } from '../../src/client/result.ts';
 import { emptyResult } from '../../src/client/arriving-reply.ts';
 import { judgeAnswer, type Wanted } from '../../src/client/verdict.ts';
-import { chooseHint } from '../../src/advice.ts';
+import { chooseHint } from '../../src/reasons.ts';
 import type { GatewayError } from '../../src/errors.ts';
 
 function judge(result: Result, wanted: Wanted): GatewayError | undefined {

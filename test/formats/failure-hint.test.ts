@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooseHint } from '../../src/advice.ts';
+import { chooseHint } from '../../src/reasons.ts';
 import type { GatewayError } from '../../src/errors.ts';
 import { readFailedReply } from '../../src/formats/failure.ts';
 import type { FailedReply } from '../../src/formats/failure.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooseHint } from '../../src/advice.ts';
+import { chooseHint } from '../../src/reasons.ts';
 import { type FailedReply, readFailedReply } from '../../src/formats/failure.ts';
 import { byAuthUse } from '../../src/formats/format.ts';
 import { type ServiceName, services } from '../../src/vendors/services.ts';

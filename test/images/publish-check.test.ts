@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { GatewayError } from '../../src/errors.ts';
 import { planOutput } from '../../src/images/naming.ts';
-import { chooseHint } from '../../src/advice.ts';
+import { chooseHint } from '../../src/reasons.ts';
 import { checkOutput } from '../../src/images/publish.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { chooseHint } from '../../src/advice.ts';
+import { chooseHint } from '../../src/reasons.ts';
 import { authority, clientPair, elsewherePair, serverPair } from './certificates.ts';
 import { failureOf, post, serve } from './post.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseHint } from '../../src/advice.ts';
+import { chooseHint } from '../../src/reasons.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { networkError, type ConnectionPhase } from '../../src/transport/network-error.ts';
 

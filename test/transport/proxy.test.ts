@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { chooseHint } from '../../src/advice.ts';
+import { chooseHint } from '../../src/reasons.ts';
 import { proxyAuthorization, proxyFor } from '../../src/transport/proxy.ts';
 import { authority, serverPair } from './certificates.ts';
 import { failureOf, post, serve } from './post.ts';

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import type { Body } from '../../body.ts';
 import { endSignals, GatewayError, quoteForeign } from '../../errors.ts';
 import { isUnfinished } from '../../vendors/finish-reasons.ts';

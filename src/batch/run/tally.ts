@@ -1,4 +1,4 @@
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { GatewayError, getErrorMessage } from '../../errors.ts';
 import { keepFailure } from '../folder/spending.ts';
 import type { Batch, JobError, JobOutcome, JournalEntry } from '../types.ts';

@@ -1,4 +1,4 @@
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { otherModel } from '../../vendors/services.ts';

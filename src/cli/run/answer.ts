@@ -10,7 +10,7 @@ import type { ImagePlan, ImageOutputFlags } from '../output/save-images.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { toEndDocument, isPrintedAtEnd } from '../output/print.ts';
 import { shellWord } from '../../shell-word.ts';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { hintFor, chooseHint, type Reason } from '../../advice.ts';
+import { hintFor, chooseHint, type Reason } from '../../reasons.ts';
 import { closest } from '../../closest.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { type AnyApiRequest, getAskedModel } from '../../formats/format.ts';

@@ -1,4 +1,4 @@
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import type { Deadline } from '../../client/index.ts';
 import type { Progress } from '../../terminal/progress.ts';

@@ -18,7 +18,7 @@ import { stateFolder } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Report, Ui, UnsavedReply } from '../context.ts';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { resultDocument } from '../output/document.ts';
 
 /** The run whose reply is saved. */

@@ -13,7 +13,7 @@ import {
   type Stop,
   writeSummary,
 } from '../../batch/index.ts';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { seeSpentHint } from '../../advice-words.ts';
 import type { CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';

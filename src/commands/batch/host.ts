@@ -6,7 +6,7 @@ import {
   giveUpNotice,
   type Recovery,
 } from '../../batch/index.ts';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import type { Context } from '../../cli/context.ts';
 import { type GatewayError, getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';

@@ -1,5 +1,5 @@
 import type { QueuedJob, ResultPrinter } from '../../batch/index.ts';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import type { Context } from '../../cli/context.ts';
 import { GatewayError } from '../../errors.ts';
 

@@ -9,7 +9,7 @@ import { requireProfileName } from '../../settings/profile-name.ts';
 import { type Config, type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { version } from '../../version.ts';
 import { readAddress } from '../doctor/checks.ts';
 

@@ -20,7 +20,7 @@ import { type Config, type LoadedConfig, type Profile, type Use, useNames } from
 import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { shellWord } from '../../shell-word.ts';
 import { readSettingsByUse } from '../doctor/checks.ts';

@@ -1,5 +1,5 @@
 import manifest from '../../../package.json' with { type: 'json' };
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import type { Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsFlags } from '../../cli/run/settings.ts';
 import { readConfiguredKey } from '../../cli/run/connection.ts';

@@ -21,7 +21,7 @@ import { addFlags, quoteWord, setExamples } from '../../cli/flags/flag.ts';
 import { fieldFlags } from '../../cli/flags/fields.ts';
 import { imageFlags } from '../../cli/flags/format.ts';
 import { usageError } from '../../errors.ts';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { saveUnread } from '../../cli/run/recovery.ts';
 import { refuseStrayFiles } from '../../cli/input/stray-files.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/sdk/types.js';
-import { chooseHint } from '../../advice.ts';
+import { chooseHint } from '../../reasons.ts';
 import { toolResultKeys } from '../../client/index.ts';
 import { GatewayError } from '../../errors.ts';
 import { describeReadError } from '../../files/file-reason.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chooseHint } from '../../../src/advice.ts';
+import { chooseHint } from '../../../src/reasons.ts';
 import type { GatewayError } from '../../../src/errors.ts';
 import type { PlainRequest } from '../../../src/formats/plain-request.ts';
 import { createCompletionsDecoder } from '../../../src/formats/completions/reply.ts';

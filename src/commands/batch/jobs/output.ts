@@ -10,7 +10,7 @@ import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
 import { saveAfterBug, saveForRecovery } from '../../../cli/run/recovery.ts';
 import { listBlobs, mostImages, judgeAnswer, type Result, startDeadline } from '../../../client/index.ts';
 import { type ErrorClass, GatewayError, isBug } from '../../../errors.ts';
-import { chooseHint } from '../../../advice.ts';
+import { chooseHint } from '../../../reasons.ts';
 import { fileWord } from '../../../images/naming.ts';
 import { createFileStore } from '../../../images/store.ts';
 import { isObject } from '../../../json.ts';

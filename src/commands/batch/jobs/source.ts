@@ -19,7 +19,7 @@ import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
 import { expandJob, readVariations } from './vary.ts';
 import type { SourceFlags } from '../flags.ts';
-import { chooseHint } from '../../../advice.ts';
+import { chooseHint } from '../../../reasons.ts';
 import { usageError, GatewayError } from '../../../errors.ts';
 import { isObject, type JsonObject, parseObject } from '../../../json.ts';
 import { closest } from '../../../closest.ts';

@@ -75,7 +75,8 @@ function findResults(files: WatchedFolder): Map<string, number> {
     .toString()
     .split(/(?<=\n)/)) {
     end += Buffer.byteLength(line);
-    const text = /"text":"(answer \d+)"/.exec(line)?.[1];
+    // A power cut can leave a hole in place of the beginning of a line: the rest is no answer.
+    const text = /(?:^|\0)\{"slot":.*"text":"(answer \d+)"/.exec(line)?.[1];
     if (line.endsWith('\n') && text !== undefined) ends.set(text, end);
   }
   return ends;

@@ -44,7 +44,7 @@ export type { QueuedJob } from './run/queue.ts';
 export { openAssigning } from './run/assign.ts';
 export { listAwaiting, listStuck } from './run/links.ts';
 export { decideSlot, isLeftToRedo } from './run/decide.ts';
-export { hashRowId, type RowTable } from './run/table.ts';
+export type { RowTable } from './run/table.ts';
 
 export { listVariations, parseVariedId } from './vary.ts';
 export type { Variation } from './vary.ts';

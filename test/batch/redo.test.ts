@@ -77,6 +77,32 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(server.counts.get('p2')).toBe(2);
   });
 
+  test('by a request that was refused: its row is to be made again, wherever it is, and whatever else is made again', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.write('rows.csv', 'city\nRome\nOslo\nBonn\n');
+    await batch(['run', '--data', 'rows.csv', '-o', 'out', '{{city}}']);
+    server.answer = () => ({ status: 400 });
+    const told = async (id: string) => {
+      const left = `1 to make again: gateway-cli batch redo out ${id}\n`;
+      const again = await batch(['again', 'out']);
+      expect([again.code, again.stderr]).toEqual([13, expect.stringContaining(left)]);
+      expect((await batch(['status', 'out'])).stdout).toContain(left);
+    };
+    expect(await batch(['redo', 'out', '1'])).toMatchObject({ code: 13 });
+    await told('row-000001');
+    folder.write('rows.csv', 'city\nBonn\nOslo\nRome\n');
+    await told('row-000003');
+    server.answer = () => undefined;
+    expect(await batch(['redo', 'out', '1'])).toMatchObject({ code: 13 });
+    await told('row-000003');
+    expect(await batch(['redo', 'out', 'row-000003'])).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toBe('3 jobs: 3 done\n');
+    expect(Object.fromEntries(server.counts)).toEqual({ Rome: 3, Oslo: 1, Bonn: 2 });
+  });
+
   test('by a limit of the run: its exit code says so, but for --limit', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(6).map((job) => ({ ...job, maxTokens: 100 })));
     await batch();

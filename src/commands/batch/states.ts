@@ -1,4 +1,4 @@
-import { type BatchState, type Counts, hashRowId, isLeftToRedo, type RowTable } from '../../batch/index.ts';
+import { type BatchState, type Counts, isLeftToRedo, type RowTable } from '../../batch/index.ts';
 import { shellWord } from '../../shell-word.ts';
 import { nextCommand } from './next-command.ts';
 import { maxRedone } from './summary.ts';
@@ -57,18 +57,16 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
 }
 
 /**
- * The places of rows that `--redo` named, and that keep their earlier answers, as no other one came. Rows that may have been billed
- * are unknown, and not among them.
+ * The places of rows that are to be made again, and keep their earlier answers, as no other one came. Their slots say so, whatever
+ * the rows are called by now. Rows that may have been billed are unknown, and not among them.
  */
 export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
-  const { atService, redo, slots } = state;
-  const named = new Set(redo?.map(hashRowId));
+  const { atService, slots } = state;
   const isLeft = (slot: number): boolean =>
     slots.answersOf(slot) > 0 && slots.stateOf(slot) !== 'sent' && !atService.has(slot) && isLeftToRedo(slot, state);
   const places: number[] = [];
-  for (let place = 0; named.size > 0 && place < table.size; place++)
-    if (isOwn(place) && named.has(table.ids[place] as number) && isLeft(table.slots[place] as number))
-      places.push(place);
+  for (let place = 0; place < table.size; place++)
+    if (isOwn(place) && isLeft(table.slots[place] as number)) places.push(place);
   return places;
 }
 

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { readFolder } from '../../src/batch/index.ts';
 import { ownMark } from '../../src/files/process-mark.ts';
 import { run } from '../helpers/run.ts';
 import { textReply } from '../helpers/with-server.ts';
@@ -87,6 +88,53 @@ test('a row that waits to be made again keeps the answer that is chosen', async 
   );
   expect(await batch()).toMatchObject({ code: 0 });
   expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1 });
+});
+
+test('a row that a killed redo left unknown is settled by a choice: nothing is paid, and its cost stays counted', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  number(server);
+  folder.jobs(...manyJobs(2));
+  await batch();
+  const results = folder.read('out/results.jsonl');
+  await batch(['redo', 'out', '2']);
+  // As if that run had been killed while its request was out.
+  folder.write('out/results.jsonl', results);
+  const records = folder.lines('journal.jsonl');
+  folder.writeLines('out/journal.jsonl', records.slice(0, records.findLastIndex(({ t }) => t === 'sent') + 1));
+  const status = async () => JSON.parse((await batch(['status', 'out', '--json'])).stdout) as Record<string, unknown>;
+  expect(await status()).toMatchObject({ done: 1, unknown: 1, failures: [{ id: 'p2' }] });
+  expect((await batch(['choose', 'out', '2=1'])).stdout).toBe(
+    'p2: answer 1 of 1 counts, and the row is not made again\n',
+  );
+  expect(await status()).toMatchObject({ done: 2, unknown: 0, failures: [] });
+  const countUnknownCosts = async () => (await readFolder(join(folder.cwd, 'out'))).state.spending.unknown;
+  expect(await countUnknownCosts()).toBe(3);
+  for (const words of [
+    ['again', 'out'],
+    ['retry', 'out', 'unknown'],
+  ])
+    expect(await batch(words)).toMatchObject({ code: 0 });
+  expect(await status()).toMatchObject({ done: 2, unknown: 0, failures: [] });
+  expect(await countUnknownCosts()).toBe(3);
+  expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 2 });
+  expect((await batch(['choose', 'out', '2=1'])).stdout).toContain('counts already');
+});
+
+test('a row whose redo was refused is settled by a choice', async ({ server, folder, batch }) => {
+  folder.jobs(...manyJobs(2));
+  await batch();
+  server.answer = () => ({ status: 400 });
+  expect(await batch(['redo', 'out', '1'])).toMatchObject({ code: 13 });
+  expect((await batch(['choose', 'out', '1=1'])).stdout).toBe(
+    'p1: answer 1 of 1 counts, and the row is not made again\n',
+  );
+  expect((await batch(['status', 'out'])).stdout).toBe('2 jobs: 2 done\n');
+  const again = await batch(['again', 'out']);
+  expect([again.code, again.stderr]).toEqual([0, expect.not.stringMatching('rejected|stays')]);
+  expect(server.bodies).toHaveLength(3);
 });
 
 test('the same redo after a choice makes again all that it names, also what it had made', async ({

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { bootMark } from '../../files/process-mark.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 import type { FolderLock } from './lock.ts';
@@ -19,6 +20,7 @@ export async function chooseAnswers(
     t: 'choose',
     slot: state.slots.nameOf(slot),
     answer,
+    boot: bootMark(),
   }));
   lock.confirm();
   // The ends that a kill left out come first: no answer from before the choice counts after it.

@@ -66,6 +66,7 @@ export function applyRecord(record: SlotRecord, fold: Fold): void {
     case 'redo':
       return applyRedo(record, fold);
     case 'choose':
+      settleRun(fold, record.boot);
       return applyChoice(record, fold);
     case 'ready':
       for (const name of record.slots) fold.ready.add(fold.slots.addNamed(name));
@@ -193,21 +194,22 @@ function setCounting(slot: number, take: Take, { images, slots }: Fold): void {
 }
 
 /**
- * Makes an earlier answer count from here on; nothing is paid for that. The slot is settled: it is not made again until the user
- * says so anew. So the last `--redo` is over: the same words after a choice make again all rows that they name. Other pending slots
- * stay pending.
+ * Makes an earlier answer count from here on; nothing is paid for that. The slot is settled, whatever came of a try to make it
+ * again: it is not made again until the user says so anew. So the last `--redo` is over: the same words after a choice make again
+ * all rows that they name. Other slots stay as they are.
  */
 function applyChoice({ slot: name, answer }: ChooseRecord, fold: Fold): void {
-  const { slots, takes } = fold;
+  const { atService, slots, takes } = fold;
   const slot = slots.addNamed(name);
   if (answer > slots.answersOf(slot)) return;
   const take = takes.get(slot)?.[answer - 1];
   fold.redo = undefined;
   slots.choose(slot, answer);
   if (take) setCounting(slot, take, fold);
-  // A request in flight goes on, and its answer will count.
-  if (slots.stateOf(slot) === 'sent') return;
+  // The service goes on with a request that it holds, and its answer will count.
+  if (atService.has(slot)) return;
   slots.setFlag(slot, 'again', false);
+  slots.setFlag(slot, 'tried', false);
   slots.setState(slot, slots.has(slot, 'cut') ? 'incomplete' : 'done');
 }
 

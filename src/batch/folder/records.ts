@@ -35,6 +35,8 @@ export interface ChooseRecord {
   t: 'choose';
   slot: string;
   answer: number;
+  /** The boot of the machine: nothing of the run before goes on, as after the record of a run. */
+  boot?: RunStart['boot'];
 }
 
 /**

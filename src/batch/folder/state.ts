@@ -49,6 +49,9 @@ export function addRecord(record: SlotRecord, state: BatchState): void {
       state.beganAt ??= record.at;
       state.earlierMs = state.durationMs;
       break;
+    case 'choose':
+      settleState(state, record.boot);
+      break;
     case 'ready':
       keepBounds(record.slots, record.bounds, state);
       break;
@@ -102,7 +105,12 @@ export function hasOpenSlots({ slots }: Pick<BatchState, 'slots'>): boolean {
   return false;
 }
 
-/** The reasons why rows of the table have no answer, by slots. Slots that a provider batch holds by now are left out. */
+/**
+ * The reasons why rows of the table have no answer, or no new one, by slots. Slots that a provider batch holds by now are left out,
+ * and slots that are settled since: nothing is to be done for these.
+ */
 export function listFailures({ failures, atService, slots }: BatchState): Map<number, JobError> {
-  return new Map([...failures].filter(([slot]) => !atService.has(slot) && slots.has(slot, 'wanted')));
+  const isOpen = (slot: number): boolean =>
+    slots.has(slot, 'tried') || ['sent', 'failed'].includes(slots.stateOf(slot));
+  return new Map([...failures].filter(([slot]) => isOpen(slot) && !atService.has(slot) && slots.has(slot, 'wanted')));
 }

@@ -5,8 +5,8 @@ import {
   closeUnsent,
   enterOutdir,
   formatCount,
+  isLeftToRedo,
   listIds,
-  readFolder,
   readManifestRows,
 } from '../../batch/index.ts';
 import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
@@ -18,6 +18,7 @@ import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
 import { readBatchHeader, recallCommand } from './kept-command.ts';
 import { nextCommand } from './next-command.ts';
+import { readOutdir } from './outdir.ts';
 import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
 import { nameSome } from './summary.ts';
 
@@ -48,13 +49,16 @@ interface ChosenRow extends Choice {
   before: number;
   /** The chosen answer counts already, and is not to be made again. */
   isSame: boolean;
+  /** The service makes another answer, which will count. */
+  isAtService: boolean;
 }
 
 async function runChoose(outdir: string, words: readonly string[], context: AnswerContext): Promise<CommandOutcome> {
   const choices = words.map(readChoice);
   const { folder, header } = await readBatchHeader(outdir, context.io);
-  const lock = await enterOutdir(folder, createHost(context, outdir));
-  const { state, ...ends } = await readFolder(folder);
+  const host = createHost(context, outdir);
+  const lock = await enterOutdir(folder, host);
+  const { state, ...ends } = await readOutdir(folder, lock, { host, context });
   const rows = await findRows(choices, { folder, outdir });
   const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { outdir, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
@@ -117,8 +121,9 @@ async function* listRows(folder: string): AsyncGenerator<NamedRow> {
 function findChosen(
   { word, answer }: Choice,
   { id, place }: FoundRow,
-  { outdir, state: { manifest, slots } }: { outdir: string; state: BatchState },
+  { outdir, state }: { outdir: string; state: BatchState },
 ): ChosenRow {
+  const { manifest, slots } = state;
   const slot = manifest.rows.slots[place] as number;
   const answers = slots.answersOf(slot);
   if (answer > answers)
@@ -129,11 +134,13 @@ function findChosen(
         : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(outdir, 'redo', shellWord(word))}`,
     );
   const before = slots.countingOf(slot);
-  return { word, answer, id, slot, answers, before, isSame: before === answer && !slots.has(slot, 'again') };
+  const isSame = before === answer && !isLeftToRedo(slot, state);
+  return { word, answer, id, slot, answers, before, isSame, isAtService: state.atService.has(slot) };
 }
 
-function describeChosen({ id, answer, answers, before, isSame }: ChosenRow): string {
+function describeChosen({ id, answer, answers, before, isSame, isAtService }: ChosenRow): string {
   const what = `${id}: answer ${answer} of ${answers}`;
+  if (isAtService) return `${what} counts until the one that the service makes comes`;
   if (isSame) return `${what} counts already`;
   return before === answer
     ? `${what} counts, and the row is not made again`

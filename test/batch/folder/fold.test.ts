@@ -64,6 +64,28 @@ test('a try to replace an answer that fails, or has no end, leaves the answer', 
   expect([failed.slots.generationOf(0), unknown.slots.generationOf(0)]).toEqual([1, 2]);
 });
 
+test('a choice ends the run before, and what that left of its slot', () => {
+  const done = { t: 'done', slot: keyOf(1), off: 0, len: 10 } as const;
+  const again = { t: 'redo', slots: [keyOf(1), keyOf(2)] } as const;
+  const ready = { t: 'ready', slots: [keyOf(1), keyOf(2)] } as const;
+  const states = ['a', 'b'].map((boot) => {
+    const run = { t: 'run', boot: 'a' };
+    const { slots } = foldOf(
+      run,
+      done,
+      again,
+      ready,
+      { t: 'choose', slot: keyOf(1), answer: 1, boot },
+      { t: 'run', boot },
+    );
+    return [slots.stateOf(0), slots.stateOf(1), slots.generationOf(0)];
+  });
+  expect(states).toEqual([
+    ['done', 'pending', 1],
+    ['done', 'sent', 1],
+  ]);
+});
+
 test('knows which bytes of the results have an end, whatever the order of the ends', () => {
   const fold = foldOf(
     { t: 'done', slot: keyOf(1), off: 10, len: 10 },

@@ -160,12 +160,12 @@ export async function choose(
 ): Promise<{ chosen: string; paid: string[] } | undefined> {
   if (!hasBatch(folder)) return undefined;
   const { state, lostEnds } = await readFolder(folder.path);
-  const { manifest, slots, takes } = state;
+  const { atService, manifest, slots, takes } = state;
   if (place >= manifest.rows.size) return undefined;
   const slot = manifest.rows.slots[place] as number;
   const isThere = answer <= slots.answersOf(slot);
   const take = isThere && (takes.get(slot)?.[answer - 1] ?? slots.placeOf(slot));
-  if (!take || slots.stateOf(slot) === 'sent') return undefined;
+  if (!take || atService.has(slot)) return undefined;
   const name = slots.nameOf(slot);
   await chooseAnswers(folder.path, [{ slot, answer }], { state, lostEnds, lock: noLock });
   folder.open();

@@ -76,6 +76,19 @@ test('a result that an earlier run could only save in a recovery file is added, 
   expect([again.code, folder.lines('results.jsonl').length]).toEqual([0, 3]);
 });
 
+test('a kept result is added before an answer is chosen: a row that is settled waits for none', async ({
+  folder,
+  batch,
+}) => {
+  folder.jobs(...manyJobs(3));
+  await batch();
+  const path = await keep(folder, loseEnd(folder));
+  const { stdout, stderr } = await batch(['choose', 'out', '2=1']);
+  expect([stdout, existsSync(path)]).toEqual(['p2: answer 1 of 1 counts already\n', false]);
+  expect(stderr).toContain('1 kept result of an earlier run added to results.jsonl');
+  expect((await batch(['status', 'out'])).stdout).toBe('3 jobs: 3 done\n');
+});
+
 test.for([
   ['of another folder', { batch: { folder: '/' } }],
   ['of another request', { batch: { request: '0123456789abcdef' } }],

@@ -18,6 +18,9 @@ export interface DocumentEnd {
   redaction: Redaction;
 }
 
+/** The keys of the document in their order; the files come last. */
+const valueNames = Object.keys(documentEntries).filter((name) => name !== 'files');
+
 /** The JSON document of a run; unknown keys are absent. */
 export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
   const { outcome } = report;
@@ -42,8 +45,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     durationMs: Math.round(durationMs),
     error: error && errorDocument(unbilled(error, outcome), report, redaction),
   };
-  const { files: _, ...entries } = documentEntries;
-  const document = redaction.clean(Object.fromEntries(Object.keys(entries).map((name) => [name, values[name]])));
+  const document = redaction.clean(Object.fromEntries(valueNames.map((name) => [name, values[name]])));
   // Image paths are not redacted: they must work even if a name resembles the key.
   return Object.assign(document, { images }, files.length > 0 && { files });
 }

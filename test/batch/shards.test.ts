@@ -184,6 +184,20 @@ describe('reports on several folders', () => {
   });
 });
 
+test('batch status of shards has the next command of each of them', async ({ server, folder, batch }) => {
+  folder.jobs(...manyJobs(12));
+  await batch(shard(1, 2));
+  await batch([...shard(2, 2), '--limit', '1']);
+  // An answer is refused when it is made again: what the last run of its shard says is not all.
+  const [{ id = '' } = {}] = folder.lines('results.jsonl', 'out-2') as { id?: string }[];
+  server.answer = () => ({ status: 400, body: { error: { message: 'no' } } });
+  await batch(['redo', 'out-2', id, '--limit', '1']);
+  const { stdout } = await batch(['status', 'out-1', 'out-2']);
+  expect(stdout).toMatch(/^12 jobs: \d+ done \(1 to make again\), \d+ not sent yet\n/);
+  expect(stdout).toContain(`1 to make again: gateway-cli batch redo out-2 ${id}\n`);
+  expect(stdout).toMatch(/\d+ not sent yet: gateway-cli batch again out-2\n/);
+});
+
 describe('batch status', () => {
   test('reports the state of a batch', async ({ server, folder, batch }) => {
     server.answer = (prompt) =>

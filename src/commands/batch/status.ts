@@ -71,6 +71,8 @@ interface FolderStatus extends BatchFolder {
   /** Ids of jobs whose images were removed. */
   missingPictures: string[];
   states: readonly StateRows[];
+  /** Ids of jobs that are to be made again. */
+  leftToRedo: string[];
   lastError: JsonObject | undefined;
 }
 
@@ -98,6 +100,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
       wanted.filter((slot) => gone.has(slot)),
       nameSlot,
     ),
+    leftToRedo: leftToRedo.map(nameSlot),
     // Only a run knows which jobs wait for others; its count holds if it came to its end.
     states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
       outdir: manifest.header?.command && name,
@@ -130,12 +133,16 @@ async function readIds(
 function joinStatuses(folders: readonly FolderStatus[]) {
   const counts = countFolders(folders);
   const [first] = folders as [FolderStatus, ...FolderStatus[]];
+  const leftToRedo = folders.flatMap((one) => one.leftToRedo);
   return {
     ...joinStates(folders.map(({ state }) => state)),
     folders,
     counts,
     // The next command is for one folder only.
-    states: folders.length === 1 ? first.states : listStates(counts).map((one) => ({ ...one, next: undefined })),
+    states:
+      folders.length === 1
+        ? first.states
+        : listStates(counts, { leftToRedo }).map((one) => ({ ...one, next: undefined })),
     failures: new Map(folders.flatMap((one) => one.failures)),
     holder: folders.find((one) => one.holder)?.holder,
     lastError: folders.find((one) => one.lastError)?.lastError,
@@ -189,15 +196,21 @@ function describeStatus({ folders, counts, states, spending, failures, aside }: 
 /** The end of the last run, and the command to type next; nothing while a run works. */
 async function describeEnd({ folders, counts, holder, beganAt, lastError }: Status): Promise<string[]> {
   if (holder) return [];
-  const { message, hint } = (counts.pending > 0 && lastError) || {};
+  const { message } = (counts.pending > 0 && lastError) || {};
   const isNews = typeof message === 'string' && lastError?.['class'] !== 'batch-failed';
   const kept = await keptHint(
     counts,
     beganAt,
     folders.map(({ folder }) => folder),
   );
-  const next = typeof hint === 'string' ? hint.split('\n') : folders.flatMap((one) => describeNext(one.states));
+  const next = folders.flatMap(listNext);
   return [...(isNews ? [`last run: ${message}`] : []), ...(kept === undefined ? [] : [kept]), ...next];
+}
+
+/** The commands to type next in a folder: those that its last run gave, while there are jobs that it did not send. */
+function listNext({ counts, lastError, states }: FolderStatus): readonly string[] {
+  const { hint } = (counts.pending > 0 && lastError) || {};
+  return typeof hint === 'string' ? hint.split('\n') : describeNext(states);
 }
 
 function describeFolder({ name, counts, states, holder }: FolderStatus): object {

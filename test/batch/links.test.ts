@@ -232,7 +232,7 @@ describe('a job that uses the result of another one', () => {
     const again = await batch(['--redo', 'outline', '--accept-changes']);
     expect(again.code).toBe(0);
     expect(again.stderr).toContain(
-      '2 jobs use a newer result and are paid for again: chapter (line 2), title (line 3)\n',
+      '2 jobs use a newer result and are paid for again: chapter (row 2), title (row 3)\n',
     );
     expect(prompts(server).slice(3)).toEqual(prompts(server).slice(0, 3));
     expect(await batch()).toMatchObject({ code: 0 });
@@ -363,7 +363,7 @@ describe('a job that uses the result of another one', () => {
     folder.jobs({ id: 'a', prompt: 'b' }, chapter, epilogue, { ...outline, prompt: 'Plan two' });
     const limited = ['--accept-changes', '--limit'];
     const told = (await batch([...limited, '2'])).stderr;
-    expect(told).toContain('2 jobs were edited and are paid for again: a (line 1), outline (line 4)\n');
+    expect(told).toContain('2 jobs were edited and are paid for again: a (row 1), outline (row 4)\n');
     expect(prompts(server)).toEqual(['b', 'Plan two']);
     await batch([...limited, '1']);
     await batch([...limited, '5', '--redo', 'epilogue']);

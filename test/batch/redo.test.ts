@@ -34,7 +34,7 @@ describe('--redo that ended before its jobs were made again', () => {
     server.answer = () => undefined;
     expect((await batch([...redo, '--dry-run'])).stdout).toContain(`8 jobs checked, 2 to send, 6 done\n`);
     const ended = await batch(redo);
-    expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('sent again: p5 (line 5), p6 (line 6)\n')]);
+    expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('sent again: p5 (row 5), p6 (row 6)\n')]);
     expect(Object.fromEntries(server.counts)).toEqual(made);
     expect((await batch(['status', 'out'])).stdout).toBe('8 jobs: 8 done\n');
     // Once all are made again, the same words mean all of them.
@@ -48,7 +48,7 @@ describe('--redo that ended before its jobs were made again', () => {
     server.answer = () => undefined;
     expect(await batch()).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('sent again: p3 (line 3), p4 (line 4), p5 (line 5), p6 (line 6)\n'),
+      stderr: expect.stringContaining('sent again: p3 (row 3), p4 (row 4), p5 (row 5), p6 (row 6)\n'),
     });
     expect(Object.fromEntries(server.counts)).toEqual(made);
   });
@@ -111,7 +111,7 @@ describe('--redo that ended before its jobs were made again', () => {
     // A request can cost 1.
     const costs = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--max-cost', '0.5'];
     const spent = await batch([...redo, ...costs]);
-    expect([spent.code, spent.stderr]).toEqual([13, expect.stringContaining('a greater --max-cost')]);
+    expect([spent.code, spent.stderr]).toEqual([13, expect.stringContaining('--max-cost <more>')]);
     expect(spent.stderr).toMatch(/batch-failed: .*: 6 done \(\d to make again\)\n/);
     expect(await batch([...redo, '--limit', '2'])).toMatchObject({ code: 0 });
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 1, p3: 1, p4: 1 });

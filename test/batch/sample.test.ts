@@ -106,7 +106,7 @@ test('--redo takes the numbers of rows, and names ids where there is no such job
   const named = ['-o', 'named', ...rows.slice(2), '--id-column', 'id'];
   expect((await batch([...named, '--redo', '2,t3', '--dry-run'])).stderr).toBe('');
   expect((await batch(named)).code).toBe(0);
-  expect((await batch(['redo', 'named', '2,t3'])).stderr).toContain('sent again: t2 (line 3), t3 (line 4)\n');
+  expect((await batch(['redo', 'named', '2,t3'])).stderr).toContain('sent again: t2 (row 2), t3 (row 3)\n');
   folder.write('rows.csv', 'id,town\nt1,Rome\n,\nt3,Lima\n');
   expect((await batch([...rows, '--redo', '2'])).stderr).toContain('rows.csv has no job "2"\n');
   expect((await batch([...rows, '--redo', '3'])).stderr).toContain('sent again: row-000003\n');
@@ -120,7 +120,7 @@ test('batch redo and batch choose name rows alike: by ids, and by numbers unless
   folder.write('rows.csv', 'key,other,town\nk1,30,Rome\nk2,10,Oslo\n,,\nk4,20,Lima\n');
   const rows = ['--data', 'rows.csv', 'a slogan for {{town}}'];
   await batch([...rows, '-o', 'out', '--id-column', 'key']);
-  expect((await batch(['redo', 'out', '4'])).stderr).toContain('sent again: k4 (line 5)\n');
+  expect((await batch(['redo', 'out', '4'])).stderr).toContain('sent again: k4 (row 4)\n');
   expect((await batch(['choose', 'out', '4=1'])).stdout).toContain('k4: answer 1 of 2 counts now');
   await batch([...rows, '-o', 'other', '--id-column', 'other']);
   for (const argv of [
@@ -128,7 +128,7 @@ test('batch redo and batch choose name rows alike: by ids, and by numbers unless
     ['choose', 'other', '2=1'],
   ])
     expect(await batch(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining('has no job "2"\n') });
-  expect((await batch(['redo', 'other', '10'])).stderr).toContain('sent again: 10 (line 3)\n');
+  expect((await batch(['redo', 'other', '10'])).stderr).toContain('sent again: 10 (row 2)\n');
   for (const [range, each] of [
     ['k1-k4', 'k1,k2,k4'],
     ['1-2', '1,2'],

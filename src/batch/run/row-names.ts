@@ -10,10 +10,12 @@ export async function listIds(places: readonly number[], jobs: Rows): Promise<st
   return (await findRows(places, jobs)).map(({ id }) => id);
 }
 
-/** Names rows by id and line: the first few of `places`, and how many more of `count` there are. */
+/** Names rows as `batch redo` takes them, by id and number: the first few of `places`, and how many more of `count` there are. */
 export async function nameRows(places: readonly number[], count: number, jobs: Rows): Promise<string> {
   const rows = await findRows(places.slice(0, maxNamed), jobs);
-  const names = rows.map(({ id, line, isNumbered }) => (isNumbered ? id : `${id} (line ${line})`)).join(', ');
+  const names = rows
+    .map(({ id, line, number = line, isNumbered }) => (isNumbered ? id : `${id} (row ${number})`))
+    .join(', ');
   return count > rows.length ? `${names} and ${count - rows.length} more` : names;
 }
 

@@ -77,7 +77,7 @@ test('an edited job whose batch is given up is sent by the run that gives it up'
   server.batches.length = 0;
   expect((await batch([], { clock: hurriedClock() })).code).toBe(8);
   const ran = await batch(['--retry', 'unknown']);
-  const note = '2 jobs of a batch that the service does not list are sent again: p1 (line 1), p2 (line 2)\n';
+  const note = '2 jobs of a batch that the service does not list are sent again: p1 (row 1), p2 (row 2)\n';
   expect([ran.code, ran.stderr]).toEqual([0, expect.stringContaining(note)]);
   expect(folder.lines('summary.json')).toMatchObject([{ done: 2, failed: 0 }]);
 });

@@ -25,8 +25,7 @@ const valueNames = Object.keys(documentEntries).filter((name) => name !== 'files
 export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
   const { outcome } = report;
   const { reply, images, files } = outcome;
-  const values: Readonly<Record<string, unknown>> = {
-    ...reply,
+  const ofCommand: Readonly<Record<string, unknown>> = {
     schema: 'gateway-cli/result@1',
     command: report.command,
     ok: error === undefined,
@@ -45,7 +44,12 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     durationMs: Math.round(durationMs),
     error: error && errorDocument(unbilled(error, outcome), report, redaction),
   };
-  const document = redaction.clean(Object.fromEntries(valueNames.map((name) => [name, values[name]])));
+  const ofReply: Readonly<Record<string, unknown>> = { ...reply };
+  const values = valueNames.flatMap((name) => {
+    const value = name in ofCommand ? ofCommand[name] : ofReply[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const document = redaction.clean(Object.fromEntries(values));
   // Image paths are not redacted: they must work even if a name resembles the key.
   return Object.assign(document, { images }, files.length > 0 && { files });
 }

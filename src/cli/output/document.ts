@@ -45,11 +45,8 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     error: error && errorDocument(unbilled(error, outcome), report, redaction),
   };
   const ofReply: Readonly<Record<string, unknown>> = { ...reply };
-  const values = valueNames.flatMap((name) => {
-    const value = name in ofCommand ? ofCommand[name] : ofReply[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  const document = redaction.clean(Object.fromEntries(values));
+  const values = valueNames.map((name) => [name, name in ofCommand ? ofCommand[name] : ofReply[name]]);
+  const document = redaction.clean(Object.fromEntries(values) as Record<string, unknown>);
   // Image paths are not redacted: they must work even if a name resembles the key.
   return Object.assign(document, { images }, files.length > 0 && { files });
 }

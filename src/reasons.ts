@@ -50,7 +50,7 @@ const advice = nameReasons({
       `the server does not have it: ollama pull ${shellWord(String(value))}; to see those that it does: gateway-cli models${flags}`,
   },
   'named-format': { cli: ({ value }) => `ask it in the format that it answers: --format ${value}` },
-  'ollama-path': "this is Ollama's own format; it has the completions format at /v1: check the base URL",
+  'ollama-path': { cli: "this is Ollama's own format; it has the completions format at /v1: check --base-url" },
   'model-lacks': { cli: lackingModel },
   'nearest-model': { cli: ({ value }) => `the nearest that the gateway offers: -m ${shellWord(String(value))}` },
   successor: { cli: ({ value }) => `the service names its successor: -m ${shellWord(String(value))}` },

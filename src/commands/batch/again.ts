@@ -30,7 +30,7 @@ export function batchRedoCommand(command: Command): Action {
     .argument('<ids>', 'rows to make again: 3,9')
     .usage('<outdir> <ids> [flags]');
   setExamples(command, [
-    'gateway-cli batch redo out 3,9                     # also sends the rest; earlier answers stay',
+    'gateway-cli batch redo out 3,9                     # and what is not sent yet; earlier answers stay',
     'gateway-cli batch redo out 3 --accept-changes      # and what uses the answer of row 3',
   ]);
   addRunFlags(command, { redo: true });

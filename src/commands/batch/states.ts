@@ -13,6 +13,8 @@ export interface StateRows {
   kept?: number;
   next?: string | undefined;
   mayBillTwice?: true;
+  /** What to do before the command. */
+  before?: string;
 }
 
 /** The facts that the next command depends on, beside the rows themselves. */
@@ -38,7 +40,14 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const twice = { mayBillTwice: true } as const;
   const all: StateRows[] = [
     { state: 'done', rows: done },
-    { state: 'incomplete', of: 'done', rows: incomplete, next: sendCommand('retry', 'incomplete', facts), ...twice },
+    {
+      state: 'incomplete',
+      of: 'done',
+      rows: incomplete,
+      next: sendCommand('retry', 'incomplete', facts),
+      ...twice,
+      before: 'give these jobs more maxTokens before',
+    },
     { state: 'to make again', of: 'done', rows: Math.max(again, leftToRedo.length), next: redo },
     { state: 'failed', rows: failed, next: sendCommand('retry', '', facts), ...(wasBilled && twice) },
     {
@@ -99,11 +108,8 @@ function describePart({ state, rows }: StateRows): string {
 export function describeNext(states: readonly StateRows[]): string[] {
   return states
     .filter(({ next }) => next !== undefined)
-    .map(({ state, rows, next, mayBillTwice }) => {
-      const notes = [
-        ...(mayBillTwice ? ['may be billed twice'] : []),
-        ...(state === 'incomplete' ? ['give these jobs more maxTokens before'] : []),
-      ];
-      return `${rows} ${state}: ${[next, ...notes].join('; ')}`;
+    .map(({ state, rows, next, mayBillTwice, before }) => {
+      const notes = [next, mayBillTwice && 'may be billed twice', before].filter(Boolean);
+      return `${rows} ${state}: ${notes.join('; ')}`;
     });
 }

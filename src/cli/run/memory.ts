@@ -15,7 +15,7 @@ export async function openMemory(
   { learns }: { learns: boolean },
   { io, ui }: Context,
 ): Promise<KeptMemory> {
-  const tellUnkept = (error: Error): Promise<void> => ui.detail(`the models are not kept: ${error.message}`);
+  const tellUnkept = (error: Error): Promise<void> => ui.detail(`what the service told is not kept: ${error.message}`);
   const isKept = (name: string, text: string) => (learns || !name.startsWith('lesson ')) && ui.redact(text) === text;
   const texts = await openTexts(settings, io.now, { isKept, tellUnkept });
   const ends = new Map<string, ReturnType<typeof readKeptEnd>>();

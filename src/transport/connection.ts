@@ -14,7 +14,6 @@ import { connectedHost, isLoopback, namedProxy } from './request.ts';
 import { type Trust, hasMoreAuthorities, openTrust } from './trust.ts';
 import type { Connection, ConnectionOptions } from './types.ts';
 import { checkUploads } from '../body.ts';
-import { append } from '../long-lists.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
@@ -155,137 +154,57 @@ function requireChecks(url: URL, env: ConnectionOptions['env']): void {
   throw settingError('NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off', { reason: 'unchecked' });
 }
 
-/** A connection for one exchange at a time. */
-export interface PooledConnection {
-  readonly client: Client;
-  /** The request is about to be written: bytes that arrive from now on are its reply. */
-  markBusy(): void;
-  /** The exchange succeeded or did not start: the connection can be used again. */
-  release(): void;
-  /** The exchange failed: the connection is closed. */
-  discard(): void;
-}
-
-/** Keep-alive connections, by origin. */
+/** Keep-alive connections by origin, each for one exchange at a time. */
 export interface ConnectionPool {
-  /** An idle connection, otherwise a new one. Throws GatewayError not-sent after `destroy`. */
-  acquire(origin: string): PooledConnection;
+  /** The idle connection that was used last, so that surplus ones expire; otherwise a new one. Throws GatewayError not-sent after `destroy`. */
+  acquire(origin: string): Client;
+  /** The exchange succeeded: the connection can be used again after a rest. */
+  release(origin: string, connection: Client): void;
+  /** The exchange failed: the connection is closed. undici's own pool would connect again for an exchange that was aborted. */
+  discard(connection: Client): void;
   destroy(): Promise<void>;
 }
 
-/** A connection between two exchanges: each time a new object, so that the timer of a rest that was cut short ends no later one. */
-interface Rest {
-  connection: PooledConnection;
-}
-
-interface OriginPool {
-  all: Set<PooledConnection>;
-  /** Connections that have not rested long enough, and connections that have, in the order in which their replies ended. */
-  resting: Rest[];
-  rested: Rest[];
-  /** Exchanges in flight, and the highest number of them so far. */
-  busy: number;
-  maxBusy: number;
-  /** Bytes arrived that do not belong to a request: no connection is used for a second one. */
-  isOutOfSync: boolean;
-}
+/** A connection rests for this time before it is used again, in ms. */
+const restMs = 10;
 
 /**
- * A pool of undici's `Client`. HTTP/1.1 does not tie a reply to its request: one extra reply is read as the reply to the next
- * request, and every later reply is shifted too (deviation 45). A `Client`, as undici's `Agent`, checks for such bytes right
- * before it uses a connection again. The pool adds what `Agent` has no hook for:
- * - a connection rests before it is used again, while others are used: the extra reply may arrive a little later;
- * - any byte that arrives in between closes it, even an empty line, and then no connection of that origin is used twice;
- * - an aborted exchange opens no further connection: undici would connect again for it.
+ * A pool of undici's `Client`. HTTP/1.1 does not tie a reply to its request: a reply too many is read as the reply to the next
+ * request, and every later one is shifted too (deviation 45). A `Client` without a request closes its connection when bytes come, so a
+ * connection rests: the loop reads from it before it is used again, also where this process was busy meanwhile.
  */
 export function createConnectionPool(connect: buildConnector.connector): ConnectionPool {
-  const origins = new Map<string, OriginPool>();
+  const all = new Set<Client>();
+  const idle = new Map<string, Client[]>();
   let isOpen = true;
   return {
     acquire(origin) {
       // A call that was waiting for its retry must not send a request whose reply is never read.
       if (!isOpen) throw new GatewayError('not-sent', 'the client was closed', { sent: 'no', retryable: false });
-      const pool = origins.get(origin) ?? openOrigin();
-      origins.set(origin, pool);
-      pool.maxBusy = Math.max(pool.maxBusy, ++pool.busy);
-      return takeIdle(pool) ?? openPooled(origin, pool, connect);
+      const rested = idle.get(origin)?.pop();
+      if (rested !== undefined) return rested;
+      const opened = new Client(origin, {
+        connect: (target, callback) => connect(target, endingWhilePaused(callback)),
+      });
+      all.add(opened);
+      return opened;
+    },
+    release(origin, connection) {
+      const rested = idle.get(origin) ?? [];
+      idle.set(origin, rested);
+      // Between timer and immediate the loop reads.
+      setTimeout(() => setImmediate(() => rested.push(connection)), restMs).unref();
+    },
+    discard(connection) {
+      all.delete(connection);
+      // The client is destroyed later: undici is still calling its handlers.
+      queueMicrotask(() => void connection.destroy());
     },
     async destroy() {
       isOpen = false;
-      const all = Array.from(origins.values(), (pool) => [...pool.all]).flat();
-      await Promise.all(all.map(({ client }) => client.destroy()));
+      await Promise.all([...all].map((client) => client.destroy()));
     },
   };
-}
-
-function openOrigin(): OriginPool {
-  return { all: new Set(), resting: [], rested: [], busy: 0, maxBusy: 0, isOutOfSync: false };
-}
-
-/**
- * The most recently used of the connections that rested long enough, so that surplus ones expire. If 1.5 times as many
- * connections are open as were ever busy at once (at least four more), the connection that has rested longest.
- */
-function takeIdle({ all, resting, rested, maxBusy, isOutOfSync }: OriginPool): PooledConnection | undefined {
-  if (isOutOfSync) return undefined;
-  const isFull = all.size >= maxBusy + Math.max(4, Math.floor(maxBusy / 2));
-  return (rested.pop() ?? (isFull ? resting.shift() : undefined))?.connection;
-}
-
-/** An extra reply is detected if it arrives within this time, in ms; later it could be read as the next reply. */
-const restMs = 10;
-
-/**
- * Begins the rest of a connection. Times are not compared: while this process is busy, time passes without a read. Between timer
- * and immediate the loop reads.
- */
-function startRest(connection: PooledConnection, { resting, rested }: OriginPool): void {
-  const rest = { connection };
-  resting.push(rest);
-  const end = (): void => {
-    const at = resting.indexOf(rest);
-    if (at >= 0) append(rested, resting.splice(at, 1));
-  };
-  setTimeout(() => setImmediate(end), restMs).unref();
-}
-
-function openPooled(origin: string, pool: OriginPool, connect: buildConnector.connector): PooledConnection {
-  let isIdle = false;
-  const client = new Client(origin, {
-    connect: (target, callback) =>
-      connect(target, (...outcome) => {
-        const [, socket] = outcome;
-        isIdle = false;
-        // undici's own listeners run after these.
-        if (socket) endWhilePaused(socket);
-        socket?.on('readable', () => {
-          if (!isIdle || socket.readableLength === 0) return;
-          pool.isOutOfSync = true;
-          socket.destroy();
-        });
-        callback(...outcome);
-      }),
-  });
-  const connection: PooledConnection = {
-    client,
-    markBusy() {
-      isIdle = false;
-    },
-    release() {
-      if (pool.isOutOfSync) return connection.discard();
-      pool.busy--;
-      isIdle = true;
-      startRest(connection, pool);
-    },
-    discard() {
-      pool.busy--;
-      pool.all.delete(connection);
-      // The client is destroyed later: undici is still calling its handlers.
-      queueMicrotask(() => void client.destroy());
-    },
-  };
-  pool.all.add(connection);
-  return connection;
 }
 
 /** undici's parser of one connection. */
@@ -300,8 +219,16 @@ const kParser: unique symbol = symbols.kParser;
 
 /**
  * Works around nodejs/undici#5360, which is fixed only in undici 8: if a connection ends while its parser is paused, undici 7
- * fails an assertion outside of any promise, and treats a complete reply as cut. Call it before undici adds its listeners.
+ * fails an assertion outside of any promise, and treats a complete reply as cut. undici adds its own listeners in the callback.
  */
+function endingWhilePaused(callback: buildConnector.Callback): buildConnector.Callback {
+  return (...outcome) => {
+    const [, socket] = outcome;
+    if (socket) endWhilePaused(socket);
+    callback(...outcome);
+  };
+}
+
 function endWhilePaused(socket: Socket & { [kParser]?: Parser | null }): void {
   const unpause = (): void => {
     const parser = socket[kParser];

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import { badReply, type GatewayError } from '../errors.ts';
 import { plainBody, streamBody } from '../body.ts';
-import type { ConnectionPool, PooledConnection } from './connection.ts';
+import type { ConnectionPool } from './connection.ts';
 import { type Proxy, proxyAuthorization, proxyRefused } from './proxy.ts';
 import { ConnectionEnd, networkError, type ConnectionPhase } from './network-error.ts';
 import type { FetchCall, HttpReply, HttpRequest } from './types.ts';
@@ -31,7 +31,7 @@ export async function startExchange(
   const { method, headers, body } = toDispatchContent(request);
   const authorization = proxy && proxyAuthorization(proxy.url);
   const reply = await new Promise<HttpReply>((resolve, reject) => {
-    connection.client.dispatch(
+    connection.dispatch(
       {
         origin,
         path: (proxy ? origin : '') + url.pathname + url.search,
@@ -42,7 +42,12 @@ export async function startExchange(
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      new ExchangeHandler(request, options, { resolve, reject, connection }),
+      new ExchangeHandler(request, options, {
+        resolve,
+        reject,
+        release: () => pool.release(origin, connection),
+        discard: () => pool.discard(connection),
+      }),
     );
   });
   const encoding = reply.headers['content-encoding']?.trim().toLowerCase() ?? '';
@@ -74,9 +79,10 @@ function toDispatchContent({
   };
 }
 
-/** Settles the promise of the reply, and names the connection on which it arrives. */
+/** Settles the promise of the reply, and gives back the connection on which it arrives. */
 interface Caller {
-  connection: PooledConnection;
+  release: () => void;
+  discard: () => void;
   resolve: (reply: HttpReply) => void;
   reject: (error: unknown) => void;
 }
@@ -105,7 +111,6 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#over) return controller.abort(new ConnectionEnd('given up'));
     this.#controller = controller;
     this.#phase = 'waiting';
-    this.#caller.connection.markBusy();
     this.#options.onSent?.();
   }
 
@@ -134,13 +139,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#caller.connection.release();
+    this.#caller.release();
     this.#queue?.end();
     this.#release();
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.#caller.connection.discard();
+    this.#caller.discard();
     this.#stop(error);
   }
 

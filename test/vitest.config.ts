@@ -45,6 +45,8 @@ export default defineConfig({
     root: join(import.meta.dirname, '..'),
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Most tests wait for programs that they start, so no processor is left for vitest alone.
+    maxWorkers: '100%',
     unstubEnvs: true,
     // What a service taught is kept there for a day: not beside the user's own.
     env: { TMPDIR: scratch, XDG_CACHE_HOME: join(scratch, 'cache') },
@@ -55,7 +57,7 @@ export default defineConfig({
         // Files share what they import: loading it again for each took longer than the tests.
         test: { name: 'quick', isolate: false, env, include: [anyTest], exclude: [endToEnd, demanding, installed] },
       },
-      { extends: true, test: { name: 'e2e', isolate: false, include: [endToEnd], exclude: [installed] } },
+      { extends: true, test: { name: 'e2e', isolate: false, env, include: [endToEnd], exclude: [installed] } },
       // Both of them, in processes that load the sources once.
       {
         extends: true,

@@ -37,9 +37,9 @@ export function onePictureReply(png) {
  * @param {number} n
  */
 export function pictureSlices(base64, n) {
-  const part = (/** @type {string} */ data) => JSON.stringify({ inlineData: { mimeType: 'image/png', data } });
   const [before = '', after = ''] = JSON.stringify(contentReply({ text: '?' })).split('{"text":"?"}');
-  const [open = '', close = ''] = part('?').split('?');
+  const part = JSON.stringify({ inlineData: { mimeType: 'image/png', data: '?' } });
+  const [open = '', close = ''] = part.split('?');
   /** @type {Buffer[]} */
   const slices = [Buffer.from(before)];
   for (let index = 0; index < n; index++)

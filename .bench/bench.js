@@ -23,7 +23,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string' },
     json: { type: 'boolean' },
-    bin: { type: 'string', default: join(folder, '../../bin/gateway-cli.js') },
+    bin: { type: 'string', default: join(folder, '../bin/gateway-cli.js') },
     profile: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   },
@@ -39,7 +39,7 @@ function chooseRows(list) {
 
 function installRivals() {
   if (existsSync(join(folder, 'node_modules/@copilotkit/aimock'))) return;
-  process.stderr.write('installing the rivals into test/bench/node_modules\n');
+  process.stderr.write('installing the rivals into .bench/node_modules\n');
   execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] });
 }
 

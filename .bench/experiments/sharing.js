@@ -44,6 +44,17 @@ function batches(processes, listFlags) {
   };
 }
 
+/** @param {import('./experiment.js').Lab} lab @param {string | undefined} before */
+async function runPaidText(lab, before) {
+  const folder = lab.folder();
+  const ledger = join(folder, 'team.jsonl');
+  if (before !== undefined) copyFileSync(before, ledger);
+  const flags = ['--max-tokens', '100', ...prices.slice(0, 2), '--budget', `${ledger}:1000`];
+  const sample = mustSay(await lab.product(['text', prompt, ...flags], { memory: true }), smallText);
+  lab.drop(folder);
+  return sample;
+}
+
 /** A text whose budget has paid for so many requests, against one whose budget is new. @param {number} requests @returns {Experiment} */
 export function paidBy(requests) {
   /** @type {WeakMap<import('./experiment.js').Lab, Promise<string>>} */
@@ -58,25 +69,15 @@ export function paidBy(requests) {
       throw new Error('the ledger has been made smaller: its row says less than its name');
     return ledger;
   };
-  /** @param {import('./experiment.js').Lab} lab @param {string | undefined} before */
-  const runText = async (lab, before) => {
-    const folder = lab.folder();
-    const ledger = join(folder, 'team.jsonl');
-    if (before !== undefined) copyFileSync(before, ledger);
-    const flags = ['--max-tokens', '100', ...prices.slice(0, 2), '--budget', `${ledger}:1000`];
-    const sample = mustSay(await lab.product(['text', prompt, ...flags], { memory: true }), smallText);
-    lab.drop(folder);
-    return sample;
-  };
   return {
     rounds: 9,
     memory: true,
     sides: {
       product: async (lab) => {
         if (!ledgers.has(lab)) ledgers.set(lab, makeLedger(lab));
-        return runText(lab, await ledgers.get(lab));
+        return runPaidText(lab, await ledgers.get(lab));
       },
-      rival: (lab) => runText(lab, undefined),
+      rival: (lab) => runPaidText(lab, undefined),
     },
   };
 }

@@ -38,3 +38,13 @@ export function countAside({ slots }: Pick<BatchState, 'slots'>): number {
 export function formatCount(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
+
+/** At most this many of several jobs are named. */
+export const maxNamed = 5;
+
+/** The first few names, and the number of the others. `count`: how many there are, if `names` are only the first of them. */
+export function nameSome(names: readonly string[], count = names.length): string {
+  const named = names.slice(0, maxNamed);
+  const more = count > named.length ? ` and ${count - named.length} more` : '';
+  return `${named.join(', ')}${more}`;
+}

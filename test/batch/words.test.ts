@@ -18,8 +18,31 @@ describe('what a batch says', () => {
     expect(code).toBe(13);
     const told = stderr.split('\n').filter((line) => /^p\d: rejected: .*no cats/.test(line));
     expect(told.map((line) => line.slice(0, 2))).toEqual(['p1', 'p2', 'p3', 'p4', 'p5']);
-    expect(stderr).toContain('and 2 more; see out/results.jsonl\n');
+    expect(stderr).toContain('and 2 more: gateway-cli batch export out\n');
     expect((await batch(['--quiet'])).stderr).not.toContain('p1: rejected');
+  });
+
+  test('status names the command that lists all failures, as jobs whose state is unknown have no line in the results', async ({
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(22));
+    await batch();
+    folder.loseEnds(...Array.from({ length: 22 }, (_, at) => `p${at + 1}`));
+    const { stdout } = await batch(['status', 'out']);
+    expect(stdout).toContain('\nand 2 more: gateway-cli batch export out\n');
+  });
+
+  test.each([
+    ['out', 'cp -r out out-before'],
+    ['./out/', 'cp -r out out-before'],
+  ])('of edited rows: how to keep the table of before, in the folder %s', async (name, copy) => {
+    const { cwd, jobs } = createFolder();
+    jobs({ id: 'a', prompt: 'one' });
+    await run(['batch', 'jobs.jsonl', '-o', name, '--offline'], { cwd });
+    jobs({ id: 'a', prompt: 'uno' });
+    const { code, stderr } = await run(['batch', 'again', name], { cwd });
+    expect([code, stderr]).toEqual([14, expect.stringContaining(`copy it first: ${copy}\n`)]);
   });
 
   test.each([

@@ -1,3 +1,4 @@
+import { maxNamed, nameSome } from '../counts.ts';
 import type { EditedRow } from './edited.ts';
 import type { BatchPlan } from './plan.ts';
 import { listIds } from './row-names.ts';
@@ -5,11 +6,8 @@ import type { BatchHost, BatchJobs, BatchPolicy } from '../types.ts';
 import type { BatchState } from '../folder/state.ts';
 import { GatewayError } from '../../errors.ts';
 
-/** At most this many ids of edited rows are listed. */
-const maxNamed = 5;
-
 interface EditedBatch {
-  host: Pick<BatchHost, 'nextCommand' | 'repeatCommand'>;
+  host: Pick<BatchHost, 'copyCommand' | 'nextCommand' | 'repeatCommand'>;
   plan: Pick<BatchPlan, 'shared'>;
   jobs: Pick<BatchJobs, 'read'>;
   policy: BatchPolicy;
@@ -20,8 +18,7 @@ interface EditedBatch {
 export async function editedError(edited: readonly EditedRow[], batch: EditedBatch): Promise<GatewayError> {
   const places = edited.slice(0, maxNamed).map(({ place }) => place);
   const ids = await listIds(places, batch.jobs);
-  const more = edited.length > ids.length ? ` and ${edited.length - ids.length} more` : '';
-  const names = `${ids.join(', ')}${more}`;
+  const names = nameSome(ids, edited.length);
   const accept = batch.host.repeatCommand('--accept-changes');
   const [were, them] = edited.length === 1 ? ['1 job was', 'it'] : [`${edited.length} jobs were`, 'them'];
   if (edited.every(({ isStale }) => isStale))
@@ -34,7 +31,7 @@ export async function editedError(edited: readonly EditedRow[], batch: EditedBat
   return changedError(`${were} edited since an earlier run sent ${them}: ${names}${inWhat}`, [
     `to send just those again: ${accept}`,
     ...(isKept(batch) ? [] : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
-    'to keep both: another folder with -o',
+    `to keep the table of before as well, copy it first: ${batch.host.copyCommand()}`,
   ]);
 }
 

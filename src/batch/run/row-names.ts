@@ -1,9 +1,7 @@
+import { maxNamed, nameSome } from '../counts.ts';
 import type { BatchJobs, Job } from '../types.ts';
 
 type Rows = Pick<BatchJobs, 'read'>;
-
-/** At most this many rows that are sent again are named. */
-const maxNamed = 5;
 
 /** The ids of rows, by their places in the file. */
 export async function listIds(places: readonly number[], jobs: Rows): Promise<string[]> {
@@ -13,10 +11,8 @@ export async function listIds(places: readonly number[], jobs: Rows): Promise<st
 /** Names rows as `batch redo` takes them, by id and number: the first few of `places`, and how many more of `count` there are. */
 export async function nameRows(places: readonly number[], count: number, jobs: Rows): Promise<string> {
   const rows = await findRows(places.slice(0, maxNamed), jobs);
-  const names = rows
-    .map(({ id, line, number = line, isNumbered }) => (isNumbered ? id : `${id} (row ${number})`))
-    .join(', ');
-  return count > rows.length ? `${names} and ${count - rows.length} more` : names;
+  const names = rows.map(({ id, line, number = line, isNumbered }) => (isNumbered ? id : `${id} (row ${number})`));
+  return nameSome(names, count);
 }
 
 async function findRows(places: readonly number[], jobs: Rows): Promise<Job[]> {

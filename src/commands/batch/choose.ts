@@ -7,6 +7,7 @@ import {
   formatCount,
   isLeftToRedo,
   listIds,
+  nameSome,
   readManifestRows,
 } from '../../batch/index.ts';
 import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
@@ -20,7 +21,6 @@ import { readBatchHeader, recallCommand } from './kept-command.ts';
 import { nextCommand } from './next-command.ts';
 import { readOutdir } from './outdir.ts';
 import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
-import { nameSome } from './summary.ts';
 
 /** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
 export function batchChooseCommand(command: Command): Action {

@@ -9,6 +9,8 @@ import {
   listFailures,
   listIds,
   type JobError,
+  maxNamed,
+  nameSome,
   sentBefore,
   type Stop,
   writeSummary,
@@ -19,20 +21,10 @@ import type { CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
 import { errorDocument } from '../../cli/output/document.ts';
 import { GatewayError, outcomes, toGatewayError } from '../../errors.ts';
-import { shellWord } from '../../shell-word.ts';
 import type { RunningBatch } from './batch.ts';
 import { renewGallery } from './gallery.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
-import {
-  countKept,
-  describeFailures,
-  describeSpending,
-  getExitCode,
-  keptHint,
-  maxNamed,
-  nameSome,
-  summaryDocument,
-} from './summary.ts';
+import { countKept, describeFailures, describeSpending, getExitCode, keptHint, summaryDocument } from './summary.ts';
 
 /** The parts of a batch that its end needs, whether its jobs were known before or not. */
 export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
@@ -253,8 +245,8 @@ function describeState(slot: number, { state: { atService, slots } }: EndedBatch
 async function noteFailures(failures: ReadonlyMap<string, JobError>, batch: EndedBatch): Promise<void> {
   const { context, outdir } = batch;
   const counts = countTable(batch);
-  const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
-  for (const line of describeFailures(failures, { counts, most: maxNamed, results })) await context.ui.note(line);
+  const outdirs = [shownPath(outdir, context.io.cwd)];
+  for (const line of describeFailures(failures, { counts, most: maxNamed, outdirs })) await context.ui.note(line);
 }
 
 /** Tells of jobs that were sent again and got no answer: they keep the answer that they had. */

@@ -11,7 +11,7 @@ import type { Context } from '../../cli/context.ts';
 import { type GatewayError, getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
-import { nextCommand, repeatCommand } from './next-command.ts';
+import { copyCommand, nextCommand, repeatCommand } from './next-command.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 import { repliesSavedSince, recoverHint } from '../../cli/run/recovery.ts';
 
@@ -35,6 +35,7 @@ export function createHost(context: Context, outdir: string | undefined): BatchH
     redaction: ui,
     nextCommand: next,
     repeatCommand: (more) => repeatCommand(context.argv, more),
+    copyCommand: () => copyCommand(outdir ?? '', io.cwd),
     atEnd: (cleanup) => context.atEnd(cleanup),
     async on(event) {
       if (event.type === 'sending') sending = showProgress({ toSend: event.jobs, startedAt }, event.progress, context);

@@ -1,3 +1,4 @@
+import { relative, resolve } from 'node:path';
 import { shellWord } from '../../shell-word.ts';
 
 /** The command that was typed, with more flags. */
@@ -16,4 +17,12 @@ export function nextCommand(outdir: string | undefined, name: 'again' | 'redo' |
   const more = words === '' ? '' : ` ${words}`;
   if (outdir !== undefined) return `gateway-cli batch ${name} ${shellWord(outdir)}${more}`;
   return name === 'retry' ? `the same command with --retry${more || ' failed'}` : 'the same command';
+}
+
+/** The command that copies a folder to a place beside it, so that its table stays there as it is. */
+export function copyCommand(outdir: string, cwd: string): string {
+  const folder = resolve(cwd, outdir);
+  const short = relative(cwd, folder);
+  const name = short === '' || short.startsWith('..') ? folder : short;
+  return `cp -r ${shellWord(name)} ${shellWord(`${name}-before`)}`;
 }

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { type Batch, batchFiles, type JobParent, openResults, type ResultReader } from '../../batch/index.ts';
+import { type Batch, batchFiles, type JobParent, nameSome, openResults, type ResultReader } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
 import type { JsonObject } from '../../json.ts';
-import { nameSome } from './summary.ts';
 
 /** The results of jobs that others use, as they are when these others are sent. */
 export function openParentResults(

@@ -5,6 +5,7 @@ import {
   type JobCommand,
   getRequestOrigin,
   type EditedRow,
+  maxNamed,
   planBatch,
   type PreparedJob,
 } from '../../batch/index.ts';
@@ -24,7 +25,6 @@ import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
 import { openRedo } from './redo.ts';
-import { maxNamed } from './summary.ts';
 
 /** The facts of a plan that people are told, beside those that the run needs. */
 export interface BatchPlanFacts {

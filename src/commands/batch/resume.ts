@@ -6,7 +6,9 @@ import {
   formatCount,
   listIds,
   listStuck,
+  maxNamed,
   nameRows,
+  nameSome,
   sentBefore,
 } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
@@ -14,7 +16,7 @@ import { describeCosts } from '../../cost/price.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import { describeStates, listStates } from './states.ts';
-import { countKept, describeAside, maxNamed, missingImageStep } from './summary.ts';
+import { countKept, describeAside, missingImageStep } from './summary.ts';
 
 type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
@@ -57,16 +59,11 @@ export async function describeAgain({ facts, host, jobs, plan }: PlannedBatch): 
   }
   if (plan.stays.size === 0) return lines;
   const staying = [...plan.stays.keys()].toSorted((a, b) => a - b);
-  const names = nameFirst(await listIds(staying.slice(0, maxNamed), jobs), plan.stays.size);
+  const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), plan.stays.size);
   const [keep, they] = plan.stays.size === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(plan.stays.size, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
   lines.push(`${what}; to make those again too: ${host.nextCommand('again')} --accept-changes`);
   return lines;
-}
-
-/** The first few names, and the number of the others. */
-function nameFirst(names: readonly string[], count: number): string {
-  return count > names.length ? `${names.join(', ')} and ${count - names.length} more` : names.join(', ');
 }
 
 /** Tells of rows of empty cells, which are no jobs. */

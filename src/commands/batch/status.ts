@@ -33,7 +33,6 @@ import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
-import { shellWord } from '../../shell-word.ts';
 import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
 import type { Action, Context, CommandOutcome, OwnDocument } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
@@ -171,7 +170,6 @@ function toDocument(status: Status, outdir: string): OwnDocument {
 function describeStatus({ folders, counts, states, spending, failures, aside }: Status, now: number): string[] {
   const isOne = folders.length === 1;
   const names = folders.map(({ name }) => name);
-  const results = names.map((name) => shellWord(join(name, batchFiles.results))).join(', ');
   const told = [
     describeSpending(spending),
     ...folders.map((one) =>
@@ -189,7 +187,7 @@ function describeStatus({ folders, counts, states, spending, failures, aside }: 
       listOpenProviderBatches(state).map((providerBatch) => describeProviderBatch(providerBatch, state, now)),
     ),
     ...told.flatMap((line) => line || []),
-    ...describeFailures(failures, { counts, most: maxShown, results }),
+    ...describeFailures(failures, { counts, most: maxShown, outdirs: names }),
   ];
 }
 

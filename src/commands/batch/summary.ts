@@ -56,23 +56,17 @@ export function summaryDocument(facts: SummaryFacts): OwnDocument {
   };
 }
 
-/** At most this many of several jobs are named. */
-export const maxNamed = 5;
-
-/** The first few names, and the number of the others. */
-export function nameSome(names: readonly string[]): string {
-  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
-  return `${names.slice(0, maxNamed).join(', ')}${more}`;
-}
-
-/** The reasons why jobs failed: at most `most` lines, one for each job, then the number of the others. Not every reason is kept. */
+/**
+ * The reasons why jobs failed: at most `most` lines, one for each job, then the number of the others and the command that lists all.
+ * Not every reason is kept, and a job whose state is unknown has no line in the results.
+ */
 export function describeFailures(
   failures: SummaryFacts['failures'],
-  { counts, most, results }: { counts: Counts; most: number; results: string },
+  { counts, most, outdirs }: { counts: Counts; most: number; outdirs: readonly string[] },
 ): string[] {
   const lines = [...failures].slice(0, most).map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
   const more = Math.max(failures.size, counts.failed) - lines.length;
-  return more > 0 ? [...lines, `and ${more} more; see ${results}`] : lines;
+  return more > 0 ? [...lines, `and ${more} more: ${exportCommand(outdirs)}`] : lines;
 }
 
 /** The number of unknown jobs with answers in recovery files: they are paid, and could not be written into the folder. */
@@ -105,10 +99,14 @@ export async function warnUnread(
   );
 }
 
+/** The command that lists the rows of folders, as typed. */
+function exportCommand(outdirs: readonly string[]): string {
+  return `gateway-cli batch export ${outdirs.map(shellWord).join(' ')}`;
+}
+
 /** Tells of answers that were paid for, and that no row wants. */
 export function describeAside(count: number, outdirs: readonly string[]): string {
-  const folders = outdirs.map(shellWord).join(' ');
-  return `${formatCount(count, 'answer')} that no job asks for now: gateway-cli batch export ${folders} --all`;
+  return `${formatCount(count, 'answer')} that no job asks for now: ${exportCommand(outdirs)} --all`;
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */

@@ -32,8 +32,8 @@ export type {
   ToolResultBlock,
   ToolUseBlock,
 } from './client/client-types.ts';
-export type { PaidEnd, PayableRequest, Payment, Payments } from './client/payment.ts';
-export type { AskOptions, Performed, PreparedRequest, SendOptions } from './client/send.ts';
+export type { PaidAnswer, PaidEnd, PayableRequest, Payment, Payments } from './client/payment.ts';
+export type { AskOptions, Exchange, PayOptions, Performed, PreparedRequest, SendOptions } from './client/send.ts';
 export type { CheckEnd, Deadline, Phase } from './client/deadline.ts';
 export type { ListOptions, ModelList } from './client/free-requests.ts';
 export type { ListedModel } from './client/listed-model.ts';

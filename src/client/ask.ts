@@ -6,7 +6,7 @@ import type { AskOptions, Performed, PreparedRequest } from './send.ts';
 
 /** The result of asking a model: made when that has ended, and never changed. It has an answer or a failure. */
 export interface Asked {
-  readonly answer?: Omit<Performed, 'attempts' | 'isRecorded'> | undefined;
+  readonly answer?: Omit<Performed, 'request' | 'attempts' | 'isRecorded'> | undefined;
   /** The reason why there is no answer: a failure of the service, a signal or a bug. */
   readonly failure?: unknown;
   /** The number of requests that were sent. */

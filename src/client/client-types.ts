@@ -3,13 +3,12 @@ import type { AnyApiRequest } from '../formats/format.ts';
 import type { JsonOptions, PlainFields } from '../formats/request-fields.ts';
 import type { AuthUse, FormatName } from '../formats/types.ts';
 import type { Certainty } from '../errors.ts';
-import type { Answered } from '../transport/types.ts';
 import type { Connection, FetchWrapper, HttpRequest } from '../transport/types.ts';
 import type { CallEvent, ClientEvent, Listener } from './events.ts';
 import type { ListOptions, ModelList } from './free-requests.ts';
 import type { Memory } from './memory.ts';
 import type { Payments } from './payment.ts';
-import type { AskOptions, Performed, PreparedRequest, SendOptions } from './send.ts';
+import type { AskOptions, Exchange, Performed, PreparedRequest, SendOptions } from './send.ts';
 import type { Result } from './result.ts';
 import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
 import type { JsonObject } from '../json.ts';
@@ -196,8 +195,11 @@ export interface Sender {
    * with the error of an answer that is not whole. The caller judges whether a whole reply has the requested result.
    */
   ask(request: PreparedRequest, options?: AskOptions): AsyncGenerator<StreamDelta[], Performed>;
-  /** Sends a request, with retries, and leaves its reply to be read. A status other than 2xx is thrown as the error that it means. */
-  send(request: AnyApiRequest, options?: SendOptions): Promise<Answered>;
+  /**
+   * Sends a request, with retries, and leaves its reply to be read. The request comes back as it was sent, by which its reply is
+   * read. A status other than 2xx is thrown as the error that it means.
+   */
+  send(request: AnyApiRequest, options?: SendOptions): Promise<Exchange>;
   /** The HTTP request that `send` would send, without its key. Throws GatewayError usage for a URL that the key must not go to. */
   address(request: AnyApiRequest): HttpRequest;
   /** The models that the service lists in a format. */

@@ -2,7 +2,7 @@ import { endSignals, GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { countOn } from './events.ts';
 import { loadFormat, replaceModel } from '../formats/format.ts';
-import type { AskOptions, PaidRequest, Performed, PreparedRequest } from './send.ts';
+import type { AskOptions, Performed, PreparedRequest } from './send.ts';
 import { emptyResult } from './arriving-reply.ts';
 import { joinContents, joinReplies } from './reply-fields.ts';
 import type { Answer } from './result.ts';
@@ -24,27 +24,25 @@ export interface ContinuationOptions {
 
 /** Sends one request with options that differ from those of the first. */
 export type AskOne = (
-  request: PaidRequest,
+  request: PreparedRequest,
   changed: Pick<AskOptions, 'onEvent'>,
 ) => AsyncGenerator<StreamDelta[], Performed>;
 
 /**
  * Asks for the rest of an answer that the service ended in the middle: the next request goes on with it, and readers see one
- * answer. If such a request fails, the answer so far is returned with an error that says so. `sent`: the first request, to the
- * model that answered it.
+ * answer. If such a request fails, the answer so far is returned with an error that says so.
  */
 export async function* askRest(
   first: Performed,
-  { request, sent }: Record<'request' | 'sent', PreparedRequest>,
+  request: PreparedRequest,
   askOne: AskOne,
   { maxTurns = defaultMaxTurns, onEvent, ending }: AskOptions & { ending: StreamDelta[] },
 ): AsyncGenerator<StreamDelta[], Performed> {
   const answers = [first];
   let shown = 0;
   let token: string | undefined;
-  let asked = sent;
   for (;;) {
-    const { unfinished } = answers.at(-1) as Performed;
+    const { unfinished, request: asked } = answers.at(-1) as Performed;
     const isStuck = token !== undefined && unfinished?.token === token;
     const next = answers.length < maxTurns && !isStuck ? await findNext(request, answers) : undefined;
     if (next === undefined) break;
@@ -53,10 +51,8 @@ export async function* askRest(
     ending.length = 0;
     try {
       const before = answers.reduce((sum, { attempts }) => sum + attempts, 0);
-      const paid: PaidRequest = { request: goOnWith(asked, next), payment: undefined };
-      const deltas = askOne(paid, { onEvent: countOn(onEvent, before) });
+      const deltas = askOne(goOnWith(asked, next), { onEvent: countOn(onEvent, before) });
       answers.push(yield* readHop(deltas, shown));
-      asked = paid.request;
     } catch (error) {
       if (!(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
       return joinHops(answers, error);
@@ -127,6 +123,7 @@ function joinHops(answers: readonly Performed[], failure: GatewayError | undefin
   return {
     result,
     error: error && stoppedIn(error),
+    request: last.request,
     attempts: answers.reduce((sum, { attempts }) => sum + attempts, failure?.details.attempts ?? 0),
     isRecorded: answers.every(({ isRecorded }) => isRecorded),
     hops,

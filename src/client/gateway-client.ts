@@ -12,8 +12,16 @@ import { composeFetch, connectLate } from './fetch.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
 import { createModelChoice, type ModelChoice, type ModelRules } from './model-choice.ts';
 import type { Payments } from './payment.ts';
-import { sendRepaired } from './repairs.ts';
-import { perform, type PreparedRequest, type Sending, sendRequest, type SendOptions } from './send.ts';
+import { sendFree, sendPaid } from './repairs.ts';
+import {
+  type PaidExchange,
+  type PayOptions,
+  perform,
+  type PreparedRequest,
+  type Sending,
+  sendRequest,
+  type SendOptions,
+} from './send.ts';
 
 /** A sender as command line and batches have it. */
 export interface GatewayClient extends Sender {
@@ -29,8 +37,13 @@ export interface GatewayClient extends Sender {
   readonly onEvent: Listener<ClientEvent> | undefined;
   /** The payments for the requests of `ask`. */
   readonly payments: Payments | undefined;
-  /** Decides which model gets a request of `ask`. */
+  /** Decides which model gets a request. */
   readonly models: ModelChoice;
+  /**
+   * Sends a request to the model that is chosen for it, pays for it, and leaves its reply to be read. The caller then ends the
+   * payment; that of a request without a reply has ended.
+   */
+  sendPaid(request: PreparedRequest, options?: PayOptions): Promise<PaidExchange>;
   /** A digest of the key and a word, by which the key is recognized without keeping it; undefined without a key. */
   keyDigest(word: string): Promise<string | undefined>;
 }
@@ -53,7 +66,8 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
   const { memory } = endpoint;
   const own = options.connection ? undefined : connectLate(options);
   const fetch = composeFetch({ ...options, endpoint, connection: options.connection ?? (own as Connection) });
-  const sending = { endpoint, fetch, options };
+  const models = openModels(options, { endpoint, fetch, options });
+  const sending = { endpoint, fetch, options, models };
   const withDeadline = <Options extends SendOptions>(call: Options): Options & { deadline: Deadline } => ({
     ...call,
     deadline: chooseDeadline(call, options),
@@ -69,7 +83,10 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
     },
     async send(request, call) {
       requireApiRequest(request);
-      return sendRepaired(request, withDeadline(checkCallOptions(call)), sending);
+      return sendFree(request, withDeadline(checkCallOptions(call)), sending);
+    },
+    async sendPaid(request, call) {
+      return sendPaid(request, withDeadline({ ...call }), sending);
     },
     address(request) {
       requireApiRequest(request);
@@ -96,7 +113,7 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
     fetch,
     onEvent: options.onEvent,
     payments: options.payments,
-    models: openModels(options, sending),
+    models,
     keyDigest: (word) => digestKey(endpoint, word),
     async close() {
       await own?.close();
@@ -127,8 +144,10 @@ function openModels(options: GatewayClientOptions, { endpoint, ...sending }: Sen
     memory,
     // Without the hooks of requests to models: a list is free.
     listModels(format, deadline) {
-      const send: Sender['send'] = (request, call) =>
-        sendRequest(applyLessons(request, memory), { ...call, deadline }, { ...sending, endpoint });
+      const send: Sender['send'] = async (given, call) => {
+        const request = applyLessons(given, memory);
+        return { request, ...(await sendRequest(request, { ...call, deadline }, { ...sending, endpoint })) };
+      };
       const { listQuery: query } = services[service];
       return readModelList({ send }, format, { query, policy: { retries: 0 }, onEvent() {} });
     },

@@ -32,22 +32,25 @@ export interface Payment {
 
 /** The end of a request that is paid for: with an answer or an error; with neither if its reader stopped. */
 export interface PaidEnd {
-  answer?: Performed;
+  answer?: PaidAnswer;
   error?: unknown;
 }
+
+/** An answer, and the facts that decide its cost. */
+export type PaidAnswer = Omit<Performed, 'request'>;
 
 /** The money that requests are paid from: a budget that runs share, or the limit of one run. */
 export interface Fund {
   /** Reserves the most that a request can cost. `isAgain`: an attempt before may have been billed. Throws GatewayError over-budget. */
   reserve(request: PayableRequest, signal: Signal, isAgain: boolean): Promise<ReservedAmount>;
   /** Records an answer for which nothing was reserved, as a recording had it. */
-  record?(request: PayableRequest, answer: Performed): Promise<void>;
+  record?(request: PayableRequest, answer: PaidAnswer): Promise<void>;
 }
 
 /** An amount that is reserved for one request. It ends once. */
 interface ReservedAmount {
   /** Spends the cost that the answer tells; the reserved amount counts if the cost is unknown. */
-  spend(answer?: Performed, signal?: Signal): Promise<void>;
+  spend(answer?: PaidAnswer, signal?: Signal): Promise<void>;
   free(signal?: Signal): Promise<void>;
 }
 

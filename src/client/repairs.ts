@@ -2,123 +2,189 @@ import { GatewayError } from '../errors.ts';
 import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from '../formats/format.ts';
 import type { Answered } from '../transport/types.ts';
 import type { GatewayClientOptions } from './gateway-client.ts';
-import { correctionNames, type Learnt, learnFormat, learnFrom, type Refused, toTaughtRequest } from './correct.ts';
+import { correctionNames, type Learnt, learnFormat, learnFrom, toTaughtRequest } from './correct.ts';
 import type { Deadline } from './deadline.ts';
 import { countOn, type Resent } from './events.ts';
-import type { Payment } from './payment.ts';
-import { type Sending, type SendOptions, sendRequest } from './send.ts';
+import type { Memory } from './memory.ts';
+import type { ModelChoice } from './model-choice.ts';
+import {
+  type Exchange,
+  type PaidExchange,
+  type PaidRequest,
+  type PayOptions,
+  type PreparedRequest,
+  type Sending,
+  sendRequest,
+} from './send.ts';
 
-type RepairedSending = Sending & {
-  options: Pick<GatewayClientOptions, 'laneFallback' | 'explain'>;
-};
+interface RepairedSending extends Sending {
+  models: ModelChoice;
+  options: Sending['options'] & Pick<GatewayClientOptions, 'laneFallback' | 'explain' | 'payments'>;
+}
 
-/** A failed request: before corrections, and as it was sent. The error counts the attempts before, too. */
-interface Failed extends Refused {
+type RepairOptions = PayOptions & { deadline: Deadline };
+
+/** A request on its way. It is never changed: a repair makes another one. */
+interface Outgoing {
+  /** The request before corrections. */
   original: AnyApiRequest;
+  /** The request as it is sent: in the form that its service is known to want. */
+  request: AnyApiRequest;
+  /** The request to a model that it is, with its payment; absent if it is free. */
+  paid?: PaidRequest | undefined;
+}
+
+/** A failed request. The error counts the attempts before, too. */
+interface Failed extends Outgoing {
+  error: GatewayError;
 }
 
 /** The request that goes out after a failed one. */
-export interface Next {
-  /** The request in the form that the service asks for. */
-  request?: AnyApiRequest;
-  /** A different request, which is corrected anew. */
-  other?: AnyApiRequest;
-  /** The payment, if it differs from the one before. */
-  payment?: Payment | undefined;
+interface Next {
+  sent: Outgoing;
   /** The change, for the listener. */
   change: Omit<Resent, 'type' | 'error'>;
   /** Called if the request was answered. */
-  keep?(): void;
+  keep?(): Promise<void> | void;
 }
 
 /**
  * A kind of second chance: finds the request to send in place of a failed one that was certainly not billed. Each kind is tried
  * once.
  */
-type Repair = (failed: Failed, own: SendOptions, sending: RepairedSending) => Found | Promise<Found>;
+type Repair = (failed: Failed, own: RepairOptions, sending: RepairedSending) => Found | Promise<Found>;
 type Found = Next | undefined;
 
 /** The repairs of one request, the cheapest first. */
 const ofRequest: readonly Repair[] = [
   ...correctionNames.map(
     (name): Repair =>
-      (failed, _own, sending) =>
-        toNext(learnFrom(failed, sending.endpoint, [name]), sending),
+      (failed, _own, { endpoint }) =>
+        toNext(failed, learnFrom(failed, endpoint, [name]), endpoint),
   ),
-  async function toOtherFormat(failed, _own, sending) {
-    return toNext(await learnFormat(failed.original, failed, sending.endpoint.memory), sending);
+  async function toOtherFormat(failed, _own, { endpoint }) {
+    return toNext(failed, await learnFormat(failed.original, failed, endpoint.memory), endpoint);
   },
 ];
 
-function toNext(learnt: Learnt | undefined, { endpoint }: RepairedSending): Found {
+function toNext({ original, paid }: Failed, learnt: Learnt | undefined, { memory }: { memory: Memory }): Found {
   if (learnt === undefined) return undefined;
   const { request, notice, keep } = learnt;
-  return { request, change: { by: 'correction', ...notice }, keep: () => keep(endpoint.memory) };
+  return { sent: { original, request, paid }, change: { by: 'correction', ...notice }, keep: () => keep(memory) };
 }
 
-/** The repairs that need a different request. */
+/** The repairs that make a different request, which is corrected anew. */
 const others: readonly Repair[] = [
-  function toLiveLane({ original, error }, _own, { options: { laneFallback } }) {
+  async function toLiveLane({ original, paid, error }, _own, { endpoint, options: { laneFallback } }) {
     const live = laneFallback === 'live' && isBusy(error) ? withoutTier(original) : undefined;
-    return live && { other: live, change: { by: 'live-lane' } };
+    return live && { sent: await toOutgoing(live, paid, endpoint), change: { by: 'live-lane' } };
   },
-  function toOtherModel({ error }, { findOther }) {
-    return findOther?.(error);
+  async function toOtherModel({ paid, error }, own, sending) {
+    const { models, endpoint } = sending;
+    const other = paid && (await models.chooseOther(error, paid.request, own.deadline));
+    if (other === undefined) return undefined;
+    const sent = await toOutgoing(other.post, openPayment(other, own, sending), endpoint);
+    return { sent, change: { by: 'other-model' }, keep: () => models.keep(other) };
   },
 ];
+
+async function toOutgoing(
+  original: AnyApiRequest,
+  paid: PaidRequest | undefined,
+  { memory }: { memory: Memory },
+): Promise<Outgoing> {
+  return { original, request: await toTaughtRequest(original, memory), paid };
+}
+
+function openPayment(request: PreparedRequest, own: RepairOptions, { options }: RepairedSending): PaidRequest {
+  const { payments = options.payments } = own;
+  return { request, payment: payments?.open(request) };
+}
+
+/**
+ * Sends a request to the model that the client chooses, and pays for it. Another model may answer in its place. The payment of a
+ * request without a reply has ended.
+ */
+export async function sendPaid(
+  prepared: PreparedRequest,
+  own: RepairOptions,
+  sending: RepairedSending,
+): Promise<PaidExchange> {
+  const chosen = await sending.models.choose(prepared, own.deadline);
+  const opened = openPayment(chosen, own, sending);
+  const { reply, attempts, request: post, paid = opened } = await sendAndRepair(chosen.post, opened, own, sending);
+  return { reply, attempts, request: { ...paid.request, post: post as ApiRequest }, payment: paid.payment };
+}
+
+/** Sends a request that is not paid for. */
+export async function sendFree(given: AnyApiRequest, own: RepairOptions, sending: RepairedSending): Promise<Exchange> {
+  const { reply, attempts, request } = await sendAndRepair(given, undefined, own, sending);
+  return { reply, attempts, request };
+}
 
 /**
  * Sends a request in the form that its service is known to want, and once more for each repair that is found. All attempts count
- * together, and so do those that may have been billed. Throws the error of the last request.
+ * together, and so do those that may have been billed. Throws the error of the last request, whose payment has ended.
  */
-export async function sendRepaired(
-  first: AnyApiRequest,
-  own: SendOptions & { deadline: Deadline },
+async function sendAndRepair(
+  given: AnyApiRequest,
+  paid: PaidRequest | undefined,
+  own: RepairOptions,
   sending: RepairedSending,
-): Promise<Answered> {
-  const { options } = sending;
-  const { memory } = sending.endpoint;
-  const { onEvent = options.onEvent } = own;
+): Promise<Answered & Outgoing> {
+  const { options, endpoint } = sending;
+  const { deadline, onEvent = options.onEvent } = own;
   const taken: Next[] = [];
   let tried = new Set<Repair>();
-  let [original, request, payment] = [first, await toTaughtRequest(first, memory), own.payment];
+  let sent: Outgoing = { original: given, request: given, paid };
   let failed: GatewayError | undefined;
-  for (;;) {
-    const before = failed?.details.attempts ?? 0;
-    try {
-      const { reply, attempts } = await sendRequest(
-        request,
-        { ...own, payment, onEvent: countOn(onEvent, before) },
-        sending,
-      );
-      for (const { keep } of taken) keep?.();
-      const answered = { reply, attempts: before + attempts };
-      const isRecorded = reply.recordedAt !== undefined;
-      await onEvent?.({ type: 'answered', attempts: answered.attempts, isRecorded });
-      return answered;
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      const earlier = failed;
-      failed = earlier ? error.after(earlier).withDetails({ attempts: before + (error.details.attempts ?? 0) }) : error;
-      const found = await findRepair({ original, request, error: failed }, tried, { ...own, payment }, sending);
-      if (found === undefined) throw options.explain ? await options.explain(failed, first) : failed;
+  try {
+    sent = await toOutgoing(given, paid, endpoint);
+    for (;;) {
+      const before = failed?.details.attempts ?? 0;
+      const payment = sent.paid?.payment;
+      const came = await trySend(sent.request, { ...own, payment, onEvent: countOn(onEvent, before) }, sending);
+      if ('reply' in came) {
+        for (const { keep } of taken) await keep?.();
+        const { reply } = came;
+        const attempts = before + came.attempts;
+        await onEvent?.({ type: 'answered', attempts, isRecorded: reply.recordedAt !== undefined });
+        return { ...sent, reply, attempts };
+      }
+      const { error } = came;
+      failed = failed ? error.after(failed).withDetails({ attempts: before + (error.details.attempts ?? 0) }) : error;
+      const found = await findRepair({ ...sent, error: failed }, tried, own, sending);
+      if (found === undefined) throw options.explain ? await options.explain(failed, given) : failed;
       const [repair, next] = found;
       await onEvent?.({ type: 'resent', ...next.change, error: failed });
-      if (!('payment' in next)) payment?.retry(failed);
-      if (next.other) tried = new Set([...tried].filter((one) => others.includes(one)));
+      if (next.sent.paid === sent.paid) payment?.retry(failed);
+      else await payment?.end({ error: failed }, deadline.signal);
+      // A different request is corrected anew.
+      if (next.sent.original !== sent.original) tried = new Set([...tried].filter((one) => others.includes(one)));
       tried.add(repair);
       taken.push(next);
-      original = next.other ?? original;
-      if ('payment' in next) payment = next.payment;
-      request = next.request ?? (await toTaughtRequest(original, memory));
+      ({ sent } = next);
     }
+  } catch (error) {
+    await sent.paid?.payment?.end({ error }, deadline.signal);
+    throw error;
+  }
+}
+
+/** The reply to a request that is sent once, with retries, or its error. */
+async function trySend(...call: Parameters<typeof sendRequest>): Promise<Answered | { error: GatewayError }> {
+  try {
+    return await sendRequest(...call);
+  } catch (error) {
+    if (error instanceof GatewayError) return { error };
+    throw error;
   }
 }
 
 async function findRepair(
   failed: Failed,
   tried: ReadonlySet<Repair>,
-  own: SendOptions & { deadline: Deadline },
+  own: RepairOptions,
   sending: RepairedSending,
 ): Promise<[Repair, Next] | undefined> {
   for (const repair of [...ofRequest, ...others]) {

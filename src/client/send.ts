@@ -6,6 +6,7 @@ import {
   loadFormat,
   type ApiRequest,
   type AnyApiRequest,
+  type Format,
   getAskedModel,
   type RequestLimits,
 } from '../formats/format.ts';
@@ -16,7 +17,6 @@ import type { BlobStore } from '../images/types.ts';
 import type { CallOptions } from './client-types.ts';
 import type { GatewayClient, GatewayClientOptions } from './gateway-client.ts';
 import { type AskOne, askRest, type ContinuationOptions, type Hop } from './continuation.ts';
-import type { Next } from './repairs.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import type { CallEvent, Listener } from './events.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
@@ -44,6 +44,8 @@ export interface PreparedRequest {
 
 /** The outcome of a request. */
 export interface Performed extends Answer {
+  /** The request that was answered, as it was sent: after a refusal its model, its format or a part of it can be another. */
+  request: PreparedRequest;
   /** Requests that were sent: none if a cache answered. */
   attempts: number;
   /** A recording answered. */
@@ -54,9 +56,7 @@ export interface Performed extends Answer {
 
 /** The options for sending a request, and the place of its images. */
 export interface AskOptions
-  extends SendOptions, ContinuationOptions, Omit<ReadOptions, 'model' | 'candidates' | 'store' | 'ending'> {
-  /** The payments for the requests of the answer, in place of those of the client. */
-  payments?: Payments | undefined;
+  extends PayOptions, ContinuationOptions, Pick<ReadOptions, 'endOf' | 'mostImages' | 'joined' | 'patience'> {
   /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
 }
@@ -66,6 +66,9 @@ interface Asking {
   service: ServiceName;
 }
 
+/** The members of a client that are needed to ask. */
+type AskingClient = Pick<GatewayClient, 'sendPaid' | 'models' | 'onEvent'>;
+
 /**
  * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. If the service
  * ends the answer in the middle, the requests for the rest go the same way. Yields the deltas of one arriving chunk together. An
@@ -73,19 +76,16 @@ interface Asking {
  */
 export async function* perform(
   request: PreparedRequest,
-  client: Pick<GatewayClient, 'send' | 'payments' | 'models' | 'onEvent'>,
+  client: AskingClient,
   options: AskOptions & Asking,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const started = monotonic();
   const { store = createMemoryStore(), onEvent = client.onEvent } = options;
   const listening = { ...options, onEvent };
   const own: Reader = { store, ending: [] };
-  const paid: PaidRequest = { request, payment: undefined };
-  const first = yield* performOne(paid, client, listening, own);
+  const first = yield* performOne(request, client, listening, own);
   const askOne: AskOne = (next, changed) => performOne(next, client, { ...listening, ...changed }, own);
-  const answer = first.unfinished
-    ? yield* askRest(first, { request, sent: paid.request }, askOne, { ...listening, ...own })
-    : first;
+  const answer = first.unfinished ? yield* askRest(first, request, askOne, { ...listening, ...own }) : first;
   if (!first.unfinished && own.ending.length > 0) yield own.ending;
   const { attempts } = answer;
   Object.assign(answer.result, { attempts, durationMs: Math.round(monotonic() - started) });
@@ -100,51 +100,43 @@ interface Reader {
 }
 
 async function* performOne(
-  paid: PaidRequest,
-  client: Pick<GatewayClient, 'send' | 'payments' | 'models' | 'onEvent'>,
+  prepared: PreparedRequest,
+  client: AskingClient,
   options: AskOptions & Asking,
   { store, ending }: Reader,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience } = options;
+  const { reply, attempts, request, payment } = await client.sendPaid(prepared, options);
   let end: PaidEnd = {};
   try {
-    const answered = await sendPaid(paid, client, options);
-    const { reply, attempts } = answered;
-    const { post, model, candidates, insteadOf } = paid.request;
-    const { keepThink = post.keepThink } = options;
-    const format = await loadFormat(reply.format ?? post.format);
-    const offered = format.toolNames(post.body);
-    const { body: asked } = post;
-    const reading = {
-      endOf,
-      mostImages,
-      joined,
-      patience,
-      keepThink,
-      offered,
-      asked,
-      store,
-      ending,
-      model,
-      candidates,
-    };
+    const { post, insteadOf } = request;
+    const format = await loadFormat(post.format);
+    const reading = { ...describeRequest(request, format), endOf, mostImages, joined, patience, store, ending };
     const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     if (insteadOf) read.result.insteadOf = insteadOf;
     if (!isRecorded) await client.models.tellEnd(read.result);
     const { result, error, unfinished } = read;
-    tellPassedLimit(result, (await loadFormat(post.format)).limits(post.body));
+    tellPassedLimit(result, format.limits(post.body));
     const cut = describeCutPrompt(post, result.usage?.inputTokens, options.service);
     if (cut !== undefined) result.warnings.push(cut);
-    const answer = { result, error, unfinished, attempts, isRecorded };
+    const answer = { result, error, unfinished, request, attempts, isRecorded };
     end = { answer };
     return answer;
   } catch (error) {
     end = { error };
     throw error;
   } finally {
-    await paid.payment?.end(end, deadline.signal);
+    await payment?.end(end, deadline.signal);
   }
+}
+
+/** The facts of a request by which its reply is read. */
+export function describeRequest(
+  { post, model, candidates }: PreparedRequest,
+  { toolNames }: Pick<Format, 'toolNames'>,
+): Pick<ReadOptions, 'model' | 'candidates' | 'keepThink' | 'offered' | 'asked'> {
+  return { model, candidates, keepThink: post.keepThink, offered: toolNames(post.body), asked: post.body };
 }
 
 /**
@@ -158,35 +150,21 @@ function tellPassedLimit({ usage, images, warnings }: Result, { maxTokens, candi
   warnings.push(`the service did not keep the limit of ${maxTokens} tokens: the answer has ${outputTokens}`);
 }
 
-/** A request to a model, and its payment: both are replaced if another model is asked in its place. */
-export interface PaidRequest {
-  request: PreparedRequest;
-  payment: Payment | undefined;
+/** A request and its reply, whose body is still to be read. */
+export interface Exchange extends Answered {
+  /** The request as it was sent: after a refusal it can differ from the one that was given. */
+  readonly request: AnyApiRequest;
 }
 
-/** Sends a request to the model that the client chooses, and pays for it. Another model may answer in its place. */
-export async function sendPaid(
-  paid: PaidRequest,
-  client: Pick<GatewayClient, 'send' | 'payments' | 'models'>,
-  options: SendOptions & Pick<AskOptions, 'payments'> & { deadline: Deadline },
-): Promise<Answered> {
-  const { models } = client;
-  const { deadline, policy, gate, sample, onEvent } = options;
-  const { payments = client.payments } = options;
-  const asked = await models.choose(paid.request, deadline);
-  Object.assign(paid, { request: asked, payment: payments?.open(asked) });
-  const findOther: SendOptions['findOther'] = async (error) => {
-    const other = await models.chooseOther(error, asked, deadline);
-    if (other === undefined) return undefined;
-    await paid.payment?.end({ error }, deadline.signal);
-    Object.assign(paid, { request: other, payment: payments?.open(other) });
-    return { other: other.post, payment: paid.payment, change: { by: 'other-model' } };
-  };
-  const own = { deadline, policy, gate, sample, onEvent, payment: paid.payment, findOther };
-  const answered = await client.send(asked.post, own);
-  if (paid.request !== asked) await models.keep(paid.request);
-  return answered;
+/** A request to a model, and its payment. Another model that is asked in its place has a payment of its own. */
+export interface PaidRequest {
+  readonly request: PreparedRequest;
+  /** Absent if the request costs nothing. */
+  readonly payment: Payment | undefined;
 }
+
+/** A paid request as it was sent, and its reply. Who reads the reply ends the payment. */
+export interface PaidExchange extends Answered, PaidRequest {}
 
 /** Options of one request. */
 export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
@@ -198,11 +176,14 @@ export interface SendOptions extends Pick<CallOptions, 'signal' | 'timeoutMs'> {
   onEvent?: Listener<CallEvent> | undefined;
   /** Shared pause of many calls after a 429. */
   gate?: Gate | undefined;
-  payment?: Payment | undefined;
-  /** The request to the model that may answer in place of the one that refused. @internal */
-  findOther?: ((error: GatewayError) => Promise<Next | undefined>) | undefined;
   /** Number of the wanted answer among several answers to the same request, from 0. */
   sample?: number | undefined;
+}
+
+/** Options of one request that is paid for. */
+export interface PayOptions extends SendOptions {
+  /** The payments for the requests of the answer, in place of those of the client. */
+  payments?: Payments | undefined;
 }
 
 /** The parts that all requests of a client share. */
@@ -215,7 +196,7 @@ export interface Sending {
 /** Sends a request, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */
 export async function sendRequest(
   apiRequest: AnyApiRequest,
-  own: SendOptions & { deadline: Deadline },
+  own: SendOptions & { deadline: Deadline; payment?: Payment | undefined },
   sending: Sending,
 ): Promise<Answered> {
   const { endpoint, fetch, options } = sending;
@@ -251,7 +232,7 @@ export async function sendRequest(
   });
   const { status, headers, recordedAt } = reply;
   const body = withExplainedErrors(reply.body, (error) => explainFailure(error, 'reading'));
-  return { attempts, reply: { status, headers, body, recordedAt, request: name, format } };
+  return { attempts, reply: { status, headers, body, recordedAt, request: name } };
 }
 
 function toRetryPolicy(

@@ -1,6 +1,5 @@
 import type { Signal, Url } from '../client/client-types.ts';
 import type { RequestBody } from '../body.ts';
-import type { FormatName } from '../formats/types.ts';
 
 /** One HTTP request. The client sends a POST with a JSON body, or the GET of a list; a gateway passes on any method. */
 export interface HttpRequest {
@@ -34,8 +33,6 @@ export interface HttpReply {
   readonly body: AsyncIterable<Uint8Array>;
   /** The request of the reply, for errors: `POST origin/path`. */
   readonly request?: string | undefined;
-  /** The format of the request, if the client knows it. */
-  readonly format?: FormatName | undefined;
   /** The time of its recording, ms since 1970, if the reply comes from a cache and nothing was sent. */
   readonly recordedAt?: number | undefined;
 }

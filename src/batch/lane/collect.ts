@@ -9,7 +9,7 @@ import { removeFile } from '../../files/temp-file.ts';
 import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
 import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } from '../../formats/batch-format.ts';
 import { readFailedReply } from '../../formats/failure.ts';
-import type { AnyApiRequest } from '../../formats/format.ts';
+import { type AnyApiRequest, loadFormat } from '../../formats/format.ts';
 import { type JsonObject, parseObject } from '../../json.ts';
 import { batchFiles, type BatchHost, type CollectedJob, type JobOutcome, type JournalEntry } from '../types.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type CheckEnd,
   createDeadlines,
   type Deadline,
+  describeRequest,
   type PreparedRequest,
   readParsedReply,
   readReply,
@@ -393,9 +394,8 @@ async function readJobResult(
     await output.prepare();
     const body = requireReplyBody(result, format, request);
     const { store, mostImages } = output;
-    const { candidates, post } = request ?? {};
-    const reading = { candidates, keepThink: post?.keepThink, store, mostImages, endOf, joined: true as const };
-    const options = { format, model, ...reading };
+    const known = request && describeRequest(request, await loadFormat(request.post.format));
+    const options = { ...known, format, model, store, mostImages, endOf, joined: true as const };
     // A short body has no Base64 that must stay out of memory: it is not written and parsed again.
     const answer = isShort
       ? await readParsedReply(body, options)

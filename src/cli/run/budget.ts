@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import { type Fund, type PayableRequest, payFrom, type Payments, type Performed } from '../../client/index.ts';
+import { type Fund, type PayableRequest, payFrom, type Payments, type PaidAnswer } from '../../client/index.ts';
 import { computeBound, computeAnswerCost } from '../../cost/cost.ts';
 import type { Cost } from '../../cost/types.ts';
 import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
@@ -142,7 +142,7 @@ async function spend(
     request,
     answer,
     signal,
-  }: { id: string; request: PayableRequest; answer: Performed | undefined; signal: AbortSignal | undefined },
+  }: { id: string; request: PayableRequest; answer: PaidAnswer | undefined; signal: AbortSignal | undefined },
 ): Promise<void> {
   const { ledger, context } = budget;
   if (answer === undefined) return ledger.spend(id, unknownAmount, { signal });
@@ -231,7 +231,7 @@ async function warnOfBound({ ledger, setting, context }: OpenBudget, isWithoutLi
 }
 
 /** Writes into the budget that a reply from a recording cost nothing. */
-async function saveRecorded(budget: OpenBudget, { model }: PayableRequest, answer: Performed): Promise<void> {
+async function saveRecorded(budget: OpenBudget, { model }: PayableRequest, answer: PaidAnswer): Promise<void> {
   const cost = computeAnswerCost(answer, budget);
   if (cost === undefined) return;
   await prepareFile(budget);

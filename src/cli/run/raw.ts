@@ -4,9 +4,8 @@ import {
   type GatewayClient,
   type Deadline,
   type PaidEnd,
-  type PaidRequest,
+  type PaidExchange,
   type PreparedRequest,
-  sendPaid,
 } from '../../client/index.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/ci-guard.ts';
@@ -27,32 +26,42 @@ export async function sendRaw(
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const writeRaw = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
   if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: control characters of the reply reach the terminal');
-  let failedBody: Uint8Array | undefined;
-  let attempts = 0;
-  let body: UnsavedReply['body'];
+  let refused: Uint8Array | undefined;
+  const onEvent = (event: CallEvent) => {
+    if (event.type === 'refused') refused = event.body;
+    return client.onEvent?.(event);
+  };
+  return client.sendPaid(request, { deadline, onEvent }).then(
+    (exchange) => printReply(exchange, writeRaw, deadline, context),
+    async (error: unknown) => {
+      if (refused !== undefined) await writeRaw(refused);
+      return { outcome: { ...emptyOutcome, attempts: getAttempts(error) }, error };
+    },
+  );
+}
+
+async function printReply(
+  { reply, attempts, payment }: PaidExchange,
+  write: (bytes: Uint8Array) => Promise<void>,
+  deadline: Deadline,
+  context: AnswerContext,
+): Promise<CommandOutcome> {
   // With `--raw`, nothing reads the cost of the reply.
   let end: PaidEnd = {};
-  const paid: PaidRequest = { request, payment: undefined };
+  const outcome = { ...emptyOutcome, attempts };
   try {
-    const onEvent = (event: CallEvent) => {
-      if (event.type === 'refused') failedBody = event.body;
-      return client.onEvent?.(event);
-    };
-    const answered = await sendPaid(paid, client, { deadline, onEvent });
-    // The failed body came from an earlier attempt.
-    failedBody = undefined;
-    attempts = answered.attempts;
-    if (stdout.isFile) body = await writeAndKeep(answered.reply.body, new BlockWriter({ folder: tmpdir() }), context);
-    else for await (const chunk of answered.reply.body) await writeRaw(chunk);
+    if (!context.io.stdout.isFile) {
+      for await (const chunk of reply.body) await write(chunk);
+      return { outcome };
+    }
+    const body = await writeAndKeep(reply.body, new BlockWriter({ folder: tmpdir() }), context);
+    return { outcome: { ...outcome, unsaved: { ...outcome.unsaved, body } } };
   } catch (error) {
     end = { error };
+    return { outcome, error };
   } finally {
-    await paid.payment?.end(end, deadline.signal);
-    if (failedBody !== undefined) await writeRaw(failedBody);
+    await payment?.end(end, deadline.signal);
   }
-  if (attempts === 0) attempts = getAttempts(end.error);
-  const unsaved = { ...emptyOutcome.unsaved, body };
-  return { outcome: { ...emptyOutcome, attempts, unsaved }, error: end.error };
 }
 
 /**

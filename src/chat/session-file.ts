@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { getErrorCode, GatewayError, usageError, settingError } from '../errors.ts';
 import { describeReadError, describeWriteError } from '../files/file-reason.ts';
 import { readFileLines } from '../files/lines.ts';
-import { openToAppend } from '../files/synced-file.ts';
-import { copyRange, notWritten, syncFolder, writeAtomically, writeFully } from '../files/temp-file.ts';
+import { copyAside } from '../files/synced-file.ts';
+import { notWritten, syncFolder, writeAtomically, writeFully } from '../files/temp-file.ts';
 import { endsTurn, lastTurnStart, parseMessage, type SessionMessage } from './message.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
@@ -212,13 +212,7 @@ function openToWrite(path: string, { size }: StoredSession): Promise<FileHandle>
 /** Copies an incomplete turn to the aside file before it is overwritten. */
 async function copySessionTail(path: string, { end, size }: StoredSession, handle: FileHandle): Promise<void> {
   if (end === size) return;
-  const aside = await openToAppend(sessionAsideFile(path), 0o600);
-  try {
-    await copyRange(handle, aside, { offset: end, bytes: size - end });
-    await aside.sync();
-  } finally {
-    await aside.close();
-  }
+  await copyAside(sessionAsideFile(path), handle, { offset: end, bytes: size - end }, 0o600);
 }
 
 /** Removes a partial write. */

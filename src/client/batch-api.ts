@@ -2,6 +2,7 @@ import { badReply, GatewayError } from '../errors.ts';
 import type { BatchFormat, BatchInfo, BatchPage, BatchParts } from '../formats/batch-format.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
+import { arrivingLines } from '../files/lines.ts';
 import { ArraySkipper } from '../scan/json-skip.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { createUpload } from '../body.ts';
@@ -29,9 +30,9 @@ export interface BatchApi {
   results(info: Pick<BatchInfo, 'results'>, deadline: Deadline): AsyncGenerator<ResultText, void>;
 }
 
-/** One result as the bytes of its JSON. */
+/** One result. */
 export interface ResultText {
-  bytes: Buffer;
+  json: string;
   /** The end of the result came. Otherwise it may be cut. */
   isWhole: boolean;
 }
@@ -179,30 +180,13 @@ async function readShortReply(
   throw badBatchReply(reply, 'the reply is not a JSON object');
 }
 
-const lineFeed = 0x0a;
-
-/** The lines of a body that are not empty. */
+/** The lines of a body that are not empty. A file can begin with a byte order mark. */
 async function* readResultLines(reply: HttpReply): AsyncGenerator<ResultText, void> {
-  let begun: Buffer[] = [];
-  let begunBytes = 0;
-  for await (const chunk of reply.body) {
-    let start = 0;
-    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
-      const bytes = withoutMark(Buffer.concat([...begun, chunk.subarray(start, end)]));
-      [begun, begunBytes, start] = [[], 0, end + 1];
-      if (bytes.some((byte) => byte > 0x20)) yield { bytes, isWhole: true };
-    }
-    begun.push(Buffer.from(chunk.subarray(start)));
-    begunBytes += chunk.byteLength - start;
-    if (begunBytes > maxResultBytes) throw badBatchReply(reply, 'a result is too large');
+  for await (const { text, whole, isTooLong } of arrivingLines(reply.body, maxResultBytes)) {
+    if (isTooLong) throw badBatchReply(reply, 'a result is too large');
+    const json = text.replace(/^\uFEFF/, '');
+    if (json.trim() !== '') yield { json, isWhole: whole };
   }
-  const last = withoutMark(Buffer.concat(begun));
-  if (last.some((byte) => byte > 0x20)) yield { bytes: last, isWhole: false };
-}
-
-/** A line without the byte order mark that a file can begin with. */
-function withoutMark(line: Buffer): Buffer {
-  return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
 }
 
 function badBatchReply({ request, status }: HttpReply, what: string): GatewayError {

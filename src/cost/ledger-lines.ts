@@ -1,4 +1,5 @@
 import { readSync } from 'node:fs';
+import { splitNow } from '../files/lines.ts';
 import { isObject, type JsonValue, parseObject } from '../json.ts';
 import { usageError } from '../errors.ts';
 import { roundUp } from './cost.ts';
@@ -148,21 +149,20 @@ export function readLedgerHead(fd: number, path: string): string {
   throw usageError(`${path} is not a budget of this version`, 'name another file for the budget');
 }
 
-const blockBytes = 64 * 1024;
-
 /** The whole lines of a file from an offset on, each with the offset of its end. Unreadable lines are skipped. */
 export function* readLedger(fd: number, from = 0): Generator<{ line: LedgerLine | undefined; end: number }, void> {
+  for (const { text, whole, end } of splitNow(readBlocks(fd, from), from))
+    if (whole) yield { line: parseLedgerLine(text), end };
+}
+
+const blockBytes = 64 * 1024;
+
+function* readBlocks(fd: number, from: number): Generator<Buffer, void> {
   const block = Buffer.allocUnsafe(blockBytes);
-  let rest: Buffer = Buffer.alloc(0);
   for (let at = from; ;) {
     const bytesRead = readSync(fd, block, 0, block.length, at);
     if (bytesRead === 0) return;
     at += bytesRead;
-    rest = Buffer.concat([rest, block.subarray(0, bytesRead)]);
-    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-      const text = rest.toString('utf8', 0, end);
-      rest = rest.subarray(end + 1);
-      yield { line: parseLedgerLine(text), end: at - rest.length };
-    }
+    yield block.subarray(0, bytesRead);
   }
 }

@@ -38,7 +38,7 @@ export class SyncedFile {
       const { size } = await handle.stat();
       const kept = size > 0 ? await findLastLineEnd(handle, size) : 0;
       if (kept < size) {
-        await copyAside(path, handle, [{ offset: kept, bytes: size - kept }]);
+        await copyAside(asideFile(path), handle, { offset: kept, bytes: size - kept });
         await handle.truncate(kept);
       }
       // Without its name in the folder, a new file would be lost although its content is synced.
@@ -167,15 +167,12 @@ export function asideFile(path: string): string {
   return path.replace(/\.jsonl$/, '.aside.jsonl');
 }
 
-/** Appends parts of a file to its aside file and syncs that. */
-async function copyAside(path: string, from: FileHandle, ranges: readonly Range[]): Promise<void> {
-  if (ranges.length === 0) return;
-  const to = await openToAppend(asideFile(path));
+/** Appends a part of a file to an aside file, as lines of its own, and syncs that. */
+export async function copyAside(aside: string, from: FileHandle, range: Range, mode?: number): Promise<void> {
+  const to = await openToAppend(aside, mode);
   try {
-    for (const range of ranges) {
-      const last = await copyRange(from, to, range);
-      if (last !== undefined && last !== lineFeed) await to.appendFile('\n');
-    }
+    const last = await copyRange(from, to, range);
+    if (last !== lineFeed) await to.appendFile('\n');
     await to.datasync();
   } finally {
     await to.close();

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { splitNow } from '../files/lines.ts';
 import { isObject, type JsonObject, type JsonValue, parseObject } from '../json.ts';
 
 /** The end of an exchange: complete, by an early end of the connection, by a reset, or because its reader stopped. */
@@ -101,28 +102,18 @@ function* readBlocks(path: string): Generator<Buffer> {
  * memory. Throws errors of the system.
  */
 export async function* readRecordingLines(path: string): AsyncGenerator<string> {
-  let pieces: Buffer[] = [];
-  for (const block of readBlocks(path)) {
-    let from = 0;
-    for (let at = block.indexOf(10); at >= 0; at = block.indexOf(10, from)) {
-      yield Buffer.concat([...pieces, block.subarray(from, at)]).toString('utf8');
-      pieces = [];
-      from = at + 1;
-    }
-    if (from < block.length) pieces.push(block.subarray(from));
+  let turnedAt = 0;
+  for (const { text, end } of splitNow(readBlocks(path))) {
+    yield text;
+    if (end - turnedAt < blockBytes) continue;
     // Signals and other requests have their turn here.
-    if (block.length === blockBytes) await nextTurn();
+    turnedAt = end;
+    await nextTurn();
   }
-  if (pieces.length > 0) yield Buffer.concat(pieces).toString('utf8');
 }
 
 /** The first line of a file; empty if there is none. */
 export function readFirstLine(path: string): string {
-  const pieces: Buffer[] = [];
-  for (const block of readBlocks(path)) {
-    const end = block.indexOf(10);
-    pieces.push(end < 0 ? block : block.subarray(0, end));
-    if (end >= 0) break;
-  }
-  return Buffer.concat(pieces).toString('utf8');
+  for (const { text } of splitNow(readBlocks(path))) return text;
+  return '';
 }

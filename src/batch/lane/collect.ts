@@ -73,14 +73,14 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
     run.step?.('part-downloaded', providerBatch.mark);
     for await (const waiting of listWaitingSlots(providerBatch, run)) {
       signal.throwIfAborted();
-      const bytes = readResultBytes(waiting.slot, collection);
-      if (bytes === undefined && failure !== undefined) continue;
-      const outcome = bytes && format.readResult(parseObject(bytes.toString()))?.outcome;
-      if (bytes && outcome === undefined) await keepAside(bytes, run);
-      const isShort = bytes !== undefined && bytes.byteLength < shortBytes;
+      const json = readResultJson(waiting.slot, collection);
+      if (json === undefined && failure !== undefined) continue;
+      const outcome = json === undefined ? undefined : format.readResult(parseObject(json))?.outcome;
+      if (json !== undefined && outcome === undefined) await keepAside(json, run);
+      const isShort = json !== undefined && json.length < shortLength;
       await joinJob(
         waiting,
-        { result: outcome ?? missingResultError(collection, bytes !== undefined), isShort },
+        { result: outcome ?? missingResultError(collection, json !== undefined), isShort },
         collection,
       );
       if (pending.size >= maxPending) await Promise.all(pending);
@@ -99,7 +99,7 @@ export async function collectProviderBatch(providerBatch: ProviderBatch, info: B
 }
 
 /** A shorter result has no picture: the Base64 of a picture is longer. */
-const shortBytes = 16 * 1024;
+const shortLength = 16 * 1024;
 
 const maxDownloads = 5;
 
@@ -140,7 +140,7 @@ async function download(collection: Collection): Promise<GatewayError | undefine
 
 /** Results that are not used: results of no job, and a second result of the same job. */
 interface UnmatchedResults {
-  results: Buffer[];
+  results: string[];
   doubled: number;
 }
 
@@ -171,23 +171,24 @@ async function readResults(
   const hasResults = isNamed || (info.done ?? 0) > 0;
   let isEmpty = hasResults && findUnmadeReason(info) === undefined;
   const unmatched: UnmatchedResults = { results: [], doubled: 0 };
-  for await (const { bytes, isWhole } of results) {
+  for await (const { json, isWhole } of results) {
     isEmpty = false;
-    const line = parseObject(bytes.toString());
+    const line = parseObject(json);
     const result = format.readResult(line);
     let entry = result?.entry;
     if (Object.keys(line).length === 0) {
-      if (isLast && isWhole) entry = findEntryName(bytes, providerBatch);
+      if (isLast && isWhole) entry = findEntryName(json, providerBatch);
       if (entry === undefined) unreadable++;
       isCut ||= !isWhole;
     }
     const slot = entry === undefined ? undefined : slots.get(entry);
     if (slot === undefined || places.has(slot)) {
       if (slot !== undefined) unmatched.doubled++;
-      unmatched.results.push(bytes);
+      unmatched.results.push(json);
       continue;
     }
     // A result that an earlier run recorded has a place too, so that a second one is reported as a duplicate.
+    const bytes = Buffer.from(json);
     places.set(slot, { offset: file.bytes, bytes: bytes.byteLength });
     const kind = result?.outcome?.kind;
     if (kind === undefined || kind === 'succeeded') answers++;
@@ -208,22 +209,22 @@ async function readResults(
 }
 
 /** The name of an entry of the provider batch in a result that cannot be read. */
-function findEntryName(bytes: Buffer, { mark }: ProviderBatch): string | undefined {
-  return new RegExp(`${mark}-[0-9a-f]{32}(?:-\\d+)?`).exec(bytes.toString())?.[0];
+function findEntryName(json: string, { mark }: ProviderBatch): string | undefined {
+  return new RegExp(`${mark}-[0-9a-f]{32}(?:-\\d+)?`).exec(json)?.[0];
 }
 
 async function keepUnmatched({ results, doubled }: UnmatchedResults, run: LaneRun): Promise<void> {
-  for (const bytes of results) await keepAside(bytes, run);
+  for (const json of results) await keepAside(json, run);
   if (results.length > 0)
     await run.batch.host.on({ type: 'unmatched-results', unknown: results.length - doubled, doubled });
 }
 
 /** Appends a result that belongs to no job to the aside file. */
-async function keepAside(bytes: Buffer, { batch }: LaneRun): Promise<void> {
+async function keepAside(json: string, { batch }: LaneRun): Promise<void> {
   const path = asideFile(join(batch.outdir, batchFiles.results));
   try {
     const handle = await openToAppend(path);
-    await handle.appendFile(Buffer.concat([bytes, Buffer.from('\n')])).finally(() => handle.close());
+    await handle.appendFile(`${json}\n`).finally(() => handle.close());
   } catch (error) {
     throw cannotWrite(path, error);
   }
@@ -256,13 +257,13 @@ async function* listWaitingSlots(
   for (const slot of waiting) yield { slot };
 }
 
-/** The bytes of the result of a job. They are read synchronously: the system has them in memory, and a promise takes ten times as long. */
-function readResultBytes(slot: number, { file, places }: Collection): Buffer | undefined {
+/** The result of a job. It is read synchronously: the system has it in memory, and a promise takes ten times as long. */
+function readResultJson(slot: number, { file, places }: Collection): string | undefined {
   const place = places.get(slot);
   if (place === undefined) return undefined;
   const buffer = Buffer.allocUnsafe(place.bytes);
   readSync(file.handle.fd, buffer, 0, place.bytes, place.offset);
-  return buffer;
+  return buffer.toString();
 }
 
 const oddResult = 'the result of the service does not have the documented form';

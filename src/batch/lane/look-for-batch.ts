@@ -94,8 +94,8 @@ async function findNameless(
 /** Whether the results of a batch show the mark of a provider batch. */
 async function holdsMark({ mark, plan }: ProviderBatch, info: BatchInfo, run: LaneRun): Promise<boolean> {
   const holds = await callService(plan, run, async ({ api, format }, deadline) => {
-    for await (const { bytes } of api.results(info, deadline)) {
-      const entry = format.readResult(parseObject(bytes.toString()))?.entry;
+    for await (const { json } of api.results(info, deadline)) {
+      const entry = format.readResult(parseObject(json))?.entry;
       if (entry !== undefined) return entry.startsWith(`${mark}-`);
     }
     return false;

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import type { GatewayClient } from './gateway-client.ts';
-import { drainDeltas } from './read-reply.ts';
+import { drainDeltas } from './deltas.ts';
 import type { AskOptions, Performed, PreparedRequest } from './send.ts';
 
 /** The result of asking a model: made when that has ended, and never changed. It has an answer or a failure. */

@@ -21,11 +21,11 @@ import type {
 } from './client-types.ts';
 import { checkFields } from './check-options.ts';
 import type { Endpoint } from './endpoint.ts';
-import { drainDeltas } from './read-reply.ts';
+import { changeDeltas, drainDeltas } from './deltas.ts';
 import { checkEnd, chooseDeadline, type Deadline, within } from './deadline.ts';
 import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
 import type { CallEvent } from './events.ts';
-import type { Performed, PreparedRequest } from './send.ts';
+import type { PreparedRequest } from './send.ts';
 import { judgeAnswer, listLinkedImages } from './verdict.ts';
 import { append } from '../long-lists.ts';
 import { refuseEmptyMask } from '../images/mask.ts';
@@ -139,7 +139,7 @@ async function* sendCall<Image extends Picture>(
       maxTurns: call.maxTurns,
       store: sink.store,
     });
-    const { result, error } = yield* flatten(deltas, call.signal, deadline);
+    const { result, error } = yield* changeDeltas(deltas, (arrived) => listWanted(arrived, call.signal, deadline));
     const kept = await sink.keep(result, deadline.signal);
     call.signal?.throwIfAborted();
     const links = [...new Set(result.candidates.flatMap(({ text }) => listLinkedImages(text)))];
@@ -182,25 +182,17 @@ function requireList(turns: unknown): JsonValue[] {
 }
 
 /**
- * Yields deltas one by one. Some may have arrived already: an abort drops them at once, and after the time limit the reply is read
- * without them.
+ * The deltas that arrived together, one by one as the caller takes them: an abort drops the rest at once, and after the time limit
+ * the reply is read without them.
  */
-async function* flatten(
-  deltas: AsyncGenerator<StreamDelta[], Performed>,
+function* listWanted(
+  arrived: readonly StreamDelta[],
   signal: CallOptions['signal'],
   deadline: Deadline,
-): AsyncGenerator<StreamDelta, Performed> {
-  try {
-    for (;;) {
-      const next = await deltas.next();
-      if (next.done) return next.value;
-      for (const delta of next.value) {
-        signal?.throwIfAborted();
-        if (!deadline.signal.aborted) yield delta;
-      }
-    }
-  } finally {
-    await deltas.return(undefined as never);
+): Generator<StreamDelta, void> {
+  for (const delta of arrived) {
+    signal?.throwIfAborted();
+    if (!deadline.signal.aborted) yield delta;
   }
 }
 

@@ -4,7 +4,10 @@ import { countOn } from './events.ts';
 import { loadFormat, replaceModel } from '../formats/format.ts';
 import type { AskOptions, Performed, PreparedRequest } from './send.ts';
 import { emptyResult } from './arriving-reply.ts';
+import { changeDeltas } from './deltas.ts';
 import { joinContents, joinReplies } from './reply-fields.ts';
+import { isUnfinished } from '../vendors/finish-reasons.ts';
+import { append } from '../long-lists.ts';
 import type { Answer } from './result.ts';
 
 /** The most requests of one answer. */
@@ -22,43 +25,68 @@ export interface ContinuationOptions {
   maxTurns?: number | undefined;
 }
 
-/** Sends one request with options that differ from those of the first. */
-export type AskOne = (
+/** Asks one of the requests of an answer. */
+export type AskHop = (
   request: PreparedRequest,
-  changed: Pick<AskOptions, 'onEvent'>,
-) => AsyncGenerator<StreamDelta[], Performed>;
+  onEvent: AskOptions['onEvent'],
+) => AsyncGenerator<StreamDelta[], AnsweredHop>;
+
+/** The answer to one request, and the deltas of its end, which readers get only if no other request goes on with it. */
+export interface AnsweredHop<Read extends Answer = Performed> {
+  answer: Read;
+  ending: readonly StreamDelta[];
+}
+
+/** Passes the deltas of a reply on, but holds its end where the answer may go on. */
+export async function* holdEnding(
+  deltas: AsyncGenerator<StreamDelta[], Answer>,
+): AsyncGenerator<StreamDelta[], AnsweredHop<Answer>> {
+  const ending: StreamDelta[] = [];
+  const answer = yield* changeDeltas(deltas, (arrived) => {
+    const at = ending.length > 0 ? 0 : arrived.findIndex(isUnfinishedStop);
+    if (at < 0) return [arrived];
+    append(ending, arrived.slice(at));
+    return at === 0 ? [] : [arrived.slice(0, at)];
+  });
+  return { answer, ending };
+}
+
+function isUnfinishedStop(delta: StreamDelta): boolean {
+  return delta.type === 'stop' && isUnfinished(delta.stopReason);
+}
 
 /**
- * Asks for the rest of an answer that the service ended in the middle: the next request goes on with it, and readers see one
+ * Asks for an answer, and for its rest if the service ends it in the middle: the next request goes on with it, and readers see one
  * answer. If such a request fails, the answer so far is returned with an error that says so.
  */
-export async function* askRest(
-  first: Performed,
+export async function* askInHops(
   request: PreparedRequest,
-  askOne: AskOne,
-  { maxTurns = defaultMaxTurns, onEvent, ending }: AskOptions & { ending: StreamDelta[] },
+  askHop: AskHop,
+  { maxTurns = defaultMaxTurns, onEvent }: AskOptions,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const answers = [first];
+  let { answer, ending } = yield* askHop(request, onEvent);
+  const answers = [answer];
   let shown = 0;
   let token: string | undefined;
   for (;;) {
-    const { unfinished, request: asked } = answers.at(-1) as Performed;
+    const { unfinished } = answer;
     const isStuck = token !== undefined && unfinished?.token === token;
     const next = answers.length < maxTurns && !isStuck ? await findNext(request, answers) : undefined;
     if (next === undefined) break;
     token = unfinished?.token;
     shown += unfinished?.shown ?? 0;
-    ending.length = 0;
+    const before = answers.reduce((sum, { attempts }) => sum + attempts, 0);
+    const from = shown;
     try {
-      const before = answers.reduce((sum, { attempts }) => sum + attempts, 0);
-      const deltas = askOne(goOnWith(asked, next), { onEvent: countOn(onEvent, before) });
-      answers.push(yield* readHop(deltas, shown));
+      const deltas = askHop(goOnWith(answer.request, next), countOn(onEvent, before));
+      ({ answer, ending } = yield* changeDeltas(deltas, (arrived) => toLaterDeltas(arrived, from)));
     } catch (error) {
       if (!(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
       return joinHops(answers, error);
     }
+    answers.push(answer);
   }
-  if (ending.length > 0) yield ending;
+  if (ending.length > 0) yield [...ending];
   return joinHops(answers, undefined);
 }
 
@@ -83,22 +111,11 @@ async function findNext(request: PreparedRequest, answers: readonly Performed[])
 }
 
 /** The deltas of one request as deltas of the whole answer: their blocks are counted on from those that were shown before. */
-async function* readHop(
-  deltas: AsyncGenerator<StreamDelta[], Performed>,
-  shown: number,
-): AsyncGenerator<StreamDelta[], Performed> {
-  try {
-    for (;;) {
-      const next = await deltas.next();
-      if (next.done) return next.value;
-      const passed = next.value
-        .filter(({ type }) => type !== 'start')
-        .map((delta) => ('block' in delta ? { ...delta, block: shown + delta.block } : delta));
-      if (passed.length > 0) yield passed;
-    }
-  } finally {
-    await deltas.return(undefined as never);
-  }
+function toLaterDeltas(arrived: readonly StreamDelta[], shown: number): StreamDelta[][] {
+  const passed = arrived
+    .filter(({ type }) => type !== 'start')
+    .map((delta) => ('block' in delta ? { ...delta, block: shown + delta.block } : delta));
+  return passed.length > 0 ? [passed] : [];
 }
 
 /** A full disk, a closed stdout and a bug are no reply's: they end more than the answer. */

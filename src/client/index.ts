@@ -25,7 +25,8 @@ export { createDeadlines, deadlineOnce, checkEnd, startDeadline, getTimeoutError
 export type { Deadline, CheckEnd } from './deadline.ts';
 
 // Answers: reading them, judging them, and finding links in them.
-export { drainDeltas, readParsedReply, readReply } from './read-reply.ts';
+export { drainDeltas } from './deltas.ts';
+export { readParsedReply, readReply } from './read-reply.ts';
 export { adviceForRest, judgeAnswer, listLinkedImages } from './verdict.ts';
 export { emptyResult } from './arriving-reply.ts';
 export {

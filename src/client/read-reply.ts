@@ -12,16 +12,15 @@ import { readErrorBytes } from '../transport/retry.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { FormatName } from '../formats/types.ts';
 import { createWatch, type Deadline, checkEnd, readWhilePatient } from './deadline.ts';
+import { drainDeltas } from './deltas.ts';
 import { createAccumulator, type Accumulator } from './accumulator.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { keepGoodImages, type ImageStore, type ReplyBounds } from './image-store.ts';
 import { type Answer } from './result.ts';
 import { emptyResult, toModelEnd } from './arriving-reply.ts';
-import { isUnfinished } from '../vendors/finish-reasons.ts';
 import { readEndHeaders } from '../vendors/model-rules.ts';
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../json.ts';
-import { append } from '../long-lists.ts';
 
 /** The options for reading a reply: its limits, and the place of its images. */
 export interface ReadOptions extends ReplyBounds {
@@ -39,8 +38,6 @@ export interface ReadOptions extends ReplyBounds {
   asked?: Body | undefined;
   /** Time to wait for the end of the body, in ms, instead of the format's own time. */
   patience?: Format['patience'] | undefined;
-  /** Gets the end of a stream that the service ends in the middle of an answer, in place of its reader. */
-  ending?: StreamDelta[] | undefined;
 }
 
 /** Maximum number of candidates that are read beyond those that were requested. */
@@ -52,7 +49,7 @@ export interface HeldReply extends Pick<HttpReply, 'status' | 'headers' | 'reque
 }
 
 /** The request of a reply, and options for reading it. */
-export interface ReadReplyOptions extends Omit<ReadOptions, 'store' | 'ending'> {
+export interface ReadReplyOptions extends Omit<ReadOptions, 'store'> {
   /** The format of the reply. */
   format: FormatName;
   /** The place of the images; memory by default. */
@@ -103,14 +100,6 @@ async function readFailure(reply: HttpReply, format: FormatName): Promise<Gatewa
   const { status, headers } = reply;
   const body = (await readErrorBytes(reply.body)).toString();
   return withRequest(readFailedReply({ status, headers, body, format }).withDefaults({ status, sent: 'yes' }), reply);
-}
-
-/** The outcome of a generator, for a caller that does not want its deltas. */
-export async function drainDeltas<Outcome>(deltas: AsyncGenerator<unknown, Outcome>): Promise<Outcome> {
-  for (;;) {
-    const next = await deltas.next();
-    if (next.done) return next.value;
-  }
 }
 
 /**
@@ -209,7 +198,7 @@ async function* readWhole(
 async function* readValue(
   value: unknown,
   cut: GatewayError | undefined,
-  { decoder, accumulator, options }: Pick<ReplyReader, 'decoder' | 'accumulator' | 'options'>,
+  { decoder, accumulator }: Pick<ReplyReader, 'decoder' | 'accumulator'>,
 ): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
   let events: ReplyEvent[];
   try {
@@ -230,7 +219,7 @@ async function* readValue(
   const broken = events.find((event) => event.type === 'broken');
   const error = cut ?? failure ?? broken?.error;
   const shown = deltas.filter(({ type }) => type !== 'end' && (error === undefined || type !== 'stop'));
-  const passed = withoutEnding(error ? shown : [...shown, { type: 'end' }], options.ending);
+  const passed: StreamDelta[] = error ? shown : [...shown, { type: 'end' }];
   if (passed.length > 0) yield passed;
   await accumulator.store();
   return error;
@@ -261,8 +250,7 @@ async function* readStream(
       try {
         for (const event of events) heard += feedEvent(event, { decoder, accumulator, deltas });
       } finally {
-        const passed = withoutEnding(deltas, options.ending);
-        if (passed.length > 0) yield passed;
+        if (deltas.length > 0) yield deltas;
       }
       await accumulator.store();
     }
@@ -276,18 +264,10 @@ async function* readStream(
     const said = requireReplyError(error);
     failure ??= broken.by ?? said;
   }
-  const rest = withoutEnding([...last, ...accumulator.end(decoder.progress !== 'open')], options.ending);
+  const rest = [...last, ...accumulator.end(decoder.progress !== 'open')];
   if (rest.length > 0) yield rest;
   await accumulator.store();
   return whyCut(reader, failure, broken.by);
-}
-
-/** Passes deltas on, but holds the end of an answer that may go on. */
-function withoutEnding(deltas: StreamDelta[], ending: StreamDelta[] | undefined): StreamDelta[] {
-  const at = deltas.findIndex((delta) => delta.type === 'stop' && isUnfinished(delta.stopReason));
-  const end = ending?.length ? 0 : at;
-  if (ending && end >= 0) append(ending, deltas.splice(end));
-  return deltas;
 }
 
 /** Returns the number of events: 0 for a server-sent event that only keeps the connection open. */

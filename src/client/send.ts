@@ -16,7 +16,14 @@ import type { Answered, Fetch, RetryPolicy } from '../transport/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { CallOptions } from './client-types.ts';
 import type { GatewayClient, GatewayClientOptions } from './gateway-client.ts';
-import { type AskOne, askRest, type ContinuationOptions, type Hop } from './continuation.ts';
+import {
+  type AnsweredHop,
+  type AskHop,
+  askInHops,
+  type ContinuationOptions,
+  holdEnding,
+  type Hop,
+} from './continuation.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import type { CallEvent, Listener } from './events.ts';
 import { addressRequest, type Endpoint, describeSentKey } from './endpoint.ts';
@@ -81,48 +88,35 @@ export async function* perform(
 ): AsyncGenerator<StreamDelta[], Performed> {
   const started = monotonic();
   const { store = createMemoryStore(), onEvent = client.onEvent } = options;
-  const listening = { ...options, onEvent };
-  const own: Reader = { store, ending: [] };
-  const first = yield* performOne(request, client, listening, own);
-  const askOne: AskOne = (next, changed) => performOne(next, client, { ...listening, ...changed }, own);
-  const answer = first.unfinished ? yield* askRest(first, request, askOne, { ...listening, ...own }) : first;
-  if (!first.unfinished && own.ending.length > 0) yield own.ending;
-  const { attempts } = answer;
-  Object.assign(answer.result, { attempts, durationMs: Math.round(monotonic() - started) });
-  return answer;
+  const askHop: AskHop = (hop, listener) => askOne(hop, client, { ...options, store, onEvent: listener });
+  const answer = yield* askInHops(request, askHop, { ...options, onEvent });
+  const { attempts, result } = answer;
+  return { ...answer, result: { ...result, attempts, durationMs: Math.round(monotonic() - started) } };
 }
 
-/** The place of the images and deltas of all requests of an answer. */
-interface Reader {
-  store: BlobStore;
-  /** The end of an answer that may go on. */
-  ending: StreamDelta[];
-}
-
-async function* performOne(
+async function* askOne(
   prepared: PreparedRequest,
   client: AskingClient,
-  options: AskOptions & Asking,
-  { store, ending }: Reader,
-): AsyncGenerator<StreamDelta[], Performed> {
-  const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience } = options;
+  options: AskOptions & Asking & { store: BlobStore },
+): AsyncGenerator<StreamDelta[], AnsweredHop> {
+  const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience, store } = options;
   const { reply, attempts, request, payment } = await client.sendPaid(prepared, options);
   let end: PaidEnd = {};
   try {
     const { post, insteadOf } = request;
     const format = await loadFormat(post.format);
-    const reading = { ...describeRequest(request, format), endOf, mostImages, joined, patience, store, ending };
-    const read = yield* readDeltas(reply, reading, format);
+    const reading = { ...describeRequest(request, format), endOf, mostImages, joined, patience, store };
+    const { answer: read, ending } = yield* holdEnding(readDeltas(reply, reading, format));
     const isRecorded = reply.recordedAt !== undefined;
     if (insteadOf) read.result.insteadOf = insteadOf;
     if (!isRecorded) await client.models.tellEnd(read.result);
-    const { result, error, unfinished } = read;
+    const { result } = read;
     tellPassedLimit(result, format.limits(post.body));
     const cut = describeCutPrompt(post, result.usage?.inputTokens, options.service);
     if (cut !== undefined) result.warnings.push(cut);
-    const answer = { result, error, unfinished, request, attempts, isRecorded };
+    const answer = { ...read, request, attempts, isRecorded };
     end = { answer };
-    return answer;
+    return { answer, ending };
   } catch (error) {
     end = { error };
     throw error;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type GatewayClientOptions, openGatewayClient } from '../../src/client/gateway-client.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
-import { drainDeltas } from '../../src/client/read-reply.ts';
+import { drainDeltas } from '../../src/client/deltas.ts';
 import type { PaidEnd } from '../../src/client/payment.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/images/store.ts';

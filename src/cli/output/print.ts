@@ -1,4 +1,4 @@
-import { judgeAnswer, pickEndFields, type Result, type Wanted } from '../../client/index.ts';
+import { drainDeltas, judgeAnswer, pickEndFields, type Result, type Wanted } from '../../client/index.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
@@ -80,17 +80,12 @@ export async function printStream<Outcome>(
   const payload = isFormatted ? await startFormatted(context, onOutput) : plainPayload(context.io.stdout, onOutput);
   const printing: PrintState = { payload, options, context, isInThinking: false, waiting: '' };
   try {
-    for (;;) {
-      const next = await deltas.next();
-      if (next.done) return next.value;
-      await printDeltas(next.value, printing);
-    }
+    return await drainDeltas(deltas, (arrived) => printDeltas(arrived, printing));
   } catch (error) {
     await payload.write(printing.waiting);
     throw error;
   } finally {
     await payload.end();
-    await deltas.return(undefined as never);
   }
 }
 

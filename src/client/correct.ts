@@ -7,7 +7,7 @@ import { isOpenAiFormat } from '../formats/openai-format.ts';
 import { withPlainerSchema } from '../formats/schema-form.ts';
 import { renameTokenField } from '../formats/completions/token-field.ts';
 import { withoutEncryptedThinking, withoutSummary, withoutThinking } from '../formats/responses/thinking.ts';
-import type { Meaning } from '../vendors/refusals.ts';
+import { type OptionalPart, optionalParts } from '../vendors/refusals.ts';
 import { type Endpoint, placeRequest } from './endpoint.ts';
 import type { Memory } from './memory.ts';
 
@@ -20,11 +20,6 @@ import type { Memory } from './memory.ts';
 export interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
   request: Request;
   error: GatewayError;
-}
-
-/** Learns that the service refuses a part of the request, if its words mean that. */
-function learnRefused(part: Meaning): Correction['learn'] {
-  return ({ error: { details } }) => (details.says?.some(({ means }) => means === part) ? 'refused' : undefined);
 }
 
 /** A change that can mend a refused request. */
@@ -43,6 +38,42 @@ interface Correction {
 
 /** Reasons of a 404 that is not about the path. */
 const knownPath = new Set<Reason | undefined>(['model', 'pull-model', 'named-format', 'key-project']);
+
+/** The form of a request without each part that it can do without. */
+const withoutPart: Readonly<Record<OptionalPart, Omit<Correction, 'learn'>>> = {
+  schema: {
+    apply: withPlainerSchema,
+    tell: () => ({ text: 'the service refuses the schema as it is: sent again with what it lacks in words' }),
+  },
+  // The conversation was with another model or account, or the service has another upstream today.
+  thinking: {
+    apply: withoutThinking,
+    tell: () => ({ text: 'the service refuses the thinking of earlier turns: sent again without it' }),
+    counts: 'once',
+  },
+  'thinking-field': {
+    apply: withoutThinkingFields,
+    tell: () => ({ text: 'the model takes no thinking of earlier turns: sent again without it', isDetail: true }),
+  },
+  'encrypted-thinking': {
+    apply: withoutEncryptedThinking,
+    tell: () => ({
+      text: 'the model has no thinking that can go back: sent again without asking for it',
+      isDetail: true,
+    }),
+  },
+  summary: {
+    apply: withoutSummary,
+    tell: () => ({ text: 'the service sums up no thinking for this account: sent again without asking for it' }),
+  },
+};
+
+/** The correction for a part: the service refuses it if its words mean that. */
+function toCorrection(part: OptionalPart): Correction {
+  const learn: Correction['learn'] = ({ error: { details } }) =>
+    details.says?.some(({ means }) => means === part) ? 'refused' : undefined;
+  return { ...withoutPart[part], learn };
+}
 
 /** Every correction, by the name of its lesson. A correction is made once for a request. */
 const corrections: Readonly<Record<string, Correction>> = {
@@ -74,36 +105,7 @@ const corrections: Readonly<Record<string, Correction>> = {
       isDetail: true,
     }),
   },
-  schema: {
-    learn: learnRefused('schema'),
-    apply: withPlainerSchema,
-    tell: () => ({ text: 'the service refuses the schema as it is: sent again with what it lacks in words' }),
-  },
-  // The conversation was with another model or account, or the service has another upstream today.
-  thinking: {
-    learn: learnRefused('thinking'),
-    apply: withoutThinking,
-    tell: () => ({ text: 'the service refuses the thinking of earlier turns: sent again without it' }),
-    counts: 'once',
-  },
-  'thinking-field': {
-    learn: learnRefused('thinking-field'),
-    apply: withoutThinkingFields,
-    tell: () => ({ text: 'the model takes no thinking of earlier turns: sent again without it', isDetail: true }),
-  },
-  'encrypted-thinking': {
-    learn: learnRefused('encrypted-thinking'),
-    apply: withoutEncryptedThinking,
-    tell: () => ({
-      text: 'the model has no thinking that can go back: sent again without asking for it',
-      isDetail: true,
-    }),
-  },
-  summary: {
-    learn: learnRefused('summary'),
-    apply: withoutSummary,
-    tell: () => ({ text: 'the service sums up no thinking for this account: sent again without asking for it' }),
-  },
+  ...Object.fromEntries(optionalParts.map((part) => [part, toCorrection(part)])),
 };
 
 /** The request in the form that the lessons ask for. */

@@ -8,7 +8,7 @@ import { readRefusal, type Said } from './refusal.ts';
 import { resetDelayMs } from './retry-delay.ts';
 import type { FormatName } from './types.ts';
 import { findSuccessor } from '../vendors/model-rules.ts';
-import type { Meaning } from '../vendors/refusals.ts';
+import { type Meaning, type OptionalPart, optionalParts } from '../vendors/refusals.ts';
 import { findEffortRule, findEffortsIn } from '../vendors/effort.ts';
 
 /** A failed reply, its body as far as it was read. */
@@ -180,9 +180,10 @@ function chooseFailureAdvice(says: readonly Said[], error: ErrorBody, facts: Fac
   return field === undefined ? { reason: 'refused' } : fieldAdvice(field, facts);
 }
 
-/** The advice for a meaning; undefined for a part of the request that can be left out, which a correction does. */
+/** The advice for a meaning; undefined for a part that the request can do without: it is sent again. */
 function adviseMeaning(said: Said, error: ErrorBody, facts: Facts): Advice | undefined {
   const { means, value } = said;
+  if (isOptionalPart(means)) return undefined;
   switch (means) {
     case 'bad-key':
     case 'no-key':
@@ -204,15 +205,13 @@ function adviseMeaning(said: Said, error: ErrorBody, facts: Facts): Advice | und
       return { reason: 'effort', value: findEffortsIn(error.message).join(', ') || undefined };
     case 'field':
       return fieldAdvice(value ?? '', facts);
-    case 'schema':
-    case 'thinking':
-    case 'thinking-field':
-    case 'encrypted-thinking':
-    case 'summary':
-      return undefined;
     default:
       return { reason: means, value };
   }
+}
+
+function isOptionalPart(means: Meaning): means is OptionalPart {
+  return optionalParts.some((part) => part === means);
 }
 
 /** Ollama runs on the machine of its user, unless a key opens another host. */

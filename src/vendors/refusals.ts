@@ -6,8 +6,14 @@ import type { FormatName } from '../formats/types.ts';
  * from a meaning. Reports of most wordings are beside them in the tests of services and formats.
  */
 
-/** The meaning of a refusal. A name of a correction (`client/correct.ts`) means that the service would take the request without that. */
+/** Parts that a request can do without: `client/correct.ts` has how the request is sent again in a form that lacks the refused part. */
+export const optionalParts = ['schema', 'thinking', 'thinking-field', 'encrypted-thinking', 'summary'] as const;
+
+export type OptionalPart = (typeof optionalParts)[number];
+
+/** The meaning of a refusal. That of a part is that the service would take the request without it. */
 export type Meaning =
+  | OptionalPart
   | 'loading'
   | 'client-certificate'
   | 'port-speaks-tls'
@@ -52,12 +58,7 @@ export type Meaning =
   /** The field that is taken in the place of another. */
   | 'other-field'
   /** The name of the limit of tokens that is refused. */
-  | 'token-field'
-  | 'schema'
-  | 'thinking'
-  | 'thinking-field'
-  | 'encrypted-thinking'
-  | 'summary';
+  | 'token-field';
 
 /** A wording. One of its words or codes is enough; status and format must fit, too. */
 export interface Wording {

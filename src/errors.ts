@@ -3,17 +3,17 @@ import type { Reason } from './reasons.ts';
 /** Whether something happened, as far as the client can know. */
 export type Certainty = 'no' | 'yes' | 'unknown';
 
-interface Outcome {
+interface ExitCode {
   code: number;
   billed: Certainty;
   meaning: string;
 }
 
 /** Declarations have the names of the rows alone, not the words in them. */
-const nameOutcomes = <Name extends string>(rows: Readonly<Record<Name, Readonly<Outcome>>>) => rows;
+const nameExitCodes = <Name extends string>(rows: Readonly<Record<Name, Readonly<ExitCode>>>) => rows;
 
 /** The one table of exit codes. Codes never change meaning. */
-export const outcomes = nameOutcomes({
+export const exitCodes = nameExitCodes({
   ok: { code: 0, billed: 'yes', meaning: 'the gateway ended the reply and every requested output is written' },
   internal: { code: 1, billed: 'unknown', meaning: 'internal error (a bug)' },
   usage: {
@@ -59,7 +59,7 @@ export const outcomes = nameOutcomes({
 });
 
 /** The kind of a failure, as messages and the JSON document name it. */
-export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
+export type ErrorClass = Exclude<keyof typeof exitCodes, 'ok'>;
 
 /** Classes of errors that end a command from outside: a signal, or the reader of stdout. */
 export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>([
@@ -137,7 +137,7 @@ export class GatewayError extends Error {
 
   /** The process exit code of this class. */
   get exitCode(): number {
-    return outcomes[this.class].code;
+    return exitCodes[this.class].code;
   }
 
   /** Whether the request may have been billed, by any of its attempts: people and programs are told this. */
@@ -151,7 +151,7 @@ export class GatewayError extends Error {
    * on that alone.
    */
   get lastBilled(): Certainty {
-    return this.details.billed ?? outcomes[this.class].billed;
+    return this.details.billed ?? exitCodes[this.class].billed;
   }
 
   /**

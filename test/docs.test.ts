@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
 import { topics, topicSummaries } from '../src/cli/help/help.ts';
 import { documentEntries } from '../src/cli/output/result-definition.ts';
-import { outcomes } from '../src/errors.ts';
+import { exitCodes } from '../src/errors.ts';
 import { formatNames } from '../src/formats/format.ts';
 import { fieldEntries, getFieldFlag } from '../src/formats/request-fields.ts';
 import { firstServiceNames, serviceNames, services } from '../src/vendors/services.ts';
@@ -75,7 +75,7 @@ test('the table of exit codes is the one of the program', () => {
     meaning,
     billed,
   }));
-  expect(rows).toEqual(Object.entries(outcomes).map(([name, outcome]) => ({ name, ...outcome })));
+  expect(rows).toEqual(Object.entries(exitCodes).map(([name, outcome]) => ({ name, ...outcome })));
 });
 
 test('the advice for an exit code is the same for all errors that are billed the same way, and for agents', () => {
@@ -86,7 +86,7 @@ test('the advice for an exit code is the same for all errors that are billed the
   expect(advised[0]?.length).toBeGreaterThan(4);
   for (const codes of advised.flat()) {
     const billed = codes.split(', ').map((code) => {
-      const classes = Object.values(outcomes).filter((outcome) => String(outcome.code) === code);
+      const classes = Object.values(exitCodes).filter((outcome) => String(outcome.code) === code);
       return classes.map((outcome) => outcome.billed).join();
     });
     expect(new Set(billed).size, codes).toBe(1);

@@ -87,13 +87,13 @@ export function lastModel(messages: readonly SessionMessage[]): Pick<SessionMess
 }
 
 /** The result of a tool call for the model. */
-export interface ToolOutcome {
+export interface ToolResult {
   content: string;
   isError: boolean;
 }
 
 /** A tool result as a content block. Empty content is omitted, as some gateways refuse it. */
-export function toolResultBlock(id: string, { content, isError }: ToolOutcome): JsonObject {
+export function toolResultBlock(id: string, { content, isError }: ToolResult): JsonObject {
   return {
     type: 'tool_result',
     tool_use_id: id,

@@ -216,7 +216,7 @@ export interface InputContext {
 }
 
 /** The end of a command, beside its printed and reported output. */
-export interface CommandOutcome {
+export interface CommandEnd {
   /** The command's own document for `--json`, such as a list of sessions. It replaces the result of an answer. */
   document?: OwnDocument;
   /** The outcome of asking a model, for the result document and the recovery file. */
@@ -239,7 +239,7 @@ export type Action = (
   context: Context,
   words: string[],
   flags: Record<string, unknown>,
-) => Promise<CommandOutcome | undefined | void>;
+) => Promise<CommandEnd | undefined | void>;
 
 /** Adds a command's arguments, flags and examples to the program; returns its action. `openProgram`: to be examined and not run. */
 export type Configure = (command: Command, openProgram: (words: readonly string[]) => Promise<Command>) => Action;

@@ -1,12 +1,12 @@
 import { type Command, CommanderError } from 'commander';
 import { buildProgram, type CommanderHooks, isShown, refuseOtherDash, shownDocument, throwParsed } from './cli.ts';
 import { findTypedCommand, getCommandName, helpAsFlag } from './command-words.ts';
-import type { Action, CommandOutcome, Context, GracePeriod, Report, RootOptions } from './context.ts';
+import type { Action, CommandEnd, Context, GracePeriod, Report, RootOptions } from './context.ts';
 import { fieldLine, missingField, ownDocument, resultDocument } from './output/document.ts';
 import { createUi, noSecrets } from './output/log.ts';
 import { emptyOutcome, getAttempts } from './output/outcome.ts';
 import { createStdin } from './input/stdin.ts';
-import { endSignals, toGatewayError, type GatewayError, outcomes } from '../errors.ts';
+import { endSignals, toGatewayError, type GatewayError, exitCodes } from '../errors.ts';
 import { escapeForTerminal, jsonLine, writeEscaped } from '../terminal/escape.ts';
 import { githubErrorLine } from '../terminal/ci-guard.ts';
 import { formatError, sanitizeOutput, tolerateFailure, wrapForStderr } from '../terminal/output.ts';
@@ -36,7 +36,7 @@ interface RunState {
   command?: string;
   warnings: readonly string[];
   /** The end of the command; empty while it runs. */
-  ended: CommandOutcome;
+  ended: CommandEnd;
   root: RootOptions;
   redaction: typeof noSecrets;
 }
@@ -63,7 +63,7 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: EndS
     if (unprinted) error ??= await saveLostDocument(toGatewayError(unprinted.value), run);
   }
   if (error) await catchError(() => printError(error as GatewayError, run));
-  return { exitCode: error?.exitCode ?? run.ended.exitCode ?? outcomes.ok.code, error };
+  return { exitCode: error?.exitCode ?? run.ended.exitCode ?? exitCodes.ok.code, error };
 }
 
 /** Runs a body and returns the value that it throws. */

@@ -42,7 +42,7 @@ export async function countTokens(
   { post, model }: PreparedRequest,
   options: SendOptions = {},
 ): Promise<number | undefined> {
-  const reply = await askIfOffered(client, post, (counting) => counting.tokens(post.body, model), options);
+  const reply = await sendIfOffered(client, post, (counting) => counting.tokens(post.body, model), options);
   return countIn(reply, ['totalTokens', 'inputTokens']);
 }
 
@@ -52,7 +52,7 @@ export async function readWindow(
   { post, model }: PreparedRequest,
   options: SendOptions = {},
 ): Promise<number | undefined> {
-  const asking = askIfOffered(client, post, (counting) => counting.model(model), options);
+  const asking = sendIfOffered(client, post, (counting) => counting.model(model), options);
   // Without the window, the estimate says less: only a refused key ends the command.
   const reply = await asking.catch((error: unknown) => {
     const { status } = error instanceof GatewayError ? error.details : {};
@@ -63,7 +63,7 @@ export async function readWindow(
 }
 
 /** The reply; undefined if the format or the service does not have the operation. */
-async function askIfOffered(
+async function sendIfOffered(
   client: Pick<Sender, 'send'>,
   { format, use }: Pick<AnyApiRequest, 'format' | 'use'>,
   toRequest: (counting: NonNullable<Format['counting']>) => Pick<AnyApiRequest, 'path' | 'body'>,

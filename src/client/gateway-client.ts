@@ -16,7 +16,7 @@ import { sendFree, sendPaid } from './repairs.ts';
 import {
   type PaidExchange,
   type PayOptions,
-  perform,
+  ask,
   type PreparedRequest,
   type Sending,
   sendRequest,
@@ -78,7 +78,7 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
       const call = checkCallOptions(asking);
       requirePrepared(request);
       const bounded = withDeadline(call);
-      const deltas = perform(request, client, { ...bounded, service: endpoint.service });
+      const deltas = ask(request, client, { ...bounded, service: endpoint.service });
       return call.deadline ? deltas : endDeadlineAfter(deltas, bounded.deadline);
     },
     async send(request, call) {

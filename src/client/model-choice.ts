@@ -49,7 +49,7 @@ interface ChoosingClient extends ModelRules, Pick<ClientOptions, 'payments' | 'o
 
 /** A client, and the facts of models that it has found so far. */
 interface Choosing extends ChoosingClient {
-  list: ReturnType<typeof askOnceForLists>;
+  list: ReturnType<typeof createListReader>;
   choices: Map<string, Promise<string | undefined>>;
   replacements: Map<string, Promise<string | undefined>>;
   examined: Map<string, Promise<void>>;
@@ -60,7 +60,7 @@ interface Choosing extends ChoosingClient {
 export function createModelChoice(client: ChoosingClient): ModelChoice {
   const choosing: Choosing = {
     ...client,
-    list: askOnceForLists(client),
+    list: createListReader(client),
     choices: new Map(),
     replacements: new Map(),
     examined: new Map(),
@@ -191,7 +191,7 @@ async function findReplacement(
  * Asks for the list of each format once, and returns the list, or the error if there is none. It throws only the error that ends
  * the call.
  */
-function askOnceForLists(client: ChoosingClient) {
+function createListReader(client: ChoosingClient) {
   const lists = new Map<string, Promise<ListedModel[] | GatewayError>>();
   return (format: FormatName, deadline: Deadline) =>
     once(lists, format, async () => {

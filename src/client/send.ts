@@ -49,7 +49,7 @@ export interface PreparedRequest {
   insteadOf?: InsteadOf | undefined;
 }
 
-/** The outcome of a request. */
+/** The answer that a client gives. */
 export interface Performed extends Answer {
   /** The request that was answered, as it was sent: after a refusal its model, its format or a part of it can be another. */
   request: PreparedRequest;
@@ -81,20 +81,20 @@ type AskingClient = Pick<GatewayClient, 'sendPaid' | 'models' | 'onEvent'>;
  * ends the answer in the middle, the requests for the rest go the same way. Yields the deltas of one arriving chunk together. An
  * answer that was cut, or came with an error, is returned with that error; throws GatewayError if nothing came.
  */
-export async function* perform(
+export async function* ask(
   request: PreparedRequest,
   client: AskingClient,
   options: AskOptions & Asking,
 ): AsyncGenerator<StreamDelta[], Performed> {
   const started = monotonic();
   const { store = createMemoryStore(), onEvent = client.onEvent } = options;
-  const askHop: AskHop = (hop, listener) => askOne(hop, client, { ...options, store, onEvent: listener });
-  const answer = yield* askInHops(request, askHop, { ...options, onEvent });
+  const askOne: AskHop = (hop, listener) => askHop(hop, client, { ...options, store, onEvent: listener });
+  const answer = yield* askInHops(request, askOne, { ...options, onEvent });
   const { attempts, result } = answer;
   return { ...answer, result: { ...result, attempts, durationMs: Math.round(monotonic() - started) } };
 }
 
-async function* askOne(
+async function* askHop(
   prepared: PreparedRequest,
   client: AskingClient,
   options: AskOptions & Asking & { store: BlobStore },

@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/recovery-file.ts';
 import { alignColumns } from '../terminal/break-lines.ts';
 import { escapeLine } from '../terminal/escape.ts';
-import type { Action, CommandOutcome, Context, Outcome, Report } from '../cli/context.ts';
+import type { Action, CommandEnd, Context, Outcome, Report } from '../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, setExamples } from '../cli/flags/flag.ts';
 import { answerFileFlags } from '../cli/flags/format.ts';
 import { planSaving } from '../cli/output/save-images.ts';
@@ -51,7 +51,7 @@ async function runRecover(
   [file]: readonly string[],
   flags: RecoverFlags,
   context: Context,
-): Promise<CommandOutcome | void> {
+): Promise<CommandEnd | void> {
   if (file === undefined && flags.output === undefined) return runList(context);
   if (file === undefined)
     throw usageError(
@@ -71,7 +71,7 @@ async function writeOut(
   { file, path }: { file: string; path: string },
   { output, force }: RecoverFlags,
   context: Context,
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const text = await prepareAnswerFile({ output, force }, context);
   const place = output === '-' ? { output } : await planTextImages({ output }, context);
   const wanted = { force, maxImages: Infinity, prompt: '', model: 'recovered' };
@@ -107,7 +107,7 @@ async function writeOut(
 }
 
 /** Lists the recovery files, the newest first: time, command, job of a batch, and path. */
-async function runList({ io, root, ui }: Context): Promise<CommandOutcome | undefined> {
+async function runList({ io, root, ui }: Context): Promise<CommandEnd | undefined> {
   const files = await listRecoveries();
   if (root.json) return { document: { schema: 'gateway-cli/recovery-files@1', files } };
   if (files.length === 0) await ui.notice('there is no recovery file');

@@ -42,7 +42,7 @@ export interface RetryOptions {
 
 /**
  * Sends a request until a 2xx head arrives or a retry cannot help; every attempt sends the same bytes. Attempts are counted here,
- * and nowhere else: outcome and errors have their number, and say whether an attempt may have been billed. Throws GatewayError,
+ * and nowhere else: replies and errors have their number, and say whether an attempt may have been billed. Throws GatewayError,
  * or the signal's reason.
  */
 export async function sendWithRetries(request: HttpRequest, options: RetryOptions): Promise<Answered> {
@@ -77,15 +77,15 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
         return { reply: result, attempts: result.recordedAt === undefined ? attempts : attempts - 1 };
       }
 
-      const { error, outcome } = result;
-      const decision = decideRetry({ attempt, waitedMs, outcome, policy, now: now(), random: random() });
+      const { error, failure } = result;
+      const decision = decideRetry({ attempt, waitedMs, failure, policy, now: now(), random: random() });
       const pauseMs = decision.retry ? decision.waitMs : decision.retryAfterMs;
-      const isRateLimit = outcome.kind === 'reply' && outcome.status === 429;
+      const isRateLimit = failure.kind === 'reply' && failure.status === 429;
       // A request that gives up instead of waiting does not hold back the others.
       if (isRateLimit && pauseMs !== undefined && pauseMs <= policy.maxWaitMs) gate?.close(pauseMs);
       if (!decision.retry) throw finalError(error, decision, policy);
       if (gate?.allowRetry?.() === false) throw error;
-      await options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
+      await options.onRetry?.({ attempt, retries: retriesFor(failure, policy), waitMs: decision.waitMs, error });
       last = error.after(last);
       isSent = false;
       await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
@@ -103,7 +103,7 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
 
 interface FailedAttempt {
   error: GatewayError;
-  outcome: AttemptOutcome;
+  failure: AttemptFailure;
 }
 
 /** Sends one attempt. Throws only exceptions that are not its failure: a bug, or the end of the call. */
@@ -119,7 +119,7 @@ async function sendOnce(
   } catch (error) {
     if (!(error instanceof GatewayError) || call.signal.aborted) throw error;
     const retryable = error.details.retryable !== false;
-    return { error, outcome: error.class === 'not-sent' ? { kind: 'not-sent', retryable } : { kind: 'final' } };
+    return { error, failure: error.class === 'not-sent' ? { kind: 'not-sent', retryable } : { kind: 'final' } };
   }
 }
 
@@ -138,7 +138,7 @@ async function readErrorReply(
   const { retryAfterMs, retryable } = error.details;
   return {
     error,
-    outcome: {
+    failure: {
       kind: 'reply',
       status,
       headers,
@@ -205,8 +205,8 @@ function finalError(
   });
 }
 
-/** The outcome of an attempt, as far as a retry depends on it. */
-export type AttemptOutcome =
+/** The failure of an attempt, as far as a retry depends on it. */
+export type AttemptFailure =
   | { kind: 'not-sent'; retryable: boolean }
   | {
       kind: 'reply';
@@ -233,16 +233,16 @@ export function decideRetry(failed: {
   attempt: number;
   /** Time spent waiting so far, in ms. */
   waitedMs: number;
-  outcome: AttemptOutcome;
+  failure: AttemptFailure;
   policy: RetryPolicy;
   /** Wall clock in ms. */
   now: number;
   /** 0 ≤ x < 1 */
   random: number;
 }): RetryDecision {
-  const { attempt, outcome, policy, now } = failed;
-  const hint = outcome.kind === 'reply' ? retryHintMs(outcome.headers, now, outcome.bodyHintMs) : undefined;
-  if (attempt > retriesFor(outcome, policy) || !isRetryable(outcome, policy))
+  const { attempt, failure, policy, now } = failed;
+  const hint = failure.kind === 'reply' ? retryHintMs(failure.headers, now, failure.bodyHintMs) : undefined;
+  if (attempt > retriesFor(failure, policy) || !isRetryable(failure, policy))
     return { retry: false, retryAfterMs: hint };
   const left = policy.maxWaitMs - failed.waitedMs;
   if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, isHintTooLong: true };
@@ -253,11 +253,11 @@ export function decideRetry(failed: {
 
 const loadingRetries = 100;
 
-function retriesFor(outcome: AttemptOutcome, { retries, busyRetries = 0 }: RetryPolicy): number {
-  if (outcome.kind !== 'reply') return retries;
+function retriesFor(failure: AttemptFailure, { retries, busyRetries = 0 }: RetryPolicy): number {
+  if (failure.kind !== 'reply') return retries;
   // There is no limit of attempts: the time of the waits is the limit.
-  if (outcome.isLoading && retries > 0) return Math.max(retries, loadingRetries);
-  return unbilledStatuses.has(outcome.status) ? Math.max(retries, busyRetries) : retries;
+  if (failure.isLoading && retries > 0) return Math.max(retries, loadingRetries);
+  return unbilledStatuses.has(failure.status) ? Math.max(retries, busyRetries) : retries;
 }
 
 /** ms to wait after failed attempt number `attempt`: half of the backoff is random, a hint is a minimum and up to 10 % longer. */
@@ -271,10 +271,10 @@ const unbilledStatuses = new Set([429, 503, 529]);
 /** A reply arrived, but the work may have been done and billed. */
 const maybeBilledStatuses = new Set([408, 500, 502, 504]);
 
-function isRetryable(outcome: AttemptOutcome, { safeOnly, undoneOnly }: RetryPolicy): boolean {
-  if (outcome.kind === 'final') return false;
-  if (outcome.kind === 'not-sent') return outcome.retryable;
-  const { status, headers, quotaSpent = false } = outcome;
+function isRetryable(failure: AttemptFailure, { safeOnly, undoneOnly }: RetryPolicy): boolean {
+  if (failure.kind === 'final') return false;
+  if (failure.kind === 'not-sent') return failure.retryable;
+  const { status, headers, quotaSpent = false } = failure;
   if (quotaSpent) return false;
   if (undoneOnly && status !== 429) return false;
   if (safeOnly && !unbilledStatuses.has(status) && (status >= 500 || status === 408)) return false;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { outcomes } from '../../src/errors.ts';
+import { exitCodes } from '../../src/errors.ts';
 import { recordedBody, recordedReplies } from '../formats/recorded.ts';
 import { run } from '../helpers/run.ts';
 import { cut, type ScriptedReply, startScriptedServer } from '../helpers/scripted-server.ts';
@@ -128,7 +128,7 @@ function hurt({ status, body }: Sample, dice: Dice): ScriptedReply {
   }
 }
 
-const codes = new Set<number>(Object.values(outcomes).map(({ code }) => code));
+const codes = new Set<number>(Object.values(exitCodes).map(({ code }) => code));
 const longestMs = 30_000;
 
 /** What is wrong with how a run ended; empty when nothing is. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { readReply } from '../../src/client/read-reply.ts';
 import type { Answer } from '../../src/client/result.ts';
-import { GatewayError, outcomes } from '../../src/errors.ts';
+import { GatewayError, exitCodes } from '../../src/errors.ts';
 import { completed, created, done, message, response, textEvents } from '../formats/responses/feeding.ts';
 import { isFull } from '../helpers/full.ts';
 import { cut, type ScriptedReply } from '../helpers/scripted-server.ts';
@@ -180,7 +180,7 @@ describe('a reply of the responses format that is cut at any byte', () => {
         if (at >= end) {
           const isSame = failure?.class === (whole.error ?? whole.thrown)?.class && result?.text === whole.result?.text;
           if (!isSame || result?.complete !== whole.result?.complete) wrong.push({ at, after: result, failure });
-        } else if (failure === undefined || result?.complete || !(failure.class in outcomes))
+        } else if (failure === undefined || result?.complete || !(failure.class in exitCodes))
           wrong.push({ at, result });
         else if (!(whole.result?.text ?? '').startsWith(result?.text ?? '')) wrong.push({ at, text: result?.text });
         else if (result?.toolCalls.some((one) => !isOf(one, whole))) wrong.push({ at, calls: result.toolCalls });

@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, vi } from 'vitest';
-import { outcomes } from '../../src/errors.ts';
+import { exitCodes } from '../../src/errors.ts';
 import { hurriedClock } from '../batch/lane/with-lane.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { run } from '../helpers/run.ts';
@@ -150,9 +150,9 @@ async function judge(task: Task, place: OpenPlace, ran: Ran, struck: Struck | un
   // What cannot be removed stays.
   const leftOver = (): string[] =>
     place.files().filter((path) => !task.leaves.test(path) && !struck?.subject.endsWith(`/${path}`));
-  const codes = new Set<unknown>(Object.values(outcomes).map(({ code }) => code));
+  const codes = new Set<unknown>(Object.values(exitCodes).map(({ code }) => code));
   expect(codes).toContain(ran.code);
-  expect(ran.code).not.toBe(outcomes.internal.code);
+  expect(ran.code).not.toBe(exitCodes.internal.code);
   expect(ran.stderr).not.toMatch(/^\s+at /m);
   if (ran.code !== 0) expect(ran.stderr).toMatch(/^gateway-cli: [a-z-]+: ./m);
   expect(leftOver()).toEqual([]);

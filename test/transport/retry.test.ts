@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import {
   decideRetry,
   defaultRetryPolicy,
-  type AttemptOutcome,
+  type AttemptFailure,
   retryDelay,
   retryHintMs,
 } from '../../src/transport/retry.ts';
@@ -60,13 +60,13 @@ test.each([
 });
 
 function decide(
-  outcome: AttemptOutcome,
+  outcome: AttemptFailure,
   policy: Partial<RetryPolicy> = {},
   more = { attempt: 1, waitedMs: 0, random: 0 },
 ): unknown {
-  return decideRetry({ outcome, policy: { ...defaultRetryPolicy, ...policy }, now, ...more });
+  return decideRetry({ failure: outcome, policy: { ...defaultRetryPolicy, ...policy }, now, ...more });
 }
-const reply = (status: number, headers: Record<string, string> = {}): AttemptOutcome => ({
+const reply = (status: number, headers: Record<string, string> = {}): AttemptFailure => ({
   kind: 'reply',
   status,
   headers,
@@ -94,13 +94,13 @@ test.each([
   expect(decide(reply(status), { safeOnly: true })).toMatchObject({ retry: safeOnly });
 });
 
-test.each<[string, AttemptOutcome, Partial<RetryPolicy>, object]>([
+test.each<[string, AttemptFailure, Partial<RetryPolicy>, object]>([
   ['a request that was not sent', { kind: 'not-sent', retryable: true }, {}, { retry: true, waitMs: 500 }],
   ['a bad certificate', { kind: 'not-sent', retryable: false }, {}, { retry: false }],
   ['sent without a reply', { kind: 'final' }, {}, { retry: false }],
   [
     'a spent quota',
-    { ...reply(429, { 'x-should-retry': 'true' }), quotaSpent: true } as AttemptOutcome,
+    { ...reply(429, { 'x-should-retry': 'true' }), quotaSpent: true } as AttemptFailure,
     {},
     { retry: false },
   ],
@@ -153,7 +153,7 @@ test('stops after the last retry', () => {
   expect(decide(reply(503), {}, { attempt: 3, waitedMs: 0, random: 0 })).toEqual({ retry: false });
 });
 
-test.each<[string, AttemptOutcome, Partial<RetryPolicy>, boolean]>([
+test.each<[string, AttemptFailure, Partial<RetryPolicy>, boolean]>([
   ['a busy service', reply(429), { busyRetries: 5 }, true],
   ['a busy service, where fewer are for it', reply(503), { retries: 5, busyRetries: 1 }, true],
   ['a service that failed', reply(500), { busyRetries: 5 }, false],

@@ -3,7 +3,7 @@ import type { FolderLock } from '../folder/lock.ts';
 import type { Pacer } from './pace.ts';
 import {
   type Answer,
-  ask,
+  tryAsk,
   type Asked,
   type GatewayClient,
   createDeadlines,
@@ -159,7 +159,7 @@ async function sendAndRead(
   } catch (failure) {
     return { ...unasked, failure };
   }
-  return ask(client, request, {
+  return tryAsk(client, request, {
     deadline,
     store: output.store,
     endOf: () => getTimeoutError(deadline),

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { outcomes } from '../../errors.ts';
+import { exitCodes } from '../../errors.ts';
 import type { OwnDocument } from '../context.ts';
 import { getFlagFacts, isAdvanced } from '../flags/flag.ts';
 import { findDefaultName, isRepeatable, toCommandFacts } from './facts.ts';
@@ -30,7 +30,7 @@ export function describeCommand(command: Command) {
       text: argument.description,
     })),
     flags: flags.map(describeFlag),
-    exitCodes: Object.entries(outcomes).map(([name, outcome]) => ({ class: name, ...outcome })),
+    exitCodes: Object.entries(exitCodes).map(([name, outcome]) => ({ class: name, ...outcome })),
   };
 }
 

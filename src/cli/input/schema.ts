@@ -36,7 +36,7 @@ export async function compileSchema(
 ): Promise<SchemaCheck> {
   if (!isObject(schema)) throw usageError('--schema: a JSON Schema is an object', 'it begins with { and ends with }');
   const text = JSON.stringify(schema);
-  const { invalid, late } = await askThread({ schema: text }, { limitMs: longestCompileMs, signal });
+  const { invalid, late } = await checkInThread({ schema: text }, { limitMs: longestCompileMs, signal });
   const hint = 'check it against https://json-schema.org';
   if (invalid !== undefined) throw usageError(`--schema: ${invalid}`, hint);
   if (late) throw usageError(`--schema: it could not be compiled: ${late}`, 'give a simpler one');
@@ -46,7 +46,7 @@ export async function compileSchema(
 /** The faults of a value by one of our own schemas: `/count must be integer`. Throws GatewayError not-sent if the check failed. */
 export async function findFaults(schema: object, value: JsonValue): Promise<string[]> {
   const question = { schema: JSON.stringify(schema), json: JSON.stringify(value) };
-  const { faults = [], late } = await askThread(question, { limitMs: longestCompileMs });
+  const { faults = [], late } = await checkInThread(question, { limitMs: longestCompileMs });
   if (late) throw new GatewayError('not-sent', `the arguments cannot be checked: ${late}`, { sent: 'no' });
   return faults;
 }
@@ -57,7 +57,7 @@ async function checkAgainstSchema(answer: string, schema: string, limits: Limits
   const fitting: CheckedAnswer[] = [];
   let faults: string[] = [];
   for (const json of found) {
-    const report = await askThread({ schema, json }, limits);
+    const report = await checkInThread({ schema, json }, limits);
     if (report.late) throw notChecked(report.late);
     faults = report.faults ?? [];
     if (faults.length === 0) fitting.push({ json, value: parseFlat(json) as JsonValue });
@@ -98,14 +98,14 @@ type ThreadReport = SchemaReport & { late?: string };
 let thread: Worker | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
-function askThread(question: SchemaQuestion, limits: Limits): Promise<ThreadReport> {
-  const report = last.then(() => askNow(question, limits));
+function checkInThread(question: SchemaQuestion, limits: Limits): Promise<ThreadReport> {
+  const report = last.then(() => checkNow(question, limits));
   last = report.catch(() => undefined);
   return report;
 }
 
 /** Asks the thread, and ends it if it does not answer in time: nothing else stops a regular expression. */
-async function askNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Limits): Promise<ThreadReport> {
+async function checkNow(question: SchemaQuestion, { limitMs, lateMs, signal }: Limits): Promise<ThreadReport> {
   const mayWait = (): boolean => lateMs !== undefined && signal !== undefined && isTimeoutReason(signal);
   const end = new AbortController();
   const stopThread = (): void => end.abort();

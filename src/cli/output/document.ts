@@ -1,5 +1,5 @@
 import { chooseHint } from '../../reasons.ts';
-import { GatewayError, outcomes } from '../../errors.ts';
+import { GatewayError, exitCodes } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { otherModel } from '../../vendors/services.ts';
 import { closest } from '../../closest.ts';
@@ -30,7 +30,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     command: report.command,
     ok: error === undefined,
     complete: reply?.complete === true && error?.class !== 'incomplete',
-    exitCode: error?.exitCode ?? outcomes.ok.code,
+    exitCode: error?.exitCode ?? exitCodes.ok.code,
     requestedModel: reply?.insteadOf?.model ?? reply?.model,
     model: reply && (otherModel(reply.model, reply.modelVersion) ?? reply.model),
     answer: outcome.answer,
@@ -58,7 +58,7 @@ export function ownDocument(
   { error, redaction }: Omit<DocumentEnd, 'durationMs'>,
 ): object {
   // The end is spread twice: first for the place of its keys, last because the command's own values can be out of date.
-  const end = { ok: error === undefined, exitCode: error?.exitCode ?? outcomes.ok.code };
+  const end = { ok: error === undefined, exitCode: error?.exitCode ?? exitCodes.ok.code };
   const failure = error && { error: errorDocument(error, report, redaction) };
   const warnings = report.warnings.map((warning) => redaction.redact(warning));
   return { schema, ...end, ...facts, ...end, warnings, ...failure };

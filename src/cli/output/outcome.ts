@@ -1,7 +1,7 @@
 import { joinReplies } from '../../client/index.ts';
 import { joinSpent } from '../../cost/cost.ts';
 import { GatewayError } from '../../errors.ts';
-import type { AnswerContext, CommandOutcome, Outcome, Report, UnsavedReply } from '../context.ts';
+import type { AnswerContext, CommandEnd, Outcome, Report, UnsavedReply } from '../context.ts';
 
 /** The outcome of a command that asked nothing, or knows nothing of its answer. */
 export const emptyOutcome: Outcome = {
@@ -61,7 +61,7 @@ function joinUnsaved(all: readonly UnsavedReply[]): UnsavedReply {
 }
 
 /** Runs the last steps of a command, and keeps the outcome that they begin with: if they throw, it is reported beside their error. */
-export async function keepOutcome(outcome: Outcome, steps: () => Promise<CommandOutcome>): Promise<CommandOutcome> {
+export async function keepOutcome(outcome: Outcome, steps: () => Promise<CommandEnd>): Promise<CommandEnd> {
   if (outcome.thrown) return { outcome, error: outcome.thrown.value };
   try {
     return await steps();

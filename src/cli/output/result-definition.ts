@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { replyNumber, shownFields, toolCallEntries } from '../../client/index.ts';
 import { count, flag, key, optionalKey, text } from '../../document-key.ts';
-import { outcomes } from '../../errors.ts';
+import { exitCodes } from '../../errors.ts';
 
 /*
  * The definition of the result document, from which the build writes result.schema.json: the keys of a reply come from their
@@ -46,7 +46,7 @@ const cost = v.object({
   told: optionalKey(v.literal(true), 'the service said it; else it is computed by your prices'),
 });
 
-const errorClasses = Object.keys(outcomes).filter((name) => name !== 'ok') as Exclude<keyof typeof outcomes, 'ok'>[];
+const errorClasses = Object.keys(exitCodes).filter((name) => name !== 'ok') as Exclude<keyof typeof exitCodes, 'ok'>[];
 
 const error = v.object({
   class: key(v.picklist(errorClasses), 'the class, as in the table of exit codes'),

@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { hiddenHeaderNames, redactHeaders } from '../../settings/redact.ts';
 import type { Settings, KeySource } from '../../settings/types.ts';
-import type { Context, CommandOutcome } from '../context.ts';
+import type { Context, CommandEnd } from '../context.ts';
 import type { HttpRequest } from '../../transport/types.ts';
 import { type Body, describeBody, isUpload } from '../../body.ts';
 
@@ -10,7 +10,7 @@ export async function printRequest(
   request: HttpRequest,
   body: Body,
   { flags, context, settings }: { flags: { curl?: true }; context: Context; settings: Settings },
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   if (flags.curl) {
     if (settings.offline) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
     await context.io.stdout.write(formatCurl(request, settings));

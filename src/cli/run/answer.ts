@@ -1,5 +1,5 @@
 import type { Settings, Use } from '../../settings/types.ts';
-import type { AnswerContext, CommandOutcome, Context, Outcome, SavedFiles } from '../context.ts';
+import type { AnswerContext, CommandEnd, Context, Outcome, SavedFiles } from '../context.ts';
 import { prepareAnswerFile } from '../output/answer-file.ts';
 import { logCost, logUsage } from '../output/log.ts';
 import { keepOutcome } from '../output/outcome.ts';
@@ -20,8 +20,8 @@ import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 export async function answerCommand(
   typed: CommonFlags,
   { use, context }: { use: Use; context: Context },
-  run: (context: AnswerContext) => Promise<CommandOutcome | void>,
-): Promise<CommandOutcome> {
+  run: (context: AnswerContext) => Promise<CommandEnd | void>,
+): Promise<CommandEnd> {
   const chosen = await chooseOutput(typed, use, context);
   const { selected, tags } = chosen;
   try {
@@ -73,7 +73,7 @@ export async function finishText(
   outcome: Outcome & { reply: Result },
   { plan, schemaAnswer }: { plan: ImagePlan; schemaAnswer: SchemaAnswer | undefined },
   { flags, context, settings }: Pick<PreparedCommand, 'flags' | 'context' | 'settings'>,
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const wanted = toWanted(flags);
   const { reply } = outcome;
   return keepOutcome(outcome, async () => {

@@ -1,5 +1,5 @@
 import {
-  ask,
+  tryAsk,
   type AskOptions,
   type CheckEnd,
   type GatewayClient,
@@ -32,9 +32,9 @@ export interface Asking extends Pick<AskOptions, 'maxTurns' | 'gate' | 'sample' 
  * Asks once: sends, pays, reads and counts the cost. The files of the answer are not saved yet. Never throws: a failure of a
  * service, a signal or a bug is in the outcome.
  */
-export async function askOnce(request: PreparedRequest, asking: Asking): Promise<Outcome> {
+export async function askForOutcome(request: PreparedRequest, asking: Asking): Promise<Outcome> {
   const { client, pricing, images, onSpare, onHead, ...options } = asking;
-  const asked = await ask(client, request, {
+  const asked = await tryAsk(client, request, {
     ...options,
     store: images.openStore(onSpare),
     mostImages: images.most,

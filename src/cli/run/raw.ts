@@ -9,7 +9,7 @@ import {
 } from '../../client/index.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/ci-guard.ts';
-import type { AnswerContext, CommandOutcome, UnsavedReply } from '../context.ts';
+import type { AnswerContext, CommandEnd, UnsavedReply } from '../context.ts';
 import { emptyOutcome, getAttempts } from '../output/outcome.ts';
 
 /**
@@ -21,7 +21,7 @@ export async function sendRaw(
   request: PreparedRequest,
   deadline: Deadline,
   context: AnswerContext,
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const { stdout, env } = context.io;
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const writeRaw = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
@@ -45,7 +45,7 @@ async function printReply(
   write: (bytes: Uint8Array) => Promise<void>,
   deadline: Deadline,
   context: AnswerContext,
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   // With `--raw`, nothing reads the cost of the reply.
   let end: PaidEnd = {};
   const outcome = { ...emptyOutcome, attempts };

@@ -4,7 +4,7 @@ import type { Context, Outcome } from '../context.ts';
 import { adviceForRest, checkEnd, type PreparedRequest, type Result } from '../../client/index.ts';
 import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessage } from '../../errors.ts';
 import { emptyOutcome, joinOutcomes } from '../output/outcome.ts';
-import { askOnce, type Asking, saveFiles } from './ask.ts';
+import { askForOutcome, type Asking, saveFiles } from './ask.ts';
 
 /** The request, the number of times to send it, and the place of the images. */
 export interface SendAllOptions extends Asking {
@@ -18,7 +18,7 @@ export interface SendAllOptions extends Asking {
 }
 
 /** The outcomes of all requests; `thrown` is the exception that ended more than its own request. */
-export interface SendAllOutcome {
+export interface AllOutcomes {
   outcomes: Outcome[];
   thrown: Outcome['thrown'];
 }
@@ -32,7 +32,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  * Makes the requests, a limited number at a time; images are published in the order of the requests, each as soon as it can be.
  * After a failure that all requests would share, no further one is sent. Requests in flight are paid for, so their answers are published.
  */
-export async function sendAll(options: SendAllOptions): Promise<SendAllOutcome> {
+export async function sendAll(options: SendAllOptions): Promise<AllOutcomes> {
   const limit = pLimit(options.concurrency ?? options.count);
   const state: SendState = { ...options, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
   const saved: Promise<Outcome>[] = [];
@@ -60,7 +60,7 @@ async function sendOne(index: number, before: Promise<unknown> | undefined, stat
   if (state.over !== undefined) return { ...emptyOutcome, thrown: { value: state.over } };
   const onSpare = () => void (state.isDiskInDoubt = true);
   const asking = { client, pricing, deadline, images, gate, maxTurns, sample: index, onSpare };
-  const outcome = await askOnce(request, asking);
+  const outcome = await askForOutcome(request, asking);
   const { reply, thrown } = outcome;
   if (thrown) noteEnd(thrown.value, state);
   if (reply === undefined) return outcome;

@@ -1,7 +1,7 @@
 import { type AnswerFlags, planTextImages } from '../output/answer-file.ts';
 import { type ImagePlan, type ImageOutput, planSaving } from '../output/save-images.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
-import type { AnswerContext, CommandOutcome } from '../context.ts';
+import type { AnswerContext, CommandEnd } from '../context.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
 import { checkAddress, createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
@@ -29,7 +29,7 @@ export async function showRequest(
   request: BuiltRequest,
   plan: ImagePlan,
   { flags, context, settings }: PreparedCommand,
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const client = await createDryClient(settings, context);
   const post = await withKeptChoice(request, settings, context);
   if (flags.dryRun && plan.output !== undefined) await planSaving(plan, context);

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { retryWords } from '../../batch/index.ts';
-import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
+import type { Action, AnswerContext, CommandEnd } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
 import { countRequests } from './clients.ts';
@@ -75,7 +75,7 @@ async function runRecalled(
   outdir: string,
   typed: { words: readonly string[]; flags: BatchFlags },
   context: AnswerContext,
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const { words, flags, root } = await recallCommand(outdir, typed, context);
   if (flags.stream) await context.ui.notice('the jobs come on stdin, one per line');
   return runTyped(words, { ...flags, output: outdir }, { ...context, root });

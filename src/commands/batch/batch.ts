@@ -15,7 +15,7 @@ import {
   type Stop,
   writeManifest,
 } from '../../batch/index.ts';
-import type { Action, AnswerContext, CommandOutcome, Context } from '../../cli/context.ts';
+import type { Action, AnswerContext, CommandEnd, Context } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { emptyReport } from '../../cli/output/outcome.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
@@ -79,7 +79,7 @@ export function batchRunCommand(command: Command): Action {
 }
 
 /** Runs a command of `batch`, as it was typed or as a folder keeps it. */
-export function runTyped(words: readonly string[], flags: BatchFlags, context: AnswerContext): Promise<CommandOutcome> {
+export function runTyped(words: readonly string[], flags: BatchFlags, context: AnswerContext): Promise<CommandEnd> {
   return flags.stream ? runStreamed(words, flags, context) : runJobFile(words, flags, context);
 }
 
@@ -92,7 +92,7 @@ export async function runJobFile(
   flags: BatchFlags,
   context: AnswerContext,
   hooks: BatchHooks = {},
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const { planned, results, checking, early } = await planJobFile(words, flags, context, hooks);
   const { host, plan, shard, source, state, outdir } = planned;
   if (source.emptyRows) await noteEmptyRows(source, context);

@@ -10,7 +10,7 @@ import {
 import { openBatchApi, startDeadline } from '../../client/index.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import type { Action, Context, CommandEnd } from '../../cli/context.ts';
 import { openClient } from '../../cli/run/client.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { endSignals, GatewayError, withoutCost } from '../../errors.ts';
@@ -32,7 +32,7 @@ export function batchCancelCommand(command: Command): Action {
   return (context, words, flags) => runCancel(words[0] as string, flags as ConnectionFlags, context);
 }
 
-async function runCancel(outdir: string, flags: ConnectionFlags, context: Context): Promise<CommandOutcome> {
+async function runCancel(outdir: string, flags: ConnectionFlags, context: Context): Promise<CommandEnd> {
   const { ui, io, root } = context;
   const recalled = await recallConnection(outdir, flags, context);
   const asker = { ...context, root: recalled.root };

@@ -10,7 +10,7 @@ import {
   nameSome,
   readManifestRows,
 } from '../../batch/index.ts';
-import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
+import type { Action, AnswerContext, CommandEnd } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -53,7 +53,7 @@ interface ChosenRow extends Choice {
   isAtService: boolean;
 }
 
-async function runChoose(outdir: string, words: readonly string[], context: AnswerContext): Promise<CommandOutcome> {
+async function runChoose(outdir: string, words: readonly string[], context: AnswerContext): Promise<CommandEnd> {
   const choices = words.map(readChoice);
   const { folder, header } = await readBatchHeader(outdir, context.io);
   const host = createHost(context, outdir);

@@ -2,7 +2,7 @@ import { type BatchPlan, gatewayKey, type PreparedJob } from '../../batch/index.
 import { openClients } from '../../cli/run/client.ts';
 import type { BatchFlags } from './flags.ts';
 import { requireOwnKeys } from './plan.ts';
-import type { AnswerContext, CommandOutcome, Context } from '../../cli/context.ts';
+import type { AnswerContext, CommandEnd, Context } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
 import type { GatewayClient } from '../../client/index.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -11,8 +11,8 @@ import type { Connection } from '../../transport/types.ts';
 /** Runs a batch, and notes the number of requests that it sent, even if it fails. */
 export async function countRequests(
   context: Context,
-  run: (context: AnswerContext) => Promise<CommandOutcome | void>,
-): Promise<CommandOutcome> {
+  run: (context: AnswerContext) => Promise<CommandEnd | void>,
+): Promise<CommandEnd> {
   const sent = { attempts: 0 };
   const ended = await Promise.resolve(run({ ...context, sent })).catch((error: unknown) => ({ error }));
   return { ...ended, outcome: { ...emptyOutcome, attempts: sent.attempts } };

@@ -1,5 +1,5 @@
 import { countRows, formatCount, sentBefore, type Shard } from '../../batch/index.ts';
-import type { CommandOutcome } from '../../cli/context.ts';
+import type { CommandEnd } from '../../cli/context.ts';
 import { services } from '../../vendors/services.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobKind } from './plan.ts';
@@ -7,7 +7,7 @@ import { describeAgain } from './resume.ts';
 import { describeStates, listStates } from './states.ts';
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
-export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandOutcome> {
+export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandEnd> {
   const { plan, facts, context } = batch;
   const { jobs, total, toSend } = plan;
   const kinds = [...facts.kinds.values()];

@@ -9,7 +9,7 @@ import {
   type PreparedJob,
   sentBefore,
 } from '../../batch/index.ts';
-import type { CommandOutcome } from '../../cli/context.ts';
+import type { CommandEnd } from '../../cli/context.ts';
 import { type GatewayClient, startDeadline } from '../../client/index.ts';
 import { type Format, loadFormat } from '../../formats/format.ts';
 import type { Body } from '../../body.ts';
@@ -69,7 +69,7 @@ interface Estimate {
 type EstimateBatch = Omit<RunningBatch, 'lock'>;
 
 /** `batch --estimate`: counts tokens and costs of all jobs. It sends only free requests and writes no file. */
-export async function showEstimate(batch: EstimateBatch, progress: Progress): Promise<CommandOutcome> {
+export async function showEstimate(batch: EstimateBatch, progress: Progress): Promise<CommandEnd> {
   const { plan, context } = batch;
   const unsent = describeUnsent(batch);
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));

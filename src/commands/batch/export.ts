@@ -16,7 +16,7 @@ import {
   warnUnreadable,
 } from './folders.ts';
 import { usageError } from '../../errors.ts';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import type { Action, Context, CommandEnd } from '../../cli/context.ts';
 import { writeEscaped } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from './flags.ts';
@@ -47,7 +47,7 @@ async function runExport(
   outdirs: readonly string[],
   flags: ExportFlags,
   context: Context,
-): Promise<CommandOutcome | undefined> {
+): Promise<CommandEnd | undefined> {
   const { output = '-', force = false, all } = flags;
   if (output === '-' && context.root.json)
     throw usageError('the report and --json both write to stdout', 'name a file: -o results.csv');

@@ -17,10 +17,10 @@ import {
 } from '../../batch/index.ts';
 import { chooseHint } from '../../reasons.ts';
 import { seeSpentHint } from '../../advice-words.ts';
-import type { CommandOutcome, OwnDocument } from '../../cli/context.ts';
+import type { CommandEnd, OwnDocument } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
 import { errorDocument } from '../../cli/output/document.ts';
-import { GatewayError, outcomes, toGatewayError } from '../../errors.ts';
+import { GatewayError, exitCodes, toGatewayError } from '../../errors.ts';
 import type { RunningBatch } from './batch.ts';
 import { renewGallery } from './gallery.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
@@ -35,7 +35,7 @@ function hasFolder({ flags }: Pick<EndedBatch, 'flags'>): boolean {
 }
 
 /** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */
-export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandOutcome> {
+export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandEnd> {
   if (!hasFolder(batch)) return { error };
   const counts = countLines(batch);
   const known = { counts, states: listStates(counts), failures: await nameFailures(batch) };
@@ -45,7 +45,7 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
 }
 
 /** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
-export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandOutcome> {
+export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandEnd> {
   const { context, flags, plan, outdir, state } = batch;
   const counts = countLines(batch);
   const failures = await nameFailures(batch);
@@ -168,7 +168,7 @@ async function summarize(
     durationMs: context.io.elapsed() - startedAt,
     outdir: shownPath(outdir, context.io.cwd),
     failures,
-    exitCode: error?.exitCode ?? outcomes.ok.code,
+    exitCode: error?.exitCode ?? exitCodes.ok.code,
     error:
       error &&
       errorDocument(error, { outcome: { ...emptyOutcome, attempts: context.sent?.attempts ?? 0 } }, context.ui),
@@ -195,7 +195,7 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
   const undone = again - excusedAgain;
   const submitted = flags.wait === false ? 0 : counts.submitted;
   const code = getExitCode({ ...counts, pending, again: 0, submitted: submitted ?? 0 });
-  if (code === outcomes.ok.code && undone <= 0) return undefined;
+  if (code === exitCodes.ok.code && undone <= 0) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     failures: `stopped after ${formatCount(counts.failed + counts.unknown, 'failure')}: `,

@@ -25,7 +25,7 @@ import {
 import { requireFreeTarget, writeReport } from './report-file.ts';
 import { describeStates, listStates } from './states.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import type { Action, CommandOutcome, Context } from '../../cli/context.ts';
+import type { Action, CommandEnd, Context } from '../../cli/context.ts';
 import { addFlags, type FlagValues, setExamples } from '../../cli/flags/flag.ts';
 import { galleryFlags } from './flags.ts';
 import { isObject, parseFlat } from '../../json.ts';
@@ -60,7 +60,7 @@ async function runGallery(
   outdirs: readonly string[],
   { output, all }: FlagValues<typeof galleryFlags>,
   context: Context,
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   if (output === '-') throw usageError('the page links to the pictures from its own place', 'name a file: -o all.html');
   const [outdir = ''] = outdirs;
   const path = output ?? join(outdir, batchFiles.gallery);

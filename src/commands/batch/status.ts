@@ -30,11 +30,11 @@ import {
   summaryDocument,
 } from './summary.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
-import { outcomes } from '../../errors.ts';
+import { exitCodes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { isoTime } from '../../clock.ts';
 import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
-import type { Action, Context, CommandOutcome, OwnDocument } from '../../cli/context.ts';
+import type { Action, Context, CommandEnd, OwnDocument } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 
 /** At most this many failures are named. */
@@ -51,7 +51,7 @@ export function batchStatusCommand(command: Command): Action {
   return (context, words) => runStatus(words, context);
 }
 
-async function runStatus(names: readonly string[], context: Context): Promise<CommandOutcome> {
+async function runStatus(names: readonly string[], context: Context): Promise<CommandEnd> {
   const folders: FolderStatus[] = [];
   for (const one of await readFolders(names, context)) folders.push(await readStatus(one));
   const status = joinStatuses(folders);
@@ -156,7 +156,7 @@ function toDocument(status: Status, outdir: string): OwnDocument {
   const missingPictures = folders.flatMap((one) => one.missingPictures);
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
   return {
-    ...summaryDocument({ ...status, skipped: 0, outdir, exitCode: outcomes.ok.code }),
+    ...summaryDocument({ ...status, skipped: 0, outdir, exitCode: exitCodes.ok.code }),
     ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
     ...(lastError && { lastError }),
     running: holder && { pid: holder.pid, host: holder.host },

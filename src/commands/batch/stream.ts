@@ -22,7 +22,7 @@ import {
   type Stop,
   unanswered,
 } from '../../batch/index.ts';
-import type { AnswerContext, CommandOutcome } from '../../cli/context.ts';
+import type { AnswerContext, CommandEnd } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { emptyReport } from '../../cli/output/outcome.ts';
 import { untilAborted } from '../../clock.ts';
@@ -56,7 +56,7 @@ export async function runStreamed(
   words: readonly string[],
   flags: BatchFlags,
   context: AnswerContext,
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const batch = await openStream(words, flags, context);
   let stop: Stop | undefined;
   try {

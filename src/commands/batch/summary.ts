@@ -3,7 +3,7 @@ import { sumAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
-import { outcomes } from '../../errors.ts';
+import { exitCodes } from '../../errors.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -32,7 +32,7 @@ export interface SummaryFacts {
 
 /** 0 if every job is done, otherwise 13. */
 export function getExitCode({ failed, unknown, pending, again = 0, submitted = 0 }: Counts): number {
-  return failed + unknown + pending + again + submitted === 0 ? outcomes.ok.code : outcomes['batch-failed'].code;
+  return failed + unknown + pending + again + submitted === 0 ? exitCodes.ok.code : exitCodes['batch-failed'].code;
 }
 
 /** The document of `batch --json` and of summary.json. */
@@ -41,7 +41,7 @@ export function summaryDocument(facts: SummaryFacts): OwnDocument {
   const exitCode = facts.exitCode ?? getExitCode(counts);
   return {
     schema: 'gateway-cli/batch@1',
-    ok: exitCode === outcomes.ok.code,
+    ok: exitCode === exitCodes.ok.code,
     exitCode,
     ...counts,
     states,

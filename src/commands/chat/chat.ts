@@ -10,7 +10,7 @@ import { keepOutcome } from '../../cli/output/outcome.ts';
 import { type ChatFlags, confirmLeaving, describeContinued, resumeSession, storableTurns } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn } from './turn.ts';
-import type { Action, CommandOutcome, AnswerContext } from '../../cli/context.ts';
+import type { Action, CommandEnd, AnswerContext } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { fieldFlags } from '../../cli/flags/fields.ts';
 import { answerFileFlags, chatFlags } from '../../cli/flags/format.ts';
@@ -39,11 +39,7 @@ export function chatCommand(command: Command): Action {
   };
 }
 
-async function runChat(
-  words: readonly string[],
-  typed: ChatFlags,
-  context: AnswerContext,
-): Promise<CommandOutcome | void> {
+async function runChat(words: readonly string[], typed: ChatFlags, context: AnswerContext): Promise<CommandEnd | void> {
   const isSession = typed.session !== undefined || typed.continue;
   const resumed = isSession ? await resumeSession(typed, context) : undefined;
   const kept = resumed && { ...lastModel(resumed.earlier), from: `session ${resumed.label}` };

@@ -5,7 +5,7 @@ import { historyFile, makeSessionsFolder } from '../../chat/session-path.ts';
 import { untilAborted } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { AnswerContext, CommandOutcome } from '../../cli/context.ts';
+import type { AnswerContext, CommandEnd } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
 import { readTemplateValues, warnOfUnused } from '../../cli/input/template-variables.ts';
 import { readSystem } from '../../cli/request/build-request.ts';
@@ -21,7 +21,7 @@ import { logFailure, type Talk } from './talk.ts';
 export async function runInteractive(
   typed: ChatFlags,
   { context, settings, resumed }: { context: AnswerContext; settings: Settings; resumed: Resumed | undefined },
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const { io, ui } = context;
   if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
   const { flags, system } = await withoutBlanks(typed, context);

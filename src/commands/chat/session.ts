@@ -15,7 +15,7 @@ import type { Context } from '../../cli/context.ts';
 import type { answerFileFlags, chatFlags } from '../../cli/flags/format.ts';
 import { showsRequest } from '../../cli/run/sending.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
-import type { TurnOutcome } from './turn.ts';
+import type { TurnEnd } from './turn.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import { isOwnHost, type ServiceName, services, withoutFormat } from '../../vendors/services.ts';
 import { isLoopback } from '../../transport/request.ts';
@@ -131,7 +131,7 @@ export async function confirmLeaving(
 
 /** The turns of a conversation as a session keeps them, without the key; undefined if there is no answer to keep. */
 export async function storableTurns(
-  { turns, outcome }: TurnOutcome,
+  { turns, outcome }: TurnEnd,
   { request, post, fallback }: BuiltRequest,
   { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {

@@ -56,18 +56,18 @@ export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
   const { images, attach } = talk;
   talk.images = [];
   talk.attach = [];
-  return askModel({ text, images, attach, answered: false }, talk);
+  return runPrompt({ text, images, attach, answered: false }, talk);
 }
 
 /** Sends the last prompt again, and replaces its answer. */
 export async function retryPrompt(talk: Talk): Promise<boolean> {
   const { last } = talk;
-  if (last) return askModel(last, talk);
+  if (last) return runPrompt(last, talk);
   await talk.context.ui.note('there is no prompt to ask again');
   return true;
 }
 
-async function askModel(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
+async function runPrompt(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
   const { context, editor } = talk;
   const stop = new AbortController();
   let leaving = false;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { type ToolOutcome, toolResultBlock } from '../../chat/message.ts';
+import { type ToolResult, toolResultBlock } from '../../chat/message.ts';
 import type { Result, ToolCall } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import { describeRunError } from '../../files/file-reason.ts';
@@ -172,7 +172,7 @@ async function runCommand(
   { argv: [program = '', ...words] }: ToolCommand,
   input: string,
   { context: { io }, signal }: ToolRunner,
-): Promise<ToolOutcome> {
+): Promise<ToolResult> {
   signal.throwIfAborted();
   const env = Object.fromEntries(Object.entries(io.env).filter(([name]) => !isKeyVariable(name)));
   return new Promise((resolve, reject) => {
@@ -189,7 +189,7 @@ async function runCommand(
       stopCommand();
       reject(signal.reason);
     };
-    const finish = (outcome: ToolOutcome): void => {
+    const finish = (outcome: ToolResult): void => {
       signal.removeEventListener('abort', abortCommand);
       resolve(outcome);
     };
@@ -220,7 +220,7 @@ function isKeyVariable(name: string): boolean {
   return keyVariables.has(upper) || upper.startsWith('GATEWAY_API_KEY');
 }
 
-function toToolOutcome(end: { code: number | null; endedBy: string | null; out: string; err: string }): ToolOutcome {
+function toToolOutcome(end: { code: number | null; endedBy: string | null; out: string; err: string }): ToolResult {
   if (end.code === 0) return { content: end.out, isError: false };
   const how = end.code === null ? `ended by ${end.endedBy}` : `exit status ${end.code}`;
   return { content: [how, end.err.trim(), end.out.trim()].filter((part) => part !== '').join('\n'), isError: true };

@@ -17,7 +17,7 @@ import type { AnswerContext, Outcome, ToolRound } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { type BuiltRequest, choosePictures } from '../../cli/request/build-request.ts';
-import { askOnce, saveFiles } from '../../cli/run/ask.ts';
+import { askForOutcome, saveFiles } from '../../cli/run/ask.ts';
 import { tryFindSchemaAnswer, type SchemaAnswer } from '../../cli/run/answer.ts';
 import type { SchemaCheck } from '../../cli/input/schema.ts';
 import { printFootnotes } from '../../cli/output/footnotes.ts';
@@ -43,7 +43,7 @@ interface TurnSetup {
 }
 
 /** The end of a turn: the joined outcome of its requests, and the turns that it added to the conversation. */
-export interface TurnOutcome {
+export interface TurnEnd {
   outcome: Outcome;
   turns: readonly Turn[];
   /** The last answer after its check by `--schema`. */
@@ -54,7 +54,7 @@ export interface TurnOutcome {
  * Sends a request and prints the answer; while the model calls tools, runs them and sends again. If there is a schema, the last
  * answer is checked and printed then. Never throws.
  */
-export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnOutcome> {
+export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnEnd> {
   const rounds: Outcome[] = [];
   const turns: Turn[] = [getQuestion(request)];
   const end = await askRounds(request, setup, { rounds, turns }).catch(toThrown);
@@ -159,7 +159,7 @@ async function askRound(
   const progress = context.ui.progress('waiting for the gateway');
   const waitsForCheck = check !== undefined;
   const printing = { ...flags, isMarkdown, waitsForCheck, progress, onText };
-  const outcome = await askOnce(request, {
+  const outcome = await askForOutcome(request, {
     maxTurns,
     client,
     pricing: settings,

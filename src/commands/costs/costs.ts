@@ -17,7 +17,7 @@ import { budgetForm, isBudgetPath, parseAge } from '../../settings/values.ts';
 import { shellWord } from '../../shell-word.ts';
 import { alignColumns } from '../../terminal/break-lines.ts';
 import { escapeLine, writeEscaped } from '../../terminal/escape.ts';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import type { Action, Context, CommandEnd } from '../../cli/context.ts';
 import { addFlags, type FlagTable, type FlagValues, notAFlag, oneOfWords, setExamples } from '../../cli/flags/flag.ts';
 import { budgetsFolder } from '../../cli/run/budget.ts';
 
@@ -104,7 +104,7 @@ function describeLeft({ limit, spent, inFlight }: LedgerSummary): string | undef
   return areWithin([taken], limit.amount) ? subtractAmounts(limit.amount, taken) : '0';
 }
 
-async function runShow({ budget }: FlagValues<typeof showFlags>, context: Context): Promise<CommandOutcome | void> {
+async function runShow({ budget }: FlagValues<typeof showFlags>, context: Context): Promise<CommandEnd | void> {
   const { root, ui } = context;
   const budgets = await listBudgets(budget, context);
   if (root.json) {
@@ -134,7 +134,7 @@ function unnamed(row: CostRow): object {
   return { ...row, name: undefined };
 }
 
-async function runReport(flags: FlagValues<typeof reportFlags>, context: Context): Promise<CommandOutcome | void> {
+async function runReport(flags: FlagValues<typeof reportFlags>, context: Context): Promise<CommandEnd | void> {
   const { io, root, ui } = context;
   const { by: groups = [], since, csv, budget } = flags;
   const [by = 'day', ...others] = groups;

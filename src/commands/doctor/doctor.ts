@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import type { Action, Context, CommandEnd } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import { type ConnectionFlags, keyInArgv } from '../../cli/run/settings.ts';
@@ -53,7 +53,7 @@ export function doctorCommand(command: Command): Action {
   return (context, _words, flags: DoctorFlags) => runDoctor(flags, context);
 }
 
-async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandOutcome> {
+async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandEnd> {
   if (flags.apiKey !== undefined) throw keyInArgv();
   const { io, root } = context;
   const { redact } = context.ui;

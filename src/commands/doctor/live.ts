@@ -97,8 +97,8 @@ interface Tried extends SchemeCheck {
   users: AuthUse[];
 }
 
-/** The outcome of all requests of one format. */
-interface FormatOutcome {
+/** The checks of one format, by all requests in it. */
+interface ExaminedFormat {
   checks: Check[];
   /** Whether one scheme was accepted. */
   answers: boolean;
@@ -110,13 +110,13 @@ interface FormatOutcome {
  * names are tried until one is accepted. An accepted request may be billed. A gateway need not have every format.
  */
 export async function examineLive(live: GatewaySubject): Promise<Check[]> {
-  const outcomes: FormatOutcome[] = [];
-  for (const name of formatNames) outcomes.push(await examineFormat(name, usesIn(name, live), live));
-  const isServed = outcomes.some(({ answers }) => answers);
-  const other = !isServed && outcomes.some(({ isAbsent }) => isAbsent) ? await findFormat(live) : [];
-  const checks = outcomes.flatMap((outcome) =>
-    outcome.checks.map((check): Check => {
-      if (!outcome.isAbsent || !(isServed || other.length > 0)) return check;
+  const examined: ExaminedFormat[] = [];
+  for (const name of formatNames) examined.push(await examineFormat(name, usesIn(name, live), live));
+  const isServed = examined.some(({ answers }) => answers);
+  const other = !isServed && examined.some(({ isAbsent }) => isAbsent) ? await findFormat(live) : [];
+  const checks = examined.flatMap((format) =>
+    format.checks.map((check): Check => {
+      if (!format.isAbsent || !(isServed || other.length > 0)) return check;
       const text = `${check.text}; perhaps the gateway does not have this format`;
       return { name: check.name, state: 'warning', text, fix: check.fix };
     }),
@@ -175,7 +175,7 @@ async function findFormat(live: GatewaySubject): Promise<Check[]> {
   return [];
 }
 
-async function examineFormat(name: FormatName, uses: readonly Use[], live: GatewaySubject): Promise<FormatOutcome> {
+async function examineFormat(name: FormatName, uses: readonly Use[], live: GatewaySubject): Promise<ExaminedFormat> {
   const { byUse } = live.surveyed;
   const use = uses.find((one) => byUse[one].model !== undefined) ?? uses[0];
   const notTried = { checks: [], answers: false, isAbsent: false };

@@ -25,7 +25,7 @@ export function examineNetwork(options: NetworkOptions): AsyncGenerator<Check, b
 const rows: readonly CheckStep<NetworkOptions>[] = [
   { name: 'proxy', check: findProxy },
   { name: 'trust', check: listAuthorities },
-  { name: 'connection', check: askHead },
+  { name: 'connection', check: requestHead },
 ];
 
 function findProxy({ baseUrl, transport }: NetworkOptions): Finding {
@@ -53,7 +53,7 @@ function listAuthorities({ baseUrl, transport }: NetworkOptions): Finding {
  * Sends one HEAD without a key: whether the host can be reached, and speaks HTTP. If not, the error of the connection has the
  * reason.
  */
-async function askHead({ baseUrl, transport, signal, timeoutMs = 10_000 }: NetworkOptions): Promise<Finding> {
+async function requestHead({ baseUrl, transport, signal, timeoutMs = 10_000 }: NetworkOptions): Promise<Finding> {
   const opened = openHttpConnection({ ...transport, connectTimeoutMs: timeoutMs });
   // The connection has a time limit of its own, which is over first.
   const deadline = startDeadline(2 * timeoutMs, signal);

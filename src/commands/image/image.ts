@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json.ts';
 import { type Gate, createGate, sleepByTimer } from '../../transport/gate.ts';
 import { version } from '../../version.ts';
 import { limitToFiles, listFailures, sendAll, joinAnswers } from '../../cli/run/send-all.ts';
-import type { Action, CommandOutcome, AnswerContext, Outcome } from '../../cli/context.ts';
+import type { Action, CommandEnd, AnswerContext, Outcome } from '../../cli/context.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { findTypeByName } from '../../images/image-type.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
@@ -33,7 +33,7 @@ async function runImage(
   typed: ImageFlags,
   use: 'image' | 'edit',
   context: AnswerContext,
-): Promise<CommandOutcome | void> {
+): Promise<CommandEnd | void> {
   const prepared = await prepareCommand(words, typed, use, { context });
   const { flags, settings, deadline } = prepared;
   const { count = 1, candidates } = flags;

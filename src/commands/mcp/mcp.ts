@@ -14,7 +14,7 @@ import {
 } from '../../cli/flags/flag.ts';
 import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import type { Action, Context, CommandEnd } from '../../cli/context.ts';
 import { decodePreview } from '../../cli/output/preview.ts';
 import { shrink } from '../../images/pixels/bitmap.ts';
 import { moveBudget, parseBudget } from '../../settings/values.ts';
@@ -90,7 +90,7 @@ export function mcpCommand(command: Command): Action {
   return (context, _words, flags) => runMcp(flags as McpFlags, context);
 }
 
-async function runMcp(flags: McpFlags, context: Context): Promise<CommandOutcome> {
+async function runMcp(flags: McpFlags, context: Context): Promise<CommandEnd> {
   const { io, root: rootFlags, ui } = context;
   if (flags.budget !== undefined) parseBudget(flags.budget, 'flag --budget');
   const budget = flags.budget && moveBudget(flags.budget, (path) => resolve(io.cwd, path));

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addFlags, type FlagTable, type FlagValues, oneOfWords, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import type { Action, Context, CommandEnd } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
 import { keepModels, type MemoryOwner } from '../../settings/memory.ts';
 import { cutToColumns, alignColumns } from '../../terminal/break-lines.ts';
@@ -64,7 +64,7 @@ export function modelsCommand(command: Command): Action {
 
 type ModelsFlags = ConnectionFlags & FlagValues<typeof modelsFlags>;
 
-async function runModels(filter: string, flags: ModelsFlags, context: Context): Promise<CommandOutcome> {
+async function runModels(filter: string, flags: ModelsFlags, context: Context): Promise<CommandEnd> {
   const { root, ui, io } = context;
   const { use, ending } = flags;
   const progress = ui.progress('waiting for the list of models');

@@ -9,7 +9,7 @@ import { keyNames } from '../../settings/vendor-variables.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
-import type { Action, Context, CommandOutcome } from '../../cli/context.ts';
+import type { Action, Context, CommandEnd } from '../../cli/context.ts';
 import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
@@ -40,7 +40,7 @@ export function serveCommand(command: Command): Action {
   return (context, words, flags) => runServe(words, flags as ServeFlags, context);
 }
 
-async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<CommandOutcome> {
+async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<CommandEnd> {
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
   const service = findServedService(flags);

@@ -14,7 +14,7 @@ import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import { misleadingVariables } from '../../gateway/service.ts';
 import { type Use, useNames } from '../../vendors/services.ts';
 import { useDefaults } from '../../settings/resolve.ts';
-import type { Context, CommandOutcome } from '../../cli/context.ts';
+import type { Context, CommandEnd } from '../../cli/context.ts';
 
 type Variables = Record<string, string>;
 
@@ -87,7 +87,7 @@ export function notRedirected(words: readonly string[]): string[] {
 export async function runServed(
   words: readonly string[],
   { variables, unset, context }: { variables: Record<string, string>; unset: readonly string[]; context: Context },
-): Promise<CommandOutcome> {
+): Promise<CommandEnd> {
   const env = servedEnvironment(context.io.env, variables);
   for (const name of [...misleadingVariables, ...unset]) if (!Object.hasOwn(variables, name)) delete env[name];
   const [program = '', ...args] = words;

@@ -1,4 +1,4 @@
-import { askOnce, saveFiles } from '../../cli/run/ask.ts';
+import { askForOutcome, saveFiles } from '../../cli/run/ask.ts';
 import type { Command } from 'commander';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
 import { sendRaw } from '../../cli/run/raw.ts';
@@ -10,7 +10,7 @@ import { printStream, printText, stopPlain } from '../../cli/output/print.ts';
 import { checkEnd, type Performed } from '../../client/index.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
-import type { Action, AnswerContext, CommandOutcome } from '../../cli/context.ts';
+import type { Action, AnswerContext, CommandEnd } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { fieldFlags } from '../../cli/flags/fields.ts';
 import { answerFileFlags, textFlags } from '../../cli/flags/format.ts';
@@ -44,11 +44,7 @@ export function textCommand(command: Command): Action {
   };
 }
 
-async function runText(
-  words: readonly string[],
-  typed: TextFlags,
-  context: AnswerContext,
-): Promise<CommandOutcome | void> {
+async function runText(words: readonly string[], typed: TextFlags, context: AnswerContext): Promise<CommandEnd | void> {
   const prepared = await prepareCommand(words, typed, 'text', { context });
   const { flags, settings, deadline } = prepared;
   const request = await prepareRequest(words, flags, prepared);
@@ -63,7 +59,7 @@ async function runText(
   const { check } = request;
   const isMarkdown = settings.markdown && check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, waitsForCheck: check !== undefined, progress, context };
-  const outcome = await askOnce(
+  const outcome = await askForOutcome(
     { ...request, candidates },
     {
       client,

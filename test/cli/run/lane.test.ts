@@ -65,8 +65,8 @@ test.for([
   [500, 3, false],
 ] as const)('in the flex lane, a %d is retried for long only while it says busy', ([status, attempt, retry]) => {
   const policy = { retries: 2, maxWaitMs: 900_000, safeOnly: false, busyRetries: 59 };
-  const outcome = { kind: 'reply', status, headers: {} } as const;
-  expect(decideRetry({ attempt, waitedMs: 0, outcome, policy, now: 0, random: 0 })).toMatchObject({ retry });
+  const failure = { kind: 'reply', status, headers: {} } as const;
+  expect(decideRetry({ attempt, waitedMs: 0, failure, policy, now: 0, random: 0 })).toMatchObject({ retry });
 });
 
 test('--lane-fallback live goes on at full price and says so', async ({ cli, server }) => {

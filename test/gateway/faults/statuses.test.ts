@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomes } from '../../../src/errors.ts';
+import { exitCodes } from '../../../src/errors.ts';
 import { faultRows, findFault } from '../../../src/gateway/faults/table.ts';
 import { dig, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
@@ -11,7 +11,7 @@ describe('the table of faults', () => {
   it('has one row a name, with commands and a code of the exit table', () => {
     const names = faultRows.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
-    const codes: number[] = Object.values(outcomes).map(({ code }) => code);
+    const codes: number[] = Object.values(exitCodes).map(({ code }) => code);
     for (const row of faultRows) {
       expect(row.name).toMatch(/^fault-[a-z0-9-]+$/);
       expect(row.commands.length).toBeGreaterThan(0);

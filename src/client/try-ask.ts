@@ -23,7 +23,7 @@ export interface Asked {
 export type ReadDeltas = (deltas: AsyncGenerator<StreamDelta[], Performed>) => Promise<Performed>;
 
 /** Asks once: sends, pays and reads, and returns the result. Never throws: a failure of the reader is one, too. */
-export async function ask(
+export async function tryAsk(
   client: Pick<GatewayClient, 'ask' | 'onEvent'>,
   request: PreparedRequest,
   { read = drainDeltas, onEvent = client.onEvent, ...options }: AskOptions & { read?: ReadDeltas | undefined },

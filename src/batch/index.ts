@@ -55,7 +55,6 @@ export type { KnownBatch } from './folder/folder.ts';
 export { describeRun, findHolder, noLock } from './folder/lock.ts';
 export type { FolderLock } from './folder/lock.ts';
 export {
-  type ManifestHead,
   type ManifestHeader,
   type ManifestRow,
   openManifest,

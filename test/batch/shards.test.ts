@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { imageReply } from '../helpers/with-server.ts';
+import { imageReply, textReply } from '../helpers/with-server.ts';
 import { bootMark } from '../../src/files/process-mark.ts';
 import { run } from '../helpers/run.ts';
 import { manyJobs, test } from './with-batch.ts';
@@ -103,6 +103,27 @@ describe('shards', () => {
       done: 1,
       durationMs: hour,
     });
+  });
+
+  test('a job that failed was not edited when what it uses is made again', async ({ server, folder, batch }) => {
+    server.answer = (prompt) =>
+      prompt.startsWith('cut')
+        ? {
+            body: textReply('', {
+              candidates: [{ content: { parts: [{ text: 'half' }] }, finishReason: 'MAX_TOKENS' }],
+            }),
+          }
+        : { status: 400, body: {} };
+    // Jobs that hang together are in one shard, whichever of them has a key of another one.
+    folder.jobs(
+      ...Array.from({ length: 8 }, (_, at) => [
+        { id: `p${at}`, prompt: `cut ${at}` },
+        { id: `c${at}`, prompt: `{{@p${at}.text}} ${at}` },
+      ]).flat(),
+    );
+    expect((await batch(shard(1, 2))).code).toBe(13);
+    const again = await batch(['retry', 'out-1', 'incomplete,failed']);
+    expect([again.code, again.stderr]).toEqual([13, expect.not.stringContaining('edited')]);
   });
 
   test('a shard without jobs is done, and says why there were none', async ({ folder, batch }) => {

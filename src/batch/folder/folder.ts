@@ -9,7 +9,7 @@ import { ignoreMissing, writeAtomically, makeFolder, isPartName } from '../../fi
 import type { LockTimes } from '../../files/lock.ts';
 import { type Adopting, adoptReplies } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
-import { type ManifestHead, readManifest, readManifestHeader } from './manifest.ts';
+import { readManifest, readManifestHeader } from './manifest.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenSlots } from './state.ts';
 import { markWanted } from '../run/edited.ts';
@@ -22,19 +22,16 @@ export interface KnownBatch extends LostEnds {
 }
 
 /**
- * Reads the batch of a folder; the state of a folder without a journal is empty. `see` gets the head of each row of its table.
- * Throws GatewayError batch-locked, and errors of the system.
+ * Reads the batch of a folder; the state of a folder without a journal is empty. Throws GatewayError batch-locked, and errors of the
+ * system.
  */
-export async function readFolder(
-  folder: string,
-  see?: (head: ManifestHead, place: number, state: BatchState) => void,
-): Promise<KnownBatch> {
+export async function readFolder(folder: string): Promise<KnownBatch> {
   const header = await readManifestHeader(folder);
   const state = await readJournal(folder, header?.rows);
   const ends = await findLostEnds(folder, state);
   // A `jobs.jsonl` without a journal beside it can be another file of that name.
   if (state.run === undefined) return { state, ...ends };
-  state.manifest = await readManifest(folder, state.slots, (head, place) => see?.(head, place, state));
+  state.manifest = await readManifest(folder, state.slots);
   markWanted(state.manifest.rows, state.slots);
   return { state, ...ends };
 }

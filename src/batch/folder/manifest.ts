@@ -38,8 +38,8 @@ export interface ManifestRow {
   numbered?: true | undefined;
   /** The key of a row that uses others, without the generations of these. */
   own?: string | undefined;
-  /** In the manifest of one of several shards: the row belongs to another shard. */
-  other?: true | undefined;
+  /** In the manifest of one of several shards: the number of the other shard that the row belongs to. */
+  other?: number | undefined;
   /** Digest of the line and the settings of the row, if its key can be known without its request. */
   from?: string | undefined;
   /** The number of the row among the rows of the file, from 1. */
@@ -81,7 +81,7 @@ export function readSlotName(text: string): string {
 }
 
 const head =
-  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[^"\\]|\\.)*")(,"numbered":true)?(?:,"own":"([^"]*)")?(,"other":true)?(?:,"from":"([^"]*)")?/;
+  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[^"\\]|\\.)*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"other":(\d+))?(?:,"from":"([^"]*)")?/;
 
 /** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for a line that is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {
@@ -92,7 +92,7 @@ export function readManifestHead(text: string): ManifestHead | undefined {
     id: id.includes('\\') ? (JSON.parse(id) as string) : id.slice(1, -1),
     numbered: numbered === undefined ? undefined : true,
     own,
-    other: other === undefined ? undefined : true,
+    other: other === undefined ? undefined : Number(other),
     from,
   };
 }
@@ -161,12 +161,8 @@ function brokenManifest(message: string): GatewayError {
   });
 }
 
-/** Reads the table of the last run. `see` gets the head and the place of each row. Throws GatewayError batch-locked. */
-export async function readManifest(
-  folder: string,
-  slots: Slots,
-  see: (head: ManifestHead, place: number) => void = () => undefined,
-): Promise<Manifest> {
+/** Reads the table of the last run. Throws GatewayError batch-locked. */
+export async function readManifest(folder: string, slots: Slots): Promise<Manifest> {
   let manifest = newManifest();
   for await (const lines of readAppendedLines(join(folder, batchFiles.manifest)))
     for (const line of lines) {
@@ -181,7 +177,6 @@ export async function readManifest(
       if (row === undefined) throw brokenManifest(`${batchFiles.manifest}:${number}: no row that this version knows`);
       const place = addManifestRow(manifest.rows, row, slots);
       if (row.from !== undefined) noteKey(manifest, row.from, manifest.rows.firsts[place] as number);
-      see(row, place);
     }
   return manifest;
 }

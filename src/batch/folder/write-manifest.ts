@@ -65,7 +65,7 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
     id,
     numbered: isNumbered || undefined,
     own: table.own.get(place),
-    other: plan.isOwn(place) ? undefined : true,
+    other: plan.isOwn(place) ? undefined : plan.shardOf(place),
     from: findFrom(state.manifest, table, place),
     row: number,
     of: lineId,

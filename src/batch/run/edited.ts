@@ -10,24 +10,26 @@ export interface EditedRow {
 }
 
 /**
- * Finds the rows that were edited since `before`, the manifest of the last run. `isOwn`: whether a slot belongs to this shard;
- * slots that another shard sent are not known here, and count as answered. Marks the slots that are wanted.
+ * Finds the rows that were edited since `before`, the manifest of the last run. `isOwn`: whether a row of the table belongs to the
+ * shard of this run, if it has one. What other shards sent is not known here: it counts as answered. Marks the slots that are wanted.
  */
 export function findEdited(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  isOwn: (slot: number) => boolean = () => true,
+  isOwn?: (place: number) => boolean,
 ): EditedRow[] {
   markWanted(table, slots);
-  const orphans = listOrphans(before, slots, isOwn);
+  const orphans = listOrphans(before, slots, isOwn !== undefined);
   if (orphans.length === 0) return [];
   const placeBefore = new Int32Array(slots.size).fill(-1);
   for (let place = 0; place < before.size; place++) placeBefore[before.slots[place] as number] = place;
   const kindOf: KindOf = haveOtherIds(table, before, placeBefore) ? () => 1 : ({ numbered }, at) => numbered[at] ?? 0;
   const byId = new Map(orphans.map((place) => [before.ids[place] as number, place]));
   const edited: EditedRow[] = [];
-  for (const place of listUnanswered(table, slots, isOwn)) {
+  const isNew = (place: number): boolean => isOwn?.(place) !== false && !isPaid(table.slots[place] as number, slots);
+  for (let place = 0; place < table.size; place++) {
+    if (!isNew(place)) continue;
     const was = kindOf(table, place) > 0 ? undefined : byId.get(table.ids[place] as number);
     if (was === undefined) continue;
     const own = before.own.get(was);
@@ -35,7 +37,6 @@ export function findEdited(
     edited.push({ place, isStale });
   }
   const numbered = orphans.filter((place) => kindOf(before, place) > 0);
-  const isNew = (slot: number): boolean => isOwn(slot) && !isPaid(slot, slots);
   const gaps = numbered.length > 0 ? findInGaps(table, before, { orphans: numbered, placeBefore, kindOf, isNew }) : [];
   return [...edited, ...gaps.map((place) => ({ place, isStale: false }))].sort((a, b) => a.place - b.place);
 }
@@ -50,29 +51,18 @@ export function markWanted(table: RowTable, slots: Slots): void {
  * The orphans: places in `before` of slots that have an answer, or may have been billed, and are not wanted any more. A row that
  * failed is mended, not edited.
  */
-function listOrphans(before: RowTable, slots: Slots, isOwn: (slot: number) => boolean): number[] {
+function listOrphans(before: RowTable, slots: Slots, isSharded: boolean): number[] {
   const found: number[] = [];
   for (let place = 0; place < before.size; place++) {
     const slot = before.slots[place] as number;
     if (slots.has(slot, 'wanted')) continue;
-    if (!isOwn(slot) || isPaid(slot, slots)) found.push(place);
+    if ((isSharded && before.others[place] === 1) || isPaid(slot, slots)) found.push(place);
   }
   return found;
 }
 
 function isPaid(slot: number, slots: Slots): boolean {
   return slots.answersOf(slot) > 0 || slots.stateOf(slot) === 'sent';
-}
-
-function* listUnanswered(
-  { size, slots: rowSlots }: RowTable,
-  slots: Slots,
-  isOwn: (slot: number) => boolean,
-): Generator<number, void> {
-  for (let place = 0; place < size; place++) {
-    const slot = rowSlots[place] as number;
-    if (isOwn(slot) && !isPaid(slot, slots)) yield place;
-  }
 }
 
 /** The kind of a row whose id is a number: ids of one kind differ in their numbers alone. 0 if the id says which row it is. */
@@ -120,7 +110,7 @@ function findInGaps(
     placeBefore,
     kindOf,
     isNew,
-  }: { orphans: readonly number[]; placeBefore: Int32Array; kindOf: KindOf; isNew: (slot: number) => boolean },
+  }: { orphans: readonly number[]; placeBefore: Int32Array; kindOf: KindOf; isNew: (place: number) => boolean },
 ): number[] {
   const kinds = new Map<number, NumberedRows>();
   for (const place of orphans) {
@@ -130,12 +120,11 @@ function findInGaps(
     kinds.set(tag, kind);
   }
   for (let place = 0; place < table.size; place++) {
-    const slot = table.slots[place] as number;
-    const known = placeBefore[slot] as number;
+    const known = placeBefore[table.slots[place] as number] as number;
     const kind = kinds.get(kindOf(table, place));
     if (kind === undefined) continue;
     if (known >= 0) closeGap(kind, known);
-    else if (isNew(slot)) kind.gap.push(place);
+    else if (isNew(place)) kind.gap.push(place);
   }
   return [...kinds.values()].flatMap((kind) => {
     closeGap(kind, Number.POSITIVE_INFINITY);

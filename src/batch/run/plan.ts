@@ -46,8 +46,9 @@ export interface BatchPlan {
   redo: RedoRecord | undefined;
   /** The run goes on with the rows that an earlier run with the same ids left. */
   goesOn: boolean;
-  /** Whether a row belongs to this shard. */
+  /** Whether a row belongs to this shard; and the number of the shard that it belongs to, from 1. */
   isOwn(place: number): boolean;
+  shardOf(place: number): number;
   /** Digests of the parts that rows share. */
   shared: Readonly<Record<string, string>>;
   /** Scheme and host of the gateway of the first row, or `offline`. */
@@ -89,6 +90,7 @@ export function emptyPlan(origin: string): BatchPlan {
     redo: undefined,
     goesOn: false,
     isOwn: () => true,
+    shardOf: () => 1,
     shared: {},
     origin,
     gateways: new Map(),
@@ -244,7 +246,10 @@ function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows |
     const roots = families?.rootsOf(place) ?? [place];
     return minOf(roots.map((root) => state.slots.headOf(table.slots[root] as number)));
   };
-  plan.isOwn = (place) => shard === undefined || headOf(place) % shard.total === shard.index - 1;
+  if (shard) {
+    plan.shardOf = (place) => (headOf(place) % shard.total) + 1;
+    plan.isOwn = (place) => plan.shardOf(place) === shard.index;
+  }
   const leavesStale = named !== undefined && !policy.acceptChanges;
   const findHad = leavesStale ? openStale(table, state.manifest.rows, state.slots) : undefined;
   const findStale = (place: number): number | undefined =>
@@ -272,15 +277,7 @@ function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows |
 /** Throws GatewayError batch-edited for rows that were edited, unless the user accepts that. */
 async function judgeEdits(planning: Planning, named: NamedRows | undefined): Promise<void> {
   const { plan, policy, shard, state } = planning;
-  const { table } = plan;
-  const others = new Set<number>();
-  if (shard)
-    for (let place = 0; place < table.size; place++) if (!plan.isOwn(place)) others.add(table.slots[place] as number);
-  const isOwn = (slot: number): boolean =>
-    !shard ||
-    (!others.has(slot) &&
-      (state.slots.has(slot, 'wanted') || state.slots.headOf(slot) % shard.total === shard.index - 1));
-  plan.edited = findEdited(table, state.manifest.rows, state.slots, isOwn);
+  plan.edited = findEdited(plan.table, state.manifest.rows, state.slots, shard && plan.isOwn);
   const leavesStale = named !== undefined && !policy.acceptChanges;
   const stopping = plan.edited.filter(({ place, isStale }) => !(leavesStale && (isStale || named.has(place))));
   if (stopping.length > 0 && !policy.acceptChanges) throw await editedError(stopping, planning);

@@ -36,6 +36,8 @@ export interface RowTable {
   firsts: Int32Array;
   /** The slot of each row. */
   slots: Int32Array;
+  /** 1 for each row of a manifest that belongs to another shard. */
+  others: Uint8Array;
   /** The rows that use others, by their places; and their keys without the generations of the answers that they use. */
   links: Map<number, RowLink>;
   own: Map<number, string>;
@@ -59,6 +61,7 @@ export function newRowTable(rows = 0): RowTable {
     numbered: new Uint16Array(room),
     firsts: new Int32Array(room),
     slots: new Int32Array(room),
+    others: new Uint8Array(room),
     links: new Map(),
     own: new Map(),
     levels: [],
@@ -152,6 +155,7 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   const first = slots.firstOf(slot);
   const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
   if (row.own !== undefined) table.own.set(place, row.own);
+  if (row.other !== undefined) table.others[place] = 1;
   return place;
 }
 
@@ -231,7 +235,7 @@ function tagNumber(id: string): number {
 
 function growTable(table: RowTable): void {
   const room = table.ids.length * 2;
-  const { ids, numbered, firsts, slots, froms, products } = table;
+  const { ids, numbered, firsts, slots, others, froms, products } = table;
   table.ids = new Float64Array(room);
   table.ids.set(ids);
   table.numbered = new Uint16Array(room);
@@ -240,6 +244,8 @@ function growTable(table: RowTable): void {
   table.firsts.set(firsts);
   table.slots = new Int32Array(room);
   table.slots.set(slots);
+  table.others = new Uint8Array(room);
+  table.others.set(others);
   table.froms = new Int32Array(room);
   table.froms.set(froms);
   table.products = new Uint8Array(room);

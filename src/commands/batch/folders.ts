@@ -36,8 +36,6 @@ export interface BatchFolder extends KnownBatch {
   folder: string;
   /** The run that holds the folder, if there is one. */
   holder: Awaited<ReturnType<typeof findHolder>>;
-  /** 1 for each row that belongs to another shard. */
-  others: Uint8Array;
   /** The rows of the folder are those of the first folder of the report. */
   isSameTable: boolean;
 }
@@ -46,15 +44,10 @@ export interface BatchFolder extends KnownBatch {
 export async function readFolders(names: readonly string[], context: Context): Promise<BatchFolder[]> {
   const folders: BatchFolder[] = [];
   for (const name of names) {
-    const places: number[] = [];
-    const found = await readBatchFolder(name, context, (head, place) => {
-      if (head.other) places.push(place);
-    });
-    const others = new Uint8Array(found.state.manifest.rows.size);
-    for (const place of places) others[place] = 1;
+    const found = await readBatchFolder(name, context);
     await warnRemoved(await countRemoved(found.folder, found.state), name, context);
     const holder = await findHolder(found.folder);
-    const read = { name, ...found, holder, others, isSameTable: true };
+    const read = { name, ...found, holder, isSameTable: true };
     folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
   }
   if (folders.length > 1) await noteShards(folders, context);
@@ -105,8 +98,9 @@ export function chooseReportName(folders: readonly BatchFolder[]): string {
 }
 
 /** Counts the rows of a folder by their state, without the rows of other shards. */
-export function countFolder({ others, state }: BatchFolder): Counts {
-  return countRows(state.manifest.rows, state, (place) => others[place] === 0);
+export function countFolder({ state }: BatchFolder): Counts {
+  const { rows } = state.manifest;
+  return countRows(rows, state, (place) => rows.others[place] === 0);
 }
 
 /** Counts the rows of the table by their state in any of the folders. */
@@ -163,8 +157,8 @@ interface Found {
 function findSlot(name: string, place: number, folders: readonly BatchFolder[]): Found {
   let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
   if (folders.length === 1) return best;
-  for (const [at, { others, isSameTable, state }] of folders.entries()) {
-    const isOwner = isSameTable && others[place] === 0;
+  for (const [at, { isSameTable, state }] of folders.entries()) {
+    const isOwner = isSameTable && state.manifest.rows.others[place] === 0;
     const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
     const isSent = slot >= 0 && (state.slots.answersOf(slot) > 0 || state.slots.stateOf(slot) !== 'pending');
     if (isSent) best = { at, slot };

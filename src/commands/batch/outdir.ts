@@ -8,7 +8,6 @@ import {
   type FolderLock,
   type KnownBatch,
   type LostEnds,
-  type ManifestHead,
   readFolder,
 } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
@@ -41,16 +40,12 @@ export async function findOutdir(
  * Reads the folder of a batch: its path, the state by its journal, and the ends that the journal may lack. Throws GatewayError
  * usage if it is not one.
  */
-export async function readBatchFolder(
-  outdir: string,
-  { io, ui }: Context,
-  see?: (head: ManifestHead, place: number, state: BatchState) => void,
-): Promise<KnownBatch & { folder: string }> {
+export async function readBatchFolder(outdir: string, { io, ui }: Context): Promise<KnownBatch & { folder: string }> {
   const folder = resolve(io.cwd, outdir);
   const hint = 'name the folder that you gave to gateway-cli batch -o';
   const progress = ui.progress(`reading ${outdir}`);
   try {
-    const known = await readFolder(folder, see).catch((error: unknown) => {
+    const known = await readFolder(folder).catch((error: unknown) => {
       if (error instanceof GatewayError) throw error;
       const why = getErrorCode(error) === 'ENOTDIR' ? ' is not a folder' : `: ${describeReadError(error)}`;
       throw usageError(`${outdir}${why}`, hint, error);

@@ -76,12 +76,12 @@ interface FolderStatus extends BatchFolder {
 }
 
 async function readStatus(one: BatchFolder): Promise<FolderStatus> {
-  const { folder, holder, name, others, state } = one;
+  const { folder, holder, name, state } = one;
   const { slots, manifest } = state;
   const counts = countFolder(one);
   const { error, waiting } = holder ? {} : await lastSummary(folder, counts);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
-  const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => others[place] === 0).map(
+  const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => manifest.rows.others[place] === 0).map(
     (place) => wanted[place] as number,
   );
   const gone = new Set(await findWithoutImage(folder, state));

@@ -26,13 +26,13 @@ function readRows(words: string, { slots }: Fold): RowTable {
   return table;
 }
 
-/** `1a 2a-2`: rows and the slots that they had. */
+/** `1a 2a-2 3b!`: rows and the slots that they had; with `!` a row of another shard. */
 function readManifest(words: string, { slots }: Fold): RowTable {
   const table = newRowTable();
   for (const word of words.split(' ').filter(Boolean)) {
-    const [, id = '', digit = '', number = ''] = /^(.*)([a-f])(-\d+)?$/.exec(word) ?? [];
+    const [, id = '', digit = '', number = '', mark] = /^(.*)([a-f])(-\d+)?(!)?$/.exec(word) ?? [];
     const numbered = /^\d+$/.test(id) ? true : undefined;
-    addManifestRow(table, { slot: `${digit.repeat(32)}${number}`, id, numbered }, slots);
+    addManifestRow(table, { slot: `${digit.repeat(32)}${number}`, id, numbered, other: mark ? 2 : undefined }, slots);
   }
   return table;
 }
@@ -144,11 +144,12 @@ test('a long chain of rows, each before the one that it uses, is parted in as ma
   expect(linkRows(newRowTable(), circle)).toEqual([rows - 3, rows - 2, rows - 1]);
 });
 
-function edited(words: string, before: string, fold: Fold): number[] {
+function edited(words: string, before: string, fold: Fold, { isSharded = false } = {}): number[] {
   const manifest = readManifest(before, fold);
   const table = readRows(words, fold);
   assignSlots(table, manifest, fold.slots);
-  return findEdited(table, manifest, fold.slots).map(({ place }) => place);
+  const isOwn = isSharded ? () => true : undefined;
+  return findEdited(table, manifest, fold.slots, isOwn).map(({ place }) => place);
 }
 
 test('a row is edited if its id has an answer that no row wants any more', () => {
@@ -184,11 +185,36 @@ test('where another column has the ids, a row is edited as if they were numbers'
 
 test('what may have been billed counts as answered; what another shard sent does, too', () => {
   expect(edited('rb', 'ra', foldOf(sent(keyA)))).toEqual([0]);
-  const fold = foldOf();
-  const manifest = readManifest('ra', fold);
-  const table = readRows('rb', fold);
-  assignSlots(table, manifest, fold.slots);
-  expect(findEdited(table, manifest, fold.slots)).toEqual([]);
-  const isOwn = (slot: number): boolean => fold.slots.keyOf(slot) === keyB;
-  expect(findEdited(table, manifest, fold.slots, isOwn)).toHaveLength(1);
+  expect(edited('rb', 'ra', foldOf())).toEqual([]);
+  expect(edited('rb', 'ra!', foldOf(), { isSharded: true })).toEqual([0]);
+  // A run of the whole table knows what this folder has.
+  expect(edited('rb', 'ra!', foldOf())).toEqual([]);
+  // A new row beside one that this folder never sent, whichever shard it belongs to now.
+  expect(edited('xb yd', 'rb sa', foldOf(), { isSharded: true })).toEqual([]);
+});
+
+test('new rows of small tables are no edits as long as each row is there that was answered, or belongs to another shard', () => {
+  let seed = 20_261_129;
+  const pick = (count: number): number => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    return (seed >>> 8) % count;
+  };
+  for (let round = 0; round < 2000; round++) {
+    const isNumbered = pick(2) === 0;
+    const name = (at: number): string => (isNumbered ? `${at + 1}` : `${'rstuvw'[at]}`);
+    // Each row asks something else, and was answered, belongs to another shard, or was not sent.
+    const rows = Array.from({ length: 1 + pick(4) }, (_, at) => ({ key: 'abcd'[at], fate: pick(3) }));
+    const before = rows.map(({ key, fate }, at) => `${name(at)}${key}${fate === 1 ? '!' : ''}`).join(' ');
+    const answered = rows.filter(({ fate }) => fate === 0).map(({ key }) => end('done', `${key}`.repeat(32)));
+    const left = rows.filter(({ fate }) => fate < 2 || pick(2) === 0);
+    const moved = (pick(2) === 0 ? left : left.toReversed()).map(({ key }) => key);
+    const now = moved.toSpliced(pick(moved.length + 1), 0, 'e').toSpliced(pick(moved.length + 2), 0, 'f');
+    const isRenamed = pick(2) === 0;
+    const after = now.map((key, at) => `${isRenamed ? 'xyzopq'[at] : name(at)}${key}`).join(' ');
+    expect([before, after, edited(after, before, foldOf(...answered), { isSharded: true })]).toEqual([
+      before,
+      after,
+      [],
+    ]);
+  }
 });

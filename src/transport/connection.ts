@@ -156,17 +156,28 @@ function requireChecks(url: URL, env: ConnectionOptions['env']): void {
 
 /** Keep-alive connections by origin, each for one exchange at a time. */
 export interface ConnectionPool {
-  /** The idle connection that was used last, so that surplus ones expire; otherwise a new one. Throws GatewayError not-sent after `destroy`. */
+  /** An idle connection, otherwise a new one. Throws GatewayError not-sent after `destroy`. */
   acquire(origin: string): Client;
-  /** The exchange succeeded: the connection can be used again after a rest. */
+  /** The exchange succeeded: the connection can be used again. */
   release(origin: string, connection: Client): void;
   /** The exchange failed: the connection is closed. undici's own pool would connect again for an exchange that was aborted. */
-  discard(connection: Client): void;
+  discard(origin: string, connection: Client): void;
   destroy(): Promise<void>;
 }
 
-/** A connection rests for this time before it is used again, in ms. */
-const restMs = 10;
+/** A connection between two exchanges. */
+interface Rest {
+  connection: Client;
+  isOver: boolean;
+}
+
+interface OriginConnections {
+  all: Set<Client>;
+  /** In the order in which their replies ended. */
+  idle: Rest[];
+  /** The highest number of exchanges at a time so far. */
+  mostBusy: number;
+}
 
 /**
  * A pool of undici's `Client`. HTTP/1.1 does not tie a reply to its request: a reply too many is read as the reply to the next
@@ -174,15 +185,18 @@ const restMs = 10;
  * connection rests: the loop reads from it before it is used again, also where this process was busy meanwhile.
  */
 export function createConnectionPool(connect: buildConnector.connector): ConnectionPool {
-  const all = new Set<Client>();
-  const idle = new Map<string, Client[]>();
+  const origins = new Map<string, OriginConnections>();
   let isOpen = true;
   return {
     acquire(origin) {
       // A call that was waiting for its retry must not send a request whose reply is never read.
       if (!isOpen) throw new GatewayError('not-sent', 'the client was closed', { sent: 'no', retryable: false });
-      const rested = idle.get(origin)?.pop();
-      if (rested !== undefined) return rested;
+      const connections = origins.get(origin) ?? { all: new Set(), idle: [], mostBusy: 0 };
+      origins.set(origin, connections);
+      const { all, idle } = connections;
+      connections.mostBusy = Math.max(connections.mostBusy, all.size - idle.length + 1);
+      const rested = takeRested(connections);
+      if (rested !== undefined) return rested.connection;
       const opened = new Client(origin, {
         connect: (target, callback) => connect(target, endingWhilePaused(callback)),
       });
@@ -190,21 +204,34 @@ export function createConnectionPool(connect: buildConnector.connector): Connect
       return opened;
     },
     release(origin, connection) {
-      const rested = idle.get(origin) ?? [];
-      idle.set(origin, rested);
+      const rest: Rest = { connection, isOver: false };
+      origins.get(origin)?.idle.push(rest);
       // Between timer and immediate the loop reads.
-      setTimeout(() => setImmediate(() => rested.push(connection)), restMs).unref();
+      setTimeout(() => setImmediate(() => (rest.isOver = true)), restMs).unref();
     },
-    discard(connection) {
-      all.delete(connection);
+    discard(origin, connection) {
+      origins.get(origin)?.all.delete(connection);
       // The client is destroyed later: undici is still calling its handlers.
       queueMicrotask(() => void connection.destroy());
     },
     async destroy() {
       isOpen = false;
-      await Promise.all([...all].map((client) => client.destroy()));
+      const all = Array.from(origins.values(), (connections) => [...connections.all]).flat();
+      await Promise.all(all.map((client) => client.destroy()));
     },
   };
+}
+
+const restMs = 10;
+
+/**
+ * Takes the connection that was used last of those that rested long enough, so that surplus ones expire. If 1.5 times as many are open
+ * as were ever busy at once (at least four more), the one that has rested longest.
+ */
+function takeRested({ all, idle, mostBusy }: OriginConnections): Rest | undefined {
+  const last = idle.findLastIndex(({ isOver }) => isOver);
+  const isFull = all.size >= mostBusy + Math.max(4, Math.floor(mostBusy / 2));
+  return last >= 0 || isFull ? idle.splice(Math.max(0, last), 1)[0] : undefined;
 }
 
 /** undici's parser of one connection. */

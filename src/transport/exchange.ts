@@ -46,7 +46,7 @@ export async function startExchange(
         resolve,
         reject,
         release: () => pool.release(origin, connection),
-        discard: () => pool.discard(connection),
+        discard: () => pool.discard(origin, connection),
       }),
     );
   });

@@ -48,6 +48,28 @@ test('the most recently used connection is used first, so that surplus ones expi
   expect(pool.acquire(origin)).toBe(connections[2]);
 });
 
+test.each([
+  { atOnce: 1, spare: 4 },
+  { atOnce: 8, spare: 4 },
+  { atOnce: 12, spare: 6 },
+])(
+  'for $atOnce at once, $spare more connections may be open, then the one that rested longest is used',
+  ({ atOnce, spare }) => {
+    const pool = createPool();
+    const connections = Array.from({ length: atOnce }, () => pool.acquire(origin));
+    const used = new Set(connections);
+    for (let index = 0; index < spare; index++) {
+      pool.release(origin, connections[index] ?? expect.unreachable());
+      const more = pool.acquire(origin);
+      expect(used.has(more)).toBe(false);
+      used.add(more);
+      connections.push(more);
+    }
+    pool.release(origin, connections[spare] ?? expect.unreachable());
+    expect(pool.acquire(origin)).toBe(connections[0]);
+  },
+);
+
 test('each origin has connections of its own', async () => {
   holdTimers();
   const pool = createPool();
@@ -55,6 +77,24 @@ test('each origin has connections of its own', async () => {
   pool.release(origin, first);
   await rest();
   expect(pool.acquire('http://127.0.0.1:2')).not.toBe(first);
+});
+
+test('requests one after the other, and eight at a time, open no more than they need', async () => {
+  const server = await serve();
+  const transport = open();
+  for (let index = 0; index < 10; index++) {
+    server.reply({ body: 'x' });
+    expect(await post(server.url, { transport })).toMatchObject({ text: 'x' });
+  }
+  expect(server.connections).toBeLessThanOrEqual(5);
+  const worker = async () => {
+    for (let index = 0; index < 10; index++) {
+      server.reply({ body: 'x' });
+      expect(await post(server.url, { transport })).toMatchObject({ text: 'x' });
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+  expect(server.connections).toBeLessThanOrEqual(12);
 });
 
 test('nothing is sent after the transport was closed', async () => {

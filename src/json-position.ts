@@ -10,7 +10,7 @@ export interface JsonFault {
  * and quote the text, which may hold a key. Only called for text that JSON.parse refused.
  */
 export function findJsonFault(text: string): JsonFault {
-  const { at, expected } = locateFault(text);
+  const { at, expected } = findJsonStop(text);
   const lines = text.slice(0, at).split('\n');
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1, expected };
 }
@@ -21,82 +21,132 @@ export function jsonFaultWords(text: string): string {
   return `${expected} is expected at line ${line}, column ${column}`;
 }
 
-type ParserState = 'value' | 'first-key' | 'key' | 'colon' | 'first-item' | 'in-object' | 'in-list' | 'end';
+/** How far a text is JSON. */
+export interface JsonStop {
+  /** The text can go on to be JSON; otherwise a token of it is wrong. */
+  isCut: boolean;
+  /** The position of the token that is cut or wrong; the end of the text if there is none. */
+  at: number;
+  /** The words for the token that is expected there. */
+  expected: string;
+  /** The end of the last value that is surely whole. A number at the end of the text may have lost digits. */
+  wholeEnd: number;
+  /** The brackets that are missing after that value. */
+  closers: readonly string[];
+}
 
-/** The words for the token that a state expects, and the next states after tokens that are neither values nor ends. */
-const states: { [state in ParserState]: { expected: string; next?: Readonly<Record<string, ParserState>> } } = {
-  value: { expected: 'a value' },
-  'first-key': { expected: 'a key in double quotes', next: { string: 'colon' } },
-  key: { expected: 'a key in double quotes', next: { string: 'colon' } },
-  colon: { expected: "':' after the key", next: { ':': 'value' } },
-  'first-item': { expected: 'a value' },
-  'in-object': { expected: "',' or '}'", next: { ',': 'key' } },
-  'in-list': { expected: "',' or ']'", next: { ',': 'value' } },
-  end: { expected: 'the end of the file' },
-};
+type ExpectedToken = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'comma';
 
-/** The states in which an object or a list can end. */
-const ends: { [state in ParserState]?: string } = {
-  'first-key': '}',
-  'in-object': '}',
-  'first-item': ']',
-  'in-list': ']',
-};
-
-const blank = ' \t\r\n';
-const plainToken = /[{}[\]:,]|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const escaped = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
-
-/** Walks the text with its own stack, so that deep nesting cannot overflow that of the program. */
-function locateFault(text: string): { at: number; expected: string } {
-  const open: ('in-object' | 'in-list')[] = [];
-  let state: ParserState = 'value';
-  for (let at = 0; ;) {
-    while (at < text.length && blank.includes(text[at] as string)) at++;
-    const isString = text[at] === '"';
-    const end = isString ? skipStringToken(text, at) : findMatchEnd(plainToken, text, at);
-    const token = isString ? 'string' : '{}[]:,'.includes(text[at] ?? '-') ? (text[at] as string) : 'other';
-    const next: ParserState | undefined = end === undefined ? undefined : nextParserState(state, token, open);
-    if (next === undefined || end === undefined) {
-      const isCut = isString && end === undefined && (state === 'value' || state === 'first-item');
-      return { at, expected: isCut ? 'a string without raw line breaks, and its end' : states[state].expected };
+/** Reads a text token by token, with its own stack: deep nesting cannot overflow that of the program. */
+export function findJsonStop(text: string): JsonStop {
+  // The stack changes only where a value is noted as whole, so the stack at the end is the one at that value.
+  const closers: string[] = [];
+  let [expected, wholeEnd]: [ExpectedToken, number] = ['value', 0];
+  for (let at = 0; at < text.length;) {
+    const char = text[at] as string;
+    const end = mayFollow(char, expected, closers.at(-1)) ? tokenEnd(text, at) : 'wrong';
+    if (typeof end !== 'number') {
+      const isText = char === '"' && (expected === 'value' || expected === 'first value');
+      const words = isText
+        ? 'a string without raw line breaks, and its end'
+        : describeExpected(expected, closers.at(-1));
+      return { isCut: end === 'cut', at, expected: words, wholeEnd, closers };
     }
-    state = next;
+    if (char === '{' || char === '[') closers.push(char === '{' ? '}' : ']');
+    else if (char === '}' || char === ']') closers.pop();
+    if (!isSpace(char)) {
+      expected = expectAfter(char, expected, closers.at(-1));
+      const isWhole = end < text.length || !isDigit(text[end - 1] as string);
+      // A key, a colon or a comma says nothing without what follows.
+      if (isWhole && (expected === 'comma' || expected.startsWith('first'))) wholeEnd = end;
+    }
     at = end;
   }
+  return { isCut: true, at: text.length, expected: describeExpected(expected, closers.at(-1)), wholeEnd, closers };
 }
 
-/** The state after a token; undefined if the token is wrong. `open` are the objects and lists around it. */
-function nextParserState(
-  state: ParserState,
-  token: string,
-  open: ('in-object' | 'in-list')[],
-): ParserState | undefined {
-  if (token === ends[state]) {
-    open.pop();
-    return open.at(-1) ?? 'end';
+function isSpace(char: string): boolean {
+  return char === ' ' || char === '\n' || char === '\r' || char === '\t';
+}
+
+function isDigit(char: string): boolean {
+  return char >= '0' && char <= '9';
+}
+
+/** The words for a token; `closer` ends the bracket around it. */
+function describeExpected(expected: ExpectedToken, closer: string | undefined): string {
+  if (expected === 'colon') return "':' after the key";
+  if (expected === 'comma') return closer === undefined ? 'the end of the file' : `',' or '${closer}'`;
+  return expected.endsWith('key') ? 'a key in double quotes' : 'a value';
+}
+
+/** Whether the character may be the next one; `closer` ends the bracket around it. */
+function mayFollow(char: string, expected: ExpectedToken, closer: string | undefined): boolean {
+  if (isSpace(char)) return true;
+  if (char === ':') return expected === 'colon';
+  if (char === ',') return expected === 'comma' && closer !== undefined;
+  if (char === '}' || char === ']') return char === closer && (expected === 'comma' || expected.startsWith('first'));
+  if (expected.endsWith('key')) return char === '"';
+  return expected.endsWith('value');
+}
+
+function expectAfter(char: string, expected: ExpectedToken, closer: string | undefined): ExpectedToken {
+  if (char === '{') return 'first key';
+  if (char === '[') return 'first value';
+  if (char === ':') return 'value';
+  if (char === ',') return closer === '}' ? 'key' : 'value';
+  return expected.endsWith('key') && char === '"' ? 'colon' : 'comma';
+}
+
+/** The position after a token of JSON; `cut` if the text ends inside the token, `wrong` if it is not a token. */
+type TokenEnd = number | 'cut' | 'wrong';
+
+const words = ['true', 'false', 'null'];
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const cutNumber = /^-?(?:0|[1-9]\d*)?(?:(?<=\d)\.\d*)?(?:(?<=\d)[eE][+-]?\d*)?$/;
+const longestNumber = 400;
+
+/** The end of the token at a position: a bracket, a comma, a colon or a blank is one character long. */
+function tokenEnd(text: string, at: number): TokenEnd {
+  const char = text[at] as string;
+  if ('{}[],: \n\r\t'.includes(char)) return at + 1;
+  if (char === '"') return stringTokenEnd(text, at);
+  const word = words.find((known) => known.startsWith(char));
+  return word === undefined ? numberEnd(text, at) : wordEnd(text, at, word);
+}
+
+function stringTokenEnd(text: string, start: number): TokenEnd {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at + 1;
+    if (code < 0x20) return 'wrong';
+    if (code !== 0x5c) continue;
+    const end = escapeEnd(text, at);
+    if (typeof end !== 'number') return end;
+    at = end - 1;
   }
-  if (state !== 'value' && state !== 'first-item') return states[state].next?.[token];
-  if (token === 'string' || token === 'other') return open.at(-1) ?? 'end';
-  if (token !== '{' && token !== '[') return undefined;
-  open.push(token === '{' ? 'in-object' : 'in-list');
-  return token === '{' ? 'first-key' : 'first-item';
+  return 'cut';
 }
 
-function findMatchEnd(pattern: RegExp, text: string, at: number): number | undefined {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : undefined;
+function escapeEnd(text: string, at: number): TokenEnd {
+  const kind = text[at + 1];
+  if (kind === undefined) return 'cut';
+  if (kind !== 'u') return '"\\/bfnrt'.includes(kind) ? at + 2 : 'wrong';
+  const digits = text.slice(at + 2, at + 6);
+  if (!/^[0-9a-fA-F]*$/.test(digits)) return 'wrong';
+  return digits.length === 4 ? at + 6 : 'cut';
 }
 
-/** Skips a string with a loop: a regular expression would need stack for each character of a long string. */
-function skipStringToken(text: string, start: number): number | undefined {
-  for (let at = start + 1; at < text.length;) {
-    const char = text[at] as string;
-    if (char === '"') return at + 1;
-    if (char < ' ') return undefined;
-    const next = char === '\\' ? findMatchEnd(escaped, text, at) : at + 1;
-    if (next === undefined) return undefined;
-    at = next;
-  }
-  return undefined;
+function wordEnd(text: string, at: number, word: string): TokenEnd {
+  const found = text.slice(at, at + word.length);
+  if (found === word) return at + word.length;
+  return at + found.length === text.length && word.startsWith(found) ? 'cut' : 'wrong';
+}
+
+function numberEnd(text: string, at: number): TokenEnd {
+  number.lastIndex = at;
+  const end = number.test(text) ? number.lastIndex : at;
+  if (end === text.length) return end;
+  if (text.length - at <= longestNumber && cutNumber.test(text.slice(at))) return 'cut';
+  return end > at ? end : 'wrong';
 }

@@ -49,34 +49,56 @@ function withHugeAsText(json: string): string {
 /** The words for JSON that is too deep. */
 export const tooDeepWords = `nested deeper than ${maxLevels} levels`;
 
-/** Whether JSON is nested deeper than `maxLevels`. */
+/**
+ * Calls `see` for each bracket and comma outside of the strings of a JSON text, from a position on, until it returns true. The text
+ * need not be whole.
+ */
+export function eachMark(json: string, see: (mark: string, at: number) => boolean | void, from = 0): void {
+  for (let at = from; at < json.length; at++) {
+    const mark = json[at] as string;
+    if (mark === '"') at = findClosingQuote(json, at + 1);
+    else if ((mark === ',' || levelsOf(mark) !== 0) && see(mark, at) === true) return;
+  }
+}
+
+/** 1 for a bracket that opens, -1 for one that closes, 0 for another character. */
+export function levelsOf(mark: string): number {
+  if (mark === '{' || mark === '[') return 1;
+  return mark === '}' || mark === ']' ? -1 : 0;
+}
+
+/** The position of the closing quote of a string in a JSON text; its content begins at `start`. `indexOf` is fast, and strings can be long. */
+function findClosingQuote(json: string, start: number): number {
+  for (let end = json.indexOf('"', start); end >= 0; end = json.indexOf('"', end + 1)) {
+    let before = end;
+    while (before > start && json[before - 1] === '\\') before--;
+    if ((end - before) % 2 === 0) return end;
+  }
+  return json.length;
+}
+
+/** Whether a text is nested deeper than `maxLevels`, before it is parsed: a value of millions of levels takes minutes and all memory. */
 export function isTooDeep(json: string): boolean {
-  return withDeepAsText(json) !== json;
+  if (json.length <= maxLevels) return false;
+  let level = 0;
+  eachMark(json, (mark) => {
+    level += levelsOf(mark);
+    return level > maxLevels;
+  });
+  return level > maxLevels;
 }
 
 function withDeepAsText(json: string): string {
-  if (json.length <= 2 * maxLevels) return json;
-  let flat = '';
-  let copied = 0;
-  let start = 0;
-  let level = 0;
-  for (let at = 0; at < json.length; at++) {
-    const char = json[at];
-    if (char === '"') at = findClosingQuote(json, at + 1);
-    else if ((char === '[' || char === '{') && ++level === maxLevels + 1) start = at;
-    else if ((char === ']' || char === '}') && level-- === maxLevels + 1) {
-      flat += json.slice(copied, start) + JSON.stringify(json.slice(start, at + 1));
-      copied = at + 1;
-    }
-  }
+  let [flat, copied, start, level] = ['', 0, 0, 0];
+  eachMark(json, (mark, at) => {
+    const step = levelsOf(mark);
+    level += step;
+    if (step > 0 && level === maxLevels + 1) start = at;
+    if (step >= 0 || level !== maxLevels) return;
+    flat += json.slice(copied, start) + JSON.stringify(json.slice(start, at + 1));
+    copied = at + 1;
+  });
   return copied === 0 ? json : flat + json.slice(copied);
-}
-
-/** The position of the closing quote of a string in a JSON text; its content begins at `start`. */
-export function findClosingQuote(json: string, start: number): number {
-  let at = start;
-  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
-  return at;
 }
 
 /** The object of a JSON text; an empty one if the text is anything else. */
@@ -92,16 +114,12 @@ export function parseObject(text: string): JsonObject {
 /** About as many bytes of memory as a value of JSON takes: a list of empty lists takes ten times its text. */
 export const valueCost = 64;
 
-const quotationMark = 0x22;
-
 /** The highest possible number of values in a JSON text: its brackets and commas outside of strings. */
 export function countValues(text: string): number {
   let values = 1;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quotationMark) at = findClosingQuote(text, at + 1);
-    else if (code === 0x2c || code === 0x5b || code === 0x7b) values++;
-  }
+  eachMark(text, (mark) => {
+    if (levelsOf(mark) >= 0) values++;
+  });
   return values;
 }
 

@@ -1,4 +1,4 @@
-import { parseFlat } from '../../json.ts';
+import { eachMark, levelsOf, parseFlat } from '../../json.ts';
 
 /**
  * The JSON documents in an answer, as their text: the whole answer, the content of its only code block, or the objects and lists
@@ -31,24 +31,19 @@ function betweenWords(text: string): string[] {
   }
 }
 
-/** The end of the brackets that open at a position; strings are passed over. */
+/** The end of the brackets that open at a position. */
 function findValueEnd(text: string, start: number): number | undefined {
-  let depth = 0;
-  for (let at = start; at < text.length; at++) {
-    const character = text[at];
-    if (character === '"') at = findQuotedEnd(text, at);
-    else if (character === '{' || character === '[') depth++;
-    else if ((character === '}' || character === ']') && --depth === 0) return at + 1;
-  }
-  return undefined;
-}
-
-function findQuotedEnd(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === '\\') at++;
-    else if (text[at] === '"') return at;
-  }
-  return text.length;
+  let [level, end]: [number, number | undefined] = [0, undefined];
+  eachMark(
+    text,
+    (mark, at) => {
+      level += levelsOf(mark);
+      if (level === 0) end = at + 1;
+      return level === 0;
+    },
+    start,
+  );
+  return end;
 }
 
 function isJson(text: string): boolean {

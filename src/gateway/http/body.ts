@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { isObject, type JsonObject } from '../../json.ts';
+import { isObject, isTooDeep, type JsonObject, tooDeepWords } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest } from '../types.ts';
@@ -73,15 +73,12 @@ async function readWholeBody(request: IncomingMessage, length: number | undefine
   return whole?.subarray(0, size) ?? Buffer.concat(chunks, size);
 }
 
-/** Limit of nesting: the functions that read a body recurse once for each level. */
-const maxLevels = 200;
-
 /** The body as a JSON object. Throws Problem 400 if it is empty, nested too deeply, not UTF-8, not JSON or not an object. */
 export function parseBody(bytes: Buffer): JsonObject {
   if (bytes.length === 0) throw new Problem(400, 'the body is empty; a JSON object is required');
-  // The depth is checked before parsing: a value of millions of levels takes minutes and all memory.
-  if (isDeeperThan(maxLevels, bytes)) throw new Problem(400, `the body is nested deeper than ${maxLevels} levels`);
-  const json = parseBodyJson(bytes);
+  const text = decodeUtf8(bytes);
+  if (isTooDeep(text)) throw new Problem(400, `the body is ${tooDeepWords}`);
+  const json = parseBodyJson(text);
   if (!isObject(json)) throw new Problem(400, 'the body must be a JSON object');
   return json;
 }
@@ -111,8 +108,7 @@ async function formValue(value: string | File): Promise<string> {
   return `data:${value.type || 'application/octet-stream'};base64,${data}`;
 }
 
-function parseBodyJson(bytes: Buffer): unknown {
-  const text = decodeUtf8(bytes);
+function parseBodyJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -133,36 +129,6 @@ function decodeUtf8(bytes: Buffer): string {
 function tooLarge(limit: number, size: number): Problem {
   const message = `Maximum request body size ${limit} exceeded, actual body size ${size}`;
   return new Problem(413, message, { headers: { connection: 'close' } });
-}
-
-const quote = 0x22;
-const backslash = 0x5c;
-const [openBracket, openBrace] = [0x5b, 0x7b];
-const [closeBracket, closeBrace] = [0x5d, 0x7d];
-
-/** Whether JSON has more levels, found before it is parsed and without a call for each level. */
-function isDeeperThan(levels: number, json: Buffer): boolean {
-  let depth = 0;
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at] ?? 0;
-    if (byte === quote) at = findQuote(json, at);
-    else if (byte === closeBracket || byte === closeBrace) depth--;
-    else if ((byte === openBracket || byte === openBrace) && ++depth > levels) return true;
-  }
-  return false;
-}
-
-/** The position of the closing quote. `indexOf` searches fast, and strings can be long. */
-function findQuote(json: Buffer, start: number): number {
-  let end = json.indexOf(quote, start + 1);
-  while (end !== -1 && isEscapedQuote(json, end)) end = json.indexOf(quote, end + 1);
-  return end === -1 ? json.length : end;
-}
-
-function isEscapedQuote(json: Buffer, at: number): boolean {
-  let before = at - 1;
-  while (json[before] === backslash) before--;
-  return (at - before) % 2 === 0;
 }
 
 /** Bytes that all requests together may hold. */

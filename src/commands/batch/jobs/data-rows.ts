@@ -3,7 +3,7 @@ import { dirname, extname, resolve } from 'node:path';
 import { readLines } from '../../../files/lines.ts';
 import { notUtf8, openLineFile, readFileText } from './lines.ts';
 import { usageError } from '../../../errors.ts';
-import { isObject, isTooDeep, type JsonObject, findClosingQuote, tooDeepWords } from '../../../json.ts';
+import { isObject, isTooDeep, type JsonObject, eachMark, levelsOf, tooDeepWords } from '../../../json.ts';
 import { closest } from '../../../closest.ts';
 import { findJsonFault } from '../../../json-position.ts';
 import type { Context } from '../../../cli/context.ts';
@@ -180,17 +180,15 @@ function parseArray(text: string, name: string): { values: unknown[] } | { error
 /** The line in which each item of an array begins. */
 function findItemLines(json: string): number[] {
   const lines: number[] = [];
-  let [line, depth, isNext] = [1, 0, false];
-  for (let at = 0; at < json.length; at++) {
-    const char = json[at] as string;
-    if (char === '\n') line++;
-    if (' \t\r\n'.includes(char)) continue;
-    if (isNext && char !== ']') lines.push(line);
-    isNext = depth === (char === '[' ? 0 : 1) && (char === '[' || char === ',');
-    if (char === '"') at = findClosingQuote(json, at + 1);
-    else if (char === '[' || char === '{') depth++;
-    else if (char === ']' || char === '}') depth--;
-  }
+  let [level, line, counted] = [0, 1, 0];
+  eachMark(json, (mark, at) => {
+    level += levelsOf(mark);
+    if (level !== 1 || (mark !== '[' && mark !== ',')) return;
+    const begin = at + 1 + json.slice(at + 1).search(/[^ \t\r\n]/);
+    line += json.slice(counted, begin).split('\n').length - 1;
+    counted = begin;
+    lines.push(line);
+  });
   return lines;
 }
 

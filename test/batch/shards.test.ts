@@ -126,6 +126,20 @@ describe('shards', () => {
     expect([again.code, again.stderr]).toEqual([13, expect.not.stringContaining('edited')]);
   });
 
+  test('batch choose says which shard has a row that is not in its own', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(6));
+    for (const index of [1, 2]) await batch(shard(index, 2));
+    const chosen = [];
+    for (const { id } of manyJobs(6) as { id: string }[])
+      for (const name of ['out-1', 'out-2']) chosen.push(await batch(['choose', name, `${id}=1`]));
+    const refused = chosen.filter(({ code }) => code === 2);
+    expect([chosen.length, refused.length]).toEqual([12, 6]);
+    for (const { stderr } of refused)
+      expect(stderr).toMatch(
+        /row (p\d) is of shard (?:1\/2, and out-2 of shard 2|2\/2, and out-1 of shard 1)\/2\n {2}name the folder of that shard: gateway-cli batch choose <outdir> \1=1\n/,
+      );
+  });
+
   test('a shard without jobs is done, and says why there were none', async ({ folder, batch }) => {
     folder.jobs({ id: 'only', prompt: 'x' });
     const planned = await batch([...shard(1, 3), '--dry-run']);

@@ -103,6 +103,23 @@ test('a line that is not a job has a result with its error, and the others go on
   expect(stderr).toContain('1 done, 3 failed');
 });
 
+test('lines that are no jobs are to be corrected, for nothing else sends them again', async ({ batch, server }) => {
+  server.answer = (prompt) => (prompt === 'b' ? { status: 400, body: {} } : undefined);
+  const bad = '{"prompt":\n';
+  const alone = await batch([...args, '-o', 'out'], { stdin: line('a') + bad });
+  expect([alone.code, alone.stderr]).toEqual([
+    13,
+    expect.stringContaining(
+      '1 done, 1 failed (1 not valid)\n  1 not valid: correct these lines, and send them again\n',
+    ),
+  ]);
+  expect(alone.stderr).not.toContain('--retry');
+  const both = await batch([...args, '-o', 'out'], { stdin: line('b') + bad });
+  expect(both.stderr).toContain(
+    '2 failed (1 not valid)\n  2 failed: the same command with --retry failed\n  1 not valid: correct these lines',
+  );
+});
+
 test('a failed request is the result only of its own job', async ({ batch, server }) => {
   server.answer = (prompt) => (prompt === 'a' ? { status: 400, body: { error: { message: 'no' } } } : undefined);
   const { code, stdout } = await batch(args, { stdin: line('a') + line('b') });

@@ -56,7 +56,7 @@ function listOrphans(before: RowTable, slots: Slots, isSharded: boolean): number
   for (let place = 0; place < before.size; place++) {
     const slot = before.slots[place] as number;
     if (slots.has(slot, 'wanted')) continue;
-    if ((isSharded && before.others[place] === 1) || isPaid(slot, slots)) found.push(place);
+    if ((isSharded && before.others[place] !== 0) || isPaid(slot, slots)) found.push(place);
   }
   return found;
 }

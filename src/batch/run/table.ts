@@ -36,8 +36,8 @@ export interface RowTable {
   firsts: Int32Array;
   /** The slot of each row. */
   slots: Int32Array;
-  /** 1 for each row of a manifest that belongs to another shard. */
-  others: Uint8Array;
+  /** For each row of a manifest that belongs to another shard the number of that; 0 for the others. */
+  others: Uint32Array;
   /** The rows that use others, by their places; and their keys without the generations of the answers that they use. */
   links: Map<number, RowLink>;
   own: Map<number, string>;
@@ -61,7 +61,7 @@ export function newRowTable(rows = 0): RowTable {
     numbered: new Uint16Array(room),
     firsts: new Int32Array(room),
     slots: new Int32Array(room),
-    others: new Uint8Array(room),
+    others: new Uint32Array(room),
     links: new Map(),
     own: new Map(),
     levels: [],
@@ -155,7 +155,7 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   const first = slots.firstOf(slot);
   const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
   if (row.own !== undefined) table.own.set(place, row.own);
-  if (row.other !== undefined) table.others[place] = 1;
+  table.others[place] = row.other ?? 0;
   return place;
 }
 
@@ -244,7 +244,7 @@ function growTable(table: RowTable): void {
   table.firsts.set(firsts);
   table.slots = new Int32Array(room);
   table.slots.set(slots);
-  table.others = new Uint8Array(room);
+  table.others = new Uint32Array(room);
   table.others.set(others);
   table.froms = new Int32Array(room);
   table.froms.set(froms);

@@ -126,6 +126,12 @@ function findChosen(
   const { manifest, slots } = state;
   const slot = manifest.rows.slots[place] as number;
   const answers = slots.answersOf(slot);
+  const [other, total] = [manifest.rows.others[place] as number, manifest.header?.shard?.total];
+  if (other > 0 && answers === 0)
+    throw usageError(
+      `row ${word} is of shard ${other}/${total}, and ${outdir} of shard ${manifest.header?.shard?.index}/${total}`,
+      `name the folder of that shard: gateway-cli batch choose <outdir> ${shellWord(`${word}=${answer}`)}`,
+    );
   if (answer > answers)
     throw usageError(
       `row ${word} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,

@@ -55,6 +55,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
     outdir: flags.stream ? undefined : shownPath(outdir, context.io.cwd),
     wasBilled: [...failures.values()].some(({ billed }) => billed === 'yes'),
     kept: countKept(state),
+    refused: plan.refused,
     leftToRedo: await nameRows(listLeftToRedo(plan.table, state, plan.isOwn), batch),
   });
   const ended = { counts, states, failures, stop, spent };

@@ -188,7 +188,17 @@ export type BatchFlags = ConnectionFlags &
 /** Flags that name the jobs, and the model of all of them. */
 export type SourceFlags = Pick<
   BatchFlags,
-  'prompts' | 'data' | 'template' | 'dataFormat' | 'delimiter' | 'idColumn' | 'defaults' | 'model' | 'vary' | 'vars'
+  | 'output'
+  | 'prompts'
+  | 'data'
+  | 'template'
+  | 'dataFormat'
+  | 'delimiter'
+  | 'idColumn'
+  | 'defaults'
+  | 'model'
+  | 'vary'
+  | 'vars'
 >;
 
 /** Connection flags of `batch run`: the limits hold for each job. */

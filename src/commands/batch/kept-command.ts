@@ -17,7 +17,7 @@ import { keyForAnyOrigin } from '../../settings/key.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { shellWord } from '../../shell-word.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
-import { promptIn } from './jobs/source.ts';
+import { isTable, promptIn } from './jobs/source.ts';
 import { repeatCommand } from './next-command.ts';
 
 /** A command of `batch`: its words, and its flags as they were typed. */
@@ -144,6 +144,9 @@ export async function recallCommand(
       'type it once more, with its jobs: gateway-cli batch jobs.jsonl -o …',
     );
   const { data = command.flags['data'] } = flags;
+  const [first, ...others] = words;
+  if (first !== undefined && others.length === 0 && isTable(first) && command.flags['data'] !== undefined)
+    throw usageError(`${JSON.stringify(first)} is a table, not a file of jobs`, adviseData(first, context.argv));
   const typed = mapFlags({ ...flags, ...nameWords(words, data ? String(data) : undefined) }, table, (value) => value);
   const gone = new Set(Object.keys(typed).flatMap((name) => [name, ...(replaced[name] ?? [])]));
   const rows = Object.fromEntries(Object.entries(keptTable).filter(([name]) => !gone.has(name)));
@@ -153,6 +156,12 @@ export async function recallCommand(
   const word = [jobs, prompt].find((one) => typeof one === 'string');
   const isWord = words.length === 0 && word !== undefined;
   return { words: isWord ? [word] : words, flags: all, root };
+}
+
+/** The hint for a table that was typed as a file of jobs: the same command with it as the rows. */
+function adviseData(word: string, argv: readonly string[]): string {
+  const rest = argv.toSpliced(argv.lastIndexOf(word), 1);
+  return `for the rows of the folder: ${repeatCommand(rest, `--data ${shellWord(word)}`)}`;
 }
 
 /** Recalls the flags that lead to the service of the jobs of a folder, in the same way as `recallCommand`. */

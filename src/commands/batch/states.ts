@@ -5,15 +5,24 @@ import { maxRedone } from './summary.ts';
 
 /** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
 export interface StateRows {
-  state: 'done' | 'incomplete' | 'to make again' | 'failed' | 'unknown' | 'at the service' | 'not sent yet' | 'waiting';
+  state:
+    | 'done'
+    | 'incomplete'
+    | 'to make again'
+    | 'failed'
+    | 'not valid'
+    | 'unknown'
+    | 'at the service'
+    | 'not sent yet'
+    | 'waiting';
   rows: number;
   /** The state that counts these rows, too. */
-  of?: 'done' | 'not sent yet';
+  of?: 'done' | 'failed' | 'not sent yet';
   /** The number of unknown rows whose answers were paid, and are in recovery files. */
   kept?: number;
   next?: string | undefined;
   mayBillTwice?: true;
-  /** What to do before the command. */
+  /** What to do before the command, or in place of one. */
   before?: string;
 }
 
@@ -26,6 +35,8 @@ export interface NextFacts {
   /** Some request that failed was billed. */
   wasBilled?: boolean | undefined;
   kept?: number | undefined;
+  /** The number of failed rows that are lines of a stream, and no jobs: only the user can send these again. */
+  refused?: number;
   /** The ids of `listLeftToRedo`. */
   leftToRedo?: readonly string[];
 }
@@ -33,7 +44,7 @@ export interface NextFacts {
 /** The table of states, from which a run, `batch status`, summary.json and hints tell the same of the rows. */
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, failed, unknown, submitted = 0, pending, waiting = 0 } = counts;
-  const { wasBilled, kept = 0, leftToRedo = [] } = facts;
+  const { wasBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
   const goOn = sendCommand('again', '', facts);
   const redo =
     leftToRedo.length > 0 ? sendCommand('redo', shellWord(leftToRedo.slice(0, maxRedone).join(',')), facts) : goOn;
@@ -49,7 +60,13 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       before: 'give these jobs more maxTokens before',
     },
     { state: 'to make again', of: 'done', rows: Math.max(again, leftToRedo.length), next: redo },
-    { state: 'failed', rows: failed, next: sendCommand('retry', '', facts), ...(wasBilled && twice) },
+    {
+      state: 'failed',
+      rows: failed,
+      ...(failed > refused && { next: sendCommand('retry', '', facts) }),
+      ...(wasBilled && twice),
+    },
+    { state: 'not valid', of: 'failed', rows: refused, before: 'correct these lines, and send them again' },
     {
       state: 'unknown',
       rows: unknown,
@@ -107,7 +124,7 @@ function describePart({ state, rows }: StateRows): string {
 /** The commands to type for the rows that are left: a line for each state. */
 export function describeNext(states: readonly StateRows[]): string[] {
   return states
-    .filter(({ next }) => next !== undefined)
+    .filter(({ next, before }) => next !== undefined || before !== undefined)
     .map(({ state, rows, next, mayBillTwice, before }) => {
       const notes = [next, mayBillTwice && 'may be billed twice', before].filter(Boolean);
       return `${rows} ${state}: ${notes.join('; ')}`;

@@ -321,6 +321,26 @@ test.each([
   );
 });
 
+test('a table in place of a file of jobs is named by --data for the folder that was typed', async () => {
+  const { cwd, write } = createFolder();
+  write('bom.csv', 'item\nbolt\n');
+  const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
+  expect((await cli('bom.csv', '-o', 'parts list')).stderr).toContain(
+    "\n  its rows fill a template: gateway-cli batch --data bom.csv --template prompt.md -o 'parts list'\n",
+  );
+  await cli('--data', 'bom.csv', '-o', 'parts list', '--offline', 'Describe {{item}}');
+  const { code, stderr } = await cli('again', 'parts list', 'bom.csv', '--limit', '1');
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining(
+      "\n  for the rows of the folder: gateway-cli batch again 'parts list' --limit 1 --data bom.csv\n",
+    ),
+  ]);
+  expect((await cli('a.jsonl', 'b.jsonl', '-o', 'made')).stderr).toContain(
+    '\n  join them: cat a.jsonl b.jsonl | gateway-cli batch - -o made\n',
+  );
+});
+
 test.each(['{"promt":"x","town":"Rome"}', '{"prompt":"x","town":"Rome"}', '{"prompt":"x"}\n{"town":"Rome"}'])(
   'a job with an unknown key is no row: %s',
   async (text) => {

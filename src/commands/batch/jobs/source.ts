@@ -89,7 +89,7 @@ export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, c
           } catch (error) {
             const isFirst = !hasFault && commands.size === 0;
             hasFault = true;
-            onFault(isFirst && isTableRow(line.text, defaults) ? tableError(path) : error);
+            onFault(isFirst && isTableRow(line.text, defaults) ? tableError(path, flags.output) : error);
           }
           for (const job of jobs) yield job;
         }
@@ -107,12 +107,13 @@ function isTableRow(text: string, { values }: Defaults): boolean {
   return !hasPrompt && keys.some((key) => Object.values(jobKeys).every((table) => getOwn(table, key) === undefined));
 }
 
-function tableError(path: string): GatewayError {
+/** The error for a table in place of a file of jobs. `output`: the folder, as typed. */
+function tableError(path: string, output = 'out'): GatewayError {
   const format = /\.(?:csv|tsv|jsonl|ndjson)$/i.test(path) ? '' : ' --data-format jsonl';
   const [name, word] = path === '-' ? ['stdin', path] : [JSON.stringify(path), shellWord(path)];
   return usageError(
     `${name} is a table, not a file of jobs`,
-    `its rows fill a template: gateway-cli batch --data ${word}${format} --template prompt.md -o out`,
+    `its rows fill a template: gateway-cli batch --data ${word}${format} --template prompt.md -o ${shellWord(output)}`,
   );
 }
 
@@ -202,14 +203,14 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): JobPl
   if (rest.length > 0)
     throw usageError(
       `a batch takes one job file, not ${rest.length + 1}`,
-      'join them: cat *.jsonl | gateway-cli batch -',
+      `join them: cat ${words.map(shellWord).join(' ')} | gateway-cli batch - -o ${shellWord(flags.output ?? 'out')}`,
     );
   if (jobs !== undefined && flags.data === undefined && isWorkbook(jobs))
     throw usageError(
       `${JSON.stringify(jobs)} is a workbook, not a file of jobs`,
       `save it as CSV in your spreadsheet: gateway-cli batch --data rows.csv -o out 'a slogan for {{column}}'`,
     );
-  if (jobs !== undefined && flags.data === undefined && /\.(?:csv|tsv)$/i.test(jobs)) throw tableError(jobs);
+  if (jobs !== undefined && flags.data === undefined && isTable(jobs)) throw tableError(jobs, flags.output);
   const rows = flags.data === undefined ? '--template' : '--data';
   const given = { jobs, '--prompts': flags.prompts, [rows]: flags.data ?? flags.template };
   const named = Object.entries(given).filter(([, path]) => path !== undefined);
@@ -235,6 +236,11 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): JobPl
 export function promptIn(words: readonly string[], { data }: { data?: string | undefined }): string | undefined {
   const prompt = words.join(' ');
   return data !== undefined && /\s|\{\{/.test(prompt) ? prompt : undefined;
+}
+
+/** Whether a path is that of a table by its name. */
+export function isTable(path: string): boolean {
+  return /\.(?:csv|tsv)$/i.test(path);
 }
 
 function takesRows({ data, template }: SourceFlags): boolean {

@@ -83,7 +83,8 @@ export interface Building {
 
 /** A request that is ready to be shown or sent, and the conditions for its answer. */
 export interface BuiltRequest extends Pick<PreparedRequest, 'post' | 'model' | 'defaultFor' | 'fallback'> {
-  request: PlainRequest;
+  /** The request in the words of no format, which `post` encodes. */
+  plain: PlainRequest;
   format: Format;
   quirks: Quirks;
   quirksIn: (format: FormatName) => Quirks;
@@ -130,8 +131,8 @@ export async function buildRequest(
   const effort = isEffortSet ? findWantedEffort(settings, flags, files.body) : undefined;
   const efforts = effort && (await settings.findEfforts?.());
   const parts = { files, turns, prompt, media, mask, maxTokens, effort, efforts };
-  const request = toPlainRequest(flags, parts, building);
-  const post = await encodePost(request, flags, { format, quirksIn }, building);
+  const plain = toPlainRequest(flags, parts, building);
+  const post = await encodePost(plain, flags, { format, quirksIn }, building);
   const { size: sides } = post.body;
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
   const named = flags.fallback ?? settings.fallback;
@@ -139,12 +140,12 @@ export async function buildRequest(
   // An effort that the other model does not take is a mistake now, and not once the first model has refused.
   if (fallback !== undefined) post.encodeEffort?.(fallback);
   return {
-    request,
+    plain,
     post,
     format,
     quirks,
     quirksIn,
-    model: request.model,
+    model: plain.model,
     defaultFor: settings.origins.model?.kind === 'service' ? use : undefined,
     fallback,
     prompt,

@@ -132,17 +132,17 @@ export async function confirmLeaving(
 /** The turns of a conversation as a session keeps them, without the key; undefined if there is no answer to keep. */
 export async function storableTurns(
   { turns, outcome }: TurnEnd,
-  { request, post, fallback }: BuiltRequest,
+  { plain, model: requested, post, fallback }: BuiltRequest,
   { io, ui }: Context,
 ): Promise<SessionMessage[] | undefined> {
   const stored = (await toStorable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
   const last = stored.at(-1);
   if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
-  const { model = request.model, modelVersion = model } = outcome.reply ?? {};
+  const { model = requested, modelVersion = model } = outcome.reply ?? {};
   // The session names the requested model, not a fallback, which was asked only once.
-  const asked = model === fallback ? request.model : model;
+  const asked = model === fallback ? requested : model;
   const sent = post.body['system'];
-  const system = typeof sent === 'string' ? sent : request.system;
+  const system = typeof sent === 'string' ? sent : plain.system;
   const at = new Date(io.now()).toISOString();
   return stored.map(({ role, content, service }) => ({
     role,

@@ -146,8 +146,8 @@ async function toAnsweredFormat(request: BuiltRequest, name: FormatName | undefi
 }
 
 /** The turn of the user, as a session keeps it. */
-export function getQuestion({ request }: Pick<BuiltRequest, 'request'>): Turn {
-  return { role: 'user', content: lastTurn(request) ?? [] };
+export function getQuestion({ plain }: Pick<BuiltRequest, 'plain'>): Turn {
+  return { role: 'user', content: lastTurn(plain) ?? [] };
 }
 
 /** Asks once, prints the answer while it comes, and saves its pictures. */

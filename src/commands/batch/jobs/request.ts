@@ -165,7 +165,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     const { key, hasUrls, characters } = await keyRow(question, { onBytes: onHashed, known });
     const isLate = urls.length > 0 || job.uses !== undefined;
     // The efforts in the kept list of models can be others tomorrow.
-    const isOfFiles = isLate || inputs.hasReadFiles() || built.request.efforts !== undefined;
+    const isOfFiles = isLate || inputs.hasReadFiles() || built.plain.efforts !== undefined;
     const hasPrices = Object.keys(settings.prices).length > 0;
     const { atEnd } = inputs.context;
     return {
@@ -179,7 +179,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
       costOf: (answer) => computeAnswerCost(answer, settings),
       boundOf: (body) => computeRequestBound({ ...built, post: { ...built.post, body } }, settings, job),
       retries: getRetries(built, flags),
-      isFlex: built.request.tier !== undefined,
+      isFlex: built.plain.tier !== undefined,
       fetchInputs: isLate ? (deadline) => fetchInputs(job, deadline, { urls, inputs, settings, building }) : undefined,
       output: createJobOutput(job, { built, settings, warnings, atEnd, folder, isFolderless, flags, context }),
       close,
@@ -332,8 +332,8 @@ function toPreparedRequest(
 /** The longest wait of a job between its retries, in ms; the flex lane has its own. */
 const longestWaitMs = 300_000;
 
-function getRetries({ request }: BuiltRequest, { retryMaxTime }: BatchFlags): PreparedJob['retries'] {
-  return retryMaxTime === undefined && request.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
+function getRetries({ plain }: BuiltRequest, { retryMaxTime }: BatchFlags): PreparedJob['retries'] {
+  return retryMaxTime === undefined && plain.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs };
 }
 
 /** The bound of the cost of a request, recorded even without a limit: a later run may have one. */

@@ -55,8 +55,6 @@ export async function tryAsk(
   } catch (failure) {
     const { details } = failure instanceof GatewayError ? failure : {};
     attempts = Math.max(attempts, details?.attempts ?? 0);
-    // A recording can hold a failure.
-    isRecorded ||= attempts === 0 && details?.sent === 'yes';
     return { failure, attempts, isRecorded, mayBeBilled, doubtful };
   }
 }

@@ -77,7 +77,8 @@ export function createUpstreamHandler(options: UpstreamOptions): Handler {
 export function createReplayHandler(fetch: Fetch): Handler {
   const base = new URL('http://127.0.0.1');
   return createUpstreamHandler({
-    fetch,
+    // Each reply is a recording: the log need not say so.
+    fetch: async (request, call) => ({ ...(await fetch(request, call)), recordedAt: undefined }),
     address: ({ path }) => ({ url: new URL(path, base), headers: {}, base }),
     usageStatus: 404,
     wholeBodies: true,

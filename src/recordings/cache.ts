@@ -33,8 +33,7 @@ export async function openCache(options: CacheOptions): Promise<Pick<ExchangeRec
         if (found === undefined)
           return await recorder.recordOne(name, () => next(request, call), { signal, onEnd: release });
         release();
-        const reply = await playRecording(found.path, request, { signal, endsWell: true });
-        return { ...reply, recordedAt: found.at };
+        return await playRecording(found.path, request, { signal, endsWell: true });
       } catch (error) {
         release();
         throw error;

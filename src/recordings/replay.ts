@@ -1,12 +1,12 @@
 import { badReply, GatewayError } from '../errors.ts';
 import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
 import { hasEnd, listFiles, listRequestFolders, readRecordings } from './folder.ts';
-import { parseRecordingLine, readRecordingLines, type RecordingEnd, type RecordingLine } from './format.ts';
+import { parseHead, parseRecordingLine, readRecordingLines, type RecordingEnd, type RecordingLine } from './format.ts';
 import { noRecording } from './nearest.ts';
 import { nameRequest, type RequestName } from './request-name.ts';
 
 /**
- * Answers requests from the recordings of a folder, chunk by chunk without waits; nothing is sent. Equal requests get their
+ * Answers requests from the recordings of a folder, chunk by chunk without waits; nothing is sent or billed. Equal requests get their
  * recordings in the recorded order, then always the last one. Throws GatewayError usage if the folder has no recording. The fetch
  * throws GatewayError usage if no recording is of the request, bad-reply if it cannot be read.
  */
@@ -14,7 +14,7 @@ export async function openReplay(folder: string): Promise<Fetch> {
   await listRequestFolders(folder);
   /** The number of answers that were given, for requests that have several. */
   const given = new Map<string, number>();
-  return async (request, { signal, onSent }) => {
+  return async (request, { signal }) => {
     signal.throwIfAborted();
     const name = await nameRequest(request);
     const paths = findAnswers(folder, name);
@@ -22,7 +22,6 @@ export async function openReplay(folder: string): Promise<Fetch> {
     const own = `${name.folder} ${name.scope}`;
     const turn = Math.min(given.get(own) ?? 0, paths.length - 1);
     if (paths.length > 1) given.set(own, turn + 1);
-    onSent?.();
     return playRecording(paths[turn] as string, request, { signal });
   };
 }
@@ -52,7 +51,9 @@ export async function playRecording(
   request: ToldRequest,
   { signal, endsWell = false }: { signal: AbortSignal; endsWell?: boolean },
 ): Promise<HttpReply> {
-  const lines = readRecording(path);
+  const texts = readRecordingLines(path);
+  const head = await texts.next();
+  const lines = readReplyLines(texts, path);
   async function* playBody(): AsyncGenerator<Uint8Array> {
     for await (const line of lines) {
       signal.throwIfAborted();
@@ -68,18 +69,20 @@ export async function playRecording(
     const { value: reply } = await lines.next();
     if (reply?.kind === 'ended' && reply.ended !== 'end') throw lossIn('head', reply.ended, request);
     if (reply?.kind !== 'reply') throw brokenRecording(path, 2);
-    return { status: reply.status, headers: reply.headers, body: playBody() };
+    const recordedAt = (head.done ? undefined : parseHead(head.value)?.at) ?? 0;
+    return { status: reply.status, headers: reply.headers, body: playBody(), recordedAt };
   } catch (error) {
     await lines.return(undefined);
     throw error;
   }
 }
 
-/** Reads the lines after the first. */
-async function* readRecording(path: string): AsyncGenerator<RecordingLine> {
-  let number = 0;
-  for await (const text of readRecordingLines(path)) {
-    if (++number === 1 || text === '') continue;
+/** The lines of a recording after its first one. */
+async function* readReplyLines(texts: AsyncGenerator<string>, path: string): AsyncGenerator<RecordingLine> {
+  let number = 1;
+  for await (const text of texts) {
+    number++;
+    if (text === '') continue;
     const line = parseRecordingLine(text);
     if (!line) throw brokenRecording(path, number);
     yield line;
@@ -101,7 +104,7 @@ function lossIn(
   const words = lossReasons[ended];
   const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';
   const request = `${method} ${url.origin}${url.pathname}`;
-  const facts = { sent: 'yes', request, cause: Object.assign(new Error(words), { code }) } as const;
+  const facts = { sent: 'no', billed: 'no', request, cause: Object.assign(new Error(words), { code }) } as const;
   if (part === 'body')
     return new GatewayError('incomplete', `the reply was cut: ${words}`, { ...facts, retryable: true });
   const more = { reason: 'recorded-loss', retryable: false } as const;

@@ -72,10 +72,9 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
         },
       };
       const result = await sendOnce(request, call, options);
-      if ('status' in result) {
-        // A reply from a cache means that nothing was sent.
-        return { reply: result, attempts: result.recordedAt === undefined ? attempts : attempts - 1 };
-      }
+      // A recording answered, so nothing was sent.
+      if (result.recordedAt !== undefined) attempts--;
+      if ('status' in result) return { reply: result, attempts };
 
       const { error, failure } = result;
       const decision = decideRetry({ attempt, waitedMs, failure, policy, now: now(), random: random() });
@@ -101,7 +100,7 @@ export async function sendWithRetries(request: HttpRequest, options: RetryOption
   }
 }
 
-interface FailedAttempt {
+interface FailedAttempt extends Pick<HttpReply, 'recordedAt'> {
   error: GatewayError;
   failure: AttemptFailure;
 }
@@ -128,16 +127,18 @@ const errorBodyMs = 5000;
 
 async function readErrorReply(
   { method = 'POST', url }: HttpRequest,
-  { status, headers, body }: HttpReply,
+  { status, headers, body, recordedAt }: HttpReply,
   { signal, classify }: RetryOptions,
 ): Promise<FailedAttempt> {
   const bytes = await readErrorBytes(body);
   if (!isTimeout(signal)) signal.throwIfAborted();
   const classified = await classify({ status, headers, body: bytes.toString(), bytes });
-  const error = classified.withDefaults({ status, sent: 'yes', request: `${method} ${url.origin}${url.pathname}` });
+  const known = classified.withDefaults({ status, sent: 'yes', request: `${method} ${url.origin}${url.pathname}` });
+  const error = recordedAt === undefined ? known : known.withDetails({ sent: 'no', billed: 'no' });
   const { retryAfterMs, retryable } = error.details;
   return {
     error,
+    recordedAt,
     failure: {
       kind: 'reply',
       status,

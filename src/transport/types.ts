@@ -33,14 +33,14 @@ export interface HttpReply {
   readonly body: AsyncIterable<Uint8Array>;
   /** The request of the reply, for errors: `POST origin/path`. */
   readonly request?: string | undefined;
-  /** The time of its recording, ms since 1970, if the reply comes from a cache and nothing was sent. */
+  /** The time of its recording, ms since 1970, if a recording answers and nothing was sent. */
   readonly recordedAt?: number | undefined;
 }
 
 /** A reply whose body is still to be read. */
 export interface Answered {
   reply: HttpReply;
-  /** Requests that were sent: none if a cache answered. */
+  /** Requests that were sent: none if a recording answered. */
   attempts: number;
 }
 

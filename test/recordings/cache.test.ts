@@ -177,7 +177,7 @@ test('--max-age sends older requests again, and -v gives the age of an answer', 
   const threeHoursAgo = Date.now() - 3.5 * 3_600_000;
   writeFileSync(path, readFileSync(path, 'utf8').replace(/"at":\d+/, `"at":${threeHoursAgo}`));
   const verbose = await cli(['text', 'hi', '-v', '--max-age', '7d', ...cache], { cwd });
-  expect(verbose.stderr).toContain('answered from the cache, recorded 3 h ago');
+  expect(verbose.stderr).toContain('answered by a recording of 3 h ago');
   const ask = async () => (await cli(['text', 'hi', '--max-age', '3h', ...cache], { cwd })).stdout;
   expect([await ask(), await ask()]).toEqual(['new\n', 'new\n']);
   expect(server.requests).toHaveLength(2);

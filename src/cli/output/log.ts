@@ -88,7 +88,7 @@ export function logRequest(request: HttpRequest, hidden: readonly string[], cont
 export function logReply(reply: HttpReply, context: Context): void {
   if (reply.recordedAt !== undefined) {
     const age = ageText(context.io.now() - reply.recordedAt);
-    void context.ui.detail(`answered from the cache, recorded ${age} ago`);
+    void context.ui.detail(`answered by a recording of ${age} ago`);
   }
   void context.ui.detail(`< HTTP ${reply.status}`);
   logHeaders('<', redactHeaders(reply.headers, context.ui.redact), context);

@@ -92,7 +92,7 @@ test('retries are recorded and replayed in their order', async ({ server, cli })
   const live = await cli(['text', 'hi', '--record', 'kept']);
   expect(recordedFiles(join(live.cwd, 'kept')).map((name) => name.slice(-7))).toEqual(['1.jsonl', '2.jsonl']);
   const again = await run(['text', 'hi', '--replay', 'kept', '--json'], { cwd: live.cwd, env: noGateway });
-  expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, text: 'at last', attempts: 2 });
+  expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, text: 'at last', attempts: 0 });
 });
 
 test('image edit: an upload is recorded as its digest, and the picture is replayed', async ({ server, cli }) => {
@@ -210,4 +210,26 @@ describe('refused before anything is sent', () => {
       expect(ran.stderr).not.toMatch(/\bE[A-Z]{4,}|no model is set/);
     }
   });
+});
+
+test('a replay sends nothing and is billed nothing: its failures say so, and its answers have no cost', async ({
+  server,
+  cli,
+}) => {
+  const cwd = folder();
+  const flags = ['-m', 'm', '--json', '--retries', '0', '--prices', '{"m":{"input":"1","output":"10"}}'];
+  server.reply({ body: textReply('paid') });
+  server.reply({ status: 500, body: { error: { code: 500, message: 'failing' } } });
+  server.raw(reset);
+  for (const prompt of ['answered', 'failed', 'lost'])
+    await cli(['text', prompt, ...flags, '--record', 'kept'], { cwd });
+  const replay = async (prompt: string) => {
+    const ran = await run(['text', prompt, ...flags, '--replay', 'kept'], { cwd, env: noGateway });
+    return JSON.parse(ran.stdout) as { attempts: number; cost?: object; error?: object };
+  };
+  const answered = await replay('answered');
+  expect(answered).toMatchObject({ text: 'paid', attempts: 0 });
+  expect(answered).not.toHaveProperty('cost');
+  expect(await replay('failed')).toMatchObject({ attempts: 0, error: { class: 'gateway', sent: 'no', billed: 'no' } });
+  expect(await replay('lost')).toMatchObject({ error: { class: 'no-reply', sent: 'no', billed: 'no' } });
 });

@@ -10,51 +10,44 @@ const maxRatio = 100;
 /** Bytes that are kept of a body that cannot be read. */
 const maxKeptBytes = 256 * 1024 * 1024;
 
-/** Encodings that were applied one after another. */
-const maxEncodings = 4;
-
 /**
  * A reply whose body is compressed although the request accepts no encoding: its body is decoded. Reading a success throws
- * GatewayError bad-reply, with its bytes, if this Node cannot decode it; of a failure the status says enough.
+ * GatewayError bad-reply, with its bytes, if they cannot be decoded; of a failure the status says enough.
  */
 export function decompress(reply: HttpReply, encoding: string, request: string): HttpReply {
   const { 'content-encoding': _, 'content-length': _length, ...headers } = reply.headers;
-  const names = encoding
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity');
+  const names = encoding.split(',').map((name) => name.trim());
+  const [name = '', ...more] = names.filter((each) => each !== '' && each !== 'identity');
+  const open = more.length === 0 ? decoders.get(name) : undefined;
   const source = reply.body[Symbol.asyncIterator]();
-  if (reply.status >= 400 && !canDecode(names)) {
+  if (reply.status >= 400 && open === undefined) {
     void source.return?.();
     return { ...reply, headers, body: Readable.from([]) };
   }
   const wire: Wire = { source, chunks: [], bytes: 0, failure: undefined };
   const failUnread = (fault: string): Promise<never> =>
     throwUnread(wire, { status: reply.status, request, encoding, fault });
-  return { ...reply, headers, body: canDecode(names) ? decodeWire(wire, names, failUnread) : unread(wire, failUnread) };
+  return {
+    ...reply,
+    headers,
+    body: open === undefined ? unread(wire, failUnread) : decodeWire(wire, open, failUnread),
+  };
 }
 
 /** Node has zstd since 22.15. */
 const { createZstdDecompress } = zlib as { createZstdDecompress?: () => zlib.Unzip };
 
-function canDecode(names: readonly string[]): boolean {
-  const known = /^(?:(?:x-)?gzip|deflate|br)$/;
-  return (
-    names.length <= maxEncodings &&
-    names.every((name) => known.test(name) || (name === 'zstd' && createZstdDecompress !== undefined))
-  );
-}
+type OpenDecoder = () => zlib.Unzip | zlib.BrotliDecompress;
 
-/** `first`: the first bytes of the body, by which a `deflate` with the header of zlib is known. */
-function openDecoder(name: string, first: Uint8Array): zlib.Unzip | zlib.BrotliDecompress {
-  // The part of a cut body that came is read.
-  const options = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
-  if (name === 'br') return zlib.createBrotliDecompress({ finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH });
-  if (name === 'zstd' && createZstdDecompress) return createZstdDecompress();
-  const [a = 0x78, b = 0x9c] = first;
-  const isRaw = name === 'deflate' && ((a & 0x0f) !== 8 || (a * 256 + b) % 31 !== 0) && a !== 0x1f;
-  return isRaw ? zlib.createInflateRaw(options) : zlib.createUnzip(options);
-}
+const openUnzip: OpenDecoder = () => zlib.createUnzip({ finishFlush: zlib.constants.Z_SYNC_FLUSH });
+
+/** The decoders by the names of encodings. The part of a cut body that came is read. */
+const decoders = new Map<string, OpenDecoder | undefined>([
+  ['gzip', openUnzip],
+  ['deflate', openUnzip],
+  ['br', () => zlib.createBrotliDecompress({ finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH })],
+  ['zstd', createZstdDecompress],
+]);
 
 /** A body as it comes, which is kept while it is read. */
 interface Wire {
@@ -113,13 +106,15 @@ function unread(wire: Wire, fail: Fail): AsyncIterableIterator<Uint8Array> {
 }
 
 /** Not written as a generator, whose `return` would wait for the next chunk. */
-function decodeWire(wire: Wire, names: readonly string[], fail: Fail): AsyncIterableIterator<Uint8Array> {
-  let stages: Stages | undefined;
+function decodeWire(wire: Wire, open: OpenDecoder, fail: Fail): AsyncIterableIterator<Uint8Array> {
+  let decoder: ReturnType<OpenDecoder> | undefined;
+  let output: AsyncIterator<Uint8Array> | undefined;
   return {
     async next() {
       try {
-        stages ??= await openStages(wire, names);
-        const next = await stages.output.next();
+        decoder ??= Readable.from(readWire(wire)).pipe(open());
+        output ??= bounded(decoder[Symbol.asyncIterator]() as AsyncIterator<Buffer>, wire);
+        const next = await output.next();
         if (!next.done) return next;
       } catch (error) {
         if (wire.failure === undefined)
@@ -130,49 +125,13 @@ function decodeWire(wire: Wire, names: readonly string[], fail: Fail): AsyncIter
     },
     async return() {
       await wire.source.return?.();
-      stages?.close();
+      decoder?.destroy();
       return { done: true, value: undefined };
     },
     [Symbol.asyncIterator]() {
       return this;
     },
   };
-}
-
-interface Stages {
-  output: AsyncIterator<Uint8Array>;
-  close(): void;
-}
-
-/** The encoding that was applied last is undone first. */
-async function openStages(wire: Wire, names: readonly string[]): Promise<Stages> {
-  const opened: { destroy(): void }[] = [];
-  let body: AsyncIterator<Uint8Array> = readWire(wire);
-  for (const name of names.toReversed()) {
-    const begun = await readStart(body);
-    const input = Readable.from(resumed(begun, body));
-    const decoder = openDecoder(name, begun);
-    opened.push(input, decoder);
-    input.once('error', (error) => decoder.destroy(error));
-    body = bounded(input.pipe(decoder)[Symbol.asyncIterator]() as AsyncIterator<Buffer>, wire);
-  }
-  return { output: body, close: () => opened.forEach((stream) => stream.destroy()) };
-}
-
-/** The first two bytes of a body, and the other bytes of their chunks. */
-async function readStart(body: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
-  let begun = Buffer.of();
-  while (begun.byteLength < 2) {
-    const next = await body.next();
-    if (next.done) break;
-    begun = Buffer.concat([begun, next.value]);
-  }
-  return begun;
-}
-
-async function* resumed(begun: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  if (begun.byteLength > 0) yield begun;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
 async function* bounded(chunks: AsyncIterator<Uint8Array>, wire: Wire): AsyncGenerator<Uint8Array> {

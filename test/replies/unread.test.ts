@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { deflateRawSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, vi } from 'vitest';
 import { createClient } from '../../src/index.ts';
 import { person } from '../commands/chat/person.ts';
@@ -114,10 +114,7 @@ test('a list of models in an unknown encoding costs nothing and is not kept', as
   expect(existsSync(join(state, 'gateway-cli/recovered'))).toBe(false);
 });
 
-test.for([
-  ['deflate', deflateRawSync],
-  ['gzip, gzip', (body: string) => gzipSync(gzipSync(body))],
-] as const)('a paid reply that is encoded as %s is printed', async ([encoding, compress], { server, cli }) => {
-  server.reply({ headers: { 'content-encoding': encoding }, body: compress(JSON.stringify(textReply('hello'))) });
+test('a paid reply that is compressed is printed', async ({ server, cli }) => {
+  server.reply({ headers: { 'content-encoding': 'gzip' }, body: gzipSync(JSON.stringify(textReply('hello'))) });
   expect(await cli(['text', 'hi'])).toMatchObject({ code: 0, stdout: 'hello\n', stderr: '' });
 });

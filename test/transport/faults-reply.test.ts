@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import zlib, { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import zlib, { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createPause, cut, reset, type ScriptedReply } from '../helpers/scripted-server.ts';
 import { failureOf, open, post, requestTo, serve } from './post.ts';
@@ -148,13 +148,11 @@ test.each<[number, string, string]>([
 const quick = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 const codings = {
   gzip: gzipSync,
-  'X-GZIP': gzipSync,
+  Gzip: gzipSync,
   deflate: deflateSync,
   // The best quality takes a second for 20 MB.
   br: (body: string | Buffer) => brotliCompressSync(body, quick),
-  Deflate: deflateRawSync,
-  'gzip, gzip': (body: string | Buffer) => gzipSync(gzipSync(body)),
-  'identity, deflate,br , gzip': (body: string | Buffer) => gzipSync(brotliCompressSync(deflateRawSync(body), quick)),
+  'identity, gzip ,': gzipSync,
   ...('zstdCompressSync' in zlib && { zstd: zlib.zstdCompressSync as typeof gzipSync }),
 };
 
@@ -209,7 +207,7 @@ describe.each(Object.entries(codings))('a body that is compressed with %s', (cod
 });
 
 test.each([
-  ['GZIP, lzma', 'gzip, lzma'],
+  ['GZIP, br', 'gzip, br'],
   ['compress', 'compress'],
   [`${'gzip, '.repeat(1000)}br`, 'gzip, '.repeat(1000).slice(0, 40)],
   ...('createZstdDecompress' in zlib ? [] : [['zstd', 'zstd']]),

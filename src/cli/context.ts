@@ -109,6 +109,8 @@ export interface SavedFiles {
   readonly images: readonly WrittenImage[];
   /** Audio, documents and other files of the reply, and the text that went into a file. */
   readonly files: readonly WrittenFile[];
+  /** Images that are cut, or have another aspect ratio or size than they should. */
+  readonly mismatches: readonly string[];
   readonly unsaved: UnsavedReply;
 }
 

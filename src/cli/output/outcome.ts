@@ -11,6 +11,7 @@ export const emptyOutcome: Outcome = {
   fromCache: false,
   images: [],
   files: [],
+  mismatches: [],
   unsaved: { images: [], text: false },
 };
 
@@ -41,6 +42,7 @@ export function joinOutcomes(outcomes: readonly Outcome[], on: Parameters<typeof
     fromCache: outcomes.some(({ fromCache }) => fromCache),
     images: outcomes.flatMap(({ images }) => images),
     files: outcomes.flatMap(({ files }) => files),
+    mismatches: outcomes.flatMap(({ mismatches }) => mismatches),
     turns: turns.length === 0 ? undefined : turns,
     answer: outcomes.at(-1)?.answer,
     unsaved: joinUnsaved(outcomes.map(({ unsaved }) => unsaved)),

@@ -18,11 +18,10 @@ import { createFileStore } from '../../images/store.ts';
 import type { BlobStore, StoredBlob } from '../../images/types.ts';
 import { isCutImage } from '../../images/whole.ts';
 import type { Io } from '../../terminal/io.ts';
-import type { AnswerContext, Outcome, SavedFiles, WrittenFile, WrittenImage } from '../context.ts';
+import type { AnswerContext, Outcome, SavedFiles, UnsavedReply, WrittenFile, WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isPrintedAtEnd } from './print.ts';
-import { append } from '../../long-lists.ts';
 
 /** Flags for the place and the check of images, as they were typed. */
 export interface ImageOutputFlags {
@@ -64,8 +63,6 @@ export interface ImageOutput {
   save(images: readonly ResultImage[], reply: ReplyFacts, endOf: CheckEnd): Promise<Saved>;
   /** Maximum number of images to write of one reply. */
   readonly most: number;
-  /** The error of `--strict`: images that are cut, or have another aspect ratio or size. */
-  readonly mismatch: GatewayError | undefined;
 }
 
 /** The saved files, and the exception that ended the saving early: a signal, or a bug. */
@@ -81,29 +78,21 @@ export interface SavingContext {
   atEnd(cleanup: () => Promise<void>): void;
 }
 
-/** The images of one reply, sorted into written and unsaved ones. */
-interface Sorted {
-  images: WrittenImage[];
-  files: WrittenFile[];
-  unsaved: ResultImage[];
-  failure: GatewayError | undefined;
-  place: string | undefined;
-}
+/** The files that came of one part of a reply. */
+type SavedPart = Partial<Pick<Saved, 'images' | 'files' | 'mismatches' | 'thrown'>> & {
+  unsaved?: Omit<UnsavedReply, 'text'>;
+};
 
-/** The state of one command's output. */
-interface SaveState {
-  plan: OutputPlan;
-  wanted: ImagePlan;
-  context: SavingContext;
+/** The output of one command. */
+interface Saving {
+  readonly plan: OutputPlan;
+  readonly wanted: ImagePlan;
+  readonly context: SavingContext;
   /** The command that shows them. */
-  shownBy: AnswerContext | undefined;
-  toStdout: boolean;
-  /** Number of the next name. */
-  nextIndex: number;
-  /** Number of files that were written. */
-  written: number;
-  /** Images that are cut, or have another aspect ratio or size. */
-  mismatches: string[];
+  readonly shownBy: AnswerContext | undefined;
+  readonly toStdout: boolean;
+  /** Counts the names that were given, and the files that were written, of all replies. */
+  readonly counts: { names: number; files: number };
 }
 
 /** Plans the names of a command's images, and checks that they can be written. Throws GatewayError usage. */
@@ -128,7 +117,7 @@ export async function planImageFiles(
   if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
   const plan = await checkedPlan(name, wanted, context).catch(prefixUsageError('-o: '));
   const most = wanted.maxImages ?? mostImages;
-  const saving: SaveState = { plan, wanted, context, shownBy, toStdout, nextIndex: 0, written: 0, mismatches: [] };
+  const saving: Saving = { plan, wanted, context, shownBy, toStdout, counts: { names: 0, files: 0 } };
   return {
     openStore(onSpare) {
       const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
@@ -136,18 +125,31 @@ export async function planImageFiles(
       context.atEnd(() => store.discard());
       return store;
     },
-    async save(images, reply, endOf) {
-      const sorted: Sorted = { images: [], files: [], unsaved: [], failure: undefined, place: undefined };
-      const thrown = await saveAll(images, reply, { endOf, most, saving, sorted });
-      const { images: written, files, failure, place } = sorted;
-      return { images: written, files, unsaved: { failure, images: sorted.unsaved, place, text: false }, thrown };
-    },
+    save: async (images, reply, endOf) => joinParts(await saveAll(images, reply, { endOf, most, saving })),
     most,
-    get mismatch() {
-      if (!wanted.strict || saving.mismatches.length === 0) return undefined;
-      const hint = 'the files are kept; without --strict this is a warning';
-      return new GatewayError('incomplete', saving.mismatches.join('; '), { hint, sent: 'yes' });
+  };
+}
+
+/** The error of `--strict` for images that are cut, or have another aspect ratio or size. */
+export function mismatchError({ mismatches }: SavedFiles, { strict }: ImageOutputFlags): GatewayError | undefined {
+  if (!strict || mismatches.length === 0) return undefined;
+  const hint = 'the files are kept; without --strict this is a warning';
+  return new GatewayError('incomplete', mismatches.join('; '), { hint, sent: 'yes' });
+}
+
+function joinParts(parts: readonly SavedPart[]): Saved {
+  const unsaved = parts.flatMap((part) => part.unsaved ?? []);
+  return {
+    images: parts.flatMap(({ images = [] }) => images),
+    files: parts.flatMap(({ files = [] }) => files),
+    mismatches: parts.flatMap(({ mismatches = [] }) => mismatches),
+    unsaved: {
+      failure: unsaved[0]?.failure,
+      images: unsaved.flatMap(({ images }) => images),
+      place: unsaved.find(({ place }) => place !== undefined)?.place,
+      text: false,
     },
+    thrown: parts.at(-1)?.thrown,
   };
 }
 
@@ -188,121 +190,142 @@ function tooManyImagesError(found: number, most: number): GatewayError {
   });
 }
 
-/** Saves images one after the other. Returns the exception: the reason of a signal, or a bug. */
+/** Saves images one after the other. The last part says what ended the saving, if something did. */
 async function saveAll(
   images: readonly ResultImage[],
   reply: ReplyFacts,
-  { endOf, most, saving, sorted }: { endOf: CheckEnd; most: number; saving: SaveState; sorted: Sorted },
-): Promise<Outcome['thrown']> {
+  { endOf, most, saving }: { endOf: CheckEnd; most: number; saving: Saving },
+): Promise<SavedPart[]> {
+  const parts: SavedPart[] = [];
   for (const [index, image] of images.entries()) {
     const rest = images.slice(index);
     try {
       const end = index < most ? endOf() : tooManyImagesError(images.length, most);
-      if (end) {
-        leaveForRecovery(rest, end, saving, sorted);
-        return undefined;
-      }
+      if (end) return [...parts, leaveForRecovery(rest, end, saving)];
     } catch (value) {
       // A signal ends the command; the images that are left were paid for, too.
       const end = new GatewayError('not-written', 'ended before all images were written', {
         cause: value,
         sent: 'yes',
       });
-      leaveForRecovery(rest, end, saving, sorted);
-      return { value };
+      return [...parts, { ...leaveForRecovery(rest, end, saving), thrown: { value } }];
     }
-    try {
-      await saveOrLeave(image, reply, saving, sorted);
-    } catch (value) {
-      return { value };
-    }
+    const part = await saveOrLeave(image, reply, saving);
+    parts.push(part);
+    if (part.thrown) break;
   }
-  return undefined;
+  return parts;
 }
 
 /** Leaves images for the recovery file. */
 function leaveForRecovery(
   images: readonly ResultImage[],
-  end: GatewayError,
-  { plan, written }: SaveState,
-  sorted: Sorted,
-): void {
-  sorted.failure ??= end;
-  append(sorted.unsaved, images);
+  failure: GatewayError,
+  { plan, counts }: Saving,
+): Pick<Required<SavedPart>, 'unsaved'> {
   // A name that the first image took is not used again.
-  if (plan.kind !== 'name' || written === 0) sorted.place ??= plan.output;
+  const place = plan.kind !== 'name' || counts.files === 0 ? plan.output : undefined;
+  return { unsaved: { failure, images, place } };
 }
 
-/** An image that cannot be written is left for the recovery file, and the others are still saved. */
-async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: SaveState, sorted: Sorted): Promise<void> {
-  const { written } = saving;
+/** Saves an image, or leaves it for the recovery file if it cannot be written. */
+async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<SavedPart> {
+  let published: SavedPart = {};
   try {
-    if (isImageBlob(image)) await saveImage(image, reply, saving, sorted);
-    else await saveFile(image, saving, sorted);
+    if (isImageBlob(image)) {
+      const written = await publishOne(image, reply, saving);
+      published = { images: [written.image], mismatches: written.mismatches };
+      await presentImage(written, reply, saving);
+    } else {
+      const written = await publishFile(image, saving);
+      published = { files: [written.file] };
+      await saving.context.ui.warn(written.note);
+    }
   } catch (thrown) {
     // The temporary file of an image may be unreadable, for example.
     const error = getErrorCode(thrown) === undefined ? thrown : notWritten('the picture', thrown);
-    if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
+    if (!(error instanceof GatewayError) || error.class !== 'not-written')
+      return { ...published, thrown: { value: error } };
     // An image is not lost if it was published and only its sidecar was not written.
-    leaveForRecovery(saving.written === written ? [image] : [], error, saving, sorted);
-    return;
+    const isLost = published.images === undefined && published.files === undefined;
+    return { ...published, ...leaveForRecovery(isLost ? [image] : [], error, saving) };
   }
   // The heads of hundreds of images would fill the memory.
   image.blob.head = new Uint8Array();
+  return published;
 }
 
 /** Saves audio, documents and similar files beside the images, never on stdout. */
-async function saveFile(file: ResultImage, saving: SaveState, sorted: Sorted): Promise<void> {
-  const { context, wanted, plan } = saving;
+async function publishFile(file: ResultImage, saving: Saving): Promise<{ file: WrittenFile; note: string }> {
+  const { context, wanted, plan, counts } = saving;
   const { image, warning, blob } = await describeImage(file);
   const { extension, width: _width, height: _height, ...facts } = image;
   const names =
     plan.kind === 'numbered'
       ? candidateNames({ ...plan, stem: 'file' }, { index: 0, extension })
-      : namesBesideText(saving, { index: saving.nextIndex++, extension });
+      : namesBesideText(saving, { index: counts.names++, extension });
   const path = await publishImage(blob, names, { cwd: context.io.cwd, force: wanted.force === true });
-  saving.written++;
-  sorted.files.push({ path, ...facts, ...(file.reply !== undefined && { reply: file.reply }) });
-  await context.ui.warn(`${warning ?? `a file came: ${facts.mimeType}`}; it is in ${path}`);
+  counts.files++;
+  return {
+    file: { path, ...facts, ...(file.reply !== undefined && { reply: file.reply }) },
+    note: `${warning ?? `a file came: ${facts.mimeType}`}; it is in ${path}`,
+  };
 }
 
-async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveState, sorted: Sorted): Promise<void> {
-  const { context, wanted, plan, shownBy } = saving;
+/** An image that was written, its extension, and its differences from the wanted one. */
+interface PublishedImage {
+  image: WrittenImage;
+  extension: string;
+  mismatches: string[];
+}
+
+async function publishOne(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<PublishedImage> {
+  const { context, wanted, plan, shownBy, counts } = saving;
   const { image: details, warning } = await describeImage(image);
   const { extension, ...facts } = details;
   if (warning) await context.ui.warn(warning);
   const isCut = await isCutImage(image.blob);
-  const index = saving.nextIndex++;
-  const options = { cwd: context.io.cwd, force: wanted.force === true };
+  const index = counts.names++;
   // Only the name from a template can have the id of the reply.
   const id = plan.kind === 'template' ? context.ui.clean(reply.responseId ?? '') : '';
   const path =
     shownBy && saving.toStdout && index === 0
       ? await writeToStdout(image.blob, shownBy.io)
-      : await publishImage(image.blob, namesBesideText(saving, { index, extension, id }), options);
+      : await publishImage(image.blob, namesBesideText(saving, { index, extension, id }), writeOptions(saving));
   const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
-  sorted.images.push(written);
   if (path !== '-') image.saved = { path, mimeType: facts.mimeType };
-  saving.written++;
-  await warnOfName(path, extension, saving);
+  counts.files++;
   const cut = isCut ? [`${path} is cut: its last part did not come`] : [];
-  for (const mismatch of [...cut, ...aspectMismatch(written, wanted)]) {
-    saving.mismatches.push(mismatch);
-    if (!wanted.strict) await context.ui.warn(mismatch);
-  }
+  return { image: written, extension, mismatches: [...cut, ...aspectMismatch(written, wanted)] };
+}
+
+function writeOptions({ context, wanted }: Saving): { cwd: string; force: boolean } {
+  return { cwd: context.io.cwd, force: wanted.force === true };
+}
+
+/** Warns of an image, writes its sidecar, and shows it. */
+async function presentImage(
+  { image, extension, mismatches }: PublishedImage,
+  reply: ReplyFacts,
+  saving: Saving,
+): Promise<void> {
+  const { context, wanted, shownBy } = saving;
+  const { path } = image;
+  await warnOfName(path, extension, saving);
+  if (!wanted.strict) for (const mismatch of mismatches) await context.ui.warn(mismatch);
   if (wanted.sidecar && path !== '-') {
-    const sidecar = sidecarFacts(written, reply, wanted);
-    await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, options);
+    const sidecar = sidecarFacts(image, reply, wanted);
+    await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, writeOptions(saving));
   }
   if (shownBy && wanted.preview && path !== '-') {
     const { showPreview } = await import('./preview.ts');
-    await showPreview(written, resolve(context.io.cwd, path), shownBy);
+    await showPreview(image, resolve(context.io.cwd, path), shownBy);
   }
   await printPath(path, saving);
 }
 
 /** The possible names of an image or a file. The name of the text file is left out. */
-function namesBesideText({ plan, wanted }: SaveState, facts: Parameters<typeof candidateNames>[1]): CandidateNames {
+function namesBesideText({ plan, wanted }: Saving, facts: Parameters<typeof candidateNames>[1]): CandidateNames {
   const names = candidateNames(plan, facts);
   const skipped = wanted.beside !== undefined && names(0)?.path === join(wanted.beside) ? 1 : 0;
   return (at) => names(at + skipped);
@@ -332,7 +355,7 @@ export async function writeToStdout(blob: Pick<StoredBlob, 'content'>, { stdout 
   return '-';
 }
 
-async function warnOfName(path: string, extension: string, { plan, context, toStdout }: SaveState): Promise<void> {
+async function warnOfName(path: string, extension: string, { plan, context, toStdout }: Saving): Promise<void> {
   if (toStdout && path !== '-') await context.ui.warn(`one more image came; it is in ${path}`);
   const { output, extension: requested } = plan;
   if (requested !== undefined && !path.toLowerCase().endsWith(`.${requested.toLowerCase()}`)) {
@@ -340,7 +363,7 @@ async function warnOfName(path: string, extension: string, { plan, context, toSt
   }
 }
 
-async function printPath(path: string, { shownBy, toStdout, wanted }: SaveState): Promise<void> {
+async function printPath(path: string, { shownBy, toStdout, wanted }: Saving): Promise<void> {
   if (!shownBy || toStdout || shownBy.root.json) return;
   if (wanted.imagesAreExtra) await shownBy.ui.note(`image saved: ${path}`);
   else if (!isPrintedAtEnd(shownBy)) await shownBy.io.stdout.write(`${path}\n`);

@@ -14,6 +14,7 @@ import { openLinkedFetcher } from '../../cli/run/linked-pictures.ts';
 import { listLinkedImages } from '../../client/index.ts';
 import { keepOutcome, toReport } from '../../cli/output/outcome.ts';
 import { isPrintedAtEnd } from '../../cli/output/print.ts';
+import { mismatchError } from '../../cli/output/save-images.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
 import type { Command } from 'commander';
@@ -84,7 +85,7 @@ async function runImage(
     const links = wanted.takesLinks && reply.images.length === 0 ? listLinkedImages(reply.text) : [];
     if (!isPrintedAtEnd(context)) for (const link of links) await context.io.stdout.write(`${link}\n`);
     const lack = await findLack({ ...outcome, reply }, wanted, prepared);
-    return { outcome, error: lack ?? images.mismatch, kept };
+    return { outcome, error: lack ?? mismatchError(outcome, flags), kept };
   });
 }
 

@@ -14,7 +14,7 @@ const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'i
 
 const pricing = { prices: {}, format: 'content' as const };
 /** What becomes of the pictures of a reply here. */
-const nothing = { images: [], files: [], unsaved: { images: [], text: false } };
+const nothing = { images: [], files: [], mismatches: [], unsaved: { images: [], text: false } };
 
 /** A client whose connection is this one. */
 function clientOf(fetch: Fetch): GatewayClient {
@@ -32,7 +32,6 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
       saved += found.length;
       return nothing;
     },
-    mismatch: undefined,
     most: 256,
   };
   const post = { path: '/', use: 'image', format: 'content', body: {} } as const;
@@ -89,7 +88,6 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
       order.push('saved');
       return nothing;
     },
-    mismatch: undefined,
     most: 256,
   };
   const post = { path: '/', use: 'image', format: 'content', body: {} } as const;

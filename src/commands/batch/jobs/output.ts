@@ -5,7 +5,12 @@ import type { Context, Outcome, Report } from '../../../cli/context.ts';
 import type { BuiltRequest } from '../../../cli/request/build-request.ts';
 import { emptyOutcome } from '../../../cli/output/outcome.ts';
 import { resultDocument } from '../../../cli/output/document.ts';
-import { type ImageOutput, type SavingContext, planImageFiles } from '../../../cli/output/save-images.ts';
+import {
+  type ImageOutput,
+  type SavingContext,
+  mismatchError,
+  planImageFiles,
+} from '../../../cli/output/save-images.ts';
 import { findSchemaAnswer, toWanted } from '../../../cli/run/answer.ts';
 import { saveAfterBug, saveForRecovery } from '../../../cli/run/recovery.ts';
 import { listBlobs, mostImages, judgeAnswer, type Result, startDeadline } from '../../../client/index.ts';
@@ -150,7 +155,7 @@ async function saveImages(
 async function holdAnswer(
   saved: Outcome,
   answer: JobAnswer,
-  { making: { job, options, images }, signal }: Finishing,
+  { making: { job, options }, signal }: Finishing,
 ): Promise<Finished> {
   const { built, flags } = options;
   try {
@@ -160,8 +165,7 @@ async function holdAnswer(
     if (error) return { outcome: saved, failure: error };
     if (warning) await addWarning(`${warning.message}; ${chooseHint(warning)}`, options);
     const value = built.check && (await findSchemaAnswer(built.check, answer, signal)).value;
-    const failure = saved.images.length > 0 ? (await images()).mismatch : undefined;
-    return { outcome: { ...saved, answer: value }, failure };
+    return { outcome: { ...saved, answer: value }, failure: mismatchError(saved, flags) };
   } catch (failure) {
     return { outcome: saved, failure };
   }

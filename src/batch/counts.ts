@@ -1,30 +1,44 @@
-import type { RowTable } from './run/table.ts';
+import { readUse, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
 import type { Counts } from './types.ts';
 
 /** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. */
 export function countRows(
   table: Pick<RowTable, 'size' | 'slots'>,
-  { slots, atService }: Pick<BatchState, 'slots' | 'atService'>,
+  state: Pick<BatchState, 'slots' | 'atService' | 'manifest'>,
   isOwn: (place: number) => boolean = () => true,
 ): Counts {
+  const { slots, atService } = state;
   const counts: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   for (let place = 0; place < table.size; place++) {
     if (!isOwn(place)) continue;
     counts.jobs++;
     const slot = table.slots[place] as number;
-    const state = slots.stateOf(slot);
+    const slotState = slots.stateOf(slot);
     if (atService.has(slot)) counts.submitted = (counts.submitted ?? 0) + 1;
-    else if (state === 'failed') counts.failed++;
-    else if (state === 'sent') counts.unknown++;
+    else if (slotState === 'failed') counts.failed++;
+    else if (slotState === 'sent') counts.unknown++;
     else if (slots.answersOf(slot) === 0) counts.pending++;
     else {
       counts.done++;
       if (slots.has(slot, 'cut')) counts.incomplete++;
       if (slots.has(slot, 'again')) counts.again = (counts.again ?? 0) + 1;
+      if (isOutdated(slot, state)) counts.outdated = (counts.outdated ?? 0) + 1;
     }
   }
   return counts;
+}
+
+/** Whether the answer of a slot was made of an earlier answer than the one that counts by now, or to another question. */
+export function isOutdated(slot: number, { manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>): boolean {
+  const text = manifest.uses.get(slot);
+  if (text === undefined) return false;
+  return text.split(' ').some((name) => {
+    const { slot: used, generation } = readUse(name, slots);
+    // In the folder of another shard, nothing is known of the row that is used.
+    if (used < 0 || slots.answersOf(used) === 0) return false;
+    return slots.countingOf(used) !== generation || !slots.has(used, 'wanted');
+  });
 }
 
 /** The number of slots with an answer that no row of the table wants. */

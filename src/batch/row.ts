@@ -12,8 +12,11 @@ export interface ReportRow {
   id: string;
   name?: string | undefined;
   command?: string | undefined;
-  /** In a report with all answers: `earlier` for an answer that no row of the table wants, such as one to another version of its prompt. */
-  version?: 'now' | 'earlier' | undefined;
+  /**
+   * `outdated` for an answer that was made of an earlier answer of another row. In a report with all answers, `earlier` for one that no
+   * row of the table wants, such as one to another version of its prompt, and `now` for the others.
+   */
+  version?: 'now' | 'outdated' | 'earlier' | undefined;
   state: RowState;
   /** The values of the template variables in its prompt. */
   vars?: JsonObject | undefined;

@@ -206,6 +206,8 @@ export interface Counts {
   waiting?: number;
   /** The number of answers that are to be made again, and count until then, if there are any. */
   again?: number;
+  /** The number of done jobs whose answers were made of earlier answers of other jobs, if there are any. */
+  outdated?: number;
 }
 
 /** Called at each step of a job; tests end the process there. */

@@ -1,6 +1,12 @@
 import { describe, expect } from 'vitest';
 import { manyJobs, test } from './with-batch.ts';
 
+const linesOf = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, string | undefined>);
+
 const outline = { id: 'outline', prompt: 'Plan a trip' };
 const chapter = { id: 'chapter', prompt: 'Write it: {{@outline.text}}' };
 const epilogue = { id: 'epilogue', prompt: 'End it: {{@outline.text}}' };
@@ -23,6 +29,43 @@ describe('what people are told of jobs that use results of others', () => {
     const { code, stderr } = await batch(['--redo', 'outline,chapter', '--limit', '1']);
     expect(code).toBe(0);
     expect(stderr).toContain('1 job keeps what it made of an earlier result: epilogue; ');
+  });
+
+  test('a job whose answer was made of an earlier result is outdated in every report, until one of both is made or chosen', async ({
+    folder,
+    batch,
+  }) => {
+    folder.jobs(outline, chapter, ...manyJobs(1));
+    await batch();
+    const versions = async () => {
+      const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
+      return Object.fromEntries(linesOf(stdout).map(({ id, version }) => [id, version]));
+    };
+    const none = { outline: undefined, chapter: undefined, p1: undefined };
+    expect(await versions()).toEqual(none);
+    const next = '1 outdated: gateway-cli batch again out --accept-changes\n';
+    const redone = await batch(['redo', 'out', 'outline']);
+    expect([redone.code, redone.stderr]).toEqual([0, expect.stringContaining(`3 done (1 outdated)\n${next}`)]);
+    expect((await batch(['status', 'out'])).stdout).toBe(`3 jobs: 3 done (1 outdated)\n${next}`);
+    expect(await versions()).toEqual({ ...none, chapter: 'outdated' });
+    const all = await batch(['export', 'out', '--all', '--format', 'csv']);
+    expect(all.stdout).toMatch(/^id,version,.*\r\noutline,now,.*\r\nchapter,outdated,.*\r\np1,now,/s);
+    await batch(['gallery', 'out']);
+    expect(folder.read('out/index.html')).toContain('<bdi>chapter</bdi></strong> outdated, done');
+    await batch(['choose', 'out', 'outline=1']);
+    expect(await versions()).toEqual(none);
+    await batch(['choose', 'out', 'outline=2']);
+    expect(await versions()).toEqual({ ...none, chapter: 'outdated' });
+    await batch(['again', 'out', '--accept-changes']);
+    expect(await versions()).toEqual(none);
+  });
+
+  test('a job is not outdated if what it uses was not made again', async ({ server, folder, batch }) => {
+    folder.jobs(outline, chapter);
+    await batch();
+    server.answer = () => ({ status: 400 });
+    await batch(['redo', 'out', 'outline']);
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done \(1 to make again\)\n/);
   });
 
   test('jobs that wait for one that failed, and is not sent again, are not counted as sent now', async ({

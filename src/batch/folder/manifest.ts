@@ -38,6 +38,8 @@ export interface ManifestRow {
   numbered?: true | undefined;
   /** The key of a row that uses others, without the generations of these. */
   own?: string | undefined;
+  /** The answers that a row which uses others asks with, or, if it stays as it is, that its own answer was made of. */
+  uses?: string | undefined;
   /** In the manifest of one of several shards: the number of the other shard that the row belongs to. */
   other?: number | undefined;
   /** Digest of the line and the settings of the row, if its key can be known without its request. */
@@ -58,19 +60,21 @@ export interface Manifest {
   rows: RowTable;
   /** Digests of rows, in a table of the same kind as that of slots: a row whose digest is here has a known key, and is not built. */
   memo: Slots;
+  /** The answers that rows use, named by `nameUse` and separated by blanks, by the slots of the rows. They follow from the slot. */
+  uses: Map<number, string>;
 }
 
 export function newManifest(rows = 0): Manifest {
-  return { header: undefined, rows: newRowTable(rows), memo: new Slots() };
+  return { header: undefined, rows: newRowTable(rows), memo: new Slots(), uses: new Map() };
 }
 
 /** The members of a row that decide its slot: they are at the beginning of each line. */
-export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' | 'other' | 'from'>;
+export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' | 'uses' | 'other' | 'from'>;
 
 /** The line of a row. The members that `readManifestHead` reads come first. */
 export function manifestLine(row: ManifestRow): string {
-  const { slot, id, numbered, own, other, from, row: number, of, name, command, vars, prompt } = row;
-  return JSON.stringify({ slot, id, numbered, own, other, from, row: number, of, name, command, vars, prompt });
+  const { slot, id, numbered, own, uses, other, from, row: number, of, name, command, vars, prompt } = row;
+  return JSON.stringify({ slot, id, numbered, own, uses, other, from, row: number, of, name, command, vars, prompt });
 }
 
 const slotAt = '{"slot":"'.length;
@@ -81,17 +85,18 @@ export function readSlotName(text: string): string {
 }
 
 const head =
-  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[^"\\]|\\.)*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"other":(\d+))?(?:,"from":"([^"]*)")?/;
+  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[^"\\]|\\.)*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"uses":"([^"]*)")?(?:,"other":(\d+))?(?:,"from":"([^"]*)")?/;
 
 /** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for a line that is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {
-  const [, slot, id, numbered, own, other, from] = head.exec(text) ?? [];
+  const [, slot, id, numbered, own, uses, other, from] = head.exec(text) ?? [];
   if (slot === undefined || id === undefined) return undefined;
   return {
     slot,
     id: id.includes('\\') ? (JSON.parse(id) as string) : id.slice(1, -1),
     numbered: numbered === undefined ? undefined : true,
     own,
+    uses,
     other: other === undefined ? undefined : Number(other),
     from,
   };
@@ -176,6 +181,7 @@ export async function readManifest(folder: string, slots: Slots): Promise<Manife
       const row = readManifestHead(text);
       if (row === undefined) throw brokenManifest(`${batchFiles.manifest}:${number}: no row that this version knows`);
       const place = addManifestRow(manifest.rows, row, slots);
+      if (row.uses !== undefined) manifest.uses.set(manifest.rows.slots[place] as number, row.uses);
       if (row.from !== undefined) noteKey(manifest, row.from, manifest.rows.firsts[place] as number);
     }
   return manifest;

@@ -60,11 +60,13 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
   const { table } = plan;
   const { id, lineId, isNumbered, line, number = line, name, command, values } = job;
   const { vars, prompt } = values;
+  const slot = table.slots[place] as number;
   return manifestLine({
-    slot: state.slots.nameOf(table.slots[place] as number),
+    slot: state.slots.nameOf(slot),
     id,
     numbered: isNumbered || undefined,
     own: table.own.get(place),
+    uses: state.manifest.uses.get(slot),
     other: plan.isOwn(place) ? undefined : plan.shardOf(place),
     from: findFrom(state.manifest, table, place),
     row: number,

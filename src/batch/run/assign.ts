@@ -1,5 +1,14 @@
 import type { Slots } from '../folder/slots.ts';
-import { addRow, type AskingRow, digestUses, hashRowId, indexRows, type RowIndex, type RowTable } from './table.ts';
+import {
+  addRow,
+  type AskingRow,
+  digestUses,
+  hashRowId,
+  indexRows,
+  nameUse,
+  type RowIndex,
+  type RowTable,
+} from './table.ts';
 
 /** Options of the assignment of slots to rows. */
 export interface AssignOptions {
@@ -81,7 +90,7 @@ function enterUses(place: number, { table, slots }: Assigning): void {
     const slot = table.slots[parent.place] as number;
     return { slot, generation: slots.generationOf(slot) };
   });
-  const uses = link.uses.map(({ slot, generation }) => `${slots.nameOf(slot)}@${generation}`);
+  const uses = link.uses.map((use) => nameUse(use, slots));
   table.firsts[place] = slots.add(digestUses(link.key, uses));
 }
 

@@ -4,12 +4,22 @@ import { decideSlot, isMadeAgain } from './decide.ts';
 import { editedError } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale } from './stale.ts';
-import { addKnownRow, addLinkedRow, addRow, indexRows, newRowTable, type RowIndex, type RowTable } from './table.ts';
+import {
+  addKnownRow,
+  addLinkedRow,
+  addRow,
+  indexRows,
+  nameUse,
+  newRowTable,
+  type RowIndex,
+  type RowTable,
+} from './table.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { digestText } from '../../request-key.ts';
 import { markAgain } from '../folder/fold.ts';
 import { findKnown, numberFrom } from '../folder/manifest.ts';
 import type { RedoRecord } from '../folder/records.ts';
+import type { BatchState } from '../folder/state.ts';
 import { type Batch, type Job, jobProducts, type PreparedJob } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { minOf } from '../../long-lists.ts';
@@ -269,9 +279,20 @@ function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows |
   };
   assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot: markIfAgain });
   plan.stays = stays;
+  noteUses(plan, state);
   const isNew = ids !== undefined && !plan.goesOn;
   if (marked.length > 0 || isNew) plan.redo = { t: 'redo', ids: isNew ? ids : undefined, slots: marked };
   if (isNew) state.redo = ids;
+}
+
+/** Notes which answers are used by rows that ask with them. What is known of a row that stays is older. */
+function noteUses(
+  { stays, table }: Pick<BatchPlan, 'stays' | 'table'>,
+  { manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>,
+): void {
+  for (const [place, { uses }] of table.links)
+    if (!stays.has(place))
+      manifest.uses.set(table.slots[place] as number, uses.map((use) => nameUse(use, slots)).join(' '));
 }
 
 /** Throws GatewayError batch-edited for rows that were edited, unless the user accepts that. */
@@ -363,10 +384,12 @@ function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>,
  */
 export function assignAgain(
   { stays, table }: Pick<BatchPlan, 'stays' | 'table'>,
-  { slots }: Pick<Batch['state'], 'slots'>,
+  state: Pick<BatchState, 'manifest' | 'slots'>,
 ): boolean {
+  const { slots } = state;
   const before = { ...table, slots: table.slots.slice() };
   assignSlots(table, before, slots, { stays: new Map(stays) });
+  noteUses({ stays, table }, state);
   const isChanged = table.slots.some((slot, place) => slot !== before.slots[place]);
   if (isChanged) markWanted(table, slots);
   return isChanged;

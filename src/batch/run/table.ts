@@ -11,12 +11,18 @@ export interface AskingRow {
   key: string;
 }
 
+/** An answer that a row uses. */
+interface AnswerUse {
+  slot: number;
+  generation: number;
+}
+
 /** A row that uses the answers of others. */
 interface RowLink {
   key: string;
   parents: readonly JobParent[];
   /** The answers that the row uses: each by its slot and generation. Known once the slots of its parents are. */
-  uses: readonly { slot: number; generation: number }[];
+  uses: readonly AnswerUse[];
 }
 
 /**
@@ -199,6 +205,17 @@ export function indexRows(table: RowTable): RowIndex {
       return enter(place);
     },
   };
+}
+
+/** The name of an answer that a row uses: `<slot>@<generation>`. */
+export function nameUse({ slot, generation }: AnswerUse, slots: Slots): string {
+  return `${slots.nameOf(slot)}@${generation}`;
+}
+
+/** Reads what `nameUse` wrote. A slot that nobody has is -1. */
+export function readUse(name: string, slots: Slots): AnswerUse {
+  const [slot = '', generation] = name.split('@');
+  return { slot: slots.findNamed(slot), generation: Number(generation) };
 }
 
 /** The key of a row that uses the answers of others: 32 hex digits. */

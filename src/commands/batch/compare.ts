@@ -51,7 +51,11 @@ export async function* joinVariations(
 }
 
 function belongTogether(one: VariedJob, other: VariedJob): boolean {
-  return one.of === other.of && one.label !== other.label && one.job.version === other.job.version;
+  return one.of === other.of && one.label !== other.label && isEarlier(one) === isEarlier(other);
+}
+
+function isEarlier({ job }: VariedJob): boolean {
+  return job.version === 'earlier';
 }
 
 /** Joins several jobs: the values that are the same in all, and the answer of each. */
@@ -62,7 +66,7 @@ function joinGroup(group: readonly VariedJob[]): ReportRow {
   const vars = Object.entries(first.vars ?? {}).filter(([name]) => isSame((job) => job.vars?.[name]));
   return {
     id: of,
-    version: first.version,
+    version: group.find(({ job }) => job.version === 'outdated')?.job.version ?? first.version,
     state: group.find(({ job }) => job.state !== 'done')?.job.state ?? 'done',
     vars: Object.fromEntries(vars),
     prompt: isSame(({ prompt }) => prompt) ? first.prompt : undefined,

@@ -6,6 +6,7 @@ import {
   countRows,
   findHolder,
   formatCount,
+  isOutdated,
   type Counts,
   type JobError,
   type KnownBatch,
@@ -291,11 +292,13 @@ export function createReportRow(
   const { state: batch, holder } = folders[at] as BatchFolder;
   const { id, version, name, command, prompt } = row;
   const state = getRowState(batch, slot);
+  const isNow = state !== 'done' || version === 'earlier' || !isOutdated(slot, batch);
+  const told = { id, version: isNow ? version : ('outdated' as const), name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
-  if (document !== undefined) return toReportRow({ id, version, name, state, vars }, document);
+  if (document !== undefined) return toReportRow({ ...told, vars }, document);
   const missing = describeMissing(state, slot, batch);
   const error = holder && missing === unanswered ? inFlight : missing;
-  return { id, version, name, command, state, vars, prompt, images: [], error };
+  return { ...told, command, vars, prompt, images: [], error };
 }
 
 function describeMissing(rowState: RowState, slot: number, { failures }: BatchState): JobError | undefined {

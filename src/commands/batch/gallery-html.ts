@@ -71,7 +71,7 @@ export function galleryHead(kind: PageKind, { title, summary }: { title: string;
 export const galleryFoot = '</main></body></html>\n';
 
 export function galleryCard({ id, state, version, prompt, text, error, images, counting, takes = [] }: Card): string {
-  const mark = version === 'earlier' ? `${version}, ${state}` : state;
+  const mark = version !== undefined && version !== 'now' ? `${version}, ${state}` : state;
   return `<article class="${state ?? ''}">${[
     ...images.map(picture),
     `<strong><bdi>${escapeHtml(id)}</bdi></strong>`,

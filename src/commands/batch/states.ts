@@ -9,6 +9,7 @@ export interface StateRows {
     | 'done'
     | 'incomplete'
     | 'to make again'
+    | 'outdated'
     | 'failed'
     | 'not valid'
     | 'unknown'
@@ -43,7 +44,7 @@ export interface NextFacts {
 
 /** The table of states, from which a run, `batch status`, summary.json and hints tell the same of the rows. */
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
-  const { done, incomplete, again = 0, failed, unknown, submitted = 0, pending, waiting = 0 } = counts;
+  const { done, incomplete, again = 0, failed, unknown, submitted = 0, pending, waiting = 0, outdated = 0 } = counts;
   const { wasBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
   const goOn = sendCommand('again', '', facts);
   const redo =
@@ -60,6 +61,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       before: 'give these jobs more maxTokens before',
     },
     { state: 'to make again', of: 'done', rows: Math.max(again, leftToRedo.length), next: redo },
+    { state: 'outdated', of: 'done', rows: outdated, next: sendCommand('again', '--accept-changes', facts) },
     {
       state: 'failed',
       rows: failed,

@@ -7,6 +7,7 @@ import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/commands/batch/progress.ts';
 import { describeNext, describeStates, listStates } from '../../../src/commands/batch/states.ts';
 import { getExitCode, spentLimit, summaryDocument } from '../../../src/commands/batch/summary.ts';
+import { newManifest } from '../../../src/batch/folder/manifest.ts';
 import { countRows } from '../../../src/batch/counts.ts';
 import { hostOf } from './with-runner.ts';
 import { addUsage, totalTokens } from '../../../src/batch/folder/spending.ts';
@@ -136,9 +137,16 @@ describe('the summary', () => {
     slots.setState(0, 'pending');
     slots.setFlag(0, 'again');
     const found = { done: 2, incomplete: 1, failed: 1, unknown: 1, pending: 2, again: 1 };
-    expect(countRows(table, { slots, atService: new Map() })).toEqual({ ...none, jobs: 6, ...found });
-    expect(countRows(table, { slots, atService: new Map([[3, 'mark']]) })).toMatchObject({ unknown: 0, submitted: 1 });
-    expect(countRows(table, { slots, atService: new Map() }, (place) => place === 2)).toEqual({
+    expect(countRows(table, { slots, manifest: newManifest(), atService: new Map() })).toEqual({
+      ...none,
+      jobs: 6,
+      ...found,
+    });
+    expect(countRows(table, { slots, manifest: newManifest(), atService: new Map([[3, 'mark']]) })).toMatchObject({
+      unknown: 0,
+      submitted: 1,
+    });
+    expect(countRows(table, { slots, manifest: newManifest(), atService: new Map() }, (place) => place === 2)).toEqual({
       ...none,
       jobs: 1,
       failed: 1,

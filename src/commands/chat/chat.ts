@@ -3,8 +3,7 @@ import { lastModel } from '../../chat/message.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
-import { sendRaw } from '../../cli/run/raw.ts';
-import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
+import { planBesideText, startSending } from '../../cli/run/sending.ts';
 import { answerCommand, finishText } from '../../cli/run/answer.ts';
 import { keepOutcome } from '../../cli/output/outcome.ts';
 import { type ChatFlags, confirmLeaving, describeContinued, resumeSession, storableTurns } from './session.ts';
@@ -55,26 +54,14 @@ async function runChat(words: readonly string[], typed: ChatFlags, context: Answ
   }
   const building = { ...prepared, earlier: resumed?.earlier };
   const request = await prepareRequest(words, flags, building);
-  const { check } = request;
   const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);
-  if (showsRequest(flags)) return showRequest(request, plan, prepared);
-  const limit = flags.maxCost === undefined ? undefined : openCostLimit(flags.maxCost, settings);
-  const connected = await prepareSending(plan, { ...prepared, isKept: resumed?.file !== undefined, limit });
-  if (flags.raw) return sendRaw(connected.client, request, deadline(), context);
+  const { maxCost } = flags;
+  const openLimit = maxCost === undefined ? undefined : () => openCostLimit(maxCost, settings);
+  const sending = await startSending(request, plan, { ...prepared, isKept: resumed?.file !== undefined, openLimit });
+  if ('ended' in sending) return sending.ended;
 
-  const isMarkdown = settings.markdown && check === undefined;
-  const asking = {
-    context,
-    settings,
-    ...connected,
-    flags,
-    isMarkdown,
-    check,
-    tools,
-    deadline: deadline(),
-  };
-  const turn = await askTurn(request, asking);
+  const turn = await askTurn(request, { context, settings, flags, ...sending, tools, deadline: deadline() });
   const { outcome, schemaAnswer } = turn;
   return keepOutcome(outcome, async () => {
     const { reply, error } = outcome;

@@ -115,7 +115,6 @@ async function askAndSave(
   const building = { context, use: 'chat' as const, settings, deadline, earlier, copies };
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
   const request = await prepareRequest([], turnFlags, building);
-  const { check } = request;
   partial.question = getQuestion(request);
   partial.service = request.quirks.service;
   // Between the lines of an answer; Ctrl-C is a no.
@@ -126,20 +125,8 @@ async function askAndSave(
   const tools = await openTools(flags, request, { context, ask: askPerson });
   const beside = await planBesideText(flags, request, context);
   const images = await planSaving(beside, context);
-  const isMarkdown = settings.markdown && check === undefined;
   const onText = (part: string): void => void (partial.text += part);
-  const setup = {
-    context,
-    settings,
-    client,
-    flags,
-    images,
-    isMarkdown,
-    check,
-    tools,
-    deadline: deadline(),
-    onText,
-  };
+  const setup = { context, settings, flags, client, images, tools, deadline: deadline(), onText };
   const turn = await askTurn(request, setup);
   const { outcome, schemaAnswer } = turn;
   const { spent, attempts, unsaved } = joinOutcomes([talk.outcome, outcome], 'rounds');

@@ -24,22 +24,26 @@ import { printFootnotes } from '../../cli/output/footnotes.ts';
 import { joinOutcomes } from '../../cli/output/outcome.ts';
 import type { Settings } from '../../settings/types.ts';
 
-/** The parts that the requests of a turn share. */
+/** The parts of a turn that are not in its request. */
 interface TurnSetup {
   context: AnswerContext;
   settings: Settings;
   client: GatewayClient;
   flags: ChatFlags;
   images: ImageOutput;
-  /** Whether the Markdown of the answer is formatted, if stdout is a terminal that can show it. */
-  isMarkdown: boolean;
   tools: ToolCommands | undefined;
-  /** The last answer is printed when it was checked by `--schema`. */
-  check: SchemaCheck | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
   /** Receives the text of the answers as it arrives. */
   onText?: ((text: string) => void) | undefined;
+}
+
+/** The parts that the requests of a turn share. */
+interface OpenTurn extends TurnSetup {
+  /** Whether the Markdown of the answer is formatted, if stdout is a terminal that can show it. */
+  isMarkdown: boolean;
+  /** The last answer is printed when it was checked by `--schema`. */
+  check: SchemaCheck | undefined;
 }
 
 /** The end of a turn: the joined outcome of its requests, and the turns that it added to the conversation. */
@@ -54,7 +58,9 @@ export interface TurnEnd {
  * Sends a request and prints the answer; while the model calls tools, runs them and sends again. If there is a schema, the last
  * answer is checked and printed then. Never throws.
  */
-export async function askTurn(request: BuiltRequest, setup: TurnSetup): Promise<TurnEnd> {
+export async function askTurn(request: BuiltRequest, given: TurnSetup): Promise<TurnEnd> {
+  const { check } = request;
+  const setup: OpenTurn = { ...given, check, isMarkdown: given.settings.markdown && check === undefined };
   const rounds: Outcome[] = [];
   const turns: Turn[] = [getQuestion(request)];
   const end = await askRounds(request, setup, { rounds, turns }).catch(toThrown);
@@ -71,7 +77,7 @@ function toThrown(value: unknown): Required<Pick<Outcome, 'thrown'>> {
 /** Prints the answer that waited for its check. */
 async function printChecked(
   { reply, error, thrown }: Outcome,
-  { check, context, flags, isMarkdown, deadline }: TurnSetup,
+  { check, context, flags, isMarkdown, deadline }: OpenTurn,
 ): Promise<SchemaAnswer | undefined> {
   if (check === undefined || reply === undefined || thrown) return undefined;
   const schemaAnswer = await tryFindSchemaAnswer(check, { result: reply, error }, { flags, deadline: () => deadline });
@@ -82,7 +88,7 @@ async function printChecked(
 /** Adds the rounds of a turn, and its turns of the conversation, while they come. Returns how it ended. */
 async function askRounds(
   request: BuiltRequest,
-  setup: TurnSetup,
+  setup: OpenTurn,
   { rounds, turns }: { rounds: Outcome[]; turns: Turn[] },
 ): Promise<Pick<Outcome, 'error' | 'thrown'>> {
   const { context, tools, flags } = setup;
@@ -127,7 +133,7 @@ async function askRounds(
 async function runCalls(
   calls: ReturnType<typeof listCalls>,
   { text, stopReason }: Result,
-  { context: { ui }, tools, check, deadline }: TurnSetup & { tools: ToolCommands },
+  { context: { ui }, tools, check, deadline }: OpenTurn & { tools: ToolCommands },
 ): Promise<ToolRound> {
   // stdout gets the JSON of the last answer alone.
   if (check) await ui.think(text === '' ? '' : `${text}\n`);
@@ -154,7 +160,7 @@ export function getQuestion({ plain }: Pick<BuiltRequest, 'plain'>): Turn {
 async function askRound(
   request: PreparedRequest,
   maxTurns: number,
-  { context, settings, client, images, isMarkdown, check, flags, deadline, onText }: TurnSetup,
+  { context, settings, client, images, isMarkdown, check, flags, deadline, onText }: OpenTurn,
 ): Promise<Outcome> {
   const progress = context.ui.progress('waiting for the gateway');
   const waitsForCheck = check !== undefined;

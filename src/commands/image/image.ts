@@ -7,9 +7,8 @@ import type { Action, CommandEnd, AnswerContext, Outcome } from '../../cli/conte
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { findTypeByName } from '../../images/image-type.ts';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
-import { sendRaw } from '../../cli/run/raw.ts';
 import { answerCommand, checkAnswer, toWanted } from '../../cli/run/answer.ts';
-import { prepareSending, showsRequest, showRequest } from '../../cli/run/sending.ts';
+import { startSending } from '../../cli/run/sending.ts';
 import { openLinkedFetcher } from '../../cli/run/linked-pictures.ts';
 import { listLinkedImages } from '../../client/index.ts';
 import { keepOutcome, toReport } from '../../cli/output/outcome.ts';
@@ -45,14 +44,8 @@ async function runImage(
   const { preview } = settings;
   const provenance = flags.sidecar ? describeProvenance(request) : undefined;
   const plan = { ...flags, prompt, model, size, preview, count, provenance };
-  if (showsRequest(flags)) {
-    const shown = await showRequest(request, plan, prepared);
-    if (count > 1)
-      await context.ui.notice(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
-    return shown;
-  }
-  const { images, client } = await prepareSending(plan, prepared);
-  if (flags.raw) return sendRaw(client, request, deadline(), context);
+  const sending = await startSending(request, plan, prepared);
+  if ('ended' in sending) return sending.ended;
 
   const progress = context.ui.progress('waiting for the gateway');
   const onAnswer = (answered: number): void => {
@@ -65,9 +58,8 @@ async function runImage(
   const { outcomes, thrown } = await sendAll({
     ...shared,
     request: { ...request, candidates },
-    client,
+    ...sending,
     pricing: settings,
-    images,
     deadline: deadline(),
     count,
     maxTurns: flags.maxTurns,

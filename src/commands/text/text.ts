@@ -1,8 +1,7 @@
 import { askForOutcome, saveFiles } from '../../cli/run/ask.ts';
 import type { Command } from 'commander';
 import { prepareCommand, prepareRequest } from '../../cli/run/prepare.ts';
-import { sendRaw } from '../../cli/run/raw.ts';
-import { prepareSending, showsRequest, planBesideText, showRequest } from '../../cli/run/sending.ts';
+import { planBesideText, startSending } from '../../cli/run/sending.ts';
 import { answerCommand, finishText, tryFindSchemaAnswer } from '../../cli/run/answer.ts';
 import { addAskFlags } from '../../cli/flags/shared.ts';
 import type { AskFlags } from '../../cli/run/settings.ts';
@@ -49,9 +48,8 @@ async function runText(words: readonly string[], typed: TextFlags, context: Answ
   const { flags, settings, deadline } = prepared;
   const request = await prepareRequest(words, flags, prepared);
   const plan = await planBesideText(flags, request, context);
-  if (showsRequest(flags)) return showRequest(request, plan, prepared);
-  const { images, client } = await prepareSending(plan, prepared);
-  if (flags.raw) return sendRaw(client, request, deadline(), context);
+  const sending = await startSending(request, plan, prepared);
+  if ('ended' in sending) return sending.ended;
 
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
@@ -62,10 +60,9 @@ async function runText(words: readonly string[], typed: TextFlags, context: Answ
   const outcome = await askForOutcome(
     { ...request, candidates },
     {
-      client,
+      ...sending,
       pricing: settings,
       deadline: deadline(),
-      images,
       maxTurns,
       ...(stream && {
         onHead: () => stopPlain(progress, context),
@@ -82,7 +79,7 @@ async function runText(words: readonly string[], typed: TextFlags, context: Answ
       await printText(reply, { isMarkdown, json: schemaAnswer?.json, context });
     if (reply.sources && !flags.jsonl && !check && !isData(flags.responseMime))
       await printFootnotes(reply, flags, context);
-    const saved = await saveFiles(outcome, images, () => checkEnd(deadline()));
+    const saved = await saveFiles(outcome, sending.images, () => checkEnd(deadline()));
     return finishText({ ...saved, reply }, { plan, schemaAnswer }, prepared);
   });
 }

@@ -3,7 +3,7 @@ import type { BatchFormat, BatchInfo, BatchPage, BatchParts } from '../formats/b
 import type { AnyApiRequest } from '../formats/format.ts';
 import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { arrivingLines } from '../files/lines.ts';
-import { ArraySkipper } from '../scan/json-skip.ts';
+import { type DivertedString, divertBase64 } from '../scan/json-scan.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { createUpload } from '../body.ts';
 import type { Answered } from '../transport/types.ts';
@@ -44,10 +44,8 @@ export interface SentFile {
   name: string;
 }
 
-/** A larger result is invalid: no model writes so much. */
-const maxResultBytes = 256 * 1024 * 1024;
-/** A reply about a batch is short, apart from the results inside it. */
-const maxReplyBytes = 16 * 1024 * 1024;
+/** A larger result, or reply about batches, is invalid: no model writes so much. */
+const maxBytes = 256 * 1024 * 1024;
 
 export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: AuthUse): BatchApi {
   const { byFile, inline } = format;
@@ -57,7 +55,7 @@ export function openBatchApi(format: BatchFormat, send: SendApiRequest, use: Aut
 
   async function requestJson(call: Call, options: Parameters<SendApiRequest>[1]): Promise<JsonReply> {
     const { reply } = await request(call, options);
-    return { reply, json: await readShortReply(reply, format.held) };
+    return { reply, json: await readJsonObject(reply) };
   }
 
   async function requestBatch(call: Call, options: Parameters<SendApiRequest>[1]): Promise<BatchInfo> {
@@ -159,17 +157,16 @@ function uploadPlace(reply: HttpReply, start: string): Pick<AnyApiRequest, 'path
   return { path: url.pathname.slice(prefix.length), query: url.search.slice(1) };
 }
 
-/** A short JSON object. Results inside it are skipped. */
-async function readShortReply(
-  reply: HttpReply,
-  held: BatchFormat['held'] = { key: '', below: [] },
-): Promise<JsonObject> {
-  const skipper = new ArraySkipper(held);
-  for await (const chunk of reply.body) {
-    skipper.feed(chunk);
-    if (skipper.restBytes > maxReplyBytes) throw badBatchReply(reply, 'the reply is too large');
+/** A JSON object about batches. Those of other programs can have their results in it, of which the pictures are left out. */
+async function readJsonObject(reply: HttpReply): Promise<JsonObject> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of divertBase64(reply.body, { open: async () => nowhere }, { mode: 'json' })) {
+    bytes += part.byteLength;
+    if (bytes > maxBytes) throw badBatchReply(reply, 'the reply is too large');
+    parts.push(Uint8Array.from(part));
   }
-  const text = skipper.rest();
+  const text = Buffer.concat(parts).toString();
   if (text.trim() === '') return {};
   try {
     const value = parseFlat(text.replace(/^\uFEFF/, ''));
@@ -180,9 +177,11 @@ async function readShortReply(
   throw badBatchReply(reply, 'the reply is not a JSON object');
 }
 
+const nowhere: DivertedString = { placeholder: '', sink: { write: () => undefined, end: () => undefined } };
+
 /** The lines of a body that are not empty. A file can begin with a byte order mark. */
 async function* readResultLines(reply: HttpReply): AsyncGenerator<ResultText, void> {
-  for await (const { text, whole, isTooLong } of arrivingLines(reply.body, maxResultBytes)) {
+  for await (const { text, whole, isTooLong } of arrivingLines(reply.body, maxBytes)) {
     if (isTooLong) throw badBatchReply(reply, 'a result is too large');
     const json = text.replace(/^\uFEFF/, '');
     if (json.trim() !== '') yield { json, isWhole: whole };

@@ -81,8 +81,6 @@ export interface BatchFormat {
     /** The name of an uploaded file; undefined if the reply names none. */
     fileOf(reply: JsonObject): string | undefined;
   };
-  /** Where the service's replies about batches can hold results, as those of other programs do: these are skipped. `below`: the top-level keys that the array is below. */
-  held?: { key: string; below: readonly string[] };
   retrieve(id: string): BatchCall;
   cancel(id: string): BatchCall;
   list(page?: string): BatchCall;

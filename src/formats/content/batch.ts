@@ -34,11 +34,11 @@ export const contentBatch: BatchFormat = {
     }),
     fileOf: (reply) => textField(objectField(reply, 'file') ?? reply, 'name'),
   },
-  held: { key: 'inlinedResponses', below: ['response', 'metadata', 'operations', 'batches', 'batchJobs'] },
   retrieve: (id) => ({ path: `/v1beta/${id}` }),
   cancel: (id) => ({ path: `/v1beta/${id}:cancel`, body: {} }),
   list(page) {
-    const query = new URLSearchParams({ pageSize: '100', ...(page !== undefined && { pageToken: page }) });
+    // A batch of another program can have up to 20 MB of results in the list.
+    const query = new URLSearchParams({ pageSize: '20', ...(page !== undefined && { pageToken: page }) });
     return { path: '/v1beta/batches', query: query.toString() };
   },
   readBatch,

@@ -27,7 +27,6 @@ import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
 import type { CallEvent } from './events.ts';
 import type { PreparedRequest } from './send.ts';
 import { judgeAnswer, listLinkedImages } from './verdict.ts';
-import { append } from '../long-lists.ts';
 import { refuseEmptyMask } from '../images/mask.ts';
 
 /** The error of a reply that came, but is cut, blocked, or lacks requested parts. `reply` has the parts that came. */
@@ -149,8 +148,7 @@ async function* sendCall<Image extends Picture>(
     const verdict = judgeAnswer({ result, error: error ?? checkEnd(deadline) }, wanted);
     if (verdict.error) throw new ResponseError(verdict.error, reply);
     const notes = [request.post.note, verdict.warning?.message].filter((each) => each !== undefined);
-    append(reply.warnings, notes);
-    return reply;
+    return { ...reply, warnings: [...reply.warnings, ...notes] };
   } catch (error) {
     throw withHint(error);
   } finally {

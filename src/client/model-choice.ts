@@ -36,8 +36,8 @@ export interface ModelChoice {
   chooseOther(error: unknown, request: PreparedRequest, deadline: Deadline): Promise<PreparedRequest | undefined>;
   /** Remembers the choice for a request that was answered. */
   keep(request: PreparedRequest): Promise<void>;
-  /** Adds the end of its model, by the kept list, to a result if the reply said nothing, and tells it. */
-  tellEnd(result: Result): Promise<void>;
+  /** Tells the end of the model that answered, and returns it: as its reply says, otherwise by the kept list. */
+  tellEnd(result: Pick<Result, 'model' | 'modelEnds'>): Promise<ModelEnd | undefined>;
 }
 
 /** The members of a client that are needed to choose models. */
@@ -75,11 +75,11 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
       choosing.unkept.delete(model);
       client.memory.set(choiceName(name), model);
     },
-    async tellEnd(result) {
-      result.modelEnds ??= await client.memory.findEnd?.(result.model);
-      const end = result.modelEnds;
-      if (end === undefined || !isEnding(end, Date.now())) delete result.modelEnds;
-      else await client.onEvent?.({ type: 'ends', end, isLookedUp: false });
+    async tellEnd({ model, modelEnds }) {
+      const end = modelEnds ?? (await client.memory.findEnd?.(model));
+      if (end === undefined || !isEnding(end, Date.now())) return undefined;
+      await client.onEvent?.({ type: 'ends', end, isLookedUp: false });
+      return end;
     },
   };
 }

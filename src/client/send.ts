@@ -108,13 +108,13 @@ async function* askHop(
     const reading = { ...describeRequest(request, format), endOf, mostImages, joined, patience, store };
     const { answer: read, ending } = yield* holdEnding(readDeltas(reply, reading, format));
     const isRecorded = reply.recordedAt !== undefined;
-    if (insteadOf) read.result.insteadOf = insteadOf;
-    if (!isRecorded) await client.models.tellEnd(read.result);
-    const { result } = read;
-    tellPassedLimit(result, format.limits(post.body));
-    const cut = describeCutPrompt(post, result.usage?.inputTokens, options.service);
-    if (cut !== undefined) result.warnings.push(cut);
-    const answer = { ...read, request, attempts, isRecorded };
+    const came = read.result;
+    const modelEnds = isRecorded ? came.modelEnds : await client.models.tellEnd(came);
+    const passed = describePassedLimit(came, format.limits(post.body));
+    const cut = describeCutPrompt(post, came.usage?.inputTokens, options.service);
+    const warnings = [...came.warnings, passed, cut].filter((text) => text !== undefined);
+    const result = { ...came, ...(insteadOf && { insteadOf }), ...(modelEnds && { modelEnds }), warnings };
+    const answer = { ...read, result, request, attempts, isRecorded };
     end = { answer };
     return { answer, ending };
   } catch (error) {
@@ -134,14 +134,14 @@ export function describeRequest(
 }
 
 /**
- * Warns if the answer is longer than its limit of tokens: a service that knows the limit only by another name ignores it, and the
- * cost is then not limited.
+ * The warning about an answer that is longer than its limit of tokens: a service that knows the limit only by another name ignores
+ * it, and the cost is then not limited.
  */
-function tellPassedLimit({ usage, images, warnings }: Result, { maxTokens, candidates }: RequestLimits): void {
+function describePassedLimit({ usage, images }: Result, { maxTokens, candidates }: RequestLimits): string | undefined {
   const { outputTokens = 0 } = usage ?? {};
   // Some services count the tokens of thinking apart.
-  if (maxTokens === undefined || images.length > 0 || outputTokens <= 2 * maxTokens * candidates) return;
-  warnings.push(`the service did not keep the limit of ${maxTokens} tokens: the answer has ${outputTokens}`);
+  if (maxTokens === undefined || images.length > 0 || outputTokens <= 2 * maxTokens * candidates) return undefined;
+  return `the service did not keep the limit of ${maxTokens} tokens: the answer has ${outputTokens}`;
 }
 
 /** A request and its reply, whose body is still to be read. */

@@ -104,6 +104,7 @@ async function printFirstCandidate(
 ): Promise<Performed> {
   const answer = await printStream(deltas, { ...flags, ...shown }, context);
   const { candidates, warnings } = answer.result;
-  if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);
-  return answer;
+  if (candidates.length < 2) return answer;
+  const note = `${candidates.length} candidates came, and --stream prints the first`;
+  return { ...answer, result: { ...answer.result, warnings: [...warnings, note] } };
 }

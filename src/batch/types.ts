@@ -284,6 +284,8 @@ export interface BatchPolicy {
   /** The jobs that are sent again though they were sent before. */
   retry?: readonly RetryWord[] | undefined;
   acceptChanges?: boolean | undefined;
+  /** Only rows are sent that `--redo`, `--retry` or `--accept-changes` name: others without an answer stay as they are. */
+  onlyNamed?: boolean | undefined;
   /** At most this many jobs are sent. */
   limit?: number | undefined;
   /** No job is taken after this many failures, or this amount of costs of all runs. */

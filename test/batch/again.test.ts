@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { run, type RunOptions } from '../helpers/run.ts';
-import { canaryKey } from '../helpers/with-server.ts';
+import { canaryKey, textReply } from '../helpers/with-server.ts';
 import { type BatchFolder, environmentFor, manyJobs, test as base } from './with-batch.ts';
 
 /** Runs of `batch` in any folder below that of the test. */
@@ -11,6 +11,9 @@ const test = base.extend<{ at: (folder: string, ...argv: string[]) => ReturnType
     await use((below, ...argv) => run(['batch', ...argv], { cwd: join(cwd, below), env: environmentFor(server) }));
   },
 });
+
+/** A candidate whose answer the token limit cut. */
+const cut = { content: { role: 'model', parts: [{ text: 'half' }] }, finishReason: 'MAX_TOKENS' };
 
 const table = ['--data', 'rows.csv', 'A slogan for {{city}}', '-o', 'out'];
 function flagsOf(folder: BatchFolder, outdir = 'out'): unknown {
@@ -431,4 +434,103 @@ test('batch redo makes rows again', async ({ server, folder, at }) => {
     stderr: expect.stringContaining('sent again: row-000001, row-000003\n'),
   });
   expect(server.bodies).toHaveLength(5);
+});
+
+describe('batch redo and batch retry send only what they name', () => {
+  const left = (count: number): string => `${count} not sent yet: gateway-cli batch again out\n`;
+
+  test('redo leaves rows that --limit left, and new ones; the last line says how many, and what sends them', async ({
+    server,
+    folder,
+    at,
+  }) => {
+    folder.jobs(...manyJobs(3));
+    await at('.', 'jobs.jsonl', '-o', 'out', '--limit', '2');
+    folder.jobs(...manyJobs(4));
+    const dry = await at('.', 'redo', 'out', '1', '--dry-run');
+    expect(dry.stdout).toContain('4 jobs checked, 1 to send, 1 done, 2 not sent yet\n');
+    const redo = await at('.', 'redo', 'out', '1');
+    expect([redo.code, redo.stderr]).toEqual([0, expect.stringMatching(new RegExp(`${left(2)}$`))]);
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1 });
+    expect((await at('.', 'status', 'out')).stdout).toContain(left(2));
+    // A row that was never sent can be named, too.
+    expect(await at('.', 'redo', 'out', 'p4,p2')).toMatchObject({ code: 0, stderr: expect.stringContaining(left(1)) });
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 2, p4: 1 });
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 2, p3: 1, p4: 1 });
+  });
+
+  test('as flags of another command, they come beside all that it sends', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(3));
+    await at('.', 'jobs.jsonl', '-o', 'out', '--limit', '1');
+    expect(await at('.', 'again', 'out', '--redo', 'p1', '--limit', '2')).toMatchObject({ code: 0 });
+    expect(await at('.', 'again', 'out', '--retry', 'failed')).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1 });
+  });
+
+  test('retry leaves them, but sends a failed row that was mended', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(4));
+    server.answer = (prompt) => (prompt === 'p1' || prompt === 'p2' ? { status: 400 } : undefined);
+    await at('.', 'jobs.jsonl', '-o', 'out', '--limit', '3');
+    server.answer = () => undefined;
+    folder.jobs({ id: 'p1', prompt: 'mended' }, ...manyJobs(5).slice(1));
+    const retry = await at('.', 'retry', 'out');
+    expect([retry.code, retry.stderr]).toEqual([0, expect.stringMatching(new RegExp(`${left(2)}$`))]);
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 2, p3: 1, mended: 1 });
+    const nothing = await at('.', 'retry', 'out');
+    expect([nothing.code, nothing.stderr]).toEqual([0, expect.stringContaining('0 are sent now\n')]);
+    expect(server.bodies).toHaveLength(5);
+  });
+
+  test('retry incomplete goes on with what an earlier one began', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(3));
+    server.answer = () => ({ body: textReply('', { candidates: [{ ...cut, index: 0 }] }) });
+    await at('.', 'jobs.jsonl', '-o', 'out', '--limit', '2');
+    server.answer = () => undefined;
+    const costs = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--max-cost', '0.5'];
+    folder.jobs(...manyJobs(3).map((job) => ({ ...job, maxTokens: 100 })));
+    expect(await at('.', 'retry', 'out', 'incomplete', ...costs)).toMatchObject({ code: 13 });
+    expect((await at('.', 'status', 'out')).stdout).toContain('(2 incomplete, 2 to make again)');
+    expect(await at('.', 'retry', 'out', 'incomplete', '--max-cost', '100')).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 2 });
+  });
+
+  test('an edited row is asked for, and is sent with --accept-changes', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(4));
+    await at('.', 'jobs.jsonl', '-o', 'out', '--limit', '3');
+    folder.jobs({ id: 'p1', prompt: 'edited' }, ...manyJobs(4).slice(1));
+    expect(await at('.', 'redo', 'out', 'p2')).toMatchObject({ code: 14 });
+    expect(await at('.', 'redo', 'out', 'p2', '--accept-changes')).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 2, p3: 1, edited: 1 });
+  });
+
+  test('redo makes rows that use what it makes only with --accept-changes', async ({ server, folder, at }) => {
+    const outline = { id: 'outline', prompt: 'Plan' };
+    const letter = { id: 'letter', prompt: 'Letter {{@outline.text}}' };
+    const poem = { id: 'poem', prompt: 'Poem {{@letter.text}}' };
+    folder.jobs(outline, letter, poem);
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    const added = { id: 'song', prompt: 'Song {{@outline.text}}' };
+    folder.jobs(outline, letter, poem, added);
+    expect(await at('.', 'redo', 'out', 'outline', '--accept-changes')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(left(1)),
+    });
+    expect([...server.counts.values()]).toEqual([2, 2, 2]);
+    expect(await at('.', 'redo', 'out', 'outline')).toMatchObject({ code: 0 });
+    expect([...server.counts.values()]).toEqual([3, 2, 2]);
+  });
+
+  test('a row that is named and waits for one that is not sent is told, with code 13', async ({
+    server,
+    folder,
+    at,
+  }) => {
+    folder.jobs({ id: 'a', prompt: 'a' }, { id: 'b', prompt: 'b' }, { id: 'c', prompt: 'c {{@b.text}}' });
+    await at('.', 'jobs.jsonl', '-o', 'out', '--limit', '1');
+    const redo = await at('.', 'redo', 'out', 'c');
+    expect([redo.code, redo.stderr]).toEqual([13, expect.stringContaining('waits for the result of b (not sent yet)')]);
+    expect(redo.stderr).toContain(left(2));
+    expect(server.bodies).toHaveLength(1);
+  });
 });

@@ -2,15 +2,18 @@ import type { Fold } from '../folder/fold.ts';
 import type { SlotState } from '../folder/slots.ts';
 import type { BatchPolicy } from '../types.ts';
 
-type RetryPolicy = Pick<BatchPolicy, 'retry'>;
+type RetryPolicy = Pick<BatchPolicy, 'retry' | 'onlyNamed'>;
 
-/** Decides whether a slot is paid for, by its state and by the user's word. No other place decides that. */
+/**
+ * Decides whether a slot is paid for, by its state and by the user's word. No other place decides that. `isNamed`: the user named
+ * its row. `later`: it is left for a run that sends more than what is named.
+ */
 export function decideSlot(
   state: SlotState,
-  { isAtService, policy }: { isAtService: boolean; policy: RetryPolicy },
-): 'send' | 'collect' | 'leave' {
+  { isAtService, isNamed, policy }: { isAtService: boolean; isNamed: boolean; policy: RetryPolicy },
+): 'send' | 'collect' | 'leave' | 'later' {
   if (isAtService) return 'collect';
-  if (state === 'pending') return 'send';
+  if (state === 'pending') return isNamed || policy.onlyNamed !== true ? 'send' : 'later';
   if (state === 'sent') return policy.retry?.includes('unknown') ? 'send' : 'leave';
   if (state === 'failed') return policy.retry?.includes('failed') ? 'send' : 'leave';
   return 'leave';

@@ -39,7 +39,7 @@ export interface BatchPlan {
   again: number;
   /** The number of rows whose requests were built, as their digests were not in the manifest. */
   built: number;
-  /** The numbers of rows without an answer, and of rows to be made again, that the limit leaves for another run. */
+  /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
   left: number;
   leftAgain: number;
   /** The number of lines that are no rows, in a stream of rows. */
@@ -159,7 +159,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const named = await options.afterAll(plan);
   assignRows(planning, named);
   await judgeEdits(planning, named);
-  decideRows(planning);
+  decideRows(planning, named);
   markWanted(plan.table, options.state.slots);
   return plan;
 }
@@ -305,12 +305,13 @@ async function judgeEdits(planning: Planning, named: NamedRows | undefined): Pro
 }
 
 /** Decides which rows are sent, in the order of the file. */
-function decideRows(planning: Planning): void {
+function decideRows(planning: Planning, named: NamedRows | undefined): void {
   const { plan, policy, state, onDue } = planning;
   const { table } = plan;
   const { slots } = state;
   const { limit = Number.POSITIVE_INFINITY } = policy;
   const edited = new Map(plan.edited.map((row) => [row.place, row]));
+  const isMended = openMended(planning);
   plan.due = new Uint8Array(table.size);
   const held = new Set<number>();
   /** With a limit, a row takes no place of the rows that it waits for. */
@@ -320,8 +321,10 @@ function decideRows(planning: Planning): void {
     plan.jobs++;
     const slot = table.slots[place] as number;
     const isAtService = state.atService.has(slot);
-    const decision = decideSlot(slots.stateOf(slot), { isAtService, policy });
-    if (decision !== 'send' || plan.stays.has(place)) continue;
+    const decision = decideSlot(slots.stateOf(slot), { isAtService, isNamed: isNamed(place, slot), policy });
+    if (plan.stays.has(place)) continue;
+    if (decision === 'later') countLeft(place);
+    if (decision !== 'send') continue;
     if (isHeld(place)) held.add(place);
     else sendOrLeave(place);
   }
@@ -334,6 +337,13 @@ function decideRows(planning: Planning): void {
   if (plan.toSend < limit) plan.held = [...held];
   else for (const place of held) countLeft(place);
 
+  function isNamed(place: number, slot: number): boolean {
+    if (named?.has(place)) return true;
+    if (edited.has(place)) return policy.acceptChanges === true;
+    // An earlier run can have begun to make a cut answer again.
+    const isCut = slots.has(slot, 'cut') && policy.retry?.includes('incomplete') === true;
+    return isCut || isMended(place);
+  }
   function sendOrLeave(place: number): void {
     if (plan.toSend >= limit) return countLeft(place);
     plan.toSend++;
@@ -349,6 +359,20 @@ function decideRows(planning: Planning): void {
     const slot = table.slots[place] as number;
     return slots.answersOf(slot) > 0 || slots.stateOf(slot) !== 'pending';
   }
+}
+
+/**
+ * Finds rows that failed and were edited since. They ask something new, but who mends a row and types `batch retry` means that row.
+ * To be asked once the wanted slots are marked.
+ */
+function openMended({ plan: { table }, policy, state: { manifest, slots } }: Planning): (place: number) => boolean {
+  if (policy.onlyNamed !== true || policy.retry?.includes('failed') !== true) return () => false;
+  const before = indexRows(manifest.rows);
+  return (place) => {
+    const was = before.find(table.ids[place] as number);
+    const had = was === undefined ? undefined : manifest.rows.slots[was];
+    return had !== undefined && slots.stateOf(had) === 'failed' && !slots.has(had, 'wanted');
+  };
 }
 
 /** Whether all answers that a row uses are there, or are made by this run. */

@@ -30,12 +30,12 @@ export function batchRedoCommand(command: Command): Action {
     .argument('<ids>', 'rows to make again: 3,9')
     .usage('<outdir> <ids> [flags]');
   setExamples(command, [
-    'gateway-cli batch redo out 3,9                     # and what is not sent yet; earlier answers stay',
+    'gateway-cli batch redo out 3,9                     # and nothing else; earlier answers stay',
     'gateway-cli batch redo out 3 --accept-changes      # and what uses the answer of row 3',
   ]);
   addRunFlags(command, { redo: true });
   return (context, [outdir = '', ids = ''], flags) =>
-    runAgain(outdir, { words: [], flags: { ...flags, redo: [ids] } }, context);
+    runAgain(outdir, { words: [], flags: { ...flags, redo: [ids] }, onlyNamed: true }, context);
 }
 
 /** `batch retry <outdir> [words]`: sends again the failed rows, or those that the words name. */
@@ -47,12 +47,16 @@ export function batchRetryCommand(command: Command): Action {
     .addArgument(words)
     .usage('<outdir> [failed,unknown,incomplete] [flags]');
   setExamples(command, [
-    'gateway-cli batch retry out                        # what failed',
+    'gateway-cli batch retry out                        # what failed, and nothing else',
     'gateway-cli batch retry out failed,unknown         # and what may have been billed',
   ]);
   addRunFlags(command, { retry: true });
   return (context, [outdir = '', words = 'failed'], flags) =>
-    runAgain(outdir, { words: [], flags: { ...flags, retry: parseRetry(words, 'batch retry') } }, context);
+    runAgain(
+      outdir,
+      { words: [], flags: { ...flags, retry: parseRetry(words, 'batch retry') }, onlyNamed: true },
+      context,
+    );
 }
 
 /** The flags of `batch run`, without the flag of the folder, which is named, and without the flags of a table that comes one by one. */
@@ -63,20 +67,27 @@ function addRunFlags(command: Command, without: { redo?: true; retry?: true }): 
   addFlags(command, 'Costs', priceFlags);
 }
 
+/** What was typed to go on with a folder. `onlyNamed`: only what the command names is sent. */
+interface TypedAgain {
+  words: readonly string[];
+  flags: BatchFlags;
+  onlyNamed?: true;
+}
+
 function runAgain(
   outdir: string,
-  typed: { words: readonly string[]; flags: Record<string, unknown> },
+  { flags, ...typed }: Pick<TypedAgain, 'words' | 'onlyNamed'> & { flags: Record<string, unknown> },
   context: Parameters<Action>[0],
 ): ReturnType<Action> {
-  return countRequests(context, (own) => runRecalled(outdir, { ...typed, flags: typed.flags as BatchFlags }, own));
+  return countRequests(context, (own) => runRecalled(outdir, { ...typed, flags: flags as BatchFlags }, own));
 }
 
 async function runRecalled(
   outdir: string,
-  typed: { words: readonly string[]; flags: BatchFlags },
+  { onlyNamed, ...typed }: TypedAgain,
   context: AnswerContext,
 ): Promise<CommandEnd> {
   const { words, flags, root } = await recallCommand(outdir, typed, context);
   if (flags.stream) await context.ui.notice('the jobs come on stdin, one per line');
-  return runTyped(words, { ...flags, output: outdir }, { ...context, root });
+  return runTyped(words, { ...flags, output: outdir, ...(onlyNamed && { onlyNamed }) }, { ...context, root });
 }

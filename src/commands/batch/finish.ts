@@ -147,7 +147,7 @@ function countLines(batch: EndedBatch): Counts {
   return { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
 }
 
-/** The number of jobs that `--limit` leaves for the next run, without jobs that wait for results which the next run will not have either. */
+/** The number of jobs that a run leaves for the next one, without jobs that wait for results which the next run will not have either. */
 function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number {
   return toSend === 0 ? left - waiting : left;
 }
@@ -186,9 +186,9 @@ async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): 
  * does not wait for them.
  */
 async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBatch): Promise<GatewayError | undefined> {
-  const { flags, state, outdir, plan } = batch;
-  // Rows that `--limit` leaves are no failure; nor are waiting rows: the jobs that they wait for are counted.
-  const waiting = counts.waiting ?? 0;
+  const { flags, state, outdir, plan, policy } = batch;
+  // Rows that are left for another run are no failure; nor are waiting rows, if the jobs that they wait for are counted.
+  const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
   const excused = stop === undefined ? countLeft(plan, counts) + waiting : 0;
   const excusedAgain = stop === undefined ? excused + plan.leftAgain : 0;
   const pending = Math.max(0, counts.pending - excused);

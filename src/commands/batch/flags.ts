@@ -183,6 +183,8 @@ export type BatchFlags = ConnectionFlags &
     wait?: boolean;
     /** False by `--no-fetch`. */
     fetch?: boolean;
+    /** The command is `batch redo` or `batch retry`: it sends only what it names. No flag says that. */
+    onlyNamed?: boolean;
   };
 
 /** Flags that name the jobs, and the model of all of them. */

@@ -17,10 +17,11 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
       '--ordered is for --stream',
       'leave it out, or take jobs from stdin: gateway-cli batch - --stream --ordered',
     );
-  const { retry, acceptChanges, limit, maxCost, maxTurns } = flags;
+  const { retry, acceptChanges, onlyNamed, limit, maxCost, maxTurns } = flags;
   return {
     retry,
     acceptChanges,
+    onlyNamed,
     limit,
     maxFailures,
     maxCost,

@@ -77,7 +77,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       ...twice,
     },
     { state: 'at the service', rows: submitted, next: sendCommand('again', '--lane batch', facts) },
-    // Rows that wait for failed rows are sent with these.
+    // Rows that wait for failed rows can be sent once these are done.
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
     { state: 'waiting', of: 'not sent yet', rows: waiting },
   ];

@@ -195,7 +195,9 @@ async function findDocument(
   const { policy, state, context } = batch;
   const { slots, atService } = state;
   const isCut = policy.retry?.includes('incomplete') && slots.stateOf(slot) === 'incomplete';
-  const decision = decideSlot(isCut ? 'pending' : slots.stateOf(slot), { isAtService: atService.has(slot), policy });
+  const current = isCut ? 'pending' : slots.stateOf(slot);
+  // Each line is named by the one who writes it.
+  const decision = decideSlot(current, { isAtService: atService.has(slot), isNamed: true, policy });
   if (decision === 'send') return undefined;
   const maybeBilled = { sent: 'yes', billed: 'unknown', retryable: false } as const;
   if (decision === 'collect') {

@@ -18,6 +18,7 @@ export interface RunPolicy {
   acceptChanges?: boolean | undefined;
   retry?: readonly RetryWord[] | undefined;
   redo?: readonly string[] | undefined;
+  onlyNamed?: boolean | undefined;
   limit?: number | undefined;
   lane: 'live' | 'flex' | 'batch';
   noWait?: boolean | undefined;

@@ -11,6 +11,7 @@ const plain: HistoryStep['policy'] = {
   acceptChanges: false,
   retry: [],
   redo: undefined,
+  onlyNamed: false,
   limit: undefined,
   lane: 'live',
   noWait: false,

@@ -63,6 +63,8 @@ const reasons = { ok: 'stop', cut: 'length', broken: 'content_filter', silent: '
 /** Answers what it is asked, and keeps what was paid for. It knows no slot and no journal. */
 export class CountingGateway {
   readonly payments: Payment[] = [];
+  /** The first run that asked something, whether it was paid or refused. */
+  readonly askedBy = new Map<string, number>();
   readonly batches: HeldBatch[] = [];
   readonly #files = new Map<string, string>();
 
@@ -87,6 +89,7 @@ export class CountingGateway {
   }
 
   #pay(asked: string, { run, folder, next }: Asking): Payment | undefined {
+    if (!this.askedBy.has(asked)) this.askedBy.set(asked, run);
     const how = next();
     if (how === 'refused') return undefined;
     const text = `answer ${this.payments.length + 1}`;

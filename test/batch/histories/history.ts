@@ -23,6 +23,7 @@ const policy = record({
   acceptChanges: constantFrom(true, false, false, false),
   retry: subarray([...retryWords]),
   redo: option(array(nat(6), { minLength: 1, maxLength: 3 }), { nil: undefined, freq: 3 }),
+  onlyNamed: boolean(),
   limit: option(integer({ min: 1, max: 3 }), { nil: undefined, freq: 3 }),
   lane: constantFrom('live', 'live', 'live', 'flex', 'batch'),
   noWait: boolean(),

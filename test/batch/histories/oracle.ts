@@ -205,6 +205,7 @@ async function runOnce(
   const ids = rows.map(({ id }) => id);
   const policy: RunPolicy = {
     ...asked,
+    onlyNamed: asked.onlyNamed && (redo !== undefined || (asked.retry ?? []).length > 0),
     shard: folders.length > 1 ? `${shard + 1}/${folders.length}` : undefined,
     redo: redo && [...new Set(redo.map((at) => ids[at % ids.length] as string))],
   };
@@ -316,6 +317,26 @@ function checkPaid(
   }
   if (policy.limit !== undefined) assert.ok(paid.length <= policy.limit, 'more than the limit');
   if (!policy.acceptChanges && !policy.redo) checkEdits({ rows, paid, run }, folder, oracle);
+  if (policy.onlyNamed && !policy.acceptChanges) checkNamed({ rows, paid, policy, run }, folder, oracle);
+}
+
+/** `batch redo` and `batch retry` pay for no row that nobody named: it was never asked before. */
+function checkNamed(
+  { rows, paid, policy, run }: { rows: readonly TableRow[]; paid: readonly Payment[]; policy: RunPolicy; run: number },
+  { before }: Folder,
+  oracle: Oracle,
+): void {
+  const { retry = [], redo = [] } = policy;
+  // What may have been billed was perhaps never there.
+  if (retry.includes('unknown')) return;
+  const isMended = ({ id, base }: TableRow): boolean =>
+    retry.includes('failed') && before.has(id) && before.get(id) !== base;
+  for (const payment of paid) {
+    const wanting = rows.filter((row) => isWantedBy(row, payment, rows, oracle));
+    const isNamed = wanting.some((row) => redo.includes(row.id) || isMended(row));
+    const isOld = retry.length > 0 && (oracle.gateway.askedBy.get(payment.asked) ?? run) < run;
+    assert.ok(isNamed || isOld, `sent what nobody named: ${payment.asked}`);
+  }
 }
 
 /** A row whose earlier version has an answer is not paid for without a word. */

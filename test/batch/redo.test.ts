@@ -103,6 +103,26 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(Object.fromEntries(server.counts)).toEqual({ Rome: 3, Oslo: 1, Bonn: 2 });
   });
 
+  test('by a refusal, before the table is sorted: the same number is another row, which is made at once', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.write('rows.csv', 'city\nRome\nOslo\nBonn\n');
+    await batch(['run', '--data', 'rows.csv', '-o', 'out', '{{city}}']);
+    server.answer = () => ({ status: 400 });
+    expect(await batch(['redo', 'out', '1'])).toMatchObject({ code: 13 });
+    server.answer = () => undefined;
+    folder.write('rows.csv', 'city\nBonn\nOslo\nRome\n');
+    const sorted = await batch(['redo', 'out', '1']);
+    expect(Object.fromEntries(server.counts)).toEqual({ Rome: 2, Oslo: 1, Bonn: 2 });
+    // The other row is still to be made again.
+    const left = '1 to make again: gateway-cli batch redo out row-000003\n';
+    expect([sorted.code, sorted.stderr]).toEqual([13, expect.stringContaining(left)]);
+    expect(await batch(['redo', 'out', '3'])).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ Rome: 3, Oslo: 1, Bonn: 2 });
+  });
+
   test('by a limit of the run: its exit code says so, but for --limit', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(6).map((job) => ({ ...job, maxTokens: 100 })));
     await batch();

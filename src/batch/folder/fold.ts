@@ -24,7 +24,7 @@ export interface Fold {
   providerBatches: Map<string, ProviderBatch>;
   /** Slots that provider batches hold, and the marks of these. */
   atService: Map<number, string>;
-  /** The ids that the last `--redo` named, until a run has left none of them, or an answer was chosen. */
+  /** The rows that the last `--redo` named, until a run has left none of them, or an answer was chosen. */
   redo: readonly string[] | undefined;
   /** All answers of the slots that have several, in the order in which they came. */
   takes: Map<number, Take[]>;
@@ -123,8 +123,8 @@ export function markAgain(slot: number, { slots }: Pick<Fold, 'slots'>): void {
   slots.setState(slot, 'pending');
 }
 
-function applyRedo({ ids, slots }: RedoRecord, fold: Fold): void {
-  fold.redo = ids ?? fold.redo;
+function applyRedo({ rows, slots }: RedoRecord, fold: Fold): void {
+  fold.redo = rows ?? fold.redo;
   for (const name of slots) markAgain(fold.slots.addNamed(name), fold);
 }
 

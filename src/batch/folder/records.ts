@@ -20,10 +20,13 @@ export interface RunStart {
   at: number;
 }
 
-/** These slots are pending again. `ids`: the ids of `--redo`; a later run with the same ids continues with them. */
+/**
+ * These slots are pending again. `rows`: the rows that `--redo` named, each by its id and what it asks. A later run that means the
+ * same rows goes on with them; after an edit, the same id can be another row.
+ */
 export interface RedoRecord {
   t: 'redo';
-  ids?: readonly string[] | undefined;
+  rows?: readonly string[] | undefined;
   slots: readonly string[];
 }
 

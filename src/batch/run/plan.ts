@@ -8,6 +8,7 @@ import {
   addKnownRow,
   addLinkedRow,
   addRow,
+  describeNamed,
   indexRows,
   nameUse,
   newRowTable,
@@ -54,8 +55,6 @@ export interface BatchPlan {
   stays: ReadonlyMap<number, number>;
   /** The rows that this run makes again; undefined if it begins none of that. */
   redo: RedoRecord | undefined;
-  /** The run goes on with the rows that an earlier run with the same ids left. */
-  goesOn: boolean;
   /** Whether a row belongs to this shard; and the number of the shard that it belongs to, from 1. */
   isOwn(place: number): boolean;
   shardOf(place: number): number;
@@ -98,7 +97,6 @@ export function emptyPlan(origin: string): BatchPlan {
     edited: [],
     stays: new Map(),
     redo: undefined,
-    goesOn: false,
     isOwn: () => true,
     shardOf: () => 1,
     shared: {},
@@ -124,13 +122,13 @@ export interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'sh
   /** Gets the place of each row that this run sends, whether it was sent before, and whether it was edited. */
   onDue(place: number, isAgain: boolean, edited: EditedRow | undefined): void;
   /**
-   * Awaited once all rows are read: throws for their mistakes. Returns the ids of the rows that `--redo` names, by their places;
-   * undefined without it.
+   * Awaited once all rows are read: throws for their mistakes. Returns the places of the rows that `--redo` names; undefined
+   * without it.
    */
   afterAll(plan: BatchPlan): Promise<NamedRows | undefined>;
 }
 
-type NamedRows = ReadonlyMap<number, string>;
+type NamedRows = ReadonlySet<number>;
 
 interface Planning extends PlanOptions {
   plan: BatchPlan;
@@ -248,8 +246,9 @@ function describeShared(job: Job, settings: Settings, plan: BatchPlan): void {
 /** Gives each row its slot, and marks the rows that are made again before the rows that use them get their keys. */
 function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows | undefined): void {
   const { table } = plan;
-  const ids = named && [...named.values()].toSorted();
-  plan.goesOn = ids !== undefined && state.redo?.join('\n') === ids.join('\n');
+  const rows = named && [...named].map((place) => describeNamed(table, place, state.slots)).toSorted();
+  // An earlier run named the same rows, and left some of them.
+  const goesOn = rows !== undefined && state.redo?.join() === rows.join();
   const marked: string[] = [];
   const families = shard && table.links.size > 0 ? joinFamilies(table) : undefined;
   const headOf = (place: number): number => {
@@ -270,7 +269,7 @@ function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows |
     const isFull = policy.limit !== undefined && marked.length >= policy.limit;
     const marking = {
       isNamed: named?.has(place) === true,
-      goesOn: plan.goesOn,
+      goesOn,
       policy: isFull ? {} : policy,
     };
     if (!isMadeAgain(slot, marking, state)) return;
@@ -280,9 +279,9 @@ function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows |
   assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot: markIfAgain });
   plan.stays = stays;
   noteUses(plan, state);
-  const isNew = ids !== undefined && !plan.goesOn;
-  if (marked.length > 0 || isNew) plan.redo = { t: 'redo', ids: isNew ? ids : undefined, slots: marked };
-  if (isNew) state.redo = ids;
+  const isNew = rows !== undefined && !goesOn;
+  if (marked.length > 0 || isNew) plan.redo = { t: 'redo', rows: isNew ? rows : undefined, slots: marked };
+  if (isNew) state.redo = rows;
 }
 
 /** Notes which answers are used by rows that ask with them. What is known of a row that stays is older. */

@@ -10,7 +10,7 @@ import { gatewayKey } from '../gateway.ts';
 import { createJobSender, type SenderOptions } from './live.ts';
 import { isLeftToRedo } from './decide.ts';
 import { hasDue } from './links.ts';
-import { hashRowId } from './table.ts';
+import { describeNamed } from './table.ts';
 import { openThrottle } from './pace.ts';
 import { type JobSource, openJobQueue, readyJobs } from './queue.ts';
 import { openRunLimit } from './run-budget.ts';
@@ -131,10 +131,10 @@ async function openFolderRecorder(batch: Omit<Batch, 'jobs'>, hooks?: BatchHooks
 /** Records that nothing of `--redo` is left to make, if that is so. */
 async function endRun({ plan, state }: Batch, recorder: Recorder): Promise<void> {
   if (state.redo === undefined) return;
-  const named = new Set(state.redo.map(hashRowId));
+  const named = new Set(state.redo);
   const { table } = plan;
   for (let place = 0; place < table.size; place++) {
-    const isNamed = plan.isOwn(place) && named.has(table.ids[place] as number);
+    const isNamed = plan.isOwn(place) && named.has(describeNamed(table, place, state.slots));
     if (isNamed && isLeftToRedo(table.slots[place] as number, state)) return;
   }
   await recorder.redone();

@@ -223,6 +223,12 @@ export function digestUses(key: string, uses: readonly string[]): string {
   return hash('sha256', [key, ...uses].join('\n'), 'hex').slice(0, 32);
 }
 
+/** A row that the user named: its id, and what it asks, whatever the rows that it uses are called and answer. */
+export function describeNamed({ ids, firsts, links }: RowTable, place: number, slots: Slots): string {
+  const key = links.get(place)?.key ?? slots.keyOf(firsts[place] as number);
+  return `${(ids[place] as number).toString(16)}:${key}`;
+}
+
 /** The first 52 bits of the hash of an id. */
 export function hashRowId(id: string): number {
   return Number.parseInt(hash('sha256', id, 'hex').slice(0, 13), 16);

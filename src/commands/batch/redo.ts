@@ -13,10 +13,10 @@ export function openRedo(words: readonly string[], { jobs }: Pick<Batch, 'jobs'>
   }
   return {
     see: (job: Job, place: number): void => names.see(toNamed(job), place),
-    /** The ids of the jobs, by their places. Throws GatewayError usage for a word that names none. */
-    async find(): Promise<Map<number, string>> {
+    /** The places of the jobs. Throws GatewayError usage for a word that names none. */
+    async find(): Promise<Set<number>> {
       const found = (await Promise.all(words.map(findAll))).flat();
-      return new Map(found.map(({ id, place }) => [place, id]));
+      return new Set(found.map(({ place }) => place));
     },
   };
 }

@@ -221,7 +221,7 @@ async function runOnce(
   checkPaid({ rows, policy, first, run }, folder, oracle);
   if (end === 'asked') checkAsked(rows, first, oracle);
   keepFates(folder, gateway);
-  await endRedo(end, folder, oracle);
+  await endRedo(end, rows, folder, oracle);
   const manifest = files.read('jobs.jsonl').toString();
   const isTaken = end !== 'asked' && (end !== undefined || manifest !== folder.manifest);
   if (isTaken) folder.before = new Map(rows.map(({ id, base }) => [id, base]));
@@ -401,8 +401,13 @@ function keepFates({ files }: Folder, { payments, batches }: CountingGateway): v
   }
 }
 
-/** Each row that was named has an answer that it had not, whether it was paid for or was free; or it left. */
-async function endRedo(end: RunEnd | undefined, folder: Folder, oracle: Oracle): Promise<void> {
+/** Each row that was named has an answer that it had not, whether it was paid for or was free; or it left, or asks something else. */
+async function endRedo(
+  end: RunEnd | undefined,
+  rows: readonly TableRow[],
+  folder: Folder,
+  oracle: Oracle,
+): Promise<void> {
   const { lastRedo, files } = folder;
   const { gateway, folders } = oracle;
   // Who is killed after its very last record has come to its end.
@@ -412,8 +417,8 @@ async function endRedo(end: RunEnd | undefined, folder: Folder, oracle: Oracle):
   const isHere = (base: string): boolean =>
     folders.length === 1 ||
     gateway.payments.some((one) => one.folder === files && one.asked.startsWith(askWith(base, [])));
-  const isMade = ({ id, text }: Redo['rows'][number]): boolean =>
-    !shown.has(id) || (shown.get(id) !== undefined && shown.get(id) !== text);
+  const isMade = ({ id, base, text }: Redo['rows'][number]): boolean =>
+    !rows.some((row) => row.id === id && row.base === base) || (shown.get(id) !== undefined && shown.get(id) !== text);
   if (lastRedo.rows.filter(({ base }) => isHere(base)).every(isMade)) lastRedo.isFinished = true;
 }
 

@@ -10,16 +10,18 @@ import {
   nameSome,
   readManifestRows,
 } from '../../batch/index.ts';
-import type { Action, AnswerContext, CommandEnd } from '../../cli/context.ts';
+import type { Action, AnswerContext, CommandEnd, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import { planJobFile } from './batch.ts';
 import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
-import { readBatchHeader, recallCommand } from './kept-command.ts';
+import { openJobs, requireJobs } from './jobs/source.ts';
+import { type KnownFolder, readBatchHeader, recallCommand, recallTable } from './kept-command.ts';
 import { nextCommand } from './next-command.ts';
 import { readOutdir } from './outdir.ts';
+import { nameJob } from './redo.ts';
 import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
 
 /** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
@@ -60,6 +62,7 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const lock = await enterOutdir(folder, host);
   const { state, ...ends } = await readOutdir(folder, lock, { host, context });
   const rows = await findRows(choices, { folder, outdir });
+  await requireSameRows(choices, rows, { folder, outdir, header }, context);
   const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { outdir, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
   if (changed.length > 0) {
@@ -114,7 +117,40 @@ async function findRows(
 
 async function* listRows(folder: string): AsyncGenerator<NamedRow> {
   for await (const rows of readManifestRows(folder))
-    for (const { id, of: lineId, row: number = 0 } of rows) yield { id, lineId, number };
+    for (const { id, of: lineId, row: number = 0, numbered: isNumbered, vars, prompt } of rows)
+      yield { id, lineId, number, isNumbered, content: vars ?? prompt };
+}
+
+/**
+ * Throws GatewayError usage for a number that may mean another row in the file now than in the last run: the answers are those of
+ * the last run, and `batch redo` takes the same number for the row of the file. Without a file there is no such row.
+ */
+async function requireSameRows(
+  choices: readonly Choice[],
+  rows: readonly FoundRow[],
+  known: KnownFolder,
+  context: Context,
+): Promise<void> {
+  const byNumber = choices.filter((_, at) => rows[at]?.isByNumber);
+  const table = byNumber.length > 0 ? await recallTable(known, context) : undefined;
+  if (table === undefined) return;
+  const source = await openJobs(requireJobs(table.words, table.flags), table.flags, context);
+  const names = openRowNames(byNumber.map(({ word }) => word));
+  let place = 0;
+  for await (const job of source.jobs(() => undefined)) names.see(nameJob(job), place++);
+  for (const [at, { word, answer }] of choices.entries()) {
+    const row = rows[at] as FoundRow;
+    const [now] = row.isByNumber ? names.find(word) : [row];
+    if (now?.id === row.id && (!row.isNumbered || JSON.stringify(now.content) === JSON.stringify(row.content)))
+      continue;
+    const outdir = shellWord(known.outdir);
+    throw usageError(
+      `row ${word} of ${source.name} is another one now than in the last run, where it was ${row.id}`,
+      row.isNumbered
+        ? `put the file back, or take it as it is now: ${nextCommand(known.outdir, 'again')}`
+        : `name it by its id: gateway-cli batch choose ${outdir} ${shellWord(`${row.id}=${answer}`)}`,
+    );
+  }
 }
 
 /** The row with its chosen answer. Throws GatewayError usage for an answer that the row does not have. */
@@ -126,15 +162,16 @@ function findChosen(
   const { manifest, slots } = state;
   const slot = manifest.rows.slots[place] as number;
   const answers = slots.answersOf(slot);
+  const name = word === id ? word : `${word} (${id})`;
   const [other, total] = [manifest.rows.others[place] as number, manifest.header?.shard?.total];
   if (other > 0 && answers === 0)
     throw usageError(
-      `row ${word} is of shard ${other}/${total}, and ${outdir} of shard ${manifest.header?.shard?.index}/${total}`,
+      `row ${name} is of shard ${other}/${total}, and ${outdir} of shard ${manifest.header?.shard?.index}/${total}`,
       `name the folder of that shard: gateway-cli batch choose <outdir> ${shellWord(`${word}=${answer}`)}`,
     );
   if (answer > answers)
     throw usageError(
-      `row ${word} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
+      `row ${name} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
       answers > 1
         ? `the last one: gateway-cli batch choose ${shellWord(outdir)} ${shellWord(`${word}=${answers}`)}`
         : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(outdir, 'redo', shellWord(word))}`,

@@ -152,10 +152,33 @@ export async function recallCommand(
   const rows = Object.fromEntries(Object.entries(keptTable).filter(([name]) => !gone.has(name)));
   const { left, root } = await recallFlags({ ...known, outdir, command, typed: flags }, rows, context);
   await requireTable(left, outdir, context);
-  const { jobs, prompt, ...all } = { ...left, ...typed };
+  const recalled = toTyped({ ...left, ...typed });
+  return { ...recalled, ...(words.length > 0 && { words }), root };
+}
+
+/** A command whose words have names, as flags have. */
+function toTyped({ jobs, prompt, ...flags }: Partial<Record<string, unknown>>): TypedCommand {
   const word = [jobs, prompt].find((one) => typeof one === 'string');
-  const isWord = words.length === 0 && word !== undefined;
-  return { words: isWord ? [word] : words, flags: all, root };
+  return { words: word === undefined ? [] : [word], flags };
+}
+
+/** The folder of a batch, as it was typed and where it is, and the header of its table. */
+export interface KnownFolder {
+  folder: string;
+  outdir: string;
+  header: ManifestHeader;
+}
+
+/** Recalls the flags that name the table of a folder. Undefined if that came on stdin, or is not where it was. */
+export async function recallTable(
+  { folder, outdir, header: { command } }: KnownFolder,
+  context: Context,
+): Promise<TypedCommand | undefined> {
+  if (command === undefined) return undefined;
+  const rows = Object.fromEntries(Object.entries(keptTable).filter(([name]) => !(name in batchConnectionFlags)));
+  const { left } = await recallFlags({ folder, outdir, command, typed: {} }, rows, context);
+  const isThere = left['stream'] !== true && (await findLostTable(left, context.io)) === undefined;
+  return isThere ? toTyped(left) : undefined;
 }
 
 /** The hint for a table that was typed as a file of jobs: the same command with it as the rows. */
@@ -240,6 +263,31 @@ const tableWords = {
   template: '--template <file>',
 };
 
+/** A table that cannot be read again: its path, which is `-` for stdin, and the flag that named it. */
+interface LostTable {
+  path: string;
+  name: keyof typeof tableWords;
+}
+
+/** Finds the part of a table that came on stdin, or that was moved. */
+async function findLostTable(
+  flags: Partial<Record<string, unknown>>,
+  { cwd }: Context['io'],
+): Promise<LostTable | undefined> {
+  for (const name of Object.keys(tableWords) as (keyof typeof tableWords)[]) {
+    const path = flags[name];
+    if (typeof path !== 'string') continue;
+    const isThere =
+      path !== '-' &&
+      (await access(resolve(cwd, path)).then(
+        () => true,
+        (error) => getErrorCode(error) !== 'ENOENT',
+      ));
+    if (!isThere) return { path, name };
+  }
+  return undefined;
+}
+
 /** Throws GatewayError usage for a table that came on stdin, or that was moved. */
 async function requireTable(
   left: Partial<Record<string, unknown>>,
@@ -247,19 +295,13 @@ async function requireTable(
   { argv, io }: Context,
 ): Promise<void> {
   // Each stream has other jobs, so there is no table to find.
-  if (left['stream'] === true) return;
-  for (const [name, words] of Object.entries(tableWords)) {
-    const path = left[name];
-    if (typeof path !== 'string') continue;
-    const what = `the ${name === 'data' ? 'rows' : name} of ${outdir}`;
-    const hint = `give the file: ${repeatCommand(argv, words)}`;
-    if (path === '-') throw usageError(`${what} came on stdin, and cannot be read again`, hint);
-    const isThere = await access(resolve(io.cwd, path)).then(
-      () => true,
-      (error) => getErrorCode(error) !== 'ENOENT',
-    );
-    if (!isThere) throw usageError(`${what} ${name === 'template' ? 'is' : 'are'} not at ${path} any more`, hint);
-  }
+  const lost = left['stream'] === true ? undefined : await findLostTable(left, io);
+  if (lost === undefined) return;
+  const { name, path } = lost;
+  const what = `the ${name === 'data' ? 'rows' : name} of ${outdir}`;
+  const hint = `give the file: ${repeatCommand(argv, tableWords[name])}`;
+  if (path === '-') throw usageError(`${what} came on stdin, and cannot be read again`, hint);
+  throw usageError(`${what} ${name === 'template' ? 'is' : 'are'} not at ${path} any more`, hint);
 }
 
 /** Flags that decide who receives the key, or can read it on its way. */

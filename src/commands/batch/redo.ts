@@ -1,5 +1,6 @@
 import type { Batch, Job } from '../../batch/index.ts';
-import { type FoundRow, noRowError, openRowNames } from './row-names.ts';
+import { isObject } from '../../json.ts';
+import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
 
 /** Finds the jobs of `--redo`. */
 export function openRedo(words: readonly string[], { jobs }: Pick<Batch, 'jobs'>) {
@@ -12,7 +13,7 @@ export function openRedo(words: readonly string[], { jobs }: Pick<Batch, 'jobs'>
     throw await noRowError(word, jobs.name, listRows(jobs));
   }
   return {
-    see: (job: Job, place: number): void => names.see(toNamed(job), place),
+    see: (job: Job, place: number): void => names.see(nameJob(job), place),
     /** The places of the jobs. Throws GatewayError usage for a word that names none. */
     async find(): Promise<Set<number>> {
       const found = (await Promise.all(words.map(findAll))).flat();
@@ -21,10 +22,12 @@ export function openRedo(words: readonly string[], { jobs }: Pick<Batch, 'jobs'>
   };
 }
 
-function toNamed({ id, lineId, line, number = line }: Job) {
-  return { id, lineId, number };
+/** The names of the row of a job in its file. */
+export function nameJob({ id, lineId, line, number = line, isNumbered, values: { vars, prompt } }: Job): NamedRow {
+  const text = typeof prompt === 'string' ? prompt : undefined;
+  return { id, lineId, number, isNumbered, content: isObject(vars) ? vars : text };
 }
 
 async function* listRows(jobs: Batch['jobs']) {
-  for await (const job of jobs.read(() => undefined)) yield toNamed(job);
+  for await (const job of jobs.read(() => undefined)) yield nameJob(job);
 }

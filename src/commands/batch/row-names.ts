@@ -8,12 +8,16 @@ export interface NamedRow {
   lineId?: string | undefined;
   /** The number of the row in the file, from 1. */
   number: number;
+  /** The id is the number of the row. */
+  isNumbered?: boolean | undefined;
+  /** The variables of the row, or its prompt: they tell a numbered row from others. */
+  content?: unknown;
 }
 
-/** A row that a word names, and its place in the table. */
-export interface FoundRow {
-  id: string;
+/** A row that a word names, and its place in the table. `isByNumber`: by its number, or by an id that is its number. */
+export interface FoundRow extends Pick<NamedRow, 'id' | 'isNumbered' | 'content'> {
   place: number;
+  isByNumber: boolean;
 }
 
 /** Numbers as names: `7` is row 7; `7-2` and `7+model=a` are jobs of row 7. */
@@ -31,12 +35,13 @@ export function openRowNames(words: readonly string[]) {
   }
   let haveNumbers = false;
   return {
-    see({ id, lineId = id, number }: NamedRow, place: number): void {
-      byId.get(id)?.push({ id, place });
-      if (lineId !== id) byId.get(lineId)?.push({ id, place });
+    see({ id, lineId = id, number, isNumbered = false, content }: NamedRow, place: number): void {
+      const row = { id, isNumbered, content, place };
+      byId.get(id)?.push({ ...row, isByNumber: isNumbered });
+      if (lineId !== id) byId.get(lineId)?.push({ ...row, isByNumber: isNumbered });
       haveNumbers ||= lineId !== String(number) && /^\d+$/.test(lineId);
       for (const { word, rest } of wantedOf.get(number) ?? [])
-        if (rest === '' || id === `${lineId}${rest}`) byNumber.get(word)?.push({ id, place });
+        if (rest === '' || id === `${lineId}${rest}`) byNumber.get(word)?.push({ ...row, isByNumber: true });
     },
     /** Finds rows by id, otherwise by number. If ids are other numbers, a number that is no id is a mistake. */
     find(word: string): readonly FoundRow[] {

@@ -105,6 +105,15 @@ test.each([
   await expect(played).resolves.toBeUndefined();
 });
 
+test('a row that may have been billed, and that a killed redo was to make again, is asked for no more once it is edited', async () => {
+  const played = play({ rows: 1 }, [
+    { replies: ['silent'] },
+    { policy: { redo: [0] }, kill: 2 },
+    { edits: [{ op: 'used', at: 0, to: 1 }] },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});
+
 test('a journal of which the power left only a hole is begun anew', async () => {
   const played = play({ rows: 1 }, [{ kill: 2, losesPower: true, random: -306 }, {}]);
   await expect(played).resolves.toBeUndefined();

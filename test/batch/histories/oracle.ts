@@ -280,7 +280,15 @@ async function enterRedo(
   );
   const left = redone.map(({ id, base }) => ({ id, base, text: shown.get(id) }));
   folder.lastRedo = { named, isFinished: isHeld, rows: left };
-  for (const { base } of redone) extra.set(base, (extra.get(base) ?? 0) + 1);
+  for (const { base } of redone) {
+    // Who makes a row again that may have been billed gives that up, as with `--retry unknown`.
+    const lost = payments.find(
+      (one) =>
+        one.folder === folder.files && one.fate === 'lost' && !one.isRetired && one.asked.startsWith(askWith(base, [])),
+    );
+    if (lost) lost.isRetired = true;
+    else extra.set(base, (extra.get(base) ?? 0) + 1);
+  }
 }
 
 /** The report of folders. The same files are read once. */

@@ -184,12 +184,47 @@ describe('batch again', () => {
           new RegExp(`the ${what} of out came on stdin.*\n.*gateway-cli batch again out ${next}\n`),
         ),
       ]);
+      expect(await run(['batch', 'again', 'out', word], first)).toMatchObject({ code: 0 });
       folder.write(file, text);
       expect(await run(['batch', 'again', 'out', ...next.replace('<file>', file).split(' ')], options)).toMatchObject({
         code: 0,
       });
       expect(await run(['batch', 'again', 'out'], options)).toMatchObject({ code: 0 });
       expect(server.bodies).toHaveLength(1);
+    },
+  );
+
+  test.for([
+    ['-', 'jobs.jsonl', '{"id":"a","prompt":"x"}\n{"id":"b","prompt":"y"}\n{"id":"c","prompt":"z"}\n'],
+    ['--prompts=-', 'prompts.txt', 'x\ny\nz\n'],
+    ['--data=-', 'rows.csv', 'city\nx\ny\nz\n'],
+  ] as const)(
+    'names the file in each command to type next, if the table came on stdin: %s',
+    async ([word, file, text], { server, folder }) => {
+      server.answer = (prompt) => (prompt.endsWith('x') ? { status: 400 } : undefined);
+      const options = { cwd: folder.cwd, env: environmentFor(server) };
+      const rows = file === 'rows.csv' ? ['--data-format', 'csv', 'For {{city}}'] : [];
+      const first: RunOptions = { ...options, stdin: text };
+      const ran = await run(['batch', word, '-o', 'out', ...rows, '--limit', '2'], first);
+      server.answer = () => undefined;
+      const flag = { 'jobs.jsonl': '<file>', 'prompts.txt': '--prompts <file>', 'rows.csv': '--data <file>' }[file];
+      const retry = `batch retry out failed ${flag}`;
+      const told = `1 failed: gateway-cli ${retry}\n1 not sent yet: gateway-cli batch again out ${flag}\n`;
+      expect(ran.stderr.replaceAll('\n  ', '\n')).toContain(told);
+      expect((await run(['batch', 'status', 'out'], options)).stdout).toContain(told);
+      const chosen = await run(['batch', 'choose', 'out', '2=3'], options);
+      expect(chosen.stderr).toContain(`to get another one: gateway-cli batch redo out 2 ${flag}\n`);
+      const missing = await run(['batch', 'retry', 'out'], options);
+      expect(missing.stderr).toContain(`give the file: gateway-cli batch retry out failed ${flag}\n`);
+      folder.write(file, text);
+      for (const command of [retry, `batch redo out 2 ${flag}`, `batch again out ${flag}`]) {
+        // As after a run of the table that came on stdin.
+        const [header, ...lines] = folder.lines('jobs.jsonl') as [{ command: { flags: object } }, ...object[]];
+        const flags = { ...header.command.flags, [word.match(/\w+/)?.[0] ?? 'jobs']: '-' };
+        folder.writeLines('out/jobs.jsonl', [{ ...header, command: { flags } }, ...lines]);
+        expect(await run(command.replace('<file>', file).split(' '), options)).toMatchObject({ code: 0 });
+      }
+      expect(server.bodies).toHaveLength(5);
     },
   );
 

@@ -8,12 +8,11 @@ import { runTyped } from './batch.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags, parseRetry } from './flags.ts';
 import { recallCommand } from './kept-command.ts';
 
+const otherJobs = 'other jobs, or another prompt for the rows of its table';
+
 /** `batch again <outdir>`: runs the command that made a folder once more. Flags that are typed now replace the kept ones. */
 export function batchAgainCommand(command: Command): Action {
-  command
-    .argument('<outdir>', 'folder of a batch')
-    .argument('[jobs...]', 'other jobs, or another prompt for the rows of its table')
-    .usage('<outdir> [flags]');
+  command.argument('<outdir>', 'folder of a batch').argument('[jobs...]', otherJobs).usage('<outdir> [flags]');
   setExamples(command, [
     'gateway-cli batch again out                    # what is not sent yet, and what is new in the table',
     'gateway-cli batch again out --max-cost 20      # with a greater limit',
@@ -28,14 +27,15 @@ export function batchRedoCommand(command: Command): Action {
   command
     .argument('<outdir>', 'folder of a batch')
     .argument('<ids>', 'rows to make again: 3,9')
+    .argument('[jobs...]', otherJobs)
     .usage('<outdir> <ids> [flags]');
   setExamples(command, [
     'gateway-cli batch redo out 3,9                     # and nothing else; earlier answers stay',
     'gateway-cli batch redo out 3 --accept-changes      # and what uses the answer of row 3',
   ]);
   addRunFlags(command, { redo: true });
-  return (context, [outdir = '', ids = ''], flags) =>
-    runAgain(outdir, { words: [], flags: { ...flags, redo: [ids] }, onlyNamed: true }, context);
+  return (context, [outdir = '', ids = '', ...jobs], flags) =>
+    runAgain(outdir, { words: jobs, flags: { ...flags, redo: [ids] }, onlyNamed: true }, context);
 }
 
 /** `batch retry <outdir> [words]`: sends again the failed rows, or those that the words name. */
@@ -45,18 +45,19 @@ export function batchRetryCommand(command: Command): Action {
   command
     .argument('<outdir>', 'folder of a batch')
     .addArgument(words)
+    .argument('[jobs...]', otherJobs)
     .usage('<outdir> [failed,unknown,incomplete] [flags]');
   setExamples(command, [
     'gateway-cli batch retry out                        # what failed, and nothing else',
     'gateway-cli batch retry out failed,unknown         # and what may have been billed',
   ]);
   addRunFlags(command, { retry: true });
-  return (context, [outdir = '', words = 'failed'], flags) =>
-    runAgain(
-      outdir,
-      { words: [], flags: { ...flags, retry: parseRetry(words, 'batch retry') }, onlyNamed: true },
-      context,
-    );
+  return (context, [outdir = '', typed, ...jobs], flags) => {
+    const retry = parseRetry(typed ?? 'failed', 'batch retry');
+    // Of the command that hints repeat, a file can only be the third word.
+    const argv = typed === undefined ? [...context.argv, 'failed'] : context.argv;
+    return runAgain(outdir, { words: jobs, flags: { ...flags, retry }, onlyNamed: true }, { ...context, argv });
+  };
 }
 
 /** The flags of `batch run`, without the flag of the folder, which is named, and without the flags of a table that comes one by one. */

@@ -26,7 +26,7 @@ import { failBatch, finishBatch } from './finish.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { createHost } from './host.ts';
 import { productOf, requireUsable } from './jobs/references.ts';
-import { keepCommand } from './kept-command.ts';
+import { keepCommand, findTypedFolder } from './kept-command.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { parseShard } from './jobs/shard.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
@@ -128,7 +128,7 @@ export async function planJobFile(
 ) {
   if (flags.lane === 'batch') saveMemory();
   const startedAt = context.io.elapsed();
-  const host = createHost(context, flags.output);
+  const host = createHost(context, findTypedFolder({ words, flags }));
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   if (flags.data === undefined) await refuseTypo(words, context);
   const place = requireJobs(words, flags);
@@ -148,6 +148,7 @@ export async function planJobFile(
     context,
     flags,
     source,
+    host,
     output: outdir.path,
     onHashed: (bytes) => checking.add({ bytes }),
     readResult: (parent) => results.read(parent),

@@ -16,9 +16,9 @@ import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.
 import { endSignals, GatewayError, withoutCost } from '../../errors.ts';
 import { loadBatchFormat } from '../../formats/batch-format.ts';
 import { chooseAuthUse } from '../../formats/format.ts';
-import { shellWord } from '../../shell-word.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
-import { recallConnection } from './kept-command.ts';
+import { toTypedFolder, recallConnection } from './kept-command.ts';
+import { nextCommand, type TypedFolder } from './next-command.ts';
 import { readBatchFolder } from './outdir.ts';
 
 const unused = new Set(['model', 'record', 'replay', 'maxAge']);
@@ -37,13 +37,14 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
   const recalled = await recallConnection(outdir, flags, context);
   const asker = { ...context, root: recalled.root };
   const { state } = await readBatchFolder(outdir, context);
+  const folder = toTypedFolder(outdir, state.manifest.header?.command?.flags);
   const cancelled: { batch: string; jobs: number }[] = [];
   let failure: GatewayError | undefined;
   const open = listOpenProviderBatches(state).filter((providerBatch) => listWaiting(providerBatch, state).length > 0);
   for (const providerBatch of open) {
     const jobs = listWaiting(providerBatch, state).length;
     if (providerBatch.batch === undefined) {
-      const unanswered = unansweredCreation(jobs, outdir);
+      const unanswered = unansweredCreation(jobs, folder);
       if (failure) await ui.warn(unanswered.message);
       failure ??= unanswered;
       continue;
@@ -60,14 +61,14 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
       await io.stdout.write(`${batch}: ${formatCount(jobs, 'job')}, cancelled as far as they are not done\n`);
   if (failure) return { document, error: failure };
   if (open.length > 0)
-    await ui.note(`what was done before is billed, and collected by gateway-cli batch again ${shellWord(outdir)}`);
+    await ui.note(`what was done before is billed, and collected by ${nextCommand(folder, 'again')}`);
   return { document };
 }
 
 /** The error for a creation that is not answered: without an id at the service nothing can be cancelled. */
-function unansweredCreation(jobs: number, outdir: string): GatewayError {
+function unansweredCreation(jobs: number, folder: TypedFolder): GatewayError {
   return new GatewayError('no-reply', `${formatCount(jobs, 'job')}: the creation of the batch is not answered yet`, {
-    hint: `to look for it: gateway-cli batch again ${shellWord(outdir)}; then cancel it`,
+    hint: `to look for it: ${nextCommand(folder, 'again')}; then cancel it`,
     sent: 'yes',
   });
 }

@@ -18,8 +18,8 @@ import { planJobFile } from './batch.ts';
 import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
 import { openJobs, requireJobs } from './jobs/source.ts';
-import { type KnownFolder, readBatchHeader, recallCommand, recallTable } from './kept-command.ts';
-import { nextCommand } from './next-command.ts';
+import { type KnownFolder, toTypedFolder, readBatchHeader, recallCommand, recallTable } from './kept-command.ts';
+import { nextCommand, type TypedFolder } from './next-command.ts';
 import { readOutdir } from './outdir.ts';
 import { nameJob } from './redo.ts';
 import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
@@ -58,12 +58,13 @@ interface ChosenRow extends Choice {
 async function runChoose(outdir: string, words: readonly string[], context: AnswerContext): Promise<CommandEnd> {
   const choices = words.map(readChoice);
   const { folder, header } = await readBatchHeader(outdir, context.io);
-  const host = createHost(context, outdir);
+  const typed = toTypedFolder(outdir, header.command?.flags);
+  const host = createHost(context, typed);
   const lock = await enterOutdir(folder, host);
   const { state, ...ends } = await readOutdir(folder, lock, { host, context });
   const rows = await findRows(choices, { folder, outdir });
-  await requireSameRows(choices, rows, { folder, outdir, header }, context);
-  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { outdir, state }));
+  await requireSameRows(choices, rows, { folder, typed, header }, context);
+  const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
   if (changed.length > 0) {
     await chooseAnswers(folder, changed, { ...ends, state, lock });
@@ -81,7 +82,7 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const use = stale.length === 1 ? 'uses' : 'use';
   const next =
     stale.length > 0
-      ? `${formatCount(stale.length, 'job')} ${use} another answer: ${nameSome(stale)}; to make those again: gateway-cli batch again ${folderWord} --accept-changes`
+      ? `${formatCount(stale.length, 'job')} ${use} another answer: ${nameSome(stale)}; to make those again: ${nextCommand(typed, 'again', '--accept-changes')}`
       : `the reports have it: gateway-cli batch export ${folderWord}, gateway-cli batch gallery ${folderWord}`;
   await context.ui.note(next);
   return { document };
@@ -143,12 +144,12 @@ async function requireSameRows(
     const [now] = row.isByNumber ? names.find(word) : [row];
     if (now?.id === row.id && (!row.isNumbered || JSON.stringify(now.content) === JSON.stringify(row.content)))
       continue;
-    const outdir = shellWord(known.outdir);
+    const byId = shellWord(`${row.id}=${answer}`);
     throw usageError(
       `row ${word} of ${source.name} is another one now than in the last run, where it was ${row.id}`,
       row.isNumbered
-        ? `put the file back, or take it as it is now: ${nextCommand(known.outdir, 'again')}`
-        : `name it by its id: gateway-cli batch choose ${outdir} ${shellWord(`${row.id}=${answer}`)}`,
+        ? `put the file back, or take it as it is now: ${nextCommand(known.typed, 'again')}`
+        : `name it by its id: gateway-cli batch choose ${shellWord(known.typed.outdir)} ${byId}`,
     );
   }
 }
@@ -157,7 +158,7 @@ async function requireSameRows(
 function findChosen(
   { word, answer }: Choice,
   { id, place }: FoundRow,
-  { outdir, state }: { outdir: string; state: BatchState },
+  { typed, state }: { typed: TypedFolder; state: BatchState },
 ): ChosenRow {
   const { manifest, slots } = state;
   const slot = manifest.rows.slots[place] as number;
@@ -166,15 +167,15 @@ function findChosen(
   const [other, total] = [manifest.rows.others[place] as number, manifest.header?.shard?.total];
   if (other > 0 && answers === 0)
     throw usageError(
-      `row ${name} is of shard ${other}/${total}, and ${outdir} of shard ${manifest.header?.shard?.index}/${total}`,
+      `row ${name} is of shard ${other}/${total}, and ${typed.outdir} of shard ${manifest.header?.shard?.index}/${total}`,
       `name the folder of that shard: gateway-cli batch choose <outdir> ${shellWord(`${word}=${answer}`)}`,
     );
   if (answer > answers)
     throw usageError(
       `row ${name} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
       answers > 1
-        ? `the last one: gateway-cli batch choose ${shellWord(outdir)} ${shellWord(`${word}=${answers}`)}`
-        : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(outdir, 'redo', shellWord(word))}`,
+        ? `the last one: gateway-cli batch choose ${shellWord(typed.outdir)} ${shellWord(`${word}=${answers}`)}`
+        : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(typed, 'redo', shellWord(word))}`,
     );
   const before = slots.countingOf(slot);
   const isSame = before === answer && !isLeftToRedo(slot, state);

@@ -23,6 +23,7 @@ import { errorDocument } from '../../cli/output/document.ts';
 import { GatewayError, exitCodes, toGatewayError } from '../../errors.ts';
 import type { RunningBatch } from './batch.ts';
 import { renewGallery } from './gallery.ts';
+import { toTypedFolder } from './kept-command.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
 import { countKept, describeFailures, describeSpending, getExitCode, keptHint, summaryDocument } from './summary.ts';
 
@@ -46,13 +47,13 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
 
 /** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandEnd> {
-  const { context, flags, plan, outdir, state } = batch;
+  const { context, flags, plan, policy, outdir, state } = batch;
   const counts = countLines(batch);
   const failures = await nameFailures(batch);
   const spent = findSpent(stop);
   const states = listStates(counts, {
     spent,
-    outdir: flags.stream ? undefined : shownPath(outdir, context.io.cwd),
+    folder: flags.stream ? undefined : toTypedFolder(shownPath(outdir, context.io.cwd), policy.command?.flags),
     wasBilled: [...failures.values()].some(({ billed }) => billed === 'yes'),
     kept: countKept(state),
     refused: plan.refused,

@@ -21,19 +21,21 @@ import {
   unanswered,
   type Variation,
 } from '../../batch/index.ts';
+import { toTypedFolder } from './kept-command.ts';
+import { nextCommand, type TypedFolder } from './next-command.ts';
 import { readBatchFolder } from './outdir.ts';
 import { basename, join } from 'node:path';
 import type { Context } from '../../cli/context.ts';
 import { joinSpendings } from '../../cost/cost.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { maxOf, minOf } from '../../long-lists.ts';
-import { shellWord } from '../../shell-word.ts';
 import { warnUnread } from './summary.ts';
 
 /** The folder of a batch, or of one of its shards, as it was read. */
 export interface BatchFolder extends KnownBatch {
   /** The name of the folder, as the user typed it. */
   name: string;
+  typed: TypedFolder;
   folder: string;
   /** The run that holds the folder, if there is one. */
   holder: Awaited<ReturnType<typeof findHolder>>;
@@ -46,9 +48,10 @@ export async function readFolders(names: readonly string[], context: Context): P
   const folders: BatchFolder[] = [];
   for (const name of names) {
     const found = await readBatchFolder(name, context);
-    await warnRemoved(await countRemoved(found.folder, found.state), name, context);
+    const typed = toTypedFolder(name, found.state.manifest.header?.command?.flags);
+    await warnRemoved(await countRemoved(found.folder, found.state), typed, context);
     const holder = await findHolder(found.folder);
-    const read = { name, ...found, holder, isSameTable: true };
+    const read = { name, typed, ...found, holder, isSameTable: true };
     folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
   }
   if (folders.length > 1) await noteShards(folders, context);
@@ -56,12 +59,10 @@ export async function readFolders(names: readonly string[], context: Context): P
 }
 
 /** Warns of answers whose lines another program took out of results.jsonl: they were paid, and no run sends their rows again by itself. */
-async function warnRemoved(count: number, name: string, { ui }: Context): Promise<void> {
+async function warnRemoved(count: number, folder: TypedFolder, { ui }: Context): Promise<void> {
   if (count === 0) return;
-  const what = `${formatCount(count, 'answer')} that the journal knows ${count === 1 ? 'is' : 'are'} not in ${join(name, batchFiles.results)}`;
-  await ui.warn(
-    `${what}: put the file back, or make the rows again with gateway-cli batch redo ${shellWord(name)} <ids>`,
-  );
+  const what = `${formatCount(count, 'answer')} that the journal knows ${count === 1 ? 'is' : 'are'} not in ${join(folder.outdir, batchFiles.results)}`;
+  await ui.warn(`${what}: put the file back, or make the rows again with ${nextCommand(folder, 'redo', '<ids>')}`);
 }
 
 /** Warns of lines of results.jsonl that are no results: no report has them. */

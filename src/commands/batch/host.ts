@@ -11,7 +11,7 @@ import type { Context } from '../../cli/context.ts';
 import { type GatewayError, getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
-import { copyCommand, nextCommand, repeatCommand } from './next-command.ts';
+import { copyCommand, nextCommand, repeatCommand, type TypedFolder } from './next-command.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 import { repliesSavedSince, recoverHint } from '../../cli/run/recovery.ts';
 
@@ -19,15 +19,15 @@ import { repliesSavedSince, recoverHint } from '../../cli/run/recovery.ts';
 export const recovery: Recovery = { findSince: repliesSavedSince, describe: (path) => recoverHint(path) };
 
 /**
- * The host of a run: the process, and people who are told in lines on stderr of each event. `outdir`: the folder, as typed, in
+ * The host of a run: the process, and people who are told in lines on stderr of each event. `folder`: the one in
  * which `batch again` goes on.
  */
-export function createHost(context: Context, outdir: string | undefined): BatchHost {
+export function createHost(context: Context, folder: TypedFolder | undefined): BatchHost {
   const { io, signal, ui, gracePeriod, root } = context;
   const startedAt = io.elapsed();
   let sending: LiveLine | undefined;
   let waiting: WaitingLine | undefined;
-  const next: BatchHost['nextCommand'] = (name, words) => nextCommand(outdir, name, words);
+  const next: BatchHost['nextCommand'] = (name, words) => nextCommand(folder, name, words);
   return {
     signal,
     now: () => io.now(),
@@ -35,7 +35,7 @@ export function createHost(context: Context, outdir: string | undefined): BatchH
     redaction: ui,
     nextCommand: next,
     repeatCommand: (more) => repeatCommand(context.argv, more),
-    copyCommand: () => copyCommand(outdir ?? '', io.cwd),
+    copyCommand: () => copyCommand(folder?.outdir ?? '', io.cwd),
     atEnd: (cleanup) => context.atEnd(cleanup),
     async on(event) {
       if (event.type === 'sending') sending = showProgress({ toSend: event.jobs, startedAt }, event.progress, context);
@@ -46,25 +46,25 @@ export function createHost(context: Context, outdir: string | undefined): BatchH
       else if (event.type === 'waited') waiting?.stop();
       else {
         if (event.type === 'stopping' && !root.quiet)
-          gracePeriod.lastWords = () => describeStopped(event.inFlight(), outdir);
-        for (const [how, text] of describeEvent(event, outdir)) await ui[how](text);
+          gracePeriod.lastWords = () => describeStopped(event.inFlight(), folder);
+        for (const [how, text] of describeEvent(event, folder)) await ui[how](text);
       }
     },
   };
 }
 
-function describeStopped(inFlight: number, outdir: string | undefined): string {
+function describeStopped(inFlight: number, folder: TypedFolder | undefined): string {
   const what =
     inFlight === 0 ? 'stopped' : `stopped with ${formatCount(inFlight, 'request')} in flight, which may be billed`;
-  if (outdir === undefined) return what;
-  return `${what}; ${nextCommand(outdir, 'again')} goes on, and ${nextCommand(outdir, 'retry', 'unknown')} sends again what is unknown`;
+  if (folder === undefined) return what;
+  return `${what}; ${nextCommand(folder, 'again')} goes on, and ${nextCommand(folder, 'retry', 'unknown')} sends again what is unknown`;
 }
 
 type HostLine = readonly ['note' | 'warn', string];
 type Told = Exclude<BatchEvent, { type: 'sending' | 'sent-all' | 'waiting' | 'polled' | 'waiting-on' | 'waited' }>;
 
 /** The lines for people on an event. */
-function describeEvent(event: Told, outdir: string | undefined): HostLine[] {
+function describeEvent(event: Told, folder: TypedFolder | undefined): HostLine[] {
   switch (event.type) {
     case 'took-over': {
       const { mark, isHere } = event.owner;
@@ -103,10 +103,10 @@ function describeEvent(event: Told, outdir: string | undefined): HostLine[] {
     }
     case 'left-at-service': {
       const verb = event.jobs === 1 ? 'goes' : 'go';
-      const end = event.isWaitedFor ? `, gateway-cli batch cancel ${shellWord(outdir ?? '')} ends them` : '';
+      const end = event.isWaitedFor ? `, gateway-cli batch cancel ${shellWord(folder?.outdir ?? '')} ends them` : '';
       const line = event.isCreated
-        ? `${verb} on at the service, and will be billed; ${nextCommand(outdir, 'again')} collects the results${end}`
-        : `may be at the service, and be billed; ${nextCommand(outdir, 'again')} finds out`;
+        ? `${verb} on at the service, and will be billed; ${nextCommand(folder, 'again')} collects the results${end}`
+        : `may be at the service, and be billed; ${nextCommand(folder, 'again')} finds out`;
       return [['note', `${formatCount(event.jobs, 'job')} ${line}`]];
     }
     case 'poll-failed':

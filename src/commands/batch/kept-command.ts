@@ -18,7 +18,7 @@ import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { shellWord } from '../../shell-word.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { isTable, promptIn } from './jobs/source.ts';
-import { repeatCommand } from './next-command.ts';
+import { repeatCommand, type TypedFolder } from './next-command.ts';
 
 /** A command of `batch`: its words, and its flags as they were typed. */
 interface TypedCommand {
@@ -58,6 +58,19 @@ function nameWords(words: readonly string[], data: string | undefined): { jobs?:
   const prompt = promptIn(words, { data });
   if (prompt !== undefined) return { prompt };
   return words[0] === undefined ? {} : { jobs: words[0] };
+}
+
+/** The folder of a run in commands to type; undefined without one. */
+export function findTypedFolder({ words, flags }: TypedCommand): TypedFolder | undefined {
+  if (flags.output === undefined) return undefined;
+  return toTypedFolder(flags.output, { ...flags, ...nameWords(words, flags.data) });
+}
+
+/** A folder in commands to type. `flags`: those of the command that it keeps, with the words that name its table. */
+export function toTypedFolder(outdir: string, flags: Partial<Record<string, unknown>> = {}): TypedFolder {
+  // Each stream has other jobs.
+  const name = flags['stream'] === true ? undefined : tableNames.find((one) => flags[one] === '-');
+  return { outdir, table: name && tableWords[name] };
 }
 
 /** Makes the function that turns a path that begins at one folder into one that begins at another. */
@@ -162,16 +175,16 @@ function toTyped({ jobs, prompt, ...flags }: Partial<Record<string, unknown>>): 
   return { words: word === undefined ? [] : [word], flags };
 }
 
-/** The folder of a batch, as it was typed and where it is, and the header of its table. */
+/** The folder of a batch, where it is and as it was typed, and the header of its table. */
 export interface KnownFolder {
   folder: string;
-  outdir: string;
+  typed: TypedFolder;
   header: ManifestHeader;
 }
 
 /** Recalls the flags that name the table of a folder. Undefined if that came on stdin, or is not where it was. */
 export async function recallTable(
-  { folder, outdir, header: { command } }: KnownFolder,
+  { folder, typed: { outdir }, header: { command } }: KnownFolder,
   context: Context,
 ): Promise<TypedCommand | undefined> {
   if (command === undefined) return undefined;
@@ -262,6 +275,7 @@ const tableWords = {
   data: '--data <file>',
   template: '--template <file>',
 };
+const tableNames = Object.keys(tableWords) as (keyof typeof tableWords)[];
 
 /** A table that cannot be read again: its path, which is `-` for stdin, and the flag that named it. */
 interface LostTable {
@@ -274,7 +288,7 @@ async function findLostTable(
   flags: Partial<Record<string, unknown>>,
   { cwd }: Context['io'],
 ): Promise<LostTable | undefined> {
-  for (const name of Object.keys(tableWords) as (keyof typeof tableWords)[]) {
+  for (const name of tableNames) {
     const path = flags[name];
     if (typeof path !== 'string') continue;
     const isThere =

@@ -9,14 +9,26 @@ export function repeatCommand(argv: readonly string[], more: string): string {
   return ['gateway-cli', ...typed.slice(0, end), more, ...typed.slice(end)].join(' ');
 }
 
+/** The folder of a batch in commands to type: its name, and the words that give its table again if that came on stdin. */
+export interface TypedFolder {
+  outdir: string;
+  table?: string | undefined;
+}
+
 /**
- * The one place that makes the command to type next in a folder, which is named as typed. Without a folder, jobs come one by one,
- * and only the same command goes on. `words`: the states that `retry` sends again, the ids of `redo`, or flags.
+ * The one place that makes the command to type next in a folder. Without a folder, jobs come one by one, and only the same command
+ * goes on. `words`: the states that `retry` sends again, the ids of `redo`, or flags.
  */
-export function nextCommand(outdir: string | undefined, name: 'again' | 'redo' | 'retry', words = ''): string {
-  const more = words === '' ? '' : ` ${words}`;
-  if (outdir !== undefined) return `gateway-cli batch ${name} ${shellWord(outdir)}${more}`;
-  return name === 'retry' ? `the same command with --retry${more || ' failed'}` : 'the same command';
+export function nextCommand(
+  folder: TypedFolder | undefined,
+  name: 'again' | 'redo' | 'retry',
+  words: string = name === 'retry' ? 'failed' : '',
+): string {
+  if (folder === undefined) return name === 'retry' ? `the same command with --retry ${words}` : 'the same command';
+  const { outdir, table } = folder;
+  // Without a file after it, the word is what `retry` means by itself.
+  const typed = name === 'retry' && words === 'failed' && table === undefined ? '' : words;
+  return ['gateway-cli batch', name, shellWord(outdir), typed, table].filter(Boolean).join(' ');
 }
 
 /** The command that copies a folder to a place beside it, so that its table stays there as it is. */

@@ -15,6 +15,7 @@ import type { Context } from '../../cli/context.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
+import { toTypedFolder } from './kept-command.ts';
 import { describeStates, listStates } from './states.ts';
 import { countKept, describeAside, missingImageStep } from './summary.ts';
 
@@ -72,13 +73,14 @@ export async function noteEmptyRows({ name, emptyRows = 0 }: JobSource, { ui }: 
 }
 
 /** Tells of jobs that are done, and whose images were removed since. */
-export async function noteGone({ context, flags, jobs, outdir, plan, state }: PlannedBatch): Promise<void> {
+export async function noteGone({ context, flags, jobs, outdir, plan, policy, state }: PlannedBatch): Promise<void> {
   const { due, table } = plan;
   const slots = new Set(await findWithoutImage(outdir, state));
   const places: number[] = [];
   for (let place = 0; slots.size > 0 && place < table.size; place++)
     if (due[place] === 0 && slots.has(table.slots[place] as number)) places.push(place);
-  const gone = missingImageStep(await listIds(places, jobs), table.links.size > 0, flags.output ?? '');
+  const folder = toTypedFolder(flags.output ?? '', policy.command?.flags);
+  const gone = missingImageStep(await listIds(places, jobs), table.links.size > 0, folder);
   if (gone) await context.ui.warn(gone);
 }
 

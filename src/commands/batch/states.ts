@@ -1,6 +1,6 @@
 import { type BatchState, type Counts, isLeftToRedo, type RowTable } from '../../batch/index.ts';
 import { shellWord } from '../../shell-word.ts';
-import { nextCommand } from './next-command.ts';
+import { nextCommand, type TypedFolder } from './next-command.ts';
 import { maxRedone } from './summary.ts';
 
 /** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
@@ -29,8 +29,8 @@ export interface StateRows {
 
 /** The facts that the next command depends on, beside the rows themselves. */
 export interface NextFacts {
-  /** The folder as the user typed it; absent if its jobs come one by one: then no command of its own sends them. */
-  outdir?: string | undefined;
+  /** Absent if the jobs of the folder come one by one: then no command of its own sends them. */
+  folder?: TypedFolder | undefined;
   /** The flag whose limit allows no more requests, with a place for a greater one. */
   spent?: string | undefined;
   /** Some request that failed was billed. */
@@ -65,7 +65,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
     {
       state: 'failed',
       rows: failed,
-      ...(failed > refused && { next: sendCommand('retry', '', facts) }),
+      ...(failed > refused && { next: sendCommand('retry', undefined, facts) }),
       ...(wasBilled && twice),
     },
     { state: 'not valid', of: 'failed', rows: refused, before: 'correct these lines, and send them again' },
@@ -99,8 +99,12 @@ export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place
 }
 
 /** The command that sends rows, with a greater limit if one is spent. */
-function sendCommand(name: 'again' | 'redo' | 'retry', words: string, { outdir, spent }: NextFacts): string {
-  return `${nextCommand(outdir, name, words)}${spent === undefined ? '' : ` ${spent}`}`;
+function sendCommand(
+  name: 'again' | 'redo' | 'retry',
+  words: string | undefined,
+  { folder, spent }: NextFacts,
+): string {
+  return `${nextCommand(folder, name, words)}${spent === undefined ? '' : ` ${spent}`}`;
 }
 
 /** The table in one line: `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`. */

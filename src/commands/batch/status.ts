@@ -76,7 +76,7 @@ interface FolderStatus extends BatchFolder {
 }
 
 async function readStatus(one: BatchFolder): Promise<FolderStatus> {
-  const { folder, holder, name, state } = one;
+  const { folder, holder, state, typed } = one;
   const { slots, manifest } = state;
   const counts = countFolder(one);
   const { error, waiting } = holder ? {} : await lastSummary(folder, counts);
@@ -102,7 +102,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
     leftToRedo: leftToRedo.map(nameSlot),
     // Only a run knows which jobs wait for others; its count holds if it came to its end.
     states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
-      outdir: manifest.header?.command && name,
+      folder: manifest.header?.command && typed,
       spent: spentLimit(state),
       wasBilled: failures.some(([, { billed }]) => billed === 'yes'),
       kept: countKept(state),
@@ -173,7 +173,7 @@ function describeStatus({ folders, counts, states, spending, failures, aside }: 
   const told = [
     describeSpending(spending),
     ...folders.map((one) =>
-      missingImageStep(one.missingPictures, one.state.manifest.header?.linked === true, one.name),
+      missingImageStep(one.missingPictures, one.state.manifest.header?.linked === true, one.typed),
     ),
     aside > 0 && describeAside(aside, names),
   ];

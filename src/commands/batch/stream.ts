@@ -33,7 +33,7 @@ import { type BatchFlags, requireStream } from './flags.ts';
 import { createHost } from './host.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { openJobStream, type StreamedJob } from './jobs/source.ts';
-import { keepCommand } from './kept-command.ts';
+import { keepCommand, findTypedFolder } from './kept-command.ts';
 import { findOutdir, readOutdir } from './outdir.ts';
 import { checkPrice, emptyFacts } from './plan.ts';
 import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
@@ -71,7 +71,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
   requireStream(words, flags, context);
   const policy = await readPolicy(flags, context);
   saveMemory();
-  const host = createHost(context, flags.output);
+  const host = createHost(context, findTypedFolder({ words, flags }));
   const { cwd } = context.io;
   const startedAt = context.io.elapsed();
   const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
@@ -80,6 +80,7 @@ async function openStream(words: readonly string[], flags: BatchFlags, context: 
     context,
     flags,
     source: { name: 'stdin', folder: cwd },
+    host,
     output: outdir?.path ?? cwd,
     isFolderless: outdir === undefined,
   });

@@ -7,7 +7,7 @@ import { exitCodes } from '../../errors.ts';
 import type { Context, OwnDocument } from '../../cli/context.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
-import { nextCommand } from './next-command.ts';
+import { nextCommand, type TypedFolder } from './next-command.ts';
 import { hasJobReplies } from '../../cli/run/recovery.ts';
 import type { StateRows } from './states.ts';
 
@@ -121,17 +121,17 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
 export const maxRedone = 50;
 
 /** The command to make jobs again; if some use results of others, these are made again, too. */
-function redoStep(ids: readonly string[], isLinked: boolean, outdir: string): string {
+function redoStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string {
   const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
-  const redo = nextCommand(outdir, 'redo', shellWord(ids.slice(0, maxRedone).join(',')));
+  const redo = nextCommand(folder, 'redo', shellWord(ids.slice(0, maxRedone).join(',')));
   return `to make ${them} again${some}${isLinked ? `, and what uses ${them}: ${redo} --accept-changes` : `: ${redo}`}`;
 }
 
 /** The command to type for removed images of finished jobs; undefined if none were removed. */
-export function missingImageStep(ids: readonly string[], isLinked: boolean, outdir: string): string | undefined {
+export function missingImageStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string | undefined {
   if (ids.length === 0) return undefined;
   const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
-  return `${what}; ${redoStep(ids, isLinked, outdir)}`;
+  return `${what}; ${redoStep(ids, isLinked, folder)}`;
 }
 
 /** The hint before the user pays again for an unknown job: its reply may be in a recovery file. */

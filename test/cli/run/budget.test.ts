@@ -213,7 +213,7 @@ test('a batch stops before the job that could pass the budget, and goes on with 
   const stopped = await batch(...flags);
   expect(stopped.code).toBe(13);
   expect(stopped.stderr).toContain('stopped: the next request could pass the budget ./team.jsonl: ');
-  const goOn = '2 not sent yet: gateway-cli batch again out --budget <more>';
+  const goOn = '2 not sent yet: gateway-cli batch again out --prompts <file> --budget <more>';
   expect(stopped.stderr).toContain(`${goOn}\n  to see what is spent: gateway-cli costs --budget ./team.jsonl\n`);
   const document = JSON.parse((await batch(...flags, '--json')).stdout) as object;
   const hint = `${goOn}\nto see what is spent: gateway-cli costs --budget ./team.jsonl`;

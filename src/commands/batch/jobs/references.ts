@@ -1,5 +1,12 @@
 import { access } from 'node:fs/promises';
-import { findImageName, type Job, type JobParent, type JobProduct, type JobUse } from '../../../batch/index.ts';
+import {
+  type BatchHost,
+  findImageName,
+  type Job,
+  type JobParent,
+  type JobProduct,
+  type JobUse,
+} from '../../../batch/index.ts';
 import { usageError } from '../../../errors.ts';
 import { shellWord } from '../../../shell-word.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
@@ -138,14 +145,14 @@ export function usesText(prompt: string): boolean {
 export async function readReferences(
   job: Job,
   read: (parent: JobParent) => Promise<{ document: JsonObject; folder: string } | undefined>,
-  outdir = '',
+  { nextCommand }: Pick<BatchHost, 'nextCommand'>,
 ): Promise<{ files: [string, FetchedFile][]; texts: Map<string, string> }> {
   const files: [string, FetchedFile][] = [];
   const texts = new Map<string, string>();
   for (const parent of job.parents ?? []) {
     const { name, id, text: usesText, picture: usesPicture } = parent;
     const result = await read(parent);
-    const both = `gateway-cli batch redo ${shellWord(outdir)} ${shellWord(`${id},${job.id}`)}`;
+    const both = nextCommand('redo', shellWord(`${id},${job.id}`));
     if (result === undefined)
       throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: ${both}`);
     const { document, folder } = result;

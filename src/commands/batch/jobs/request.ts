@@ -1,5 +1,6 @@
 import {
   type CollectedJob,
+  type BatchHost,
   type BatchJobs,
   type Job,
   getRequestOrigin,
@@ -57,6 +58,7 @@ interface BuilderOptions {
   context: Context;
   flags: BatchFlags;
   source: Pick<JobSource, 'name' | 'folder' | 'adviseVariable'>;
+  host: Pick<BatchHost, 'nextCommand'>;
   /** The folder that jobs write to. */
   output: string;
   /** The folder has no results, as they are printed. */
@@ -221,13 +223,13 @@ async function fetchInputs(
   { urls, ...parts }: BuildParts & { urls: readonly InputUrl[] },
 ): Promise<PreparedRequest> {
   const { inputs, settings, building } = parts;
-  const { flags, context, readResult = async () => undefined } = building;
+  const { flags, context, host, readResult = async () => undefined } = building;
   // The first build has given the warnings of the inputs.
   inputs.warnings.length = 0;
   building.fetcher ??= openUrlFetcher(flags, context);
   const fetched = await building.fetcher.fetchAll(urls, { settings, deadline, atEnd: inputs.context.atEnd });
   if (!job.uses) return toPreparedRequest(await buildJob(job, parts, fetched), job, flags);
-  const { files, texts } = await readReferences(job, readResult, flags.output);
+  const { files, texts } = await readReferences(job, readResult, host);
   const filled = fillReferences(job, texts);
   return toPreparedRequest(await buildJob(filled, parts, new Map([...fetched, ...files])), job, flags);
 }

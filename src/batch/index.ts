@@ -80,6 +80,15 @@ export { requireOrigin } from './lane/lane-run.ts';
 // The results of a batch, and reports of them.
 export { countRemoved, findImageName, findWithoutImage, openResults } from './folder/results.ts';
 export type { LostEnds, ResultReader } from './folder/results.ts';
-export { countAside, countRows, formatCount, isOutdated, maxNamed, nameSome } from './counts.ts';
+export {
+  countAside,
+  countEarlier,
+  countOtherAnswers,
+  countRows,
+  formatCount,
+  isOutdated,
+  maxNamed,
+  nameSome,
+} from './counts.ts';
 export { findColumns, toReportRow, rowStates } from './row.ts';
 export type { Column, ReportRow, RowBlocks, RowState } from './row.ts';

@@ -14,9 +14,11 @@ export interface ReportRow {
   command?: string | undefined;
   /**
    * `outdated` for an answer that was made of an earlier answer of another row. In a report with all answers, `earlier` for one that no
-   * row of the table wants, such as one to another version of its prompt, and `now` for the others.
+   * row of the table wants, such as one to another version of its prompt, or that does not count, and `now` for the others.
    */
   version?: 'now' | 'outdated' | 'earlier' | undefined;
+  /** The word by which `batch choose` takes this answer, if another one of its row counts. */
+  choose?: string | undefined;
   state: RowState;
   /** The values of the template variables in its prompt. */
   vars?: JsonObject | undefined;
@@ -94,7 +96,7 @@ export interface Column<Row = ReportRow> {
   cell(row: Row): string | number | undefined;
 }
 
-const leadingNames = ['id', 'version', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
+const leadingNames = ['id', 'version', 'choose', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
 
 const trailingNames = ['attempts', 'durationMs'] as const;
 

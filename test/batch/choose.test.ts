@@ -6,7 +6,7 @@ import { ownMark } from '../../src/files/process-mark.ts';
 import { run } from '../helpers/run.ts';
 import { textReply } from '../helpers/with-server.ts';
 import type { CountingServer } from './counting-server.ts';
-import { manyJobs, test } from './with-batch.ts';
+import { earlierAnswers, manyJobs, test } from './with-batch.ts';
 
 /** Each answer of a prompt says which one it is. */
 function number(server: CountingServer): void {
@@ -48,6 +48,40 @@ test('an earlier answer counts again, and the next run pays nothing; another --r
   await batch(['choose', 'out', 'p2=1']);
   await batch(['redo', 'out', 'p2']);
   expect(await texts()).toEqual(['p1 no. 1', 'p2 no. 3', 'p3 no. 2']);
+});
+
+test('status counts the earlier answers, and export --all has each with the word by which it is chosen', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  number(server);
+  folder.jobs(...manyJobs(2));
+  await batch();
+  await batch(['redo', 'out', 'p2']);
+  await batch(['redo', 'out', 'p2']);
+  expect((await batch(['status', 'out'])).stdout).toBe(`2 jobs: 2 done\n${earlierAnswers(2)}`);
+  expect(JSON.parse((await batch(['status', 'out', '--json'])).stdout)).toMatchObject({ done: 2, earlier: 2 });
+  const rows = async (...argv: string[]) =>
+    (await batch(['export', 'out', '--format', 'jsonl', ...argv])).stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .map(({ id, version, choose, text }) => [id, version, choose, text]);
+  expect(await rows()).toHaveLength(2);
+  expect(await rows('--all')).toEqual([
+    ['p1', 'now', undefined, 'p1 no. 1'],
+    ['p2', 'now', undefined, 'p2 no. 3'],
+    ['p2', 'earlier', 'p2=1', 'p2 no. 1'],
+    ['p2', 'earlier', 'p2=2', 'p2 no. 2'],
+  ]);
+  expect((await batch(['export', 'out', '--all', '--format', 'junit'])).stdout).toContain('tests="4"');
+  expect((await batch(['choose', 'out', 'p2=1'])).code).toBe(0);
+  expect((await rows('--all')).slice(1).map((row) => row.slice(2))).toEqual([
+    [undefined, 'p2 no. 1'],
+    ['p2=2', 'p2 no. 2'],
+    ['p2=3', 'p2 no. 3'],
+  ]);
 });
 
 test('rows that use the other answer are named, and what makes them again', async ({ server, folder, batch }) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 
 import { imageReply } from '../helpers/with-server.ts';
-import { firstRequest, manyJobs, test } from './with-batch.ts';
+import { earlierAnswers, firstRequest, manyJobs, test } from './with-batch.ts';
 
 const priced = ['--prices', '{"m":{"input":"1","output":"10"}}'];
 
@@ -187,7 +187,7 @@ test('of an earlier answer that counts again, its own picture is the one that is
   await batch(['redo', 'out', 'c1']);
   await batch(['choose', 'out', 'c1=1']);
   rmSync(join(folder.cwd, 'out/images/c1-2.png'));
-  expect((await batch(['status', 'out'])).stdout).toBe('1 job: 1 done\n');
+  expect((await batch(['status', 'out'])).stdout).toBe(`1 job: 1 done\n${earlierAnswers(1)}`);
   await batch(['choose', 'out', 'c1=2']);
   expect((await batch(['status', 'out'])).stdout).toContain('a picture of 1 job is not in images any more');
 });
@@ -217,7 +217,7 @@ test('a picture that was removed is told by a run and by status, and --redo make
   expect((await batch(['--redo', 'c1,c3', '--redo', 'c2'])).code).toBe(0);
   expect(folder.ls('out/images')).toEqual(['c1.png', 'c2-2.png', 'c2.png', 'c3.png']);
   expect((await batch()).stderr).not.toContain('any more');
-  expect((await batch(['status', 'out'])).stdout).toBe('3 jobs: 3 done\n');
+  expect((await batch(['status', 'out'])).stdout).toBe(`3 jobs: 3 done\n${earlierAnswers(3)}`);
   expect([...server.counts.values()]).toEqual([2, 2, 2]);
 });
 

@@ -117,6 +117,12 @@ the first request, of p1:
 ${JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'p1' }] }] }, null, 2)}
 `;
 
+/** What `batch status out` says of answers beside those that count. */
+export function earlierAnswers(count: number): string {
+  const what = `${count} earlier answer${count === 1 ? '' : 's'} of jobs that were made again`;
+  return `${what}: gateway-cli batch export out --all\n`;
+}
+
 /** A number of jobs with the ids and prompts `p1` … */
 export function manyJobs(count: number): object[] {
   return Array.from({ length: count }, (_, i) => ({ id: `p${i + 1}`, prompt: `p${i + 1}` }));

@@ -36,7 +36,8 @@ export async function* joinVariations(
   for await (const block of jobs) {
     const rows: ReportRow[] = [];
     for (const job of block) {
-      const found = parseVariedId(job.id, variations);
+      // An answer that can be chosen is named on a line of its own.
+      const found = job.choose === undefined ? parseVariedId(job.id, variations) : undefined;
       const next = found && { of: found.id, label: found.variation.label, job };
       if (group.length > 0 && !group.every((one) => next && belongTogether(one, next))) {
         rows.push(joinGroup(group));

@@ -237,12 +237,12 @@ export const exportFlags = {
     text: 'with --vary: sums of cost, time, tokens and failures for each value of a key; job: one line for each job',
     repeat: true,
   },
-  all: { flags: '--all', text: 'also answers that no job asks for now' },
+  all: { flags: '--all', text: 'also answers that no job asks for now, and earlier ones of jobs that were made again' },
 } as const satisfies FlagTable;
 
 /** Flags that only `batch gallery` has. */
 export const galleryFlags = {
-  all: exportFlags.all,
+  all: { ...exportFlags.all, text: 'also answers that no job asks for now' },
   output: {
     flags: '-o, --output <path>',
     text: 'file for the page, which links to the pictures where they are (default: index.html in the first folder)',

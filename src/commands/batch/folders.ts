@@ -3,6 +3,7 @@ import {
   batchFiles,
   type BatchState,
   countRemoved,
+  countOtherAnswers,
   countRows,
   findHolder,
   formatCount,
@@ -191,7 +192,7 @@ export interface FoundRow extends Found {
   row: Omit<ManifestRow, 'slot'> & Pick<ReportRow, 'version'>;
 }
 
-/** The rows of a report: those of the table, with `all` also the answers that no row wants. */
+/** The rows of a report: those of the table, with `all` also the answers that no row wants, and those that do not count. */
 export interface RowChoice {
   all?: boolean | undefined;
 }
@@ -223,7 +224,11 @@ function getRowState({ slots }: BatchState, slot: number): RowState {
 export function countStates(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
   const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (const found of all ? [listFound(folders), listAside(folders)] : [listFound(folders)])
-    for (const { at, slot } of found) counts[getRowState((folders[at] as BatchFolder).state, slot)]++;
+    for (const { at, slot } of found) {
+      const { state } = folders[at] as BatchFolder;
+      counts[getRowState(state, slot)]++;
+      if (all) counts.done += countOtherAnswers(slot, state);
+    }
   return counts;
 }
 
@@ -250,15 +255,37 @@ export async function* readReportRows(
       }
       yield block;
     }
+    if (choice.all) yield* readOtherAnswers(folders, results);
   } finally {
     await results.close();
   }
+}
+
+/** Reads the answers that do not count, of rows and of answers that no row wants. They come last, as no row of the table is one. */
+async function* readOtherAnswers(
+  folders: readonly BatchFolder[],
+  results: FolderResults,
+): AsyncGenerator<readonly ReportRow[], void> {
+  for await (const rows of listRows(folders, { all: true }))
+    for (const found of rows) {
+      const { id, version } = found.row;
+      const folder = folders[found.at] as BatchFolder;
+      if (!folder.state.takes.has(found.slot)) continue;
+      const others = (await results.readTakes(found)).map(([number, document]): ReportRow => {
+        const row = toReportRow({ id, version: 'earlier', state: 'done' }, document);
+        const choose = version === 'earlier' ? undefined : `${id}=${number}`;
+        return { ...(folders.length > 1 ? nameFolder(row, folder) : row), choose };
+      });
+      yield others;
+    }
 }
 
 /** Puts the folder in front of the paths of a row's pictures, as the user typed it, for a report on several folders. */
 function nameFolder(row: ReportRow, { name }: BatchFolder): ReportRow {
   return { ...row, images: row.images.map((path) => join(name, path)) };
 }
+
+type FolderResults = Awaited<ReturnType<typeof openFolderResults>>;
 
 /** Opens the results of folders. To be closed. */
 export async function openFolderResults(folders: readonly BatchFolder[]) {

@@ -7,6 +7,7 @@ import {
   formatCount,
   type Counts,
   countAside,
+  countEarlier,
   describeRun,
   describeTimes,
   findWithoutImage,
@@ -146,13 +147,14 @@ function joinStatuses(folders: readonly FolderStatus[]) {
     holder: folders.find((one) => one.holder)?.holder,
     lastError: folders.find((one) => one.lastError)?.lastError,
     aside: folders.reduce((sum, { state }) => sum + countAside(state), 0),
+    earlier: folders.reduce((sum, { state }) => sum + countEarlier(state), 0),
   };
 }
 
 type Status = ReturnType<typeof joinStatuses>;
 
 function toDocument(status: Status, outdir: string): OwnDocument {
-  const { folders, holder, lastError, aside } = status;
+  const { folders, holder, lastError, aside, earlier } = status;
   const missingPictures = folders.flatMap((one) => one.missingPictures);
   // This command succeeded, even if jobs failed: the document has the exit code of the process.
   return {
@@ -163,11 +165,15 @@ function toDocument(status: Status, outdir: string): OwnDocument {
     ...toAtService(folders.map(({ state }) => state)),
     ...(missingPictures.length > 0 && { missingPictures }),
     ...(aside > 0 && { aside }),
+    ...(earlier > 0 && { earlier }),
   };
 }
 
 /** The state of the jobs, in lines for people. */
-function describeStatus({ folders, counts, states, spending, failures, aside }: Status, now: number): string[] {
+function describeStatus(
+  { folders, counts, states, spending, failures, aside, earlier }: Status,
+  now: number,
+): string[] {
   const isOne = folders.length === 1;
   const names = folders.map(({ name }) => name);
   const told = [
@@ -175,7 +181,7 @@ function describeStatus({ folders, counts, states, spending, failures, aside }: 
     ...folders.map((one) =>
       missingImageStep(one.missingPictures, one.state.manifest.header?.linked === true, one.typed),
     ),
-    aside > 0 && describeAside(aside, names),
+    aside + earlier > 0 && describeAside(aside, names, earlier),
   ];
   return [
     `${formatCount(counts.jobs, 'job')}: ${describeStates(states)}`,

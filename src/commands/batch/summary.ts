@@ -104,9 +104,13 @@ function exportCommand(outdirs: readonly string[]): string {
   return `gateway-cli batch export ${outdirs.map(shellWord).join(' ')}`;
 }
 
-/** Tells of answers that were paid for, and that no row wants. */
-export function describeAside(count: number, outdirs: readonly string[]): string {
-  return `${formatCount(count, 'answer')} that no job asks for now: ${exportCommand(outdirs)} --all`;
+/** Tells of answers that were paid for and are in no row: `count` that no row wants, and `earlier` ones beside those that count. */
+export function describeAside(count: number, outdirs: readonly string[], earlier = 0): string {
+  const parts = [
+    ...(count > 0 ? [`${formatCount(count, 'answer')} that no job asks for now`] : []),
+    ...(earlier > 0 ? [`${formatCount(earlier, 'earlier answer')} of jobs that were made again`] : []),
+  ];
+  return `${parts.join(', ')}: ${exportCommand(outdirs)} --all`;
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { type Deadline, listLinkedImages, mostImages, type Result } from '../../client/index.ts';
+import { type Deadline, listLinkedImages, mostImages, type Result, type ResultImage } from '../../client/index.ts';
 import { describeReadError } from '../../files/file-reason.ts';
 import { readFirstBytes, readInputImage } from '../../images/input.ts';
 import type { PartialSettings } from '../../settings/types.ts';
@@ -17,8 +17,8 @@ interface LinkedOptions {
   warn: (text: string) => Promise<unknown>;
 }
 
-/** Puts the pictures that a result only links to into it. Never throws: the reply was paid for. */
-type FetchLinked = (result: Result, options: LinkedOptions) => Promise<void>;
+/** The result with the pictures that it only links to in it. Never throws: the reply was paid for. */
+type FetchLinked = (result: Result, options: LinkedOptions) => Promise<Result>;
 
 /** The fetching of the pictures that replies link to; undefined if no pictures are wanted, or no network is used. */
 export function openLinkedFetcher(
@@ -28,31 +28,39 @@ export function openLinkedFetcher(
   if (flags.fetch === false || replayedFolder(flags) !== undefined) return undefined;
   const fetcher = openUrlFetcher(flags, context);
   return async (result, { warn, ...options }) => {
-    if (result.images.length > 0 || options.settings.offline) return;
+    if (result.images.length > 0 || options.settings.offline) return result;
+    const images: ResultImage[] = [];
+    const candidates: Result['candidates'] = [];
     for (const candidate of result.candidates) {
-      const links = listLinkedImages(candidate.text).filter((link) => URL.canParse(link) && link.startsWith('https:'));
-      for (const link of links.slice(0, (flags.maxImages ?? mostImages) - result.images.length)) {
+      let { text } = candidate;
+      const links = listLinkedImages(text).filter((link) => URL.canParse(link) && link.startsWith('https:'));
+      for (const link of links.slice(0, (flags.maxImages ?? mostImages) - images.length)) {
+        if (options.deadline.signal.aborted) break;
         try {
-          const url = new URL(link);
-          const { path, mimeType } = await fetcher.fetchLinked(url, options);
-          const label = `the picture at ${shownUrl(url)}`;
-          const { bytes, sha256 = '' } = await readInputImage(path, {
-            hash: true,
-            label,
-            declaredType: mimeType,
-          });
-          const handle = await open(path);
-          const head = await readFirstBytes(handle).finally(() => handle.close().catch(() => undefined));
-          const blob = { bytes, sha256, head, content: { file: path } };
-          result.images.push({ declaredType: mimeType, candidate: candidate.index, draft: false, blob });
-          candidate.text = withoutLink(candidate.text, link);
+          images.push(await fetchPicture(new URL(link), candidate.index));
+          text = withoutLink(text, link);
         } catch (error) {
-          if (options.deadline.signal.aborted) return;
-          await warn(`a linked picture was not fetched: ${describeReadError(error)}`);
+          if (!options.deadline.signal.aborted)
+            await warn(`a linked picture was not fetched: ${describeReadError(error)}`);
         }
       }
+      candidates.push({ ...candidate, text });
     }
-    result.text = result.candidates[0]?.text ?? result.text;
+    return { ...result, candidates, images, text: candidates[0]?.text ?? result.text };
+
+    async function fetchPicture(url: URL, candidate: number): Promise<ResultImage> {
+      const { path, mimeType } = await fetcher.fetchLinked(url, options);
+      const label = `the picture at ${shownUrl(url)}`;
+      const { bytes, sha256 = '' } = await readInputImage(path, { hash: true, label, declaredType: mimeType });
+      const handle = await open(path);
+      const head = await readFirstBytes(handle).finally(() => handle.close().catch(() => undefined));
+      return {
+        declaredType: mimeType,
+        candidate,
+        draft: false,
+        blob: { bytes, sha256, head, content: { file: path } },
+      };
+    }
   };
 }
 

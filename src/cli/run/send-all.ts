@@ -12,7 +12,7 @@ export interface SendAllOptions extends Asking {
   count: number;
   concurrency?: number | undefined;
   /** Fetches the pictures that an answer only links to. */
-  fetchLinked?: ((result: Result) => Promise<void>) | undefined;
+  fetchLinked?: ((result: Result) => Promise<Result>) | undefined;
   /** Called after each answer with the number of answers. */
   onAnswer?: (answered: number) => void;
 }
@@ -61,12 +61,12 @@ async function sendOne(index: number, before: Promise<unknown> | undefined, stat
   const onSpare = () => void (state.isDiskInDoubt = true);
   const asking = { client, pricing, deadline, images, gate, maxTurns, sample: index, onSpare };
   const outcome = await askForOutcome(request, asking);
-  const { reply, thrown } = outcome;
+  const { thrown } = outcome;
   if (thrown) noteEnd(thrown.value, state);
-  if (reply === undefined) return outcome;
-  await state.fetchLinked?.(reply);
+  if (outcome.reply === undefined) return outcome;
+  const reply = (await state.fetchLinked?.(outcome.reply)) ?? outcome.reply;
   state.onAnswer?.(++state.answered);
-  return count > 1 ? { ...outcome, reply: withNumber(reply, index) } : outcome;
+  return { ...outcome, reply: count > 1 ? withNumber(reply, index) : reply };
 }
 
 /** The result with the number of its reply in each part. */

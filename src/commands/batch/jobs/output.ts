@@ -145,10 +145,10 @@ async function saveImages(
   { making, endOf, signal }: Finishing,
 ): Promise<Outcome> {
   const { job, options, images } = making;
-  if (makesImages(job) && result.images.length === 0) await fetchLinks(result, options, signal);
-  const blobs = listBlobs(result);
+  const reply = makesImages(job) && result.images.length === 0 ? await fetchLinks(result, options, signal) : result;
+  const blobs = listBlobs(reply);
   if (blobs.length === 0 && !makesImages(job)) return came;
-  return { ...came, ...(await (await images()).save(blobs, result, endOf)) };
+  return { ...came, reply, ...(await (await images()).save(blobs, reply, endOf)) };
 }
 
 /** Checks an answer against the request. */
@@ -161,10 +161,11 @@ async function holdAnswer(
   try {
     for (const warning of [...answer.result.warnings, ...saved.warnings]) await addWarning(warning, options);
     const { candidates = 1 } = job.values as { candidates?: number };
-    const { error, warning } = judgeAnswer(answer, toWanted(flags, makesImages(job) ? candidates : 0));
+    const { reply: result = answer.result } = saved;
+    const { error, warning } = judgeAnswer({ ...answer, result }, toWanted(flags, makesImages(job) ? candidates : 0));
     if (error) return { outcome: saved, failure: error };
     if (warning) await addWarning(`${warning.message}; ${chooseHint(warning)}`, options);
-    const value = built.check && (await findSchemaAnswer(built.check, answer, signal)).value;
+    const value = built.check && (await findSchemaAnswer(built.check, { ...answer, result }, signal)).value;
     return { outcome: { ...saved, answer: value }, failure: mismatchError(saved, flags) };
   } catch (failure) {
     return { outcome: saved, failure };
@@ -192,12 +193,12 @@ async function planImages(job: Job, options: OutputOptions): Promise<ImageOutput
 }
 
 /** Fetches the pictures that a result only links to. */
-async function fetchLinks(result: Result, options: OutputOptions, signal: AbortSignal): Promise<void> {
+async function fetchLinks(result: Result, options: OutputOptions, signal: AbortSignal): Promise<Result> {
   const { flags, context, settings, atEnd } = options;
   const warn = (text: string): Promise<void> => addWarning(text, options);
   const deadline = startDeadline(settings.timeoutMs, signal);
   try {
-    await openLinkedFetcher(flags, context)?.(result, { settings, deadline, atEnd, warn });
+    return (await openLinkedFetcher(flags, context)?.(result, { settings, deadline, atEnd, warn })) ?? result;
   } finally {
     deadline.end();
   }

@@ -28,36 +28,14 @@ import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
 import type { AuthForm } from '../../vendors/services.ts';
 
-/** The plan of a run, made before anything is sent. */
-export interface BatchPlan {
-  /** The rows of the file, and the slot of each. */
+/** The rows of the file, and the facts of their requests. */
+interface ReadRows {
+  /** The rows of the file, and the slot of each once it has one. */
   table: RowTable;
-  /** The numbers of rows of this shard, of the whole file, and of those that this run sends. */
-  jobs: number;
+  /** The number of rows of the file. */
   total: number;
-  toSend: number;
-  /** The number of rows that an earlier run sent, and this one sends again. */
-  again: number;
   /** The number of rows whose requests were built, as their digests were not in the manifest. */
   built: number;
-  /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
-  left: number;
-  leftAgain: number;
-  /** The number of lines that are no rows, in a stream of rows. */
-  refused: number;
-  /** The rows that take no place of the limit: an answer that they use is neither there nor made by this run. */
-  held: readonly number[];
-  /** 1 for each row that is to be sent, by its place. */
-  due: Uint8Array;
-  /** The rows that were edited, whether this run sends them or not. */
-  edited: readonly EditedRow[];
-  /** The slots of rows that stay though rows that they use are made again, by their places. */
-  stays: ReadonlyMap<number, number>;
-  /** The rows that this run makes again; undefined if it begins none of that. */
-  redo: RedoRecord | undefined;
-  /** Whether a row belongs to this shard; and the number of the shard that it belongs to, from 1. */
-  isOwn(place: number): boolean;
-  shardOf(place: number): number;
   /** Digests of the parts that rows share. */
   shared: Readonly<Record<string, string>>;
   /** Scheme and host of the gateway of the first row, or `offline`. */
@@ -66,6 +44,41 @@ export interface BatchPlan {
   gateways: Map<string, BatchGateway>;
   /** The rows whose requests are kept, by their places: they are not built again before they are sent. */
   ready: Map<number, { job: Job; prepared: PreparedJob }>;
+}
+
+/** The rows that belong to this run, and those that it makes again. */
+interface AssignedRows {
+  /** Whether a row belongs to this shard; and the number of the shard that it belongs to, from 1. */
+  isOwn(place: number): boolean;
+  shardOf(place: number): number;
+  /** The slots of rows that stay though rows that they use are made again, by their places. */
+  stays: ReadonlyMap<number, number>;
+  /** The rows that this run makes again; undefined if it begins none of that. */
+  redo: RedoRecord | undefined;
+}
+
+/** The rows that are sent, and those that are left. */
+interface DecidedRows {
+  /** 1 for each row that is to be sent, by its place. */
+  due: Uint8Array;
+  /** The numbers of rows of this shard, and of those that this run sends. */
+  jobs: number;
+  toSend: number;
+  /** The number of rows that an earlier run sent, and this one sends again. */
+  again: number;
+  /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
+  left: number;
+  leftAgain: number;
+  /** The rows that take no place of the limit: an answer that they use is neither there nor made by this run. */
+  held: readonly number[];
+}
+
+/** The plan of a run, made before anything is sent. */
+export interface BatchPlan extends ReadRows, AssignedRows, DecidedRows {
+  /** The rows that were edited, whether this run sends them or not. */
+  edited: readonly EditedRow[];
+  /** The number of lines that are no rows, in a stream of rows. */
+  refused: number;
 }
 
 /** Rows that this run leaves, because an earlier one sent them. */
@@ -81,28 +94,27 @@ interface BatchGateway {
   post?: ApiRequest;
 }
 
+function emptyRows(table: RowTable, origin: string): ReadRows {
+  return { table, total: 0, built: 0, shared: {}, origin, gateways: new Map(), ready: new Map() };
+}
+
+/** The plan of a stream of rows, which are not known before. */
 export function emptyPlan(origin: string): BatchPlan {
   return {
-    table: newRowTable(),
-    jobs: 0,
-    total: 0,
-    toSend: 0,
-    again: 0,
-    built: 0,
-    left: 0,
-    leftAgain: 0,
-    refused: 0,
-    held: [],
-    due: new Uint8Array(0),
-    edited: [],
-    stays: new Map(),
-    redo: undefined,
+    ...emptyRows(newRowTable(), origin),
     isOwn: () => true,
     shardOf: () => 1,
-    shared: {},
-    origin,
-    gateways: new Map(),
-    ready: new Map(),
+    stays: new Map(),
+    redo: undefined,
+    due: new Uint8Array(0),
+    jobs: 0,
+    toSend: 0,
+    again: 0,
+    left: 0,
+    leftAgain: 0,
+    held: [],
+    edited: [],
+    refused: 0,
   };
 }
 
@@ -125,20 +137,10 @@ export interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'sh
    * Awaited once all rows are read: throws for their mistakes. Returns the places of the rows that `--redo` names; undefined
    * without it.
    */
-  afterAll(plan: BatchPlan): Promise<NamedRows | undefined>;
+  afterAll(read: ReadRows): Promise<NamedRows | undefined>;
 }
 
 type NamedRows = ReadonlySet<number>;
-
-interface Planning extends PlanOptions {
-  plan: BatchPlan;
-  /** The rows that were read so far, by their ids. */
-  index: RowIndex;
-  /** The rows that use others. */
-  naming: NamingRow[];
-  /** The number of characters that are left for requests that are kept. */
-  room: number;
-}
 
 /** The most that is kept ready: a number of jobs, and the characters of their bodies in all. Without it a short batch takes a tenth longer. */
 const maxKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
@@ -148,104 +150,121 @@ const maxKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
  * batch-edited for edited rows.
  */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
-  const plan = emptyPlan('');
-  const { rows } = options.state.manifest;
-  plan.table = newRowTable(rows.size);
-  const planning: Planning = { ...options, plan, index: indexRows(plan.table), naming: [], room: maxKept.characters };
-  await readRows(planning);
-  await resolveLinks(planning.naming, { ...options, table: plan.table });
-  const named = await options.afterAll(plan);
-  assignRows(planning, named);
-  await judgeEdits(planning, named);
-  decideRows(planning, named);
-  markWanted(plan.table, options.state.slots);
-  return plan;
+  const read = await readRows(options);
+  const { shared, table } = read;
+  const named = await options.afterAll(read);
+  const assigned = assignRows(table, named, options);
+  const { manifest, slots } = options.state;
+  const edited = findEdited(table, manifest.rows, slots, options.shard && assigned.isOwn);
+  await requireAccepted(edited, named, { ...options, plan: { shared } });
+  const decided = decideRows(table, { ...assigned, edited, named }, options);
+  markWanted(table, slots);
+  return { ...read, ...assigned, ...decided, edited, refused: 0 };
 }
 
-async function readRows(planning: Planning): Promise<void> {
-  const { jobs, onChecked, onFault, signal } = planning;
+/** Reads the rows of the file, and finds those that others use. */
+async function readRows(options: PlanOptions): Promise<ReadRows> {
+  const { jobs, onChecked, onFault, signal, state } = options;
+  const table = newRowTable(state.manifest.rows.size);
+  const reading: Reading = {
+    ...options,
+    ...emptyRows(table, ''),
+    index: indexRows(table),
+    naming: [],
+    room: maxKept.characters,
+  };
   for await (const job of jobs.read(onFault)) {
     signal.throwIfAborted();
     try {
       // To wait for each of a million jobs takes longer than to see that they have not changed.
-      const reading = readRow(job, planning);
-      if (reading) await reading;
+      const row = readRow(job, reading);
+      if (row) await row;
     } catch (error) {
       onFault(error);
     }
     onChecked();
   }
+  await resolveLinks(reading.naming, { ...options, table });
+  const { built, gateways, origin, ready, shared, total } = reading;
+  return { table, total, built, shared, origin, gateways, ready };
+}
+
+/** What was read so far: it grows with each row. */
+interface Reading extends PlanOptions, ReadRows {
+  /** The rows by their ids. */
+  index: RowIndex;
+  /** The rows that use others. */
+  naming: NamingRow[];
+  /** The number of characters that are left for requests that are kept. */
+  room: number;
 }
 
 /** Reads a row into the table. Returns no promise if its key is known. */
-function readRow(job: Job, planning: Planning): Promise<void> | undefined {
-  const { jobs } = planning;
-  const settings = jobs.settingsOf(job);
-  if (settings instanceof Promise) return settings.then((found) => readRowWith(job, found, planning));
-  return readRowWith(job, settings, planning);
+function readRow(job: Job, reading: Reading): Promise<void> | undefined {
+  const settings = reading.jobs.settingsOf(job);
+  if (settings instanceof Promise) return settings.then((found) => readRowWith(job, found, reading));
+  return readRowWith(job, settings, reading);
 }
 
-function readRowWith(job: Job, settings: Settings, planning: Planning): Promise<void> | undefined {
-  const { jobs, plan, state } = planning;
-  if (plan.total++ === 0) describeShared(job, settings, plan);
-  if (job.uses) return buildRow(job, planning);
+function readRowWith(job: Job, settings: Settings, reading: Reading): Promise<void> | undefined {
+  const { gateways, jobs, state, table } = reading;
+  if (reading.total++ === 0) {
+    reading.origin = getRequestOrigin(settings);
+    reading.shared = digestShared(job, settings);
+  }
+  if (job.uses) return buildRow(job, reading);
   const known = findKnown(state.manifest, jobs.digestSource(job, settings));
   // A row without an answer is built all the same, as it is most likely sent.
-  if (known === undefined || state.slots.answersOf(known.first) === 0) return buildRow(job, planning);
-  addGateway({ settings }, plan);
+  if (known === undefined || state.slots.answersOf(known.first) === 0) return buildRow(job, reading);
+  addGateway({ settings }, gateways);
   const { id, isNumbered } = job;
-  const place = addKnownRow(plan.table, { id, isNumbered, first: known.first });
-  plan.table.froms[place] = known.number;
-  return enterRow(job, place, planning);
+  const place = addKnownRow(table, { id, isNumbered, first: known.first });
+  table.froms[place] = known.number;
+  return enterRow(job, place, reading);
 }
 
-async function buildRow(job: Job, planning: Planning): Promise<void> {
-  const { jobs, plan, state } = planning;
-  const { table } = plan;
+async function buildRow(job: Job, reading: Reading): Promise<void> {
+  const { gateways, jobs, naming, ready, state, table } = reading;
   const prepared = await jobs.prepare(job);
-  addGateway({ settings: prepared.settings, post: prepared.request.post }, plan);
+  addGateway({ settings: prepared.settings, post: prepared.request.post }, gateways);
   const { key, from } = prepared;
   const { id, line, uses } = job;
   const place = uses ? addLinkedRow(table, job) : addRow(table, { ...job, key }, state.slots);
-  if (uses) planning.naming.push({ place, id, line, uses, key });
+  if (uses) naming.push({ place, id, line, uses, key });
   else if (from !== undefined) table.froms[place] = numberFrom(state.manifest, from);
-  plan.built++;
-  planning.onBuilt(place, job, prepared);
+  reading.built++;
+  reading.onBuilt(place, job, prepared);
   // After the first request that is not kept, none is: later ones would be sent before it.
-  planning.room -= plan.ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
-  if (uses || planning.room < 0) await prepared.close();
-  else plan.ready.set(place, { job, prepared });
-  await enterRow(job, place, planning);
+  reading.room -= ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
+  if (uses || reading.room < 0) await prepared.close();
+  else ready.set(place, { job, prepared });
+  await enterRow(job, place, reading);
 }
 
-function enterRow(job: Job, place: number, planning: Planning): Promise<void> | undefined {
-  const { index, jobs, onDuplicate, onRow, plan } = planning;
-  plan.table.products[place] = jobProducts.indexOf(jobs.productOf(job));
+function enterRow(job: Job, place: number, reading: Reading): Promise<void> | undefined {
+  const { index, jobs, onDuplicate, onRow, table } = reading;
+  table.products[place] = jobProducts.indexOf(jobs.productOf(job));
   onRow(job, place);
   return index.add(place) ? onDuplicate(job) : undefined;
 }
 
-/** Notes the parts that the first row shares with the others, so that an edit of them can be named. */
-function describeShared(job: Job, settings: Settings, plan: BatchPlan): void {
+/** Digests of the parts that the first row shares with the others, so that an edit of them can be named. */
+function digestShared(job: Job, settings: Settings): ReadRows['shared'] {
   const { places: _, vars: __, ...values } = job.values;
   const { effort, model, format, service } = settings;
-  plan.origin = getRequestOrigin(settings);
-  const all = {
-    ...(effort && { effort: effort }),
-    ...values,
-    address: plan.origin,
-    model: model,
-    format: format,
-    service: service,
-  };
-  plan.shared = Object.fromEntries(
+  const address = getRequestOrigin(settings);
+  const all = { ...(effort && { effort }), ...values, address, model, format, service };
+  return Object.fromEntries(
     Object.entries(all).map(([name, value]) => [name, digestText(JSON.stringify(value)).slice(0, 8)]),
   );
 }
 
 /** Gives each row its slot, and marks the rows that are made again before the rows that use them get their keys. */
-function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows | undefined): void {
-  const { table } = plan;
+function assignRows(
+  table: RowTable,
+  named: NamedRows | undefined,
+  { policy, shard, state }: PlanOptions,
+): AssignedRows {
   const rows = named && [...named].map((place) => describeNamed(table, place, state.slots)).toSorted();
   // An earlier run named the same rows, and left some of them.
   const goesOn = rows !== undefined && state.redo?.join() === rows.join();
@@ -255,33 +274,32 @@ function assignRows({ plan, policy, shard, state }: Planning, named: NamedRows |
     const roots = families?.rootsOf(place) ?? [place];
     return minOf(roots.map((root) => state.slots.headOf(table.slots[root] as number)));
   };
-  if (shard) {
-    plan.shardOf = (place) => (headOf(place) % shard.total) + 1;
-    plan.isOwn = (place) => plan.shardOf(place) === shard.index;
-  }
+  const shardOf = (place: number): number => (shard === undefined ? 1 : (headOf(place) % shard.total) + 1);
+  const isOwn = (place: number): boolean => shard === undefined || shardOf(place) === shard.index;
   const leavesStale = named !== undefined && !policy.acceptChanges;
   const findHad = leavesStale ? openStale(table, state.manifest.rows, state.slots) : undefined;
   const findStale = (place: number): number | undefined =>
-    named?.has(place) || !plan.isOwn(place) ? undefined : findHad?.(place);
+    named?.has(place) || !isOwn(place) ? undefined : findHad?.(place);
   const stays = new Map<number, number>();
   const markIfAgain = (place: number, slot: number): void => {
-    if (!plan.isOwn(place) || stays.has(place)) return;
+    if (!isOwn(place) || stays.has(place)) return;
     const isFull = policy.limit !== undefined && marked.length >= policy.limit;
-    const marking = {
-      isNamed: named?.has(place) === true,
-      goesOn,
-      policy: isFull ? {} : policy,
-    };
+    const marking = { isNamed: named?.has(place) === true, goesOn, policy: isFull ? {} : policy };
     if (!isMadeAgain(slot, marking, state)) return;
     markAgain(slot, state);
     marked.push(state.slots.nameOf(slot));
   };
   assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot: markIfAgain });
-  plan.stays = stays;
-  noteUses(plan, state);
+  noteUses({ stays, table }, state);
   const isNew = rows !== undefined && !goesOn;
-  if (marked.length > 0 || isNew) plan.redo = { t: 'redo', rows: isNew ? rows : undefined, slots: marked };
   if (isNew) state.redo = rows;
+  const isRecorded = marked.length > 0 || isNew;
+  return {
+    isOwn,
+    shardOf,
+    stays,
+    redo: isRecorded ? { t: 'redo', rows: isNew ? rows : undefined, slots: marked } : undefined,
+  };
 }
 
 /** Notes which answers are used by rows that ask with them. What is known of a row that stays is older. */
@@ -295,33 +313,40 @@ function noteUses(
 }
 
 /** Throws GatewayError batch-edited for rows that were edited, unless the user accepts that. */
-async function judgeEdits(planning: Planning, named: NamedRows | undefined): Promise<void> {
-  const { plan, policy, shard, state } = planning;
-  plan.edited = findEdited(plan.table, state.manifest.rows, state.slots, shard && plan.isOwn);
-  const leavesStale = named !== undefined && !policy.acceptChanges;
-  const stopping = plan.edited.filter(({ place, isStale }) => !(leavesStale && (isStale || named.has(place))));
-  if (stopping.length > 0 && !policy.acceptChanges) throw await editedError(stopping, planning);
+async function requireAccepted(
+  edited: readonly EditedRow[],
+  named: NamedRows | undefined,
+  planning: PlanOptions & { plan: Pick<BatchPlan, 'shared'> },
+): Promise<void> {
+  if (planning.policy.acceptChanges) return;
+  const stopping = edited.filter(({ place, isStale }) => !(named && (isStale || named.has(place))));
+  if (stopping.length > 0) throw await editedError(stopping, planning);
+}
+
+interface Deciding extends AssignedRows {
+  edited: readonly EditedRow[];
+  named: NamedRows | undefined;
 }
 
 /** Decides which rows are sent, in the order of the file. */
-function decideRows(planning: Planning, named: NamedRows | undefined): void {
-  const { plan, policy, state, onDue } = planning;
-  const { table } = plan;
+function decideRows(table: RowTable, { edited, isOwn, named, stays }: Deciding, options: PlanOptions): DecidedRows {
+  const { policy, state, onDue } = options;
   const { slots } = state;
   const { limit = Number.POSITIVE_INFINITY } = policy;
-  const edited = new Map(plan.edited.map((row) => [row.place, row]));
-  const isMended = openMended(planning);
-  plan.due = new Uint8Array(table.size);
+  const editedAt = new Map(edited.map((row) => [row.place, row]));
+  const isMended = openMended(table, options);
+  const due = new Uint8Array(table.size);
   const held = new Set<number>();
+  const counts = { jobs: 0, toSend: 0, again: 0, left: 0, leftAgain: 0 };
   /** With a limit, a row takes no place of the rows that it waits for. */
-  const isHeld = (place: number): boolean => policy.limit !== undefined && !areComing(place, plan, state);
+  const isHeld = (place: number): boolean => policy.limit !== undefined && !areComing(place, { table, due }, state);
   for (let place = 0; place < table.size; place++) {
-    if (!plan.isOwn(place)) continue;
-    plan.jobs++;
+    if (!isOwn(place)) continue;
+    counts.jobs++;
     const slot = table.slots[place] as number;
     const isAtService = state.atService.has(slot);
     const decision = decideSlot(slots.stateOf(slot), { isAtService, isNamed: isNamed(place, slot), policy });
-    if (plan.stays.has(place)) continue;
+    if (stays.has(place)) continue;
     if (decision === 'later') countLeft(place);
     if (decision !== 'send') continue;
     if (isHeld(place)) held.add(place);
@@ -333,26 +358,27 @@ function decideRows(planning: Planning, named: NamedRows | undefined): void {
     held.delete(place);
     sendOrLeave(place);
   }
-  if (plan.toSend < limit) plan.held = [...held];
-  else for (const place of held) countLeft(place);
+  const isFull = counts.toSend >= limit;
+  if (isFull) for (const place of held) countLeft(place);
+  return { ...counts, due, held: isFull ? [] : [...held] };
 
   function isNamed(place: number, slot: number): boolean {
     if (named?.has(place)) return true;
-    if (edited.has(place)) return policy.acceptChanges === true;
+    if (editedAt.has(place)) return policy.acceptChanges === true;
     // An earlier run can have begun to make a cut answer again.
     const isCut = slots.has(slot, 'cut') && policy.retry?.includes('incomplete') === true;
     return isCut || isMended(place);
   }
   function sendOrLeave(place: number): void {
-    if (plan.toSend >= limit) return countLeft(place);
-    plan.toSend++;
-    if (wasSent(place)) plan.again++;
-    plan.due[place] = 1;
-    onDue(place, wasSent(place), edited.get(place));
+    if (counts.toSend >= limit) return countLeft(place);
+    counts.toSend++;
+    if (wasSent(place)) counts.again++;
+    due[place] = 1;
+    onDue(place, wasSent(place), editedAt.get(place));
   }
   function countLeft(place: number): void {
-    if (wasSent(place)) plan.leftAgain++;
-    else plan.left++;
+    if (wasSent(place)) counts.leftAgain++;
+    else counts.left++;
   }
   function wasSent(place: number): boolean {
     const slot = table.slots[place] as number;
@@ -364,7 +390,7 @@ function decideRows(planning: Planning, named: NamedRows | undefined): void {
  * Finds rows that failed and were edited since. They ask something new, but who mends a row and types `batch retry` means that row.
  * To be asked once the wanted slots are marked.
  */
-function openMended({ plan: { table }, policy, state: { manifest, slots } }: Planning): (place: number) => boolean {
+function openMended(table: RowTable, { policy, state: { manifest, slots } }: PlanOptions): (place: number) => boolean {
   if (policy.onlyNamed !== true || policy.retry?.includes('failed') !== true) return () => false;
   const before = indexRows(manifest.rows);
   return (place) => {
@@ -375,7 +401,11 @@ function openMended({ plan: { table }, policy, state: { manifest, slots } }: Pla
 }
 
 /** Whether all answers that a row uses are there, or are made by this run. */
-function areComing(place: number, { table, due }: BatchPlan, { slots }: Batch['state']): boolean {
+function areComing(
+  place: number,
+  { table, due }: Pick<BatchPlan, 'table' | 'due'>,
+  { slots }: Batch['state'],
+): boolean {
   const { uses = [], parents = [] } = table.links.get(place) ?? {};
   return uses.every(({ slot, generation }, at) => {
     if (due[parents[at]?.place as number] === 1) return true;
@@ -392,7 +422,7 @@ export async function closeUnsent({ ready, due }: BatchPlan): Promise<void> {
   }
 }
 
-function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>, { gateways }: BatchPlan): void {
+function addGateway({ settings, post }: Pick<BatchGateway, 'settings' | 'post'>, gateways: ReadRows['gateways']): void {
   const key = gatewayKey(settings);
   const gateway: BatchGateway = gateways.get(key) ?? { settings, forms: {} };
   gateways.set(key, gateway);

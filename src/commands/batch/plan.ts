@@ -90,16 +90,16 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
     },
     onRow: (job, place) => redo?.see(job, place),
     ...built,
-    async afterAll(plan) {
+    async afterAll(read) {
       lineErrors?.throwIfAny();
-      if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
+      if (read.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
       const named = await redo?.find();
       // The prices of jobs that are not built are not checked.
-      facts.pricing.hasPrices ||= [...plan.gateways.values()].some(
+      facts.pricing.hasPrices ||= [...read.gateways.values()].some(
         ({ settings }) => Object.keys(settings.prices).length > 0,
       );
-      await checkGateways(plan, batch.jobs, context);
-      const lanes = new Set([...plan.gateways.values()].map(({ settings }) => settings.lane));
+      await checkGateways(read.gateways, batch.jobs, context);
+      const lanes = new Set([...read.gateways.values()].map(({ settings }) => settings.lane));
       if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
       return named;
     },
@@ -177,7 +177,7 @@ function keepBuilt(facts: BatchPlanFacts) {
 }
 
 /** Checks the gateways of the requests, which no job can do by itself, and whether a key may go there. */
-async function checkGateways({ gateways }: BatchPlan, jobs: Batch['jobs'], context: Context): Promise<void> {
+async function checkGateways(gateways: BatchPlan['gateways'], jobs: Batch['jobs'], context: Context): Promise<void> {
   if (gateways.size === 0) {
     // This shard has no job, so the gateway is that of the first job of the file.
     const { value } = await jobs.read(() => undefined).next();

@@ -286,7 +286,9 @@ function getModels(answer: Answer | undefined): Pick<JobEnd, 'requestedModel' | 
  */
 function chooseJobState(error: GatewayError | undefined, { mayBeBilled }: Asked): 'done' | 'failed' | 'unknown' {
   if (error === undefined) return 'done';
-  return error.class === 'no-reply' || (endSignals.has(error.class) && mayBeBilled) ? 'unknown' : 'failed';
+  // A replay repeats a lost reply, and sends nothing.
+  const isLost = error.class === 'no-reply' && error.billed !== 'no';
+  return isLost || (endSignals.has(error.class) && mayBeBilled) ? 'unknown' : 'failed';
 }
 
 /** The part of the gate that one job uses. */

@@ -233,3 +233,14 @@ test('a replay sends nothing and is billed nothing: its failures say so, and its
   expect(await replay('failed')).toMatchObject({ attempts: 0, error: { class: 'gateway', sent: 'no', billed: 'no' } });
   expect(await replay('lost')).toMatchObject({ error: { class: 'no-reply', sent: 'no', billed: 'no' } });
 });
+
+test('a job whose lost reply is replayed has failed: nothing of it may have been billed', async ({ server, cli }) => {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'jobs.jsonl'), '{"prompt":"hi"}\n');
+  const flags = ['jobs.jsonl', '-m', 'm', '--json', '--retries', '0'];
+  server.raw(reset);
+  const live = await cli(['batch', ...flags, '-o', 'live', '--record', 'kept'], { cwd });
+  const again = await run(['batch', ...flags, '-o', 'again', '--replay', 'kept'], { cwd, env: noGateway });
+  expect(JSON.parse(live.stdout)).toMatchObject({ unknown: 1, failed: 0 });
+  expect(JSON.parse(again.stdout)).toMatchObject({ unknown: 0, failed: 1 });
+});

@@ -22,7 +22,7 @@ import { addFlags, setExamples, setNotes } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
 import { countRequests, openBatchClients } from './clients.ts';
 import { noteEmptyShard, showPlan } from './dry-run.ts';
-import { failBatch, finishBatch } from './finish.ts';
+import { failBatch, finishBatch, noteRefused } from './finish.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
 import { createHost } from './host.ts';
 import { productOf, requireUsable } from './jobs/references.ts';
@@ -176,6 +176,9 @@ export async function planJobFile(
     flags,
     context,
     onChecked: () => checking.add({ jobs: 1 }),
+  }).catch(async (error: unknown) => {
+    if (early) await noteRefused(error, { outdir: outdir.path, lock: early, context });
+    throw error;
   });
   const told = { flags, context, source, facts, startedAt };
   const delimiter = source.delimiter === ',' ? undefined : source.delimiter;

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import {
   batchFiles,
@@ -21,6 +22,7 @@ import type { CommandEnd, OwnDocument } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
 import { errorDocument } from '../../cli/output/document.ts';
 import { GatewayError, exitCodes, toGatewayError } from '../../errors.ts';
+import { parseObject } from '../../json.ts';
 import type { RunningBatch } from './batch.ts';
 import { renewGallery } from './gallery.ts';
 import { toTypedFolder } from './kept-command.ts';
@@ -33,6 +35,22 @@ export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Parti
 /** Whether the batch has a folder: results of jobs that come one by one can be printed alone. */
 function hasFolder({ flags }: Pick<EndedBatch, 'flags'>): boolean {
   return flags.output !== undefined;
+}
+
+/**
+ * Notes in the summary of the last run that another one was refused, as rows were edited: the status of the folder tells it. All else
+ * stays as it is.
+ */
+export async function noteRefused(
+  thrown: unknown,
+  { outdir, lock, context }: Pick<EndedBatch, 'outdir' | 'lock' | 'context'>,
+): Promise<void> {
+  const error = toGatewayError(thrown);
+  const summary = parseObject(await readFile(join(outdir, batchFiles.summary), 'utf8').catch(() => ''));
+  if (error.class !== 'batch-edited' || summary['schema'] === undefined) return;
+  const { exitCode } = error;
+  const told = { ok: false, exitCode, error: errorDocument(error, { outcome: emptyOutcome }, context.ui) };
+  await saveSummary({ outdir, lock }, { ...summary, ...told }).catch(() => undefined);
 }
 
 /** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */
@@ -177,7 +195,7 @@ async function summarize(
   });
 }
 
-async function saveSummary({ lock, outdir }: EndedBatch, summary: OwnDocument): Promise<void> {
+async function saveSummary({ lock, outdir }: Pick<EndedBatch, 'lock' | 'outdir'>, summary: object): Promise<void> {
   lock.confirm();
   await writeSummary(outdir, JSON.stringify(summary));
 }

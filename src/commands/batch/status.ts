@@ -200,8 +200,8 @@ function describeStatus(
 /** The end of the last run, and the command to type next; nothing while a run works. */
 async function describeEnd({ folders, counts, holder, beganAt, lastError }: Status): Promise<string[]> {
   if (holder) return [];
-  const { message } = (counts.pending > 0 && lastError) || {};
-  const isNews = typeof message === 'string' && lastError?.['class'] !== 'batch-failed';
+  const { class: name, message } = openError(counts, lastError);
+  const isNews = typeof message === 'string' && name !== 'batch-failed';
   const kept = await keptHint(
     counts,
     beganAt,
@@ -211,9 +211,14 @@ async function describeEnd({ folders, counts, holder, beganAt, lastError }: Stat
   return [...(isNews ? [`last run: ${message}`] : []), ...(kept === undefined ? [] : [kept]), ...next];
 }
 
-/** The commands to type next in a folder: those that its last run gave, while there are jobs that it did not send. */
+/** The error of the last run, while there are jobs that it did not send, or edits that nobody accepted; otherwise empty. */
+function openError({ pending }: Counts, lastError: JsonObject = {}): JsonObject {
+  return pending > 0 || lastError['class'] === 'batch-edited' ? lastError : {};
+}
+
+/** The commands to type next in a folder: those that its last run gave, while its error is open. */
 function listNext({ counts, lastError, states }: FolderStatus): readonly string[] {
-  const { hint } = (counts.pending > 0 && lastError) || {};
+  const { hint } = openError(counts, lastError);
   return typeof hint === 'string' ? hint.split('\n') : describeNext(states);
 }
 

@@ -397,14 +397,6 @@ export const rows = [
     sizes: ['collected-1000', 'collected-5000', 'collected-20000'],
     metric: 'cpuMs',
   }),
-  greatestPeak({
-    id: 'batch-inlined',
-    what: "results inside of Gemini's batch of 20,000, peak memory",
-    against: 'of 1,000',
-    atMost: 60,
-    sizes: ['inlined-1000', 'inlined-5000', 'inlined-20000'],
-    side: 'product',
-  }),
   atEachSize({
     id: 'batch-replayed',
     what: 'batch of 20,000 texts from recordings, processor time',

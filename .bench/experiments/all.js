@@ -1,4 +1,4 @@
-import { batchOf, collectedBatch, inlinedBatch, pictureBatch, replayedBatch, sharedFiles } from './batches.js';
+import { batchOf, collectedBatch, pictureBatch, replayedBatch, sharedFiles } from './batches.js';
 import { called } from './called.js';
 import { ended } from './ended.js';
 import { gallery } from './gallery.js';
@@ -29,9 +29,6 @@ export const experiments = {
   'collected-1000': collectedBatch(1000),
   'collected-5000': collectedBatch(5000),
   'collected-20000': collectedBatch(20_000),
-  'inlined-1000': inlinedBatch(1000),
-  'inlined-5000': inlinedBatch(5000),
-  'inlined-20000': inlinedBatch(20_000),
   'replayed-200': replayedBatch(200),
   'replayed-2000': replayedBatch(2000),
   'replayed-20000': replayedBatch(20_000),

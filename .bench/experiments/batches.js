@@ -72,20 +72,15 @@ export const pictureBatch = {
  * @param {number} jobs @returns {Experiment}
  */
 export function collectedBatch(jobs) {
-  const sides = { product: collected(jobs, 'completions'), rival: live(jobs) };
+  const sides = { product: collected(jobs), rival: live(jobs) };
   return { rounds: 1, command: 'batch', memory: true, sides };
 }
 
-/** The results of Gemini's, which are inside of what it says of a batch. @param {number} jobs @returns {Experiment} */
-export function inlinedBatch(jobs) {
-  return { rounds: 1, command: 'batch', memory: true, sides: { product: collected(jobs, 'content') } };
-}
-
-/** @param {number} jobs @param {'completions' | 'content'} format @returns {Side} */
-function collected(jobs, format) {
+/** @param {number} jobs @returns {Side} */
+function collected(jobs) {
   return (lab) =>
     withJobs(lab, jobs, async (file, folder) => {
-      const words = ['batch', file, '-o', folder, '--lane', 'batch', '--format', format];
+      const words = ['batch', file, '-o', folder, '--lane', 'batch', '--format', 'completions'];
       await lab.product([...words, '--no-wait'], { scene: 'service' });
       return lab.product(words, { scene: 'service', memory: true });
     });

@@ -113,8 +113,8 @@ const server = createServer(async (request, reply) => {
   const send = scenes[scene];
   try {
     if (scene === 'service') {
-      const pieces = answerService(`${request.method} ${request.url}`, await text(request));
-      return await pipeline(Readable.from(pieces), reply);
+      reply.end(answerService(`${request.method} ${request.url}`, await text(request)));
+      return;
     }
     const received = await countBytes(request);
     if (send) await send({ reply, received, amount: Number(amount) });

@@ -114,6 +114,15 @@ test('a row that may have been billed, and that a killed redo was to make again,
   await expect(played).resolves.toBeUndefined();
 });
 
+test('--redo of the numbers of other rows than those that the last one left makes them at once', async () => {
+  const played = play({ rows: 2, isNumbered: true }, [
+    {},
+    { policy: { redo: [0] }, replies: ['refused'] },
+    { edits: [{ op: 'reverse', at: 0, to: 0 }], policy: { redo: [0] } },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});
+
 test('a journal of which the power left only a hole is begun anew', async () => {
   const played = play({ rows: 1 }, [{ kill: 2, losesPower: true, random: -306 }, {}]);
   await expect(played).resolves.toBeUndefined();

@@ -12,6 +12,8 @@ interface Redo {
   named: string;
   isFinished: boolean;
   rows: { id: string; base: string; text: string | undefined }[];
+  /** All answers that rows showed when it was typed. */
+  shown: ReadonlySet<string | undefined>;
 }
 
 /** A folder, and what the oracle remembers of it. */
@@ -212,7 +214,8 @@ async function runOnce(
   const run = ++oracle.runs;
   const first = gateway.payments.length;
   retirePaid(policy, folder, gateway);
-  if (policy.redo) await enterRedo(policy.redo, rows, folder, oracle);
+  const isNew = policy.redo !== undefined && (await enterRedo(policy.redo, rows, folder, oracle));
+  const isUndisturbed = isNew && policy.limit === undefined && oracle.replies.every((reply) => reply === 'ok');
   writeTable(table, cwd);
   const next = (): Behaviour => oracle.replies.shift() ?? 'ok';
   const ended = await runEngine({ cwd, folder: files, gateway, table, policy, kill: step.kill, run, random, next });
@@ -222,6 +225,7 @@ async function runOnce(
   if (end === 'asked') checkAsked(rows, first, oracle);
   keepFates(folder, gateway);
   await endRedo(end, rows, folder, oracle);
+  if (isUndisturbed && (end === 'done' || end === 'open')) await checkRedone(rows, folder, oracle);
   const manifest = files.read('jobs.jsonl').toString();
   const isTaken = end !== 'asked' && (end !== undefined || manifest !== folder.manifest);
   if (isTaken) folder.before = new Map(rows.map(({ id, base }) => [id, base]));
@@ -255,12 +259,13 @@ function retirePaid(policy: RunPolicy, { files }: Folder, { payments }: Counting
   }
 }
 
+/** Notes what `--redo` names. Returns whether it names other rows than the last one, or that is finished. */
 async function enterRedo(
   ids: readonly string[],
   rows: readonly TableRow[],
   folder: Folder,
   oracle: Oracle,
-): Promise<void> {
+): Promise<boolean> {
   const { gateway, extra } = oracle;
   const { payments } = gateway;
   const redone = rows.filter(({ id }) => ids.includes(id));
@@ -271,7 +276,7 @@ async function enterRedo(
   if (folder.lastRedo?.named === named && !folder.lastRedo.isFinished) {
     for (const payment of payments)
       if (payment.how === 'broken' && payment.fate === 'recorded') payment.isRetired = true;
-    return;
+    return false;
   }
   const shown = await mapShown(folder, oracle);
   // What the service holds is being made: such a row is not sent again, and the same words may mean it once more.
@@ -279,16 +284,15 @@ async function enterRedo(
     payments.some((one) => one.fate === 'held' && one.asked.startsWith(askWith(base, []))),
   );
   const left = redone.map(({ id, base }) => ({ id, base, text: shown.get(id) }));
-  folder.lastRedo = { named, isFinished: isHeld, rows: left };
-  for (const { base } of redone) {
+  folder.lastRedo = { named, isFinished: isHeld, rows: left, shown: new Set(shown.values()) };
+  for (const row of redone) {
     // Who makes a row again that may have been billed gives that up, as with `--retry unknown`.
-    const lost = payments.find(
-      (one) =>
-        one.folder === folder.files && one.fate === 'lost' && !one.isRetired && one.asked.startsWith(askWith(base, [])),
-    );
+    const own = payments.filter((one) => one.folder === folder.files && isWantedBy(row, one, rows, oracle));
+    const lost = own.find(({ fate, isRetired }) => fate === 'lost' && !isRetired);
     if (lost) lost.isRetired = true;
-    else extra.set(base, (extra.get(base) ?? 0) + 1);
+    else extra.set(row.base, (extra.get(row.base) ?? 0) + 1);
   }
+  return true;
 }
 
 /** The report of folders. The same files are read once. */
@@ -428,6 +432,23 @@ async function endRedo(
   const isMade = ({ id, base, text }: Redo['rows'][number]): boolean =>
     !rows.some((row) => row.id === id && row.base === base) || (shown.get(id) !== undefined && shown.get(id) !== text);
   if (lastRedo.rows.filter(({ base }) => isHere(base)).every(isMade)) lastRedo.isFinished = true;
+}
+
+/** A row that `--redo` names anew is made at once, if nothing disturbs that, whatever the last `--redo` has left. */
+async function checkRedone(rows: readonly TableRow[], folder: Folder, oracle: Oracle): Promise<void> {
+  const { batches } = oracle.gateway;
+  const { lastRedo } = folder;
+  // Other shards have their own rows.
+  if (oracle.folders.length > 1 || lastRedo === undefined) return;
+  const wanted = countEach(rows.map(({ base }) => base));
+  const shown = await mapShown(folder, oracle);
+  for (const { id, base } of lastRedo.rows) {
+    const row = rows.find((one) => one.id === id);
+    // Equal rows can change their answers, and a row that uses others, or is in a batch of the service, may wait.
+    const isInBatch = batches.some(({ payments }) => payments.some(({ asked }) => asked.startsWith(askWith(base, []))));
+    if (row === undefined || row.parents.length > 0 || wanted.get(base) !== 1 || isInBatch) continue;
+    assert.ok(!lastRedo.shown.has(shown.get(id)), `a row that was named is not made again: ${id}`);
+  }
 }
 
 interface Checking {

@@ -41,10 +41,10 @@ export function isOutdated(slot: number, { manifest, slots }: Pick<BatchState, '
   });
 }
 
-/** The number of slots with an answer that no row of the table wants. */
+/** The number of answers that no row of the table wants. */
 export function countAside({ slots }: Pick<BatchState, 'slots'>): number {
   let count = 0;
-  for (let slot = 0; slot < slots.size; slot++) if (slots.answersOf(slot) > 0 && !slots.has(slot, 'wanted')) count++;
+  for (let slot = 0; slot < slots.size; slot++) if (!slots.has(slot, 'wanted')) count += slots.answersOf(slot);
   return count;
 }
 

@@ -82,6 +82,13 @@ test('status counts the earlier answers, and export --all has each with the word
     ['p2=2', 'p2 no. 2'],
     ['p2=3', 'p2 no. 3'],
   ]);
+  // Once no row asks for them, there is no row by which they could be chosen.
+  folder.jobs(...manyJobs(1));
+  await batch();
+  expect((await batch(['status', 'out'])).stdout).toContain('\n3 answers that no job asks for now: ');
+  expect((await rows('--all')).slice(1).map((row) => row.slice(0, 3))).toEqual(
+    Array.from({ length: 3 }, () => ['p2', 'earlier', undefined]),
+  );
 });
 
 test('rows that use the other answer are named, and what makes them again', async ({ server, folder, batch }) => {

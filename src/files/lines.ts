@@ -132,11 +132,9 @@ export function* splitNow(
   for (const block of blocks) {
     let start = 0;
     for (let end = block.indexOf(lineFeed) + 1; end > 0; end = block.indexOf(lineFeed, start) + 1) {
-      yield {
-        text: Buffer.concat([...begun, block.subarray(start, end - 1)]).toString(),
-        whole: true,
-        end: offset + end,
-      };
+      const part = block.subarray(start, end - 1);
+      const line = begun.length === 0 ? part : Buffer.concat([...begun, part]);
+      yield { text: line.toString(), whole: true, end: offset + end };
       [begun, start] = [[], end];
     }
     // A reader can use the memory of the block again.

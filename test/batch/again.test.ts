@@ -65,7 +65,7 @@ describe('batch again', () => {
     const edited = await at('.', 'again', 'out', '--defaults', '{"system":"as a clerk"}');
     expect([edited.code, edited.stderr]).toEqual([14, expect.stringContaining('(in system)')]);
     expect(edited.stderr).toContain(
-      `to send just those again: gateway-cli batch again out --defaults '{"system":"as a clerk"}' --accept-changes\n`,
+      `to make those again too: gateway-cli batch again out --defaults '{"system":"as a clerk"}' --accept-changes\n`,
     );
     expect(edited.stderr).toContain('to go on with the flags that made this folder: gateway-cli batch again out\n');
     // Who forgets a flag is told the command that does not.

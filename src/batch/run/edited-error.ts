@@ -29,7 +29,7 @@ export async function editedError(edited: readonly EditedRow[], batch: EditedBat
   const parts = findSharedEdits(batch);
   const inWhat = parts.length > 0 ? ` (in ${parts.join(', ')})` : '';
   return changedError(`${were} edited since an earlier run sent ${them}: ${names}${inWhat}`, [
-    `to send just those again: ${accept}`,
+    `to make those again too: ${accept}`,
     ...(isKept(batch) ? [] : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
     `to keep the table of before as well, copy it first: ${batch.host.copyCommand()}`,
   ]);

@@ -78,12 +78,11 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   };
   if (context.root.json) return { document };
   await context.io.stdout.write(chosen.map((row) => `${describeChosen(row)}\n`).join(''));
-  const folderWord = shellWord(outdir);
   const use = stale.length === 1 ? 'uses' : 'use';
   const next =
     stale.length > 0
       ? `${formatCount(stale.length, 'job')} ${use} another answer: ${nameSome(stale)}; to make those again: ${nextCommand(typed, 'again', '--accept-changes')}`
-      : `the reports have it: gateway-cli batch export ${folderWord}, gateway-cli batch gallery ${folderWord}`;
+      : `the reports have it: gateway-cli batch export ${shellWord(outdir)}`;
   await context.ui.note(next);
   return { document };
 }

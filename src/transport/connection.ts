@@ -177,6 +177,7 @@ interface OriginConnections {
   idle: Rest[];
   /** The highest number of exchanges at a time so far. */
   mostBusy: number;
+  isOutOfSync: boolean;
 }
 
 /**
@@ -191,16 +192,20 @@ export function createConnectionPool(connect: buildConnector.connector): Connect
     acquire(origin) {
       // A call that was waiting for its retry must not send a request whose reply is never read.
       if (!isOpen) throw new GatewayError('not-sent', 'the client was closed', { sent: 'no', retryable: false });
-      const connections = origins.get(origin) ?? { all: new Set(), idle: [], mostBusy: 0 };
+      const connections = origins.get(origin) ?? { all: new Set(), idle: [], mostBusy: 0, isOutOfSync: false };
       origins.set(origin, connections);
       const { all, idle } = connections;
       connections.mostBusy = Math.max(connections.mostBusy, all.size - idle.length + 1);
-      const rested = takeRested(connections);
+      const rested = connections.isOutOfSync ? undefined : takeRested(connections);
       if (rested !== undefined) return rested.connection;
       const opened = new Client(origin, {
         connect: (target, callback) => connect(target, endingWhilePaused(callback)),
       });
       all.add(opened);
+      opened.on('disconnect', (_url, _clients, error) => {
+        if (error.message === 'bad response' && connections.idle.some(({ connection }) => connection === opened))
+          connections.isOutOfSync = true;
+      });
       return opened;
     },
     release(origin, connection) {

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveExtraReplies } from './extra-replies.ts';
-import { open, post } from './post.ts';
+import { createPause } from '../helpers/scripted-server.ts';
+import { open, post, serve } from './post.ts';
 
 const requests = 120;
 
@@ -49,4 +50,21 @@ test.each([
   Atomics.notify(shared, 0);
   Atomics.wait(shared, 0, 2, 20_000);
   expect(await post(url, { transport, body: { n: 2 } })).toMatchObject({ text: '{"n":2}' });
+});
+
+test('after a reply too many between two requests, no connection of its server is used twice', async () => {
+  const server = await serve();
+  const transport = open();
+  const pause = createPause();
+  const reply = 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx';
+  server.raw(reply, pause.until, reply);
+  expect(await post(server.url, { transport })).toMatchObject({ text: 'x' });
+  pause.release();
+  await server.requests[0]?.closed;
+  // A pool that kept them would be full after five, and use one again.
+  for (const connections of [2, 3, 4, 5, 6, 7, 8]) {
+    server.reply({ body: 'y' });
+    expect(await post(server.url, { transport })).toMatchObject({ text: 'y' });
+    expect(server.connections).toBe(connections);
+  }
 });

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
 import { bash, folder, serve } from './program.ts';
@@ -62,6 +63,18 @@ describe('a stdout that is closed', () => {
     const cwd = folder();
     expect(await bash('$CLI image gen x >&-', server, { cwd })).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(cwd)).toContain('image-1.png');
+  });
+
+  test('pictures that are left when a reader closes it are kept for gateway-cli recover', async () => {
+    const server = await serve();
+    const image = { mimeType: 'image/png', data: dot };
+    server.reply({ body: imageReply(image, image, image) });
+    const cwd = folder();
+    const script =
+      '($CLI image gen x -o q/; echo $? > code) | true; cat code; $CLI recover "$HOME"/.local/state/gateway-cli/recovered/* -o rest/ -q';
+    const ran = await bash(script, server, { cwd });
+    expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^12\n/) });
+    expect([...readdirSync(join(cwd, 'q')), ...readdirSync(join(cwd, 'rest'))]).toHaveLength(3);
   });
 });
 

@@ -204,17 +204,21 @@ async function saveAll(
       if (end) return [...parts, leaveForRecovery(rest, end, saving)];
     } catch (value) {
       // A signal ends the command; the images that are left were paid for, too.
-      const end = new GatewayError('not-written', 'ended before all images were written', {
-        cause: value,
-        sent: 'yes',
-      });
+      const end = endedEarly(value);
       return [...parts, { ...leaveForRecovery(rest, end, saving), thrown: { value } }];
     }
     const part = await saveOrLeave(image, reply, saving);
     parts.push(part);
-    if (part.thrown) break;
+    if (part.thrown === undefined) continue;
+    // A closed stdout ends the command; the images that are left were paid for, too.
+    const left = images.slice(index + 1);
+    return left.length === 0 ? parts : [...parts, leaveForRecovery(left, endedEarly(part.thrown.value), saving)];
   }
   return parts;
+}
+
+function endedEarly(cause: unknown): GatewayError {
+  return new GatewayError('not-written', 'ended before all images were written', { cause, sent: 'yes' });
 }
 
 /** Leaves images for the recovery file. */

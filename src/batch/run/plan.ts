@@ -393,7 +393,9 @@ function decideRows(table: RowTable, { edited, isOwn, named, stays }: Deciding, 
 function openMended(table: RowTable, { policy, state: { manifest, slots } }: PlanOptions): (place: number) => boolean {
   if (policy.onlyNamed !== true || policy.retry?.includes('failed') !== true) return () => false;
   const before = indexRows(manifest.rows);
+  const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
   return (place) => {
+    if (known.has(table.slots[place] as number)) return false;
     const was = before.find(table.ids[place] as number);
     const had = was === undefined ? undefined : manifest.rows.slots[was];
     return had !== undefined && slots.stateOf(had) === 'failed' && !slots.has(had, 'wanted');

@@ -8,12 +8,12 @@ import type { RowTable } from './table.ts';
 export function openStale(table: RowTable, before: RowTable, slots: Slots): (place: number) => number | undefined {
   const placesBefore = new Map<number, number>();
   for (const place of before.own.keys()) placesBefore.set(before.ids[place] as number, place);
+  const isPaid = (slot: number): boolean => slots.answersOf(slot) > 0 || slots.stateOf(slot) === 'sent';
   return (place) => {
     const slot = table.slots[place] as number;
     const was = placesBefore.get(table.ids[place] as number);
     if (was === undefined || before.own.get(was) !== table.own.get(place)) return undefined;
     const had = before.slots[was] as number;
-    const isPaid = slots.answersOf(slot) > 0 || slots.stateOf(slot) === 'sent';
-    return had === slot || isPaid || slots.answersOf(had) === 0 ? undefined : had;
+    return had === slot || isPaid(slot) || !isPaid(had) ? undefined : had;
   };
 }

@@ -9,6 +9,7 @@ export function countRows(
   isOwn: (place: number) => boolean = () => true,
 ): Counts {
   const { slots, atService } = state;
+  const outdated = findOutdated(state);
   const counts: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   for (let place = 0; place < table.size; place++) {
     if (!isOwn(place)) continue;
@@ -23,22 +24,32 @@ export function countRows(
       counts.done++;
       if (slots.has(slot, 'cut')) counts.incomplete++;
       if (slots.has(slot, 'again')) counts.again = (counts.again ?? 0) + 1;
-      if (isOutdated(slot, state)) counts.outdated = (counts.outdated ?? 0) + 1;
+      if (outdated.has(slot)) counts.outdated = (counts.outdated ?? 0) + 1;
     }
   }
   return counts;
 }
 
-/** Whether the answer of a slot was made of an earlier answer than the one that counts by now, or to another question. */
-export function isOutdated(slot: number, { manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>): boolean {
-  const text = manifest.uses.get(slot);
-  if (text === undefined) return false;
-  return text.split(' ').some((name) => {
-    const { slot: used, generation } = readUse(name, slots);
-    // In the folder of another shard, nothing is known of the row that is used.
-    if (used < 0 || slots.answersOf(used) === 0) return false;
-    return slots.countingOf(used) !== generation || !slots.has(used, 'wanted');
-  });
+/**
+ * Finds the slots whose answers were made of an earlier answer than the one that counts by now, or of one to another question; and the
+ * slots that use these: what makes the first again makes them again too.
+ */
+export function findOutdated({ manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>): ReadonlySet<number> {
+  const outdated = new Set<number>();
+  const users = new Map<number, number[]>();
+  for (const [slot, text] of manifest.uses)
+    for (const name of text.split(' ')) {
+      const { slot: used, generation } = readUse(name, slots);
+      // In the folder of another shard, nothing is known of the row that is used.
+      if (used < 0 || slots.answersOf(used) === 0) continue;
+      if (slots.countingOf(used) !== generation || !slots.has(used, 'wanted')) outdated.add(slot);
+      const known = users.get(used);
+      if (known) known.push(slot);
+      else users.set(used, [slot]);
+    }
+  // The set grows while it is walked.
+  for (const slot of outdated) for (const user of users.get(slot) ?? []) outdated.add(user);
+  return outdated;
 }
 
 /** The number of answers that no row of the table wants. */

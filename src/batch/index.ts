@@ -86,7 +86,7 @@ export {
   countOtherAnswers,
   countRows,
   formatCount,
-  isOutdated,
+  findOutdated,
   maxNamed,
   nameSome,
 } from './counts.ts';

@@ -107,7 +107,7 @@ describe('batch again', () => {
     const edited = await at('.', ...argv, '--limit', '3');
     expect([edited.code, edited.stderr]).toEqual([
       14,
-      expect.stringContaining("again: gateway-cli batch jobs.jsonl -o 'a b/out' --limit 3 --accept-changes\n"),
+      expect.stringContaining("again too: gateway-cli batch jobs.jsonl -o 'a b/out' --limit 3 --accept-changes\n"),
     ]);
     expect(await at('.', 'again', 'a b/out', '--limit', '3', '--accept-changes')).toMatchObject({ code: 0 });
   });
@@ -515,6 +515,29 @@ describe('batch redo and batch retry send only what they name', () => {
     const nothing = await at('.', 'retry', 'out');
     expect([nothing.code, nothing.stderr]).toEqual([0, expect.stringContaining('0 are sent now\n')]);
     expect(server.bodies).toHaveLength(5);
+  });
+
+  test('retry leaves a new row that has the number of one that failed', async ({ server, folder, at }) => {
+    server.answer = (prompt) => (prompt.endsWith('Oslo') ? { status: 400 } : undefined);
+    folder.write('rows.csv', 'city\nRome\nOslo\nLima\n');
+    await at('.', ...table, '--limit', '2');
+    folder.write('rows.csv', 'city\nRome\nLima\n');
+    const retry = await at('.', 'retry', 'out');
+    expect([retry.code, retry.stderr]).toEqual([0, expect.stringMatching(new RegExp(`${left(1)}$`))]);
+    expect(server.bodies).toHaveLength(2);
+  });
+
+  test('redo leaves a row that may have been billed, and uses what is made again', async ({ server, folder, at }) => {
+    server.answer = (prompt) => (prompt.startsWith('Name') ? { drop: true } : undefined);
+    folder.jobs({ id: 'p', prompt: 'p' }, { id: 'c', prompt: 'Name {{@p.text}}' });
+    await at('.', 'jobs.jsonl', '-o', 'out', '--retries', '0');
+    for (const command of [
+      ['redo', 'out', 'p'],
+      ['again', 'out', '--redo', 'p'],
+    ])
+      expect(await at('.', ...command)).toMatchObject({ stderr: expect.stringContaining('1 unknown') });
+    expect(server.counts.get('p')).toBe(3);
+    expect(server.bodies).toHaveLength(4);
   });
 
   test('retry incomplete goes on with what an earlier one began', async ({ server, folder, at }) => {

@@ -60,6 +60,17 @@ describe('what people are told of jobs that use results of others', () => {
     expect(await versions()).toEqual(none);
   });
 
+  test('and so are the jobs that use it: as many as are made again', async ({ server, folder, batch }) => {
+    folder.jobs(outline, chapter, { id: 'title', prompt: 'Name it: {{@chapter.text}}' });
+    await batch();
+    await batch(['redo', 'out', 'outline']);
+    expect((await batch(['status', 'out'])).stdout).toContain('3 done (2 outdated)\n');
+    const sent = server.bodies.length;
+    await batch(['again', 'out', '--accept-changes']);
+    expect(server.bodies).toHaveLength(sent + 2);
+    expect((await batch(['status', 'out'])).stdout).toContain('3 jobs: 3 done\n');
+  });
+
   test('a job is not outdated if what it uses was not made again', async ({ server, folder, batch }) => {
     folder.jobs(outline, chapter);
     await batch();

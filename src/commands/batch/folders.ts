@@ -7,7 +7,7 @@ import {
   countRows,
   findHolder,
   formatCount,
-  isOutdated,
+  findOutdated,
   type Counts,
   type JobError,
   type KnownBatch,
@@ -42,6 +42,8 @@ export interface BatchFolder extends KnownBatch {
   holder: Awaited<ReturnType<typeof findHolder>>;
   /** The rows of the folder are those of the first folder of the report. */
   isSameTable: boolean;
+  /** Slots whose answers were made of an earlier answer. */
+  outdated: ReadonlySet<number>;
 }
 
 /** Reads the folder of a batch, or those of its shards. Tells of a shard that is not among them, and of a folder with another table. */
@@ -52,7 +54,8 @@ export async function readFolders(names: readonly string[], context: Context): P
     const typed = toTypedFolder(name, found.state.manifest.header?.command?.flags);
     await warnRemoved(await countRemoved(found.folder, found.state), typed, context);
     const holder = await findHolder(found.folder);
-    const read = { name, typed, ...found, holder, isSameTable: true };
+    const outdated = findOutdated(found.state);
+    const read = { name, typed, ...found, holder, outdated, isSameTable: true };
     folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
   }
   if (folders.length > 1) await noteShards(folders, context);
@@ -317,10 +320,10 @@ export function createReportRow(
   document: JsonObject | undefined,
   folders: readonly BatchFolder[],
 ): ReportRow {
-  const { state: batch, holder } = folders[at] as BatchFolder;
+  const { state: batch, holder, outdated } = folders[at] as BatchFolder;
   const { id, version, name, command, prompt } = row;
   const state = getRowState(batch, slot);
-  const isNow = state !== 'done' || version === 'earlier' || !isOutdated(slot, batch);
+  const isNow = state !== 'done' || version === 'earlier' || !outdated.has(slot);
   const told = { id, version: isNow ? version : ('outdated' as const), name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
   if (document !== undefined) return toReportRow({ ...told, vars }, document);

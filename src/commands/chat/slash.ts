@@ -81,7 +81,12 @@ async function showHelp(_: string, { context: { io } }: Talk): Promise<void> {
 
 async function changeModel(id: string, talk: Talk): Promise<void> {
   const { settings } = talk;
-  if (id !== '') talk.settings = { ...settings, model: id };
+  if (id !== '') {
+    const { aliases, origins } = settings;
+    const named = Object.hasOwn(aliases, id) ? (aliases[id] ?? id) : id;
+    const typed = { kind: 'flag', name: '/model', from: '/model' } as const;
+    talk.settings = { ...settings, model: named, origins: { ...origins, model: typed } };
+  }
   await talk.context.ui.note(`model: ${talk.settings.model}`);
 }
 

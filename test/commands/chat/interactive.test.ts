@@ -100,6 +100,21 @@ test('/model and /system hold from the next prompt on, /system - takes it away',
   expect(ran.stderr).toContain('system: none\n');
 });
 
+test('/model takes an alias, and no other model stands in for the one that it names', async ({ server, cli }) => {
+  server.reply(answer('one'));
+  server.reply({ status: 404, body: { type: 'error', error: { type: 'not_found_error', message: 'model: gone-1' } } });
+  const config = join(scratchFolder(), 'config.json');
+  writeFileSync(config, '{"profiles":{"default":{"service":"anthropic","models":{"fast":"gone-1"}}}}');
+  const env = { GATEWAY_CONFIG: config, GATEWAY_MODEL: '' };
+  const { options } = person(['a', '/model fast', 'b']);
+  const ran = await cli(['chat'], { ...options, env: { ...options.env, ...env } });
+  expect(server.requests.map((request) => request.json())).toMatchObject([
+    { model: expect.stringMatching('claude') as string },
+    { model: 'gone-1' },
+  ]);
+  expect(ran.stderr).toContain('model: gone-1');
+});
+
 test.for([
   ['escaped as by a shell', String.raw`/image shot\ \(1\)\ \&\ it\'s.gif`],
   ['in quotes', String.raw`/image 'shot (1) & it'\''s.gif'`],

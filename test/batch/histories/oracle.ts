@@ -285,11 +285,12 @@ async function enterRedo(
   );
   const left = redone.map(({ id, base }) => ({ id, base, text: shown.get(id) }));
   folder.lastRedo = { named, isFinished: isHeld, rows: left, shown: new Set(shown.values()) };
+  const wanted = countEach(rows.map(({ base }) => base));
   for (const row of redone) {
-    // Who makes a row again that may have been billed gives that up, as with `--retry unknown`.
+    // Who makes a row again that may have been billed gives that up, as with `--retry unknown`. Of equal rows, another one can have it.
     const own = payments.filter((one) => one.folder === folder.files && isWantedBy(row, one, rows, oracle));
     const lost = own.find(({ fate, isRetired }) => fate === 'lost' && !isRetired);
-    if (lost) lost.isRetired = true;
+    if (lost && wanted.get(row.base) === 1) lost.isRetired = true;
     else extra.set(row.base, (extra.get(row.base) ?? 0) + 1);
   }
   return true;
@@ -440,13 +441,16 @@ async function checkRedone(rows: readonly TableRow[], folder: Folder, oracle: Or
   const { lastRedo } = folder;
   // Other shards have their own rows.
   if (oracle.folders.length > 1 || lastRedo === undefined) return;
+  // While the service holds one of the rows, the same words go on with the others.
+  const isInBatch = ({ base }: { base: string }): boolean =>
+    batches.some(({ payments }) => payments.some(({ asked }) => asked.startsWith(askWith(base, []))));
+  if (lastRedo.rows.some(isInBatch)) return;
   const wanted = countEach(rows.map(({ base }) => base));
   const shown = await mapShown(folder, oracle);
   for (const { id, base } of lastRedo.rows) {
     const row = rows.find((one) => one.id === id);
-    // Equal rows can change their answers, and a row that uses others, or is in a batch of the service, may wait.
-    const isInBatch = batches.some(({ payments }) => payments.some(({ asked }) => asked.startsWith(askWith(base, []))));
-    if (row === undefined || row.parents.length > 0 || wanted.get(base) !== 1 || isInBatch) continue;
+    // Equal rows can change their answers, and a row that uses others may wait.
+    if (row === undefined || row.parents.length > 0 || wanted.get(base) !== 1) continue;
     assert.ok(!lastRedo.shown.has(shown.get(id)), `a row that was named is not made again: ${id}`);
   }
 }

@@ -21,6 +21,8 @@ interface Folder {
   files: WatchedFolder;
   shard: number;
   lastRedo: Redo | undefined;
+  /** A run in the lane `batch` was here. */
+  hadBatches: boolean;
   /** The table as of the last run that passed its check, by id. */
   before: Map<string, string>;
   manifest: string;
@@ -163,6 +165,7 @@ function openOracle(table: EditableTable, shards: number): Oracle {
       files: new WatchedFolder(join(cwd, `out-${shard + 1}`)),
       shard,
       lastRedo: undefined,
+      hadBatches: false,
       before: new Map(),
       manifest: '',
     })),
@@ -216,6 +219,7 @@ async function runOnce(
   retirePaid(policy, folder, gateway);
   const isNew = policy.redo !== undefined && (await enterRedo(policy.redo, rows, folder, oracle));
   const isUndisturbed = isNew && policy.limit === undefined && oracle.replies.every((reply) => reply === 'ok');
+  folder.hadBatches ||= policy.lane === 'batch';
   writeTable(table, cwd);
   const next = (): Behaviour => oracle.replies.shift() ?? 'ok';
   const ended = await runEngine({ cwd, folder: files, gateway, table, policy, kill: step.kill, run, random, next });
@@ -437,14 +441,11 @@ async function endRedo(
 
 /** A row that `--redo` names anew is made at once, if nothing disturbs that, whatever the last `--redo` has left. */
 async function checkRedone(rows: readonly TableRow[], folder: Folder, oracle: Oracle): Promise<void> {
-  const { batches } = oracle.gateway;
   const { lastRedo } = folder;
   // Other shards have their own rows.
   if (oracle.folders.length > 1 || lastRedo === undefined) return;
-  // While the service holds one of the rows, the same words go on with the others.
-  const isInBatch = ({ base }: { base: string }): boolean =>
-    batches.some(({ payments }) => payments.some(({ asked }) => asked.startsWith(askWith(base, []))));
-  if (lastRedo.rows.some(isInBatch)) return;
+  // A row that the service holds, or may hold, is not sent; and meanwhile the same words go on with the others.
+  if (folder.hadBatches) return;
   const wanted = countEach(rows.map(({ base }) => base));
   const shown = await mapShown(folder, oracle);
   for (const { id, base } of lastRedo.rows) {

@@ -1,7 +1,7 @@
 // npm run bench: prints one table for each version of Node. Exit 1 where a row falls short.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { experiments } from './experiments/all.js';
 import { openLab } from './lab.js';
@@ -133,7 +133,7 @@ function onEach() {
 
 async function here() {
   installRivals();
-  const lab = await openLab(flags.bin);
+  const lab = await openLab(resolve(flags.bin));
   try {
     await main(lab);
   } finally {

@@ -177,6 +177,7 @@ interface OriginConnections {
   idle: Rest[];
   /** The highest number of exchanges at a time so far. */
   mostBusy: number;
+  /** The server sent bytes between two requests: it can do so again, so no connection is used twice. */
   isOutOfSync: boolean;
 }
 
@@ -203,6 +204,7 @@ export function createConnectionPool(connect: buildConnector.connector): Connect
       });
       all.add(opened);
       opened.on('disconnect', (_url, _clients, error) => {
+        // undici has no code for bytes that belong to no request.
         if (error.message === 'bad response' && connections.idle.some(({ connection }) => connection === opened))
           connections.isOutOfSync = true;
       });

@@ -251,10 +251,10 @@ describe('a number means the same row for choose and redo', () => {
     folder.jobs(...manyJobs(3).toReversed(), { id: 'p4', prompt: 'p4' });
     const { code, stderr } = await batch(['choose', 'out', 'p3=1', '1=1']);
     const told =
-      'row 1 of jobs.jsonl is another one now than in the last run, where it was p1\n  name it by its id: gateway-cli batch choose out p1=1\n';
+      'row 1 of jobs.jsonl is another one now than in the last run, where it was p1\n  name it by its id: gateway-cli batch choose out p3=1 p1=1\n';
     expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
-    expect((await batch(['choose', 'out', 'p1=1', '2=1'])).stdout).toBe(
-      'p1: answer 1 of 2 counts now, in place of answer 2\np2: answer 1 of 1 counts already\n',
+    expect((await batch(['choose', 'out', 'p3=1', 'p1=1', '2=1'])).stdout).toBe(
+      'p3: answer 1 of 2 counts now, in place of answer 2\np1: answer 1 of 2 counts now, in place of answer 2\np2: answer 1 of 1 counts already\n',
     );
   });
 

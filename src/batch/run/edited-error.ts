@@ -1,6 +1,5 @@
 import { maxNamed, nameSome } from '../counts.ts';
 import type { EditedRow } from './edited.ts';
-import type { BatchPlan } from './plan.ts';
 import { listIds } from './row-names.ts';
 import type { BatchHost, BatchJobs, BatchPolicy } from '../types.ts';
 import type { BatchState } from '../folder/state.ts';
@@ -8,7 +7,8 @@ import { GatewayError } from '../../errors.ts';
 
 interface EditedBatch {
   host: Pick<BatchHost, 'copyCommand' | 'nextCommand' | 'repeatCommand'>;
-  plan: Pick<BatchPlan, 'shared'>;
+  /** Digests of the parts that rows share. */
+  shared: Readonly<Record<string, string>>;
   jobs: Pick<BatchJobs, 'read'>;
   policy: BatchPolicy;
   state: Pick<BatchState, 'manifest'>;
@@ -42,9 +42,8 @@ function isKept({ policy, state: { manifest } }: EditedBatch): boolean {
 }
 
 /** The shared parts in which all rows were edited. */
-function findSharedEdits({ plan, state: { manifest } }: EditedBatch): string[] {
+function findSharedEdits({ shared: now, state: { manifest } }: EditedBatch): string[] {
   const { shared: before = {} } = manifest.header ?? {};
-  const now = plan.shared;
   return Object.keys({ ...now, ...before })
     .filter((name) => now[name] !== before[name])
     .toSorted();

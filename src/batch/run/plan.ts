@@ -156,7 +156,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const assigned = assignRows(table, named, options);
   const { manifest, slots } = options.state;
   const edited = findEdited(table, manifest.rows, slots, options.shard && assigned.isOwn);
-  await requireAccepted(edited, named, { ...options, plan: { shared } });
+  await requireAccepted(edited, named, { ...options, shared });
   const decided = decideRows(table, { ...assigned, edited, named }, options);
   markWanted(table, slots);
   return { ...read, ...assigned, ...decided, edited, refused: 0 };
@@ -316,7 +316,7 @@ function noteUses(
 async function requireAccepted(
   edited: readonly EditedRow[],
   named: NamedRows | undefined,
-  planning: PlanOptions & { plan: Pick<BatchPlan, 'shared'> },
+  planning: PlanOptions & Pick<ReadRows, 'shared'>,
 ): Promise<void> {
   if (planning.policy.acceptChanges) return;
   const stopping = edited.filter(({ place, isStale }) => !(named && (isStale || named.has(place))));

@@ -33,7 +33,8 @@ function betweenWords(text: string): string[] {
 
 /** The end of the brackets that open at a position. */
 function findValueEnd(text: string, start: number): number | undefined {
-  let [level, end]: [number, number | undefined] = [0, undefined];
+  let level = 0;
+  let end: number | undefined;
   eachMark(
     text,
     (mark, at) => {

@@ -138,17 +138,18 @@ async function requireSameRows(
   const names = openRowNames(byNumber.map(({ word }) => word));
   let place = 0;
   for await (const job of source.jobs(() => undefined)) names.see(nameJob(job), place++);
-  for (const [at, { word, answer }] of choices.entries()) {
+  const byIds = choices.map(({ answer }, at) => shellWord(`${rows[at]?.id}=${answer}`)).join(' ');
+  for (const [at, { word }] of choices.entries()) {
     const row = rows[at] as FoundRow;
-    const [now] = row.isByNumber ? names.find(word) : [row];
+    if (!row.isByNumber) continue;
+    const [now] = names.find(word);
     if (now?.id === row.id && (!row.isNumbered || JSON.stringify(now.content) === JSON.stringify(row.content)))
       continue;
-    const byId = shellWord(`${row.id}=${answer}`);
     throw usageError(
       `row ${word} of ${source.name} is another one now than in the last run, where it was ${row.id}`,
       row.isNumbered
         ? `put the file back, or take it as it is now: ${nextCommand(known.typed, 'again')}`
-        : `name it by its id: gateway-cli batch choose ${shellWord(known.typed.outdir)} ${byId}`,
+        : `name it by its id: gateway-cli batch choose ${shellWord(known.typed.outdir)} ${byIds}`,
     );
   }
 }

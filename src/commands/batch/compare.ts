@@ -67,7 +67,7 @@ function joinGroup(group: readonly VariedJob[]): ReportRow {
   const vars = Object.entries(first.vars ?? {}).filter(([name]) => isSame((job) => job.vars?.[name]));
   return {
     id: of,
-    version: group.find(({ job }) => job.version === 'outdated')?.job.version ?? first.version,
+    version: group.some(({ job }) => job.version === 'outdated') ? 'outdated' : first.version,
     state: group.find(({ job }) => job.state !== 'done')?.job.state ?? 'done',
     vars: Object.fromEntries(vars),
     prompt: isSame(({ prompt }) => prompt) ? first.prompt : undefined,

@@ -33,7 +33,9 @@ export type {
   ToolUseBlock,
 } from './client/client-types.ts';
 export type { PaidAnswer, PaidEnd, PayableRequest, Payment, Payments } from './client/payment.ts';
-export type { AskOptions, Exchange, PayOptions, Performed, PreparedRequest, SendOptions } from './client/send.ts';
+export type { AskOptions, Performed, PreparedRequest } from './client/ask.ts';
+export type { PayOptions } from './client/repairs.ts';
+export type { Exchange, SendOptions } from './client/send.ts';
 export type { CheckEnd, Deadline, Phase } from './client/deadline.ts';
 export type { ListOptions, ModelList } from './client/free-requests.ts';
 export type { ListedModel } from './client/listed-model.ts';

@@ -25,7 +25,7 @@ import { changeDeltas, drainDeltas } from './deltas.ts';
 import { checkEnd, chooseDeadline, type Deadline, within } from './deadline.ts';
 import { folderSink, type ImageSink, memorySink } from './image-sink.ts';
 import type { CallEvent } from './events.ts';
-import type { PreparedRequest } from './send.ts';
+import type { PreparedRequest } from './ask.ts';
 import { judgeAnswer, listLinkedImages } from './verdict.ts';
 import { refuseEmptyMask } from '../images/mask.ts';
 

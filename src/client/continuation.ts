@@ -2,7 +2,7 @@ import { endSignals, GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { countOn } from './events.ts';
 import { loadFormat, replaceModel } from '../formats/format.ts';
-import type { AskOptions, Performed, PreparedRequest } from './send.ts';
+import type { AskOptions, Performed, PreparedRequest } from './ask.ts';
 import { emptyResult } from './arriving-reply.ts';
 import { changeDeltas } from './deltas.ts';
 import { joinContents, joinReplies } from './reply-fields.ts';
@@ -61,10 +61,10 @@ function isUnfinishedStop(delta: StreamDelta): boolean {
  */
 export async function* askInHops(
   request: PreparedRequest,
-  askHop: AskHop,
+  askOne: AskHop,
   { maxTurns = defaultMaxTurns, onEvent }: AskOptions,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  let { answer, ending } = yield* askHop(request, onEvent);
+  let { answer, ending } = yield* askOne(request, onEvent);
   const answers = [answer];
   let shown = 0;
   let token: string | undefined;
@@ -78,7 +78,7 @@ export async function* askInHops(
     const before = answers.reduce((sum, { attempts }) => sum + attempts, 0);
     const from = shown;
     try {
-      const deltas = askHop(goOnWith(answer.request, next), countOn(onEvent, before));
+      const deltas = askOne(goOnWith(answer.request, next), countOn(onEvent, before));
       ({ answer, ending } = yield* changeDeltas(deltas, (arrived) => toLaterDeltas(arrived, from)));
     } catch (error) {
       if (!(error instanceof GatewayError) || isOfThisMachine(error)) throw error;

@@ -18,7 +18,8 @@ import type { Memory } from './memory.ts';
 
 /** A request whose last attempt was refused, and was certainly not billed. */
 export interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
-  request: Request;
+  /** The request as it was sent. */
+  apiRequest: Request;
   error: GatewayError;
 }
 
@@ -78,11 +79,11 @@ function toCorrection(part: OptionalPart): Correction {
 /** Every correction, by the name of its lesson. A correction is made once for a request. */
 const corrections: Readonly<Record<string, Correction>> = {
   'base-path': {
-    learn({ request, error: { details } }, endpoint) {
+    learn({ apiRequest, error: { details } }, endpoint) {
       if (details.status !== 404 || knownPath.has(details.reason)) return undefined;
       // A lesson of an earlier run can be wrong within its day: another server can answer at the address.
-      if (request.behindBase !== undefined) return '';
-      return placeRequest(endpoint, request).isGuess ? '/v1' : undefined;
+      if (apiRequest.behindBase !== undefined) return '';
+      return placeRequest(endpoint, apiRequest).isGuess ? '/v1' : undefined;
     },
     apply(request, behindBase) {
       const { behindBase: before, ...rest } = request;
@@ -121,7 +122,7 @@ export function applyLessons<Request extends AnyApiRequest>(request: Request, me
 /** The result of a lesson from a refusal. */
 export interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
   /** The request in the form that the service asks for. */
-  request: Request;
+  apiRequest: Request;
   notice: ReturnType<Correction['tell']>;
   /** The lesson counts for later requests, even if this request is not answered. */
   isCertain: boolean;
@@ -131,9 +132,9 @@ export interface Learnt<Request extends AnyApiRequest = AnyApiRequest> {
 /** The corrections, each by the name of its lesson. */
 export const correctionNames: readonly string[] = Object.keys(corrections);
 
-/** Learns from a refusal of a request as it was sent; undefined if the refusal asks for nothing that can be changed. */
+/** Learns from a refusal; undefined if the refusal asks for nothing that can be changed. */
 export function learnFrom<Request extends AnyApiRequest>(
-  { request, error }: Refused<Request>,
+  { apiRequest, error }: Refused<Request>,
   endpoint: Endpoint,
   names = correctionNames,
 ): Learnt<Request> | undefined {
@@ -141,14 +142,14 @@ export function learnFrom<Request extends AnyApiRequest>(
   for (const name of names) {
     const correction = corrections[name] as Correction;
     const { learn, apply, tell, counts, isGuess = false } = correction;
-    const lesson = learn({ request, error }, endpoint);
-    const corrected = lesson === undefined ? request : apply(request, lesson);
-    if (lesson === undefined || corrected === request) continue;
+    const lesson = learn({ apiRequest, error }, endpoint);
+    const corrected = lesson === undefined ? apiRequest : apply(apiRequest, lesson);
+    if (lesson === undefined || corrected === apiRequest) continue;
     const keep = (memory: Memory): void => {
-      if (counts !== 'once') memory.set(lessonName(name, correction, request), lesson);
+      if (counts !== 'once') memory.set(lessonName(name, correction, apiRequest), lesson);
     };
     const isCertain = counts !== 'once' && !isGuess;
-    return { request: corrected, notice: tell(lesson, endpoint), isCertain, keep };
+    return { apiRequest: corrected, notice: tell(lesson, endpoint), isCertain, keep };
   }
   return undefined;
 }
@@ -176,25 +177,24 @@ async function encodeAgain<Request extends AnyApiRequest>(
   return inFormat(name).catch(() => undefined) as Promise<Request | undefined>;
 }
 
-/** Learns the format from a refusal. `request` is the request before corrections, `asked` the one that was sent. */
+/** Learns the format from a refusal. `original`: the request before corrections. */
 export async function learnFormat(
-  request: AnyApiRequest,
-  { request: asked, error }: Refused,
+  { original, apiRequest, error }: Refused & { original: AnyApiRequest },
   memory: Memory,
 ): Promise<Learnt | undefined> {
   const { status, reason } = error.details;
   if (error.class !== 'rejected' || error.lastBilled !== 'no') return undefined;
   // A lesson of an earlier run can be wrong within its day: another server can answer at the address.
-  const isGone = asked.format !== request.format && status === 404 && !knownPath.has(reason);
-  const lesson = isGone ? request.format : findNamedFormat(error);
-  if (lesson === undefined || lesson === asked.format) return undefined;
-  const other = lesson === request.format ? request : await encodeAgain(request, lesson);
+  const isGone = apiRequest.format !== original.format && status === 404 && !knownPath.has(reason);
+  const lesson = isGone ? original.format : findNamedFormat(error);
+  if (lesson === undefined || lesson === apiRequest.format) return undefined;
+  const other = lesson === original.format ? original : await encodeAgain(original, lesson);
   if (other === undefined) return undefined;
   return {
-    request: applyLessons(other, memory),
-    notice: { text: `the service answers ${modelOf(request)} in the ${lesson} format: sent again in that` },
+    apiRequest: applyLessons(other, memory),
+    notice: { text: `the service answers ${modelOf(original)} in the ${lesson} format: sent again in that` },
     isCertain: false,
-    keep: () => void memory.set(`lesson format ${modelOf(request)}`, lesson),
+    keep: () => void memory.set(`lesson format ${modelOf(original)}`, lesson),
   };
 }
 

@@ -8,7 +8,8 @@ import { type ListedModel, readListedModel } from './listed-model.ts';
 import { readDiverted, withRequest } from './read-reply.ts';
 import type { Answered } from '../transport/types.ts';
 import type { Sender } from './client-types.ts';
-import type { PreparedRequest, SendOptions } from './send.ts';
+import type { PreparedRequest } from './ask.ts';
+import type { SendOptions } from './send.ts';
 import { append } from '../long-lists.ts';
 
 /* Free requests to a service: for its models, for the number of tokens of a request, and for the number that a model takes. */

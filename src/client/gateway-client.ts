@@ -2,6 +2,7 @@ import { type GatewayError, usageError } from '../errors.ts';
 import type { AnyApiRequest } from '../formats/format.ts';
 import type { Connection, Fetch } from '../transport/types.ts';
 import { services } from '../vendors/services.ts';
+import { ask, type PreparedRequest } from './ask.ts';
 import { checkCallOptions } from './check-options.ts';
 import type { ClientOptions, Sender } from './client-types.ts';
 import { applyLessons, learnFrom, toTaughtFormat } from './correct.ts';
@@ -12,16 +13,8 @@ import { composeFetch, connectLate } from './fetch.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
 import { createModelChoice, type ModelChoice, type ModelRules } from './model-choice.ts';
 import type { Payments } from './payment.ts';
-import { sendFree, sendPaid } from './repairs.ts';
-import {
-  type PaidExchange,
-  type PayOptions,
-  ask,
-  type PreparedRequest,
-  type Sending,
-  sendRequest,
-  type SendOptions,
-} from './send.ts';
+import { type PaidExchange, type PayOptions, sendFree, sendPaid } from './repairs.ts';
+import { type Sending, sendRequest, type SendOptions } from './send.ts';
 
 /** A sender as command line and batches have it. */
 export interface GatewayClient extends Sender {
@@ -93,7 +86,7 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
       return addressRequest(endpoint, applyLessons(request, memory));
     },
     learn(request, error) {
-      const learnt = learnFrom({ request, error }, endpoint);
+      const learnt = learnFrom({ apiRequest: request, error }, endpoint);
       if (!learnt?.isCertain) return false;
       learnt.keep(memory);
       void options.onEvent?.({ type: 'resent', by: 'correction', ...learnt.notice, error });

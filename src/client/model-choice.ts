@@ -18,7 +18,7 @@ import type { ModelList } from './free-requests.ts';
 import type { ListedModel } from './listed-model.ts';
 import type { Memory } from './memory.ts';
 import type { Result } from './result.ts';
-import type { PreparedRequest } from './send.ts';
+import type { PreparedRequest } from './ask.ts';
 
 /** How a client looks up models. */
 export interface ModelRules {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import type { Signal } from './client-types.ts';
-import type { Performed, PreparedRequest } from './send.ts';
+import type { Performed, PreparedRequest } from './ask.ts';
 
 /** The payments for the requests of a client. */
 export interface Payments {

@@ -1,21 +1,31 @@
 import { GatewayError } from '../errors.ts';
 import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from '../formats/format.ts';
 import type { Answered } from '../transport/types.ts';
+import type { PreparedRequest } from './ask.ts';
 import type { GatewayClientOptions } from './gateway-client.ts';
 import { correctionNames, type Learnt, learnFormat, learnFrom, toTaughtRequest } from './correct.ts';
 import type { Deadline } from './deadline.ts';
 import { countOn, type Resent } from './events.ts';
 import type { Memory } from './memory.ts';
 import type { ModelChoice } from './model-choice.ts';
-import {
-  type Exchange,
-  type PaidExchange,
-  type PaidRequest,
-  type PayOptions,
-  type PreparedRequest,
-  type Sending,
-  sendRequest,
-} from './send.ts';
+import type { Payment, Payments } from './payment.ts';
+import { type Exchange, type SendOptions, type Sending, sendRequest } from './send.ts';
+
+/** Options of one request that is paid for. */
+export interface PayOptions extends SendOptions {
+  /** The payments for the requests of the answer, in place of those of the client. */
+  payments?: Payments | undefined;
+}
+
+/** A prepared request and its payment. Another model that is asked in its place has a payment of its own. */
+interface PaidRequest {
+  readonly prepared: PreparedRequest;
+  /** Absent if the request costs nothing. */
+  readonly payment: Payment | undefined;
+}
+
+/** A paid request as it was sent, and its reply. Who reads the reply ends the payment. */
+export interface PaidExchange extends Answered, PaidRequest {}
 
 interface RepairedSending extends Sending {
   models: ModelChoice;
@@ -26,11 +36,11 @@ type RepairOptions = PayOptions & { deadline: Deadline };
 
 /** A request on its way. It is never changed: a repair makes another one. */
 interface Outgoing {
-  /** The request before corrections. */
+  /** The API request before corrections. */
   original: AnyApiRequest;
-  /** The request as it is sent: in the form that its service is known to want. */
-  request: AnyApiRequest;
-  /** The request to a model that it is, with its payment; absent if it is free. */
+  /** The API request as it is sent: in the form that its service is known to want. */
+  apiRequest: AnyApiRequest;
+  /** The prepared request that it belongs to, and its payment; absent if it is free. */
   paid?: PaidRequest | undefined;
 }
 
@@ -41,7 +51,7 @@ interface Failed extends Outgoing {
 
 /** The request that goes out after a failed one. */
 interface Next {
-  sent: Outgoing;
+  outgoing: Outgoing;
   /** The change, for the listener. */
   change: Omit<Resent, 'type' | 'error'>;
   /** Called if the request was answered. */
@@ -63,28 +73,32 @@ const ofRequest: readonly Repair[] = [
         toNext(failed, learnFrom(failed, endpoint, [name]), endpoint),
   ),
   async function toOtherFormat(failed, _own, { endpoint }) {
-    return toNext(failed, await learnFormat(failed.original, failed, endpoint.memory), endpoint);
+    return toNext(failed, await learnFormat(failed, endpoint.memory), endpoint);
   },
 ];
 
 function toNext({ original, paid }: Failed, learnt: Learnt | undefined, { memory }: { memory: Memory }): Found {
   if (learnt === undefined) return undefined;
-  const { request, notice, keep } = learnt;
-  return { sent: { original, request, paid }, change: { by: 'correction', ...notice }, keep: () => keep(memory) };
+  const { apiRequest, notice, keep } = learnt;
+  return {
+    outgoing: { original, apiRequest, paid },
+    change: { by: 'correction', ...notice },
+    keep: () => keep(memory),
+  };
 }
 
 /** The repairs that make a different request, which is corrected anew. */
 const others: readonly Repair[] = [
   async function toLiveLane({ original, paid, error }, _own, { endpoint, options: { laneFallback } }) {
     const live = laneFallback === 'live' && isBusy(error) ? withoutTier(original) : undefined;
-    return live && { sent: await toOutgoing(live, paid, endpoint), change: { by: 'live-lane' } };
+    return live && { outgoing: await toOutgoing(live, paid, endpoint), change: { by: 'live-lane' } };
   },
   async function toOtherModel({ paid, error }, own, sending) {
     const { models, endpoint } = sending;
-    const other = paid && (await models.chooseOther(error, paid.request, own.deadline));
+    const other = paid && (await models.chooseOther(error, paid.prepared, own.deadline));
     if (other === undefined) return undefined;
-    const sent = await toOutgoing(other.post, openPayment(other, own, sending), endpoint);
-    return { sent, change: { by: 'other-model' }, keep: () => models.keep(other) };
+    const outgoing = await toOutgoing(other.post, openPayment(other, own, sending), endpoint);
+    return { outgoing, change: { by: 'other-model' }, keep: () => models.keep(other) };
   },
 ];
 
@@ -93,12 +107,12 @@ async function toOutgoing(
   paid: PaidRequest | undefined,
   { memory }: { memory: Memory },
 ): Promise<Outgoing> {
-  return { original, request: await toTaughtRequest(original, memory), paid };
+  return { original, apiRequest: await toTaughtRequest(original, memory), paid };
 }
 
-function openPayment(request: PreparedRequest, own: RepairOptions, { options }: RepairedSending): PaidRequest {
+function openPayment(prepared: PreparedRequest, own: RepairOptions, { options }: RepairedSending): PaidRequest {
   const { payments = options.payments } = own;
-  return { request, payment: payments?.open(request) };
+  return { prepared, payment: payments?.open(prepared) };
 }
 
 /**
@@ -112,18 +126,18 @@ export async function sendPaid(
 ): Promise<PaidExchange> {
   const chosen = await sending.models.choose(prepared, own.deadline);
   const opened = openPayment(chosen, own, sending);
-  const { reply, attempts, request: post, paid = opened } = await sendAndRepair(chosen.post, opened, own, sending);
-  return { reply, attempts, request: { ...paid.request, post: post as ApiRequest }, payment: paid.payment };
+  const { reply, attempts, apiRequest, paid = opened } = await sendAndRepair(chosen.post, opened, own, sending);
+  return { reply, attempts, prepared: { ...paid.prepared, post: apiRequest as ApiRequest }, payment: paid.payment };
 }
 
 /** Sends a request that is not paid for. */
 export async function sendFree(given: AnyApiRequest, own: RepairOptions, sending: RepairedSending): Promise<Exchange> {
-  const { reply, attempts, request } = await sendAndRepair(given, undefined, own, sending);
-  return { reply, attempts, request };
+  const { reply, attempts, apiRequest } = await sendAndRepair(given, undefined, own, sending);
+  return { reply, attempts, request: apiRequest };
 }
 
 /**
- * Sends a request in the form that its service is known to want, and once more for each repair that is found. All attempts count
+ * Sends an API request in the form that its service is known to want, and once more for each repair that is found. All attempts count
  * together, and so do those that may have been billed. Throws the error of the last request, whose payment has ended.
  */
 async function sendAndRepair(
@@ -136,42 +150,43 @@ async function sendAndRepair(
   const { deadline, onEvent = options.onEvent } = own;
   const taken: Next[] = [];
   let tried = new Set<Repair>();
-  let sent: Outgoing = { original: given, request: given, paid };
+  let outgoing: Outgoing = { original: given, apiRequest: given, paid };
   let failed: GatewayError | undefined;
   try {
-    sent = await toOutgoing(given, paid, endpoint);
+    outgoing = await toOutgoing(given, paid, endpoint);
     for (;;) {
       const before = failed?.details.attempts ?? 0;
-      const payment = sent.paid?.payment;
-      const came = await trySend(sent.request, { ...own, payment, onEvent: countOn(onEvent, before) }, sending);
+      const payment = outgoing.paid?.payment;
+      const came = await trySend(outgoing.apiRequest, { ...own, payment, onEvent: countOn(onEvent, before) }, sending);
       if ('reply' in came) {
         for (const { keep } of taken) await keep?.();
         const { reply } = came;
         const attempts = before + came.attempts;
         await onEvent?.({ type: 'answered', attempts, isRecorded: reply.recordedAt !== undefined });
-        return { ...sent, reply, attempts };
+        return { ...outgoing, reply, attempts };
       }
       const { error } = came;
       failed = failed ? error.after(failed).withDetails({ attempts: before + (error.details.attempts ?? 0) }) : error;
-      const found = await findRepair({ ...sent, error: failed }, tried, own, sending);
+      const found = await findRepair({ ...outgoing, error: failed }, tried, own, sending);
       if (found === undefined) throw options.explain ? await options.explain(failed, given) : failed;
       const [repair, next] = found;
       await onEvent?.({ type: 'resent', ...next.change, error: failed });
-      if (next.sent.paid === sent.paid) payment?.retry(failed);
+      if (next.outgoing.paid === outgoing.paid) payment?.retry(failed);
       else await payment?.end({ error: failed }, deadline.signal);
       // A different request is corrected anew.
-      if (next.sent.original !== sent.original) tried = new Set([...tried].filter((one) => others.includes(one)));
+      if (next.outgoing.original !== outgoing.original)
+        tried = new Set([...tried].filter((one) => others.includes(one)));
       tried.add(repair);
       taken.push(next);
-      ({ sent } = next);
+      ({ outgoing } = next);
     }
   } catch (error) {
-    await sent.paid?.payment?.end({ error }, deadline.signal);
+    await outgoing.paid?.payment?.end({ error }, deadline.signal);
     throw error;
   }
 }
 
-/** The reply to a request that is sent once, with retries, or its error. */
+/** The reply to an API request that is sent once, with retries, or its error. */
 async function trySend(...call: Parameters<typeof sendRequest>): Promise<Answered | { error: GatewayError }> {
   try {
     return await sendRequest(...call);

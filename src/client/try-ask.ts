@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import type { GatewayClient } from './gateway-client.ts';
 import { drainDeltas } from './deltas.ts';
-import type { AskOptions, Performed, PreparedRequest } from './send.ts';
+import type { AskOptions, Performed, PreparedRequest } from './ask.ts';
 
 /** The result of asking a model: made when that has ended, and never changed. It has an answer or a failure. */
 export interface Asked {

@@ -1,0 +1,132 @@
+import { monotonic } from '../clock.ts';
+import type { StreamDelta } from '../formats/events.ts';
+import { type ApiRequest, type Format, loadFormat, type RequestLimits } from '../formats/format.ts';
+import { createMemoryStore } from '../images/store.ts';
+import type { BlobStore } from '../images/types.ts';
+import type { ServiceName, Use } from '../vendors/services.ts';
+import {
+  type AnsweredHop,
+  type AskHop,
+  askInHops,
+  type ContinuationOptions,
+  holdEnding,
+  type Hop,
+} from './continuation.ts';
+import { describeCutPrompt } from './cut-prompt.ts';
+import { type Deadline, checkEnd } from './deadline.ts';
+import type { GatewayClient } from './gateway-client.ts';
+import type { PaidEnd } from './payment.ts';
+import { readDeltas, type ReadOptions } from './read-reply.ts';
+import type { PayOptions } from './repairs.ts';
+import type { Answer, InsteadOf, Result } from './result.ts';
+
+/** One request to a model, ready to be shown, counted, estimated or sent. */
+export interface PreparedRequest {
+  /** The API request: it has a body, and so goes out by POST. */
+  post: ApiRequest;
+  model: string;
+  /** Number of requested candidates; 1 by default. */
+  candidates?: number | undefined;
+  /** The use for which the service has this model as its default; absent if somebody named it. */
+  defaultFor?: Use | undefined;
+  /** The model that is asked once if this one refuses and nothing was billed: with 429, 503 or 529 after the retries, or if it is gone. */
+  fallback?: string | undefined;
+  /** The model that should have been asked. */
+  insteadOf?: InsteadOf | undefined;
+}
+
+/** The answer that a client gives. */
+export interface Performed extends Answer {
+  /** The request that was answered, as it was sent: after a refusal its model, its format or a part of it can be another. */
+  request: PreparedRequest;
+  /** Requests that were sent: none if a cache answered. */
+  attempts: number;
+  /** A recording answered. */
+  isRecorded: boolean;
+  /** The requests of an answer that took several, for its cost. */
+  hops?: readonly Hop[];
+}
+
+/** The options for sending a request, and the place of its images. */
+export interface AskOptions
+  extends PayOptions, ContinuationOptions, Pick<ReadOptions, 'endOf' | 'mostImages' | 'joined' | 'patience'> {
+  /** The place of the images; memory by default. */
+  store?: BlobStore | undefined;
+}
+
+/** The options of a call with its deadline and its service. */
+interface BoundedAskOptions extends AskOptions {
+  deadline: Deadline;
+  service: ServiceName;
+}
+
+/** The members of a client that are needed to ask. */
+type AskingClient = Pick<GatewayClient, 'sendPaid' | 'models' | 'onEvent'>;
+
+/**
+ * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. If the service
+ * ends the answer in the middle, the requests for the rest go the same way. Yields the deltas of one arriving chunk together. An
+ * answer that was cut, or came with an error, is returned with that error; throws GatewayError if nothing came.
+ */
+export async function* ask(
+  request: PreparedRequest,
+  client: AskingClient,
+  options: BoundedAskOptions,
+): AsyncGenerator<StreamDelta[], Performed> {
+  const started = monotonic();
+  const { store = createMemoryStore(), onEvent = client.onEvent } = options;
+  const askOne: AskHop = (hop, listener) => askHop(hop, client, { ...options, store, onEvent: listener });
+  const answer = yield* askInHops(request, askOne, { ...options, onEvent });
+  const { attempts, result } = answer;
+  return { ...answer, result: { ...result, attempts, durationMs: Math.round(monotonic() - started) } };
+}
+
+async function* askHop(
+  given: PreparedRequest,
+  client: AskingClient,
+  options: BoundedAskOptions & { store: BlobStore },
+): AsyncGenerator<StreamDelta[], AnsweredHop> {
+  const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience, store } = options;
+  const { reply, attempts, prepared: request, payment } = await client.sendPaid(given, options);
+  let end: PaidEnd = {};
+  try {
+    const { post, insteadOf } = request;
+    const format = await loadFormat(post.format);
+    const reading = { ...describeRequest(request, format), endOf, mostImages, joined, patience, store };
+    const { answer: read, ending } = yield* holdEnding(readDeltas(reply, reading, format));
+    const isRecorded = reply.recordedAt !== undefined;
+    const came = read.result;
+    const modelEnds = isRecorded ? came.modelEnds : await client.models.tellEnd(came);
+    const passed = describePassedLimit(came, format.limits(post.body));
+    const cut = describeCutPrompt(post, came.usage?.inputTokens, options.service);
+    const warnings = [...came.warnings, passed, cut].filter((text) => text !== undefined);
+    const result = { ...came, ...(insteadOf && { insteadOf }), ...(modelEnds && { modelEnds }), warnings };
+    const answer = { ...read, result, request, attempts, isRecorded };
+    end = { answer };
+    return { answer, ending };
+  } catch (error) {
+    end = { error };
+    throw error;
+  } finally {
+    await payment?.end(end, deadline.signal);
+  }
+}
+
+/** The facts of a request by which its reply is read. */
+export function describeRequest(
+  { post, model, candidates }: PreparedRequest,
+  { toolNames }: Pick<Format, 'toolNames'>,
+): Pick<ReadOptions, 'model' | 'candidates' | 'keepThink' | 'offered' | 'asked'> {
+  return { model, candidates, keepThink: post.keepThink, offered: toolNames(post.body), asked: post.body };
+}
+
+/**
+ * The warning about an answer that is longer than its limit of tokens: a service that knows the limit only by another name ignores
+ * it, and the cost is then not limited.
+ */
+function describePassedLimit({ usage, images }: Result, { maxTokens, candidates }: RequestLimits): string | undefined {
+  const { outputTokens = 0 } = usage ?? {};
+  // Some services count the tokens of thinking apart.
+  if (maxTokens === undefined || images.length > 0 || outputTokens <= 2 * maxTokens * candidates) return undefined;
+  return `the service did not keep the limit of ${maxTokens} tokens: the answer has ${outputTokens}`;
+}

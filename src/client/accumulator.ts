@@ -17,17 +17,21 @@ import { isSamples } from '../images/image-type.ts';
 import { append } from '../long-lists.ts';
 import { noteFacts } from './reply-fields.ts';
 
-/** Makes one result of the events of one reply, and returns for each event its meaning for a reader. */
+/**
+ * Makes one result of the events of one reply, and returns for each event its meaning for a reader. `facts`: those that came before
+ * the events.
+ */
 export function createAccumulator({
   model,
   maxCandidates,
   store,
-}: Pick<ArrivingReply, 'model' | 'maxCandidates' | 'store'>) {
+  facts = {},
+}: Pick<ArrivingReply, 'model' | 'maxCandidates' | 'store'> & Partial<Pick<ArrivingReply, 'facts'>>) {
   const arriving: ArrivingReply = {
     model,
     maxCandidates,
     store,
-    facts: {},
+    facts: { ...facts },
     candidates: new Map(),
     surplus: new Set(),
     waiting: [],

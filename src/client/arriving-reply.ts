@@ -226,7 +226,7 @@ function findUnfinished(
 }
 
 /** The end of a model if it is near, or the model is deprecated. */
-export function toModelEnd(model: string, end: Omit<ModelEnd, 'model'> | undefined): ModelEnd | undefined {
+function toModelEnd(model: string, end: Omit<ModelEnd, 'model'> | undefined): ModelEnd | undefined {
   if (end === undefined || !isEnding(end, Date.now())) return undefined;
   const known = Object.entries(end).filter(([, value]) => value !== undefined);
   return { model, ...Object.fromEntries(known) };

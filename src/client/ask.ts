@@ -96,7 +96,7 @@ async function* askHop(
     const { answer: read, ending } = yield* holdEnding(readDeltas(reply, reading, format));
     const isRecorded = reply.recordedAt !== undefined;
     const came = read.result;
-    const modelEnds = isRecorded ? came.modelEnds : await client.models.tellEnd(came);
+    const modelEnds = isRecorded ? undefined : await client.models.tellEnd(came);
     const passed = describePassedLimit(came, format.limits(post.body));
     const cut = describeCutPrompt(post, came.usage?.inputTokens, options.service);
     const warnings = [...came.warnings, passed, cut].filter((text) => text !== undefined);

@@ -11,6 +11,6 @@ export interface Memory {
   set(name: string, text: string): unknown;
   /** Keeps the list of the models. */
   keepList?(list: ModelList): Promise<void>;
-  /** The end of a model, as the kept list has it. */
+  /** The end of a model, as the kept list has it, if it is near. */
   findEnd?(model: string): Promise<ModelEnd | undefined>;
 }

@@ -77,7 +77,7 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
     },
     async tellEnd({ model, modelEnds }) {
       const end = modelEnds ?? (await client.memory.findEnd?.(model));
-      if (end === undefined || !isEnding(end, Date.now())) return undefined;
+      if (end === undefined) return undefined;
       await client.onEvent?.({ type: 'ends', end, isLookedUp: false });
       return end;
     },

@@ -17,7 +17,7 @@ import { createAccumulator, type Accumulator } from './accumulator.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { keepGoodImages, type ImageStore, type ReplyBounds } from './image-store.ts';
 import { type Answer } from './result.ts';
-import { emptyResult, toModelEnd } from './arriving-reply.ts';
+import { emptyResult } from './arriving-reply.ts';
 import { readEndHeaders } from '../vendors/model-rules.ts';
 import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../json.ts';
@@ -153,8 +153,10 @@ interface ReplyReader {
 function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadOptions, format: Format): ReplyReader {
   const store = keepGoodImages(options.store, options);
   const maxCandidates = (options.candidates ?? 1) + moreCandidates;
-  const accumulator = createAccumulator({ model: options.model, maxCandidates, store });
   const { status, headers } = reply;
+  // The body may say it, too, and then it counts.
+  const facts = { modelEnds: readEndHeaders(headers) };
+  const accumulator = createAccumulator({ model: options.model, maxCandidates, store, facts });
   const { keepThink: keepsTags, offered, asked } = options;
   const decoder = format.createDecoder({ status, headers, keepsTags, offered, asked });
   return { format, decoder, accumulator, store, options, isStreamed: false };
@@ -163,13 +165,11 @@ function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadO
 /** The answer of a reply that was read. `cut`: the reason that the reply is not whole; `late`: the time ran out before its end. */
 function finishReading(
   { headers }: Pick<HttpReply, 'headers'>,
-  { format, accumulator, store, options, isStreamed }: ReplyReader,
+  { format, accumulator, store, isStreamed }: ReplyReader,
   { cut, late }: Record<'cut' | 'late', GatewayError | undefined>,
 ): Answer {
   const { result, error: cutCall, unfinished } = accumulator.result();
   result.format = format.name;
-  const modelEnds = result.modelEnds ?? toModelEnd(options.model, readEndHeaders(headers));
-  if (modelEnds) result.modelEnds = modelEnds;
   const told = isStreamed ? undefined : readCostHeader(headers['x-litellm-response-cost']);
   if (told !== undefined) result.toldCost ??= { amount: told, currency: 'USD' };
   const error = cut ?? store.failure() ?? late ?? cutCall;

@@ -35,18 +35,22 @@ export interface JsonStop {
   closers: readonly string[];
 }
 
-type ExpectedToken = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'comma';
+/** What may come next: a token, and whether the bracket around it may end in its place. */
+interface Expected {
+  token: 'value' | 'key' | 'colon' | 'comma';
+  mayEnd: boolean;
+}
 
 /** Reads a text token by token, with its own stack: deep nesting cannot overflow that of the program. */
 export function findJsonStop(text: string): JsonStop {
   // The stack changes only where a value is noted as whole, so the stack at the end is the one at that value.
   const closers: string[] = [];
-  let [expected, wholeEnd]: [ExpectedToken, number] = ['value', 0];
+  let [expected, wholeEnd]: [Expected, number] = [{ token: 'value', mayEnd: false }, 0];
   for (let at = 0; at < text.length;) {
     const char = text[at] as string;
     const end = mayFollow(char, expected, closers.at(-1)) ? tokenEnd(text, at) : 'wrong';
     if (typeof end !== 'number') {
-      const isText = char === '"' && (expected === 'value' || expected === 'first value');
+      const isText = char === '"' && expected.token === 'value';
       const words = isText
         ? 'a string without raw line breaks, and its end'
         : describeExpected(expected, closers.at(-1));
@@ -58,7 +62,7 @@ export function findJsonStop(text: string): JsonStop {
       expected = expectAfter(char, expected, closers.at(-1));
       const isWhole = end < text.length || !isDigit(text[end - 1] as string);
       // A key, a colon or a comma says nothing without what follows.
-      if (isWhole && (expected === 'comma' || expected.startsWith('first'))) wholeEnd = end;
+      if (isWhole && expected.mayEnd) wholeEnd = end;
     }
     at = end;
   }
@@ -74,28 +78,29 @@ function isDigit(char: string): boolean {
 }
 
 /** The words for a token; `closer` ends the bracket around it. */
-function describeExpected(expected: ExpectedToken, closer: string | undefined): string {
-  if (expected === 'colon') return "':' after the key";
-  if (expected === 'comma') return closer === undefined ? 'the end of the file' : `',' or '${closer}'`;
-  return expected.endsWith('key') ? 'a key in double quotes' : 'a value';
+function describeExpected({ token }: Expected, closer: string | undefined): string {
+  if (token === 'colon') return "':' after the key";
+  if (token === 'comma') return closer === undefined ? 'the end of the file' : `',' or '${closer}'`;
+  return token === 'key' ? 'a key in double quotes' : 'a value';
 }
 
 /** Whether the character may be the next one; `closer` ends the bracket around it. */
-function mayFollow(char: string, expected: ExpectedToken, closer: string | undefined): boolean {
+function mayFollow(char: string, { token, mayEnd }: Expected, closer: string | undefined): boolean {
   if (isSpace(char)) return true;
-  if (char === ':') return expected === 'colon';
-  if (char === ',') return expected === 'comma' && closer !== undefined;
-  if (char === '}' || char === ']') return char === closer && (expected === 'comma' || expected.startsWith('first'));
-  if (expected.endsWith('key')) return char === '"';
-  return expected.endsWith('value');
+  if (char === ':') return token === 'colon';
+  if (char === ',') return token === 'comma' && closer !== undefined;
+  if (char === '}' || char === ']') return char === closer && mayEnd;
+  if (token === 'key') return char === '"';
+  return token === 'value';
 }
 
-function expectAfter(char: string, expected: ExpectedToken, closer: string | undefined): ExpectedToken {
-  if (char === '{') return 'first key';
-  if (char === '[') return 'first value';
-  if (char === ':') return 'value';
-  if (char === ',') return closer === '}' ? 'key' : 'value';
-  return expected.endsWith('key') && char === '"' ? 'colon' : 'comma';
+function expectAfter(char: string, { token }: Expected, closer: string | undefined): Expected {
+  if (char === '{') return { token: 'key', mayEnd: true };
+  if (char === '[') return { token: 'value', mayEnd: true };
+  if (char === ':') return { token: 'value', mayEnd: false };
+  if (char === ',') return { token: closer === '}' ? 'key' : 'value', mayEnd: false };
+  if (token === 'key' && char === '"') return { token: 'colon', mayEnd: false };
+  return { token: 'comma', mayEnd: true };
 }
 
 /** The position after a token of JSON; `cut` if the text ends inside the token, `wrong` if it is not a token. */

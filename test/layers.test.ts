@@ -97,6 +97,7 @@ const open = new Set([
   'clock.ts',
   'closest.ts',
   'long-lists.ts',
+  'find-own.ts',
   'csv.ts',
   'document-key.ts',
   'errors.ts',

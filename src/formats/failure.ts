@@ -10,6 +10,7 @@ import type { FormatName } from './types.ts';
 import { findSuccessor } from '../vendors/model-rules.ts';
 import { type Meaning, type OptionalPart, optionalParts } from '../vendors/refusals.ts';
 import { findEffortRule, findEffortsIn } from '../vendors/effort.ts';
+import { findOwn } from '../find-own.ts';
 
 /** A failed reply, its body as far as it was read. */
 export interface FailedReply extends RefusedRequest {
@@ -255,8 +256,7 @@ const samplingFields = /^(?:temperature|top_?[pk]|(?:presence|frequency)_?penalt
 
 /** The HTTP status for the name of an error, if the name is known (formats 2 and 3). */
 export function findStatusByName(name: string): number | undefined {
-  const key = name.toLowerCase();
-  return Object.hasOwn(statusByName, key) ? statusByName[key] : undefined;
+  return findOwn(statusByName, name.toLowerCase());
 }
 
 const statusByName: Readonly<Record<string, number>> = {

@@ -3,6 +3,7 @@ import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { closedForm, type KeptWords } from '../vendors/schema-forms.ts';
 import type { AnyApiRequest } from './format.ts';
 import type { FormatName } from './types.ts';
+import { findOwn } from '../find-own.ts';
 
 /*
  * A service can take a part of JSON Schema, or none. The rest of the schema is told to the model in words; the answer is checked
@@ -77,8 +78,7 @@ const lists = ['anyOf', 'oneOf', 'allOf'];
 /** The schema that a reference names within a document. */
 function findInside(root: JsonValue, reference: string): JsonValue | undefined {
   let found: JsonValue | undefined = root;
-  for (const step of reference.split('/').slice(1))
-    found = isObject(found) && Object.hasOwn(found, step) ? found[step] : undefined;
+  for (const step of reference.split('/').slice(1)) found = isObject(found) ? findOwn(found, step) : undefined;
   return found;
 }
 

@@ -21,6 +21,7 @@ import { type ServiceName, findServiceByUrl, services } from '../vendors/service
 import { keysIn } from './vendor-variables.ts';
 import { parseConfig } from './parse.ts';
 import { unknownProfile } from './profile-name.ts';
+import { findOwn } from '../find-own.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -174,7 +175,7 @@ export function pickProfile(input: SettingsInput): PickedProfile | undefined {
     sourced(nameFor(config.profile, input.use), `config ${path}`, 'config') ??
     (config.profiles['default'] && byDefault('default'));
   if (name === undefined) return undefined;
-  const profile = Object.hasOwn(config.profiles, name.value) ? config.profiles[name.value] : undefined;
+  const profile = findOwn(config.profiles, name.value);
   if (profile === undefined) throw unknownProfile(name, input.config);
   return { name, profile, label: `profile ${name.value} (${path})` };
 }

@@ -6,6 +6,7 @@ import { type ModelEnd, type ModelFacts, isEnding } from '../vendors/model-rules
 import { userFolders } from './config-file.ts';
 import type { PartialSettings } from './types.ts';
 import { makeFolder, writeAtomically } from '../files/temp-file.ts';
+import { findOwn } from '../find-own.ts';
 
 /*
  * Facts that services told about their models, and lessons that they taught, are kept for a day: one file holds for each address
@@ -71,7 +72,7 @@ async function readOfModel(
 ): Promise<JsonObject | undefined> {
   const known = (await readKeptList(owner, now))[about];
   const id = model.replace(/^models\//, '');
-  const found = isObject(known) && Object.hasOwn(known, id) ? known[id] : undefined;
+  const found = isObject(known) ? findOwn(known, id) : undefined;
   return isObject(found) ? found : undefined;
 }
 

@@ -52,6 +52,12 @@ test('with a limit of costs a model that may answer in place of another needs a 
   expect(ran.stderr).toContain('the model unpriced has no price');
 });
 
+test('a model with the name of a member of every object has no price, either', async () => {
+  const ran = await runBatch(limit, { format: 'completions', jobs: withFallback('constructor'), answer: byModel });
+  expect(ran).toMatchObject({ code: 2, asked: [] });
+  expect(ran.stderr).toContain('the model constructor has no price');
+});
+
 /** A server that fails at each request of a list, counted from 1: what it was asked may be billed. */
 const failingAt = (numbers: readonly number[]) => {
   let count = 0;

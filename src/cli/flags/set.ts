@@ -8,6 +8,7 @@ import { quoteWord, writeValue } from './flag.ts';
 import { getQuirks, services, listVendors } from '../../vendors/services.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** One `--set path=value`. The step `[]` appends to a list. */
 export interface FieldChange {
@@ -90,7 +91,7 @@ function setAt(current: BodyValue | undefined, path: readonly string[], value: J
   if (step === append || (Array.isArray(current) && /^\d{1,6}$/.test(step)))
     return setInList(current, step, rest, value);
   const object = isMap(current) ? current : {};
-  return { ...object, [step]: setAt(ownValue(object, step), rest, value) };
+  return { ...object, [step]: setAt(findOwn(object, step), rest, value) };
 }
 
 function setInList(current: BodyValue | undefined, step: string, rest: readonly string[], value: JsonValue): BodyValue {
@@ -109,12 +110,8 @@ function mergeValue(current: BodyValue | undefined, value: JsonValue): BodyValue
   if (!isMap(value)) return value;
   const merged: Body = isMap(current) ? { ...current } : {};
   for (const [key, item] of Object.entries(value))
-    if (!forbidden.has(key)) merged[key] = mergeValue(ownValue(merged, key), item as JsonValue);
+    if (!forbidden.has(key)) merged[key] = mergeValue(findOwn(merged, key), item as JsonValue);
   return merged;
-}
-
-function ownValue(object: Body, key: string): BodyValue | undefined {
-  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 function isMap(value: BodyValue | undefined): value is Body {

@@ -10,6 +10,7 @@ import { totalCost } from '../../cost/cost.ts';
 import type { Outcome, OwnDocument, Report } from '../context.ts';
 import { fieldPathText } from '../flags/set.ts';
 import { documentEntries, type ErrorDocument } from './result-definition.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The end of a run, which the document needs beside the report. */
 export interface DocumentEnd {
@@ -136,7 +137,7 @@ function nearestHint(value: unknown, before: readonly string[], step: string): s
 
 function getStep(value: unknown, step: string): unknown {
   if (Array.isArray(value)) return /^\d{1,9}$/.test(step) ? (value[Number(step)] as unknown) : undefined;
-  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+  return isObject(value) ? findOwn(value, step) : undefined;
 }
 
 /** Keys without a value are not in the document. */

@@ -48,6 +48,7 @@ import { readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../inp
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import { type SchemaCheck, compileSchema } from '../input/schema.ts';
 import type { FormatName, Quirks } from '../../formats/types.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends FieldFlags, PromptFlags, VarFlags {
@@ -136,7 +137,7 @@ export async function buildRequest(
   const { size: sides } = post.body;
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
   const named = flags.fallback ?? settings.fallback;
-  const fallback = named === undefined ? undefined : (settings.aliases?.[named] ?? named);
+  const fallback = named === undefined ? undefined : (findOwn(settings.aliases ?? {}, named) ?? named);
   // An effort that the other model does not take is a mistake now, and not once the first model has refused.
   if (fallback !== undefined) post.encodeEffort?.(fallback);
   return {

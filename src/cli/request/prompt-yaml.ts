@@ -15,6 +15,7 @@ import { parseJson, quoteWord } from '../flags/flag.ts';
 import { findSetFlag } from '../flags/set.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import type { RequestFlags } from './build-request.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** A prompt file in the format of GitHub Models (https://docs.github.com/github-models, `.prompt.yml`). */
 export interface PromptYaml {
@@ -235,7 +236,7 @@ const parameters: Readonly<Record<string, FieldName>> = {
 
 function parameterFlags(given: JsonObject, use: FileUse): PromptYamlFlags {
   const flags = Object.entries(given).map(([key, value]) => {
-    const name = Object.hasOwn(parameters, key) ? parameters[key] : undefined;
+    const name = findOwn(parameters, key);
     const field: RequestField | undefined = name && requestFields[name];
     const isKnown = field && (use.command !== 'chat' || field.uses?.includes('chat') !== false);
     if (!isKnown) throw unsupported(key, use);

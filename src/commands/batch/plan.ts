@@ -25,6 +25,7 @@ import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
 import { openRedo } from './redo.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The facts of a plan that people are told, beside those that the run needs. */
 export interface BatchPlanFacts {
@@ -127,7 +128,7 @@ async function checkPriced(
 ): Promise<void> {
   const { prices, model, aliases } = settings;
   const named = values['fallback'] ?? settings.fallback;
-  const models = typeof named === 'string' ? [model, aliases[named] ?? named] : [model];
+  const models = typeof named === 'string' ? [model, findOwn(aliases, named) ?? named] : [model];
   if (settings.budget !== undefined) for (const name of models) requirePrice(prices, name, '--budget');
   if (flags.maxCost !== undefined) {
     for (const name of models) pricing.currencies.add(getCurrency(requirePrice(prices, name)));

@@ -15,6 +15,7 @@ import { retryPrompt, askPrompt, type Talk } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { EditorOptions } from '../../terminal/line-editor.ts';
+import { findOwn } from '../../find-own.ts';
 
 interface SlashCommand {
   /** The line in `/help`. */
@@ -61,7 +62,7 @@ export async function takeEntry(text: string, talk: Talk): Promise<boolean> {
   if (!match) return askPrompt(text.startsWith(' /') ? text.slice(1) : text, talk);
   const [, typed = '', argument = ''] = match;
   const name = typed === 'quit' ? 'exit' : typed;
-  const command = Object.hasOwn(slashCommands, name) ? slashCommands[name] : undefined;
+  const command = findOwn(slashCommands, name);
   if (command) return (await command.run(argument.trim(), talk)) !== false;
   await talk.context.ui.note(`there is no /${name}; /help lists what there is`);
   return true;
@@ -83,7 +84,7 @@ async function changeModel(id: string, talk: Talk): Promise<void> {
   const { settings } = talk;
   if (id !== '') {
     const { aliases, origins } = settings;
-    const named = Object.hasOwn(aliases, id) ? (aliases[id] ?? id) : id;
+    const named = findOwn(aliases, id) ?? id;
     const typed = { kind: 'flag', name: '/model', from: '/model' } as const;
     talk.settings = { ...settings, model: named, origins: { ...origins, model: typed } };
   }

@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import type { Action } from '../../cli/context.ts';
 import { quoteWord, setExamples } from '../../cli/flags/flag.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** `completion <shell>`: prints the script that a shell loads. */
 export function completionCommand(command: Command): Action {
@@ -16,7 +17,7 @@ export function completionCommand(command: Command): Action {
     'gateway-cli completion powershell | Out-String | Invoke-Expression',
   ]);
   return async ({ io, root }, [shell = '']) => {
-    const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
+    const script = findOwn(scripts, shell);
     if (script === undefined)
       throw usageError(
         `completion does not support ${quoteWord(shell)}`,

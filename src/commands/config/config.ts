@@ -24,6 +24,7 @@ import {
 } from './file.ts';
 import { isSecretKey, keyGroups, keysText, requireKey, settingCommand, withoutConfigKey, withValue } from './keys.ts';
 import { maxOf } from '../../long-lists.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** `config set <key> <value|->`: one key of the profile; secrets come from stdin or are asked for. */
 export function configSetCommand(command: Command): Action {
@@ -141,7 +142,7 @@ function parseUses(word: string): Use[] {
 
 /** Throws GatewayError usage for a profile that does not exist, or whose service does not have one of the uses. */
 function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: readonly Use[] | undefined): Config {
-  const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
+  const profile = findOwn(config.profiles, name);
   if (profile === undefined) {
     const near = closest(name, Object.keys(config.profiles));
     const hint = near === undefined ? makeProfileHint(name) : `did you mean: gateway-cli config use ${near}`;
@@ -223,7 +224,7 @@ export function configGetCommand(command: Command): Action {
 
 /** The error for a key without a value in use. The profile can have a value that no command uses: its key is for another address. */
 function notInUse(key: string, { loaded, profile }: OpenProfile): Error {
-  const own = typeof profile === 'string' ? loaded.config.profiles[profile] : undefined;
+  const own = typeof profile === 'string' ? findOwn(loaded.config.profiles, profile) : undefined;
   if (own && Object.hasOwn(own, key))
     return usageError(`${key} is in profile ${profile}, and no command uses it`, 'to see why: gateway-cli doctor');
   return usageError(`${key} is not set`, `set it: ${settingCommand(key)}`);

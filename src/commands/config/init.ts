@@ -26,6 +26,7 @@ import { shellWord } from '../../shell-word.ts';
 import { readSettingsByUse } from '../doctor/checks.ts';
 import { examineLive } from '../doctor/live.ts';
 import { requestLists } from '../models/models.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** `config init`: asks for a service and its settings, and puts the profile in use. Needs a terminal; scripts have `config set`. */
 export function configInitCommand(command: Command): Action {
@@ -43,7 +44,7 @@ export function configInitCommand(command: Command): Action {
     const dialog = await io.openDialog();
     context.atEnd(async () => dialog.close());
     await ui.note(`settings go to ${loaded.path}; press Enter to take the value in [ ]`);
-    const service = await askService(loaded.config.profiles[names[0] ?? ''], { dialog, context });
+    const service = await askService(findOwn(loaded.config.profiles, names[0] ?? ''), { dialog, context });
     const isNamed = root.profile !== undefined || fromEnvironment(io.env, 'GATEWAY_PROFILE') !== undefined;
     const profile = profileFor(service.name, { loaded, names, isNamed });
     const answers = await askValues(service, { dialog, loaded, profile, context });
@@ -110,8 +111,10 @@ function profileFor(
   { loaded, names, isNamed }: { loaded: LoadedConfig; names: readonly string[]; isNamed: boolean },
 ): string {
   const [first = 'default'] = names;
-  const toServiceName = (name: string): ServiceName | undefined =>
-    loaded.config.profiles[name] && getProfileService(loaded.config.profiles[name]);
+  const toServiceName = (name: string): ServiceName | undefined => {
+    const profile = findOwn(loaded.config.profiles, name);
+    return profile && getProfileService(profile);
+  };
   const fitting = names.find((name) => toServiceName(name) === service);
   if (fitting !== undefined) return fitting;
   const other = toServiceName(first);
@@ -127,7 +130,7 @@ function profileFor(
 function usesToTake({ name }: Service, { profile, profiles }: Config): Use[] {
   const uses = listUses(name);
   return useNames.filter((use) => {
-    const before = profiles[nameFor(profile, use) ?? 'default'];
+    const before = findOwn(profiles, nameFor(profile, use) ?? 'default');
     return uses.includes(use) || before === undefined || !listUses(getProfileService(before)).includes(use);
   });
 }
@@ -205,7 +208,7 @@ async function askUntilRight(question: Question, state: InitState): Promise<KeyA
 function currentValue({ config }: LoadedConfig, profile: string, key: string): string | undefined {
   const value = key
     .split('.')
-    .reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), config.profiles[profile]);
+    .reduce<unknown>((at, step) => (isObject(at) ? findOwn(at, step) : undefined), findOwn(config.profiles, profile));
   return typeof value === 'string' ? value : undefined;
 }
 

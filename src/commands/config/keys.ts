@@ -10,6 +10,7 @@ import { isCredentialName } from '../../settings/redact.ts';
 import { type SettingDefinition, settings } from '../../settings/table.ts';
 import type { Config, LoadedConfig, Profile } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** One value of a profile: its place, and its possible values. */
 interface Key extends Pick<SettingDefinition, 'kind' | 'values'> {
@@ -97,7 +98,7 @@ export function requireKey(key: string): Key {
   if (found !== undefined) return found;
   const near = nearestKeys(key);
   const hint = near.length === 0 ? `keys are ${keysText}` : `did you mean: ${near.join(', ')}?`;
-  throw usageError(`there is no setting ${quoteWord(key)}`, elsewhere[key] ?? hint);
+  throw usageError(`there is no setting ${quoteWord(key)}`, findOwn(elsewhere, key) ?? hint);
 }
 
 /** Words that people type in place of a key. */
@@ -110,7 +111,7 @@ const otherNames: Readonly<Record<string, string>> = {
 
 /** `model` means all of `models.text`, `models.image` and so on. */
 function nearestKeys(key: string): string[] {
-  const near = otherNames[key.toLowerCase()] ?? closest(key, configKeys);
+  const near = findOwn(otherNames, key.toLowerCase()) ?? closest(key, configKeys);
   if (near !== undefined) return [near];
   const groups = configKeys.filter((name) => name.includes('.')).map((name) => name.split('.')[0] ?? '');
   const group = closest(key, groups);
@@ -140,7 +141,7 @@ function findKeyExample(key: string): string | undefined {
 export function withValue(loaded: LoadedConfig, profile: string, { key, word }: { key: string; word: string }): Config {
   const { config, path } = loaded;
   requireProfileName(profile);
-  const before: JsonObject = { ...(config.profiles[profile] as JsonObject | undefined) };
+  const before: JsonObject = { ...(findOwn(config.profiles, profile) as JsonObject | undefined) };
   // The other forms of the API key are deleted from the profile: they would contradict this one.
   if (keyForms.some((form) => form === key)) for (const form of keyForms) delete before[form];
   const after = withValueAt(before, requireKey(key).steps, parseKeyValue(key, word));
@@ -155,10 +156,10 @@ export function withValue(loaded: LoadedConfig, profile: string, { key, word }: 
 
 /** The config without one key of a profile, or without a whole group (`models`); undefined if it was not there. */
 export function withoutConfigKey({ config }: LoadedConfig, profile: string, key: string): Config | undefined {
-  const before = config.profiles[profile] as JsonObject | undefined;
+  const before = findOwn(config.profiles, profile) as JsonObject | undefined;
   const steps = findKey(key)?.steps ?? [key];
   const found = steps.reduce<JsonValue | undefined>(
-    (at, step) => (isObject(at) && Object.hasOwn(at, step) ? at[step] : undefined),
+    (at, step) => (isObject(at) ? findOwn(at, step) : undefined),
     before,
   );
   if (before === undefined || found === undefined) return undefined;

@@ -7,6 +7,7 @@ import type { PlainRequest, EncodedRequest, Media } from '../plain-request.ts';
 import type { ReplyEvent } from '../events.ts';
 import { toDataUrl } from '../data-url.ts';
 import { mediaPart } from './turns.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The fields of an image request in the words of one service. */
 interface ImagesForm {
@@ -90,7 +91,7 @@ export function encodeImages(request: PlainRequest, operation: ImagesOperation):
   refuseUnfit(request, operation);
   const { always, shape, paths = {}, inputs, isForm } = forms[operation];
   const own = { ...always, ...request.body };
-  const byName = outputFormats[operation][request.imageType ?? ''];
+  const byName = findOwn(outputFormats[operation], request.imageType ?? '');
   const body = setFields(own, {
     model: request.model,
     prompt: request.prompt,

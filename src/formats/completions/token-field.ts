@@ -1,4 +1,5 @@
 import type { AnyApiRequest } from '../format.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The two names of the field that limits the tokens of an answer, each with the other. Some services and models take only one. */
 const otherNames: Readonly<Record<string, string>> = {
@@ -18,5 +19,5 @@ export function renameTokenField<Request extends AnyApiRequest>(request: Request
 
 /** The other name of the field that limits the tokens of an answer. */
 export function getOtherTokenField(name: string): string | undefined {
-  return otherNames[name.toLowerCase()];
+  return findOwn(otherNames, name.toLowerCase());
 }

@@ -16,6 +16,7 @@ import type { Body } from '../../body.ts';
 import type { Decoder, ReplyProgress, ReplyEvent, DecoderInput, Usage } from '../events.ts';
 import { toFailure } from '../failure.ts';
 import { badReply, quoteForeign } from '../../errors.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The state of a stream while it is read. */
 interface MessageState {
@@ -63,7 +64,7 @@ function feed({ event, data, unterminated }: DecoderInput, state: MessageState):
   const payload = text === '' ? {} : parseEventData(text);
   if (!isObject(payload)) return [];
   const type = typeof payload['type'] === 'string' ? payload['type'] : (event ?? '');
-  const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;
+  const handler = findOwn(handlers, type);
   if (handler) return handler(payload, state);
   if (state.progress === 'ended') return [];
   const error = findErrorInEvent(payload, event, state.asked);

@@ -13,6 +13,7 @@ import { soundEvents } from '../sound.ts';
 import { sourceEvents } from '../sources.ts';
 import { signThinking } from './items.ts';
 import { append } from '../../long-lists.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The output of a reply, as far as it came. */
 export interface ArrivingOutput {
@@ -97,13 +98,13 @@ export function beginItem(payload: JsonObject, output: ArrivingOutput): ReplyEve
 /** A piece of an item, or the whole text of a part: the whole text matters only if no piece of it came before. */
 export function growItem(event: string, payload: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   const [, kind = '', way] = /^response\.([\w.]+?)\.(delta|done|annotation)/.exec(event) ?? [];
-  const type = typesByKind[kind] ?? 'message';
+  const type = findOwn(typesByKind, kind) ?? 'message';
   const index = numberField(payload, 'outputIndex');
   const item = findOpenItem(payload, type, output) ?? openItem({ type }, index, output);
   if (isOfService(item.start, output)) return [];
   if (way === 'annotation') return addAnnotation(item.parts.at(-1), payload['annotation'] ?? {});
 
-  const piece = textField(payload, way === 'delta' ? 'delta' : (wholeNames[kind] ?? 'text')) ?? '';
+  const piece = textField(payload, way === 'delta' ? 'delta' : (findOwn(wholeNames, kind) ?? 'text')) ?? '';
   if (isCall(item)) return way === 'delta' ? addArguments(item, encodePiece(item, piece), output) : [];
   if (kind === 'refusal') {
     addRefusal(way === 'delta' ? piece : piece.slice(output.refusal.length), output);
@@ -193,7 +194,7 @@ function takeListed(item: ArrivingItem | undefined): ArrivingItem | undefined {
 
 function finish(item: ArrivingItem, raw: JsonObject, output: ArrivingOutput): ReplyEvent[] {
   if (item.isDone) return [];
-  const finisher = isOfService(raw, output) ? undefined : (finishers[item.type] ?? finishOther);
+  const finisher = isOfService(raw, output) ? undefined : (findOwn(finishers, item.type) ?? finishOther);
   return [...(finisher?.(item, raw, output) ?? []), ...closeItem(item)];
 }
 

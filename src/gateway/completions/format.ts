@@ -27,6 +27,7 @@ import {
 import { completionsBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
 import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The completions format: OpenAI's chat completions and images. */
 export const completionsFormat: GatewayFormat = {
@@ -148,7 +149,7 @@ function readToolChoice(choice: JsonValue | undefined): ToolChoice {
   const named = allowed ? listAt(allowed, 'tools') : [choice ?? null];
   const names = named.flatMap((tool) => calledName(tool) ?? []);
   const modes: Record<string, ToolChoice['mode']> = { required: 'any', none: 'none' };
-  return { mode: modes[mode] ?? 'auto', names: names.length > 0 ? names : undefined };
+  return { mode: findOwn(modes, mode) ?? 'auto', names: names.length > 0 ? names : undefined };
 }
 
 /** The images and files of a message that it holds itself; addresses are not fetched. Throws Violation. */

@@ -21,6 +21,7 @@ import { contentError, contentReply, contentStream, contentViolation } from './r
 import { contentBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
 import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The content format; it also answers paths that no format claims. */
 export const contentFormat: GatewayFormat = {
@@ -191,5 +192,5 @@ function toolOffers(tool: JsonValue): ToolOffer[] {
 function readToolChoice(config: JsonObject): ToolChoice {
   const names = textsAt(config, 'allowedFunctionNames');
   const modes: Record<string, ToolChoice['mode']> = { ANY: 'any', NONE: 'none' };
-  return { mode: modes[textAt(config, 'mode') ?? ''] ?? 'auto', names: names.length > 0 ? names : undefined };
+  return { mode: findOwn(modes, textAt(config, 'mode') ?? '') ?? 'auto', names: names.length > 0 ? names : undefined };
 }

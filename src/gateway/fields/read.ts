@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { sniffType } from '../../images/image-type.ts';
 import type { Path } from '../types.ts';
 import { badValue } from './rule.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** Readers of checked bodies: a field of the wanted type, or undefined. */
 export function textAt(from: JsonValue | undefined, name: string): string | undefined {
@@ -35,7 +36,7 @@ export function textsAt(from: JsonValue | undefined, name: string): string[] {
 }
 
 export function valueAt(from: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isObject(from) && Object.hasOwn(from, name) ? from[name] : undefined;
+  return isObject(from) ? findOwn(from, name) : undefined;
 }
 
 /** The media type of an image or document by its first bytes; undefined if they are of no known type. */

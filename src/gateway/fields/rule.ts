@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Path, ValidationMode } from '../types.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The rule that a value breaks. */
 export type Breach =
@@ -156,7 +157,7 @@ function objectRule(spec: Fields, keeps: (name: string, path: Path, mode: Valida
     const result: JsonObject = {};
     for (const [name, inner] of Object.entries(value ?? {})) {
       const field = Object.hasOwn(fields, name) ? name : camelCase(name);
-      const rule = Object.hasOwn(fields, field) ? fields[field] : undefined;
+      const rule = findOwn(fields, field);
       if (rule === undefined) {
         if (keeps(name, path, mode)) result[name] = inner;
         continue;

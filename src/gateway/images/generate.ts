@@ -7,6 +7,7 @@ import type { Draft, MadeImage, DecodedMedia } from '../models/task.ts';
 import { type Decoded, decodeWithin, encodePng } from '../../images/pixels/codec.ts';
 import { maxPixels, type Bitmap, type Size, cropTo, scaleTo } from '../../images/pixels/bitmap.ts';
 import { drawCard, layBand } from './test-card.ts';
+import { findOwn } from '../../find-own.ts';
 
 const jpegQuality = 90;
 const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this machine; no model was asked.' };
@@ -160,8 +161,8 @@ const grid = 16;
 
 /** The size of an image by `imageConfig`: about one megapixel times the class, in the ratio (1:1 by default). */
 export function sizeFor(aspectRatio = '1:1', imageSize = '1K'): Size {
-  const [width, height] = known[aspectRatio] ?? nearest(parseRatio(aspectRatio));
-  const scale = scales[imageSize] ?? 1;
+  const [width, height] = findOwn(known, aspectRatio) ?? nearest(parseRatio(aspectRatio));
+  const scale = findOwn(scales, imageSize) ?? 1;
   return { width: width * scale, height: height * scale };
 }
 

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { listAt, numberAt, textAt, textsAt, valueAt } from '../fields/read.ts';
 import { makePatternText } from './pattern-text.ts';
 import { hashText } from './random.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** The source of the values. */
 export interface InstanceSource {
@@ -120,7 +121,7 @@ const formats: Readonly<Record<string, string>> = {
 
 /** A text of the schema's format, pattern or length. */
 function buildText(schema: JsonObject, walk: Walk): string {
-  const fitting = formats[textAt(schema, 'format') ?? ''] ?? makePatternText(textAt(schema, 'pattern'));
+  const fitting = findOwn(formats, textAt(schema, 'format') ?? '') ?? makePatternText(textAt(schema, 'pattern'));
   const { least, most } = readLengths(schema, 'Length');
   const text = fitting ?? `example ${walk.name}`.slice(0, most).padEnd(Math.min(least, 100_000), ' example');
   return takeRoom(text.length, walk) ? text : '';

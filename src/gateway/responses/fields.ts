@@ -12,6 +12,7 @@ import {
   type Rule,
   Violation,
 } from '../fields/rule.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** Fields that decide the answer, as in completions. */
 const contentPart = openObject({ 'type!': text, text, image_url: text, file_data: text });
@@ -31,7 +32,7 @@ const items: Readonly<Record<string, Rule>> = {
 /** One item of the input. An item with a role and no type is a message. */
 const item = choose((value) => {
   const type = textAt(value, 'type') ?? (textAt(value, 'role') === undefined ? '' : 'message');
-  return Object.hasOwn(items, type) ? (items[type] ?? freeObject) : freeObject;
+  return findOwn(items, type) ?? freeObject;
 });
 
 const tool = choose((value) =>

@@ -9,6 +9,7 @@ import type { GatewayOperation, OperationCount, Path } from '../types.ts';
 import { responsesBody } from './fields.ts';
 import { gatherItems, keepResponse } from './store.ts';
 import { repeatRequest, responsesReply, responsesStream } from './reply.ts';
+import { findOwn } from '../../find-own.ts';
 
 /** `/v1/responses`, OpenAI's other format for texts. Its errors and its list of models are those of completions. */
 export const responsesOperation: GatewayOperation = {
@@ -103,7 +104,7 @@ function readToolChoice(choice: JsonValue | undefined): ToolChoice {
   // A tool that runs at the service has no name.
   const names = named.flatMap((tool) => textAt(tool, 'name') ?? textAt(tool, 'type') ?? []);
   const modes: Record<string, ToolChoice['mode']> = { required: 'any', none: 'none' };
-  return { mode: modes[mode ?? 'auto'] ?? 'auto', names: names.length > 0 ? names : undefined };
+  return { mode: findOwn(modes, mode ?? 'auto') ?? 'auto', names: names.length > 0 ? names : undefined };
 }
 
 /** The images and files of a content that it holds itself; addresses are not fetched. Throws Violation. */

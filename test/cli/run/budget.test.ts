@@ -116,15 +116,15 @@ test('a told cost of more decimals than a ledger adds up counts in full', async 
   expect(server.requests).toHaveLength(1);
 });
 
-test('a model that may answer in place of another needs a price for a budget, before anything is sent', async ({
-  server,
-  cli,
-}) => {
-  const { cwd, flags } = place('1.00');
-  const ran = await cli(['text', 'hi', '--fallback', 'other', ...limit, ...flags], { cwd });
-  expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--budget: the model other has no price') });
-  expect(server.requests).toHaveLength(0);
-});
+test.for(['other', 'constructor'])(
+  'a model that may answer in place of another needs a price for a budget, before anything is sent: %s',
+  async (name, { server, cli }) => {
+    const { cwd, flags } = place('1.00');
+    const ran = await cli(['text', 'hi', '--fallback', name, ...limit, ...flags], { cwd });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(`--budget: the model ${name} has no price`) });
+    expect(server.requests).toHaveLength(0);
+  },
+);
 
 test('an answer from a cache costs nothing, even when the budget is used up, and is reported as saved', async ({
   server,

@@ -79,6 +79,7 @@ test.each([
   ['a key of several', ['set', 'model', 'x'], "no setting 'model'", 'did you mean: models.text, models.image, models.'],
   ['a group of keys', ['set', 'headername', 'x'], "no setting 'headername'", 'did you mean: headerNames.apiKey, '],
   ['a key by another name', ['set', 'url', 'x'], "there is no setting 'url'", 'did you mean: baseUrl?'],
+  ['a member of every object as a key', ['get', 'constructor'], "no setting 'constructor'", 'keys are '],
   ['a key from afar', ['get', 'colour'], "there is no setting 'colour'", 'baseUrl, apiKey'],
   ['a bad URL', ['set', 'baseUrl', 'ftp://x'], 'baseUrl must be a URL', 'config set baseUrl https://'],
   ['a bad form', ['set', 'auth.text', 'basic'], 'auth.text must be one of auto', 'config set auth.text auto'],

@@ -116,6 +116,7 @@ describe("OpenAI's operations for images", () => {
     ['image/png', {}, undefined],
     ['image/tiff', {}, undefined],
     ['image/gif', {}, 'gif'],
+    ['constructor', {}, undefined],
     ['image/svg+xml', {}, 'svg'],
     ['image/webp', { output_format: 'png' }, 'png'],
   ])('are asked for the type that is wanted: %s beside %j', (imageType, body, format) => {

@@ -42,6 +42,15 @@ const usage = {
 };
 
 describe('a stream of the responses format', () => {
+  test.each(['constructor', 'toString'])('has items of a kind that nobody knows, here %s', (type) => {
+    const item = { type, id: 'x_1', status: 'completed' };
+    const streamed = feedAll([created, done(0, item), completed([item, message('Hello')])]);
+    for (const { result, error } of [streamed, readWhole(response([item, message('Hello')]))]) {
+      expect(error).toBeUndefined();
+      expect(result).toMatchObject({ text: 'Hello', complete: true });
+    }
+  });
+
   test('reaches a reader delta by delta, and is put together', () => {
     const { deltas, result, error, progress } = feedAll([
       created,

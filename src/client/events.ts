@@ -41,7 +41,10 @@ export type ModelEvent =
 /** An event of a client. */
 export type ClientEvent = CallEvent | ModelEvent;
 
-/** Gets events. If it returns a promise, the client waits for it before it goes on, but not at `sent`. */
+/**
+ * Gets events. If it returns a promise, the client waits for it before it goes on, but not at `sent`. If it throws, the call ends
+ * with that error.
+ */
 export type Listener<Event> = (event: Event) => unknown;
 
 /** A listener to the events of a request that follows others: its attempts are counted on from those before. */

@@ -56,13 +56,15 @@ export async function sendRequest(
       ? explained.withDefaults({ request: name })
       : explained;
   };
+  const tellSent = async (attempts: number): Promise<unknown> => onEvent?.({ type: 'sent', attempts });
   const { reply, attempts } = await sendWithRetries(request, {
     fetch,
     signal: deadline.signal,
     policy: toRetryPolicy(options, own.policy),
     gate: own.gate,
     reserve: payment && ((signal) => payment.reserve(signal)),
-    onSent: (attempts) => void onEvent?.({ type: 'sent', attempts }),
+    // It is not awaited, so a failure of the listener ends the call from outside.
+    onSent: (attempts) => void tellSent(attempts).catch(deadline.abort),
     async onRetry(notice) {
       payment?.retry(notice.error);
       await onEvent?.({ type: 'retry', ...notice });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { GatewayError, type ClientEvent, type Message, ResponseError } from '../../src/index.ts';
+import { startFakeServer } from '../fake-servers/start.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
@@ -133,3 +134,32 @@ test("a listener gets each event of a call, and that of the call in place of the
   expect(ofCall).toEqual(['sent', 'refused', 'retry', 'sent', 'answered']);
   expect(told).toHaveLength(8);
 });
+
+test.for([
+  [
+    'throws',
+    () => {
+      throw new Error('no log');
+    },
+  ],
+  ['rejects', async () => Promise.reject(new Error('no log'))],
+] as const)(
+  'a listener that %s while the request is sent ends the call, whose payment ends once',
+  async ([, fail], { client }) => {
+    const headers = { 'content-type': 'application/json' };
+    const server = await startFakeServer(() => ({ status: 200, headers, body: JSON.stringify(textReply('ok')) }));
+    onTestFinished(() => server.close());
+    const ends: unknown[] = [];
+    const payment = {
+      reserve: async () => undefined,
+      retry: () => undefined,
+      end: async ({ error }: { error?: unknown }) => void ends.push(error),
+      cancel: async () => undefined,
+    };
+    const onEvent = ({ type }: ClientEvent) => (type === 'sent' ? fail() : undefined);
+    const gateway = client({ baseUrl: server.url, onEvent, payments: { open: () => payment } });
+    const error: unknown = await gateway.generate(request).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: 'no log' });
+    expect(ends).toEqual([error]);
+  },
+);

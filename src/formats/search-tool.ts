@@ -1,5 +1,5 @@
 import type { BodyValue } from '../body.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, textField } from '../json.ts';
 import type { PlainRequest } from './plain-request.ts';
 
 /** The tools of a request. If it asks for a search, the service's own tool for it is added, unless it is there. */
@@ -12,6 +12,15 @@ export function withSearch(
   const ofBody = body?.['tools'];
   const given = tools ?? (Array.isArray(ofBody) ? ofBody : []);
   return given.some((tool) => isAlike(tool, own)) ? [...given] : [...given, own];
+}
+
+/** Whether one of the tools of a request is the own tool of a service for a search, in any version of any format. */
+export function asksForSearch(tools: readonly JsonValue[]): true | undefined {
+  return tools.some((tool) => isObject(tool) && isSearch(tool)) || undefined;
+}
+
+function isSearch(tool: JsonObject): boolean {
+  return 'googleSearch' in tool || /^(?:openrouter:)?web_search(?:_|$)/.test(textField(tool, 'type') ?? '');
 }
 
 /** Whether both tools have the same name, type or, in the content format, key. */

@@ -10,6 +10,7 @@ import {
 import { mediaBlock } from '../content/decode.ts';
 import { type DecodedRequest, decodeEffort, decodeInput, decodeStops } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
+import { asksForSearch } from '../search-tool.ts';
 
 /** Reads a request of the format, such as `encode` writes. */
 export function decodeCompletionsRequest(body: JsonObject): DecodedRequest {
@@ -22,6 +23,7 @@ export function decodeCompletionsRequest(body: JsonObject): DecodedRequest {
     tools: (listField(body, 'tools') ?? [])
       .filter(isObject)
       .flatMap((tool) => decodeTool(objectField(tool, 'function'))),
+    search: asksForSearch(listField(body, 'tools') ?? []),
     toolChoice: decodeChoice(body['tool_choice']),
     schema: objectField(format, 'json_schema')?.['schema'],
     responseMime: format['type'] === 'json_object' ? 'application/json' : undefined,

@@ -8,6 +8,7 @@ import {
   textField,
 } from '../../json.ts';
 import type { Turn } from '../plain-request.ts';
+import { asksForSearch } from '../search-tool.ts';
 import { type DecodedRequest, decodeEffort, decodeStops } from '../decoded-request.ts';
 
 /** Reads a request of the format, such as `encode` writes. */
@@ -21,6 +22,7 @@ export function decodeContentRequest(body: JsonObject): DecodedRequest {
     system: system && listTexts(system).join('\n'),
     turns: decodeTurns(listField(body, 'contents') ?? []),
     tools: (listField(body, 'tools') ?? []).flatMap(decodeTools),
+    search: asksForSearch(listField(body, 'tools') ?? []),
     toolChoice: typeof only === 'string' ? `tool:${only}` : mode === 'any' || mode === 'none' ? mode : undefined,
     schema: config['responseJsonSchema'] ?? config['responseSchema'],
     responseMime: textField(config, 'responseMimeType'),
@@ -32,7 +34,20 @@ export function decodeContentRequest(body: JsonObject): DecodedRequest {
     seed: numberField(config, 'seed'),
     stop: decodeStops(config['stopSequences']),
     effort: decodeEffort(textField(objectField(config, 'thinkingConfig') ?? {}, 'thinkingLevel')),
+    safety: decodeSafety(body['safetySettings']),
+    cachedContent: textField(body, 'cachedContent'),
   };
+}
+
+function decodeSafety(settings: JsonValue | undefined): DecodedRequest['safety'] {
+  if (settings === undefined) return undefined;
+  return [settings]
+    .flat()
+    .filter(isObject)
+    .map((setting) => ({
+      category: textField(setting, 'category') ?? '',
+      threshold: textField(setting, 'threshold') ?? '',
+    }));
 }
 
 function listTexts(content: JsonObject): string[] {

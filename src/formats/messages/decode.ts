@@ -9,6 +9,7 @@ import {
 } from '../../json.ts';
 import { type DecodedRequest, decodeEffort, decodeStops } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
+import { asksForSearch } from '../search-tool.ts';
 
 /** Reads a request of the format, such as `encode` writes. Blocks of turns are in the words of this format already. */
 export function decodeMessagesRequest(body: JsonObject): DecodedRequest {
@@ -21,6 +22,7 @@ export function decodeMessagesRequest(body: JsonObject): DecodedRequest {
     system: system === '' ? undefined : system,
     turns: messages.filter(({ role }) => role !== 'system').map(decodeTurn),
     tools: (listField(body, 'tools') ?? []).filter(isObject).flatMap(decodeTool),
+    search: asksForSearch(listField(body, 'tools') ?? []),
     toolChoice: decodeChoice(objectField(body, 'tool_choice') ?? {}),
     schema: format?.['schema'],
     maxTokens: numberField(body, 'max_tokens'),

@@ -10,6 +10,7 @@ import {
 import { decodeTool, joinTexts, urlBlock } from '../completions/decode.ts';
 import { type DecodedRequest, decodeEffort, decodeInput } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
+import { asksForSearch } from '../search-tool.ts';
 
 /** Reads a request of the format, such as `encode` writes. */
 export function decodeResponsesRequest(body: JsonObject): DecodedRequest {
@@ -22,6 +23,7 @@ export function decodeResponsesRequest(body: JsonObject): DecodedRequest {
     system: system === '' ? undefined : system,
     turns: items.filter((item) => !isSystem(item)).flatMap(decodeItem),
     tools: (listField(body, 'tools') ?? []).filter(isObject).flatMap(decodeTool),
+    search: asksForSearch(listField(body, 'tools') ?? []),
     toolChoice: decodeChoice(body['tool_choice']),
     schema: format['schema'],
     responseMime: format['type'] === 'json_object' ? 'application/json' : undefined,

@@ -103,6 +103,18 @@ test('what the service refuses, and what its format cannot say, is told in the s
   await served.stop();
 });
 
+test.each([
+  ['safety', 'anthropic', { safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }] }],
+  ['cachedContent', 'openai', { cachedContent: 'cachedContents/7' }],
+  ['search', 'openai', { tools: [{ googleSearch: {} }] }],
+] as const)('%s of a request is refused where the format of %s has no place for it', async (field, service, more) => {
+  const { served, asked } = await serveAs(service, [], { format: service === 'openai' ? 'completions' : 'messages' });
+  const refused = await post(served, `${content}:generateContent`, turn('hi', more));
+  expect([refused.status, dig(refused.json, 'error', 'message')]).toEqual([400, expect.stringContaining(field)]);
+  expect(asked).toEqual([]);
+  await served.stop();
+});
+
 test('a request that was translated is recorded, and answered from the recording', async () => {
   const { served, cwd, config, asked } = await serveAs('gemini', ['--record', 'kept']);
   const first = await post(served, '/v1/chat/completions', completion('hi'));

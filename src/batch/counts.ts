@@ -19,8 +19,10 @@ export function countRows(
     if (atService.has(slot)) counts.submitted = (counts.submitted ?? 0) + 1;
     else if (slotState === 'failed') counts.failed++;
     else if (slotState === 'sent') counts.unknown++;
-    else if (slots.answersOf(slot) === 0) counts.pending++;
-    else {
+    else if (slots.answersOf(slot) === 0) {
+      counts.pending++;
+      if (slots.has(slot, 'edited')) counts.edited = (counts.edited ?? 0) + 1;
+    } else {
       counts.done++;
       if (slots.has(slot, 'cut')) counts.incomplete++;
       if (slots.has(slot, 'again')) counts.again = (counts.again ?? 0) + 1;

@@ -204,6 +204,8 @@ export interface Counts {
   submitted?: number;
   /** The number of pending jobs that use results of jobs which are not done. Only a run knows it. */
   waiting?: number;
+  /** The number of pending jobs that were edited after they had been answered, and left by a run that sent only what was named, if there are any. */
+  edited?: number;
   /** The number of answers that are to be made again, and count until then, if there are any. */
   again?: number;
   /** The number of done jobs whose answers were made of earlier answers of other jobs, if there are any. */

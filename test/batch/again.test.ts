@@ -553,13 +553,51 @@ describe('batch redo and batch retry send only what they name', () => {
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 2 });
   });
 
-  test('an edited row is asked for, and is sent with --accept-changes', async ({ server, folder, at }) => {
+  test('an edited row that nobody named is left, until the user says to pay for it', async ({ server, folder, at }) => {
     folder.jobs(...manyJobs(4));
     await at('.', 'jobs.jsonl', '-o', 'out', '--limit', '3');
     folder.jobs({ id: 'p1', prompt: 'edited' }, ...manyJobs(4).slice(1));
-    expect(await at('.', 'redo', 'out', 'p2')).toMatchObject({ code: 14 });
-    expect(await at('.', 'redo', 'out', 'p2', '--accept-changes')).toMatchObject({ code: 0 });
-    expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 2, p3: 1, edited: 1 });
+    const redone = await at('.', 'redo', 'out', 'p2');
+    const accept = 'gateway-cli batch again out --accept-changes\n';
+    expect(redone).toMatchObject({ code: 0 });
+    expect(redone.stderr).toContain(`1 job was edited and left: p1; to make those again too: ${accept}`);
+    expect(redone.stderr).toContain(`2 done, 2 not sent yet (1 edited)\n`);
+    expect(redone.stderr).toContain(`2 not sent yet: ${accept}`);
+    expect((await at('.', 'status', 'out')).stdout).toContain(`2 not sent yet: ${accept}`);
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 2, p3: 1 });
+    // Neither the same command nor another edit makes it a new row, which would be paid for without a word.
+    await at('.', 'redo', 'out', 'p2');
+    for (const prompt of ['edited', 'edited again']) {
+      folder.jobs({ id: 'p1', prompt }, ...manyJobs(4).slice(1));
+      const asked = await at('.', 'again', 'out');
+      expect(asked).toMatchObject({ code: 14, stderr: expect.stringContaining('1 job was edited ') as string });
+      await at('.', 'redo', 'out', 'p2');
+    }
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 5, p3: 1 });
+    expect(await at('.', 'again', 'out', '--accept-changes')).toMatchObject({ code: 0 });
+    expect(server.counts.get('edited again')).toBe(1);
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
+    expect((await at('.', 'status', 'out')).stdout).not.toContain('edited');
+  });
+
+  test('an edited row that was left has its answer again once the edit is taken back, and is sent if it is named', async ({
+    server,
+    folder,
+    at,
+  }) => {
+    folder.jobs(...manyJobs(3));
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    const edited = [{ id: 'p1', prompt: 'edited' }, ...manyJobs(3).slice(1)];
+    folder.jobs(...edited);
+    await at('.', 'redo', 'out', 'p2');
+    folder.jobs(...manyJobs(3));
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
+    expect((await at('.', 'status', 'out')).stdout).toContain('3 jobs: 3 done\n');
+    folder.jobs(...edited);
+    await at('.', 'redo', 'out', 'p2');
+    expect(await at('.', 'redo', 'out', 'p1')).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 1, p2: 3, p3: 1, edited: 1 });
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
   });
 
   test('redo makes rows that use what it makes only with --accept-changes', async ({ server, folder, at }) => {

@@ -42,6 +42,8 @@ export interface ManifestRow {
   uses?: string | undefined;
   /** In the manifest of one of several shards: the number of the other shard that the row belongs to. */
   other?: number | undefined;
+  /** The row was edited after it had been answered, and the user has not said to pay for it. */
+  edited?: true | undefined;
   /** Digest of the line and the settings of the row, if its key can be known without its request. */
   from?: string | undefined;
   /** The number of the row among the rows of the file, from 1. */
@@ -69,12 +71,14 @@ export function newManifest(rows = 0): Manifest {
 }
 
 /** The members of a row that decide its slot: they are at the beginning of each line. */
-export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' | 'uses' | 'other' | 'from'>;
+export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' | 'uses' | 'other' | 'edited' | 'from'>;
 
 /** The line of a row. The members that `readManifestHead` reads come first. */
 export function manifestLine(row: ManifestRow): string {
-  const { slot, id, numbered, own, uses, other, from, row: number, of, name, command, vars, prompt } = row;
-  return JSON.stringify({ slot, id, numbered, own, uses, other, from, row: number, of, name, command, vars, prompt });
+  const { slot, id, numbered, own, uses, other, edited, from, row: number, ...others } = row;
+  const { of, name, command, vars, prompt } = others;
+  const known = { slot, id, numbered, own, uses, other, edited, from };
+  return JSON.stringify({ ...known, row: number, of, name, command, vars, prompt });
 }
 
 const slotAt = '{"slot":"'.length;
@@ -85,11 +89,11 @@ export function readSlotName(text: string): string {
 }
 
 const head =
-  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"uses":"([^"]*)")?(?:,"other":(\d+))?(?:,"from":"([^"]*)")?/;
+  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"uses":"([^"]*)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"from":"([^"]*)")?/;
 
 /** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for a line that is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {
-  const [, slot, id, numbered, own, uses, other, from] = head.exec(text) ?? [];
+  const [, slot, id, numbered, own, uses, other, edited, from] = head.exec(text) ?? [];
   if (slot === undefined || id === undefined) return undefined;
   return {
     slot,
@@ -98,6 +102,7 @@ export function readManifestHead(text: string): ManifestHead | undefined {
     own,
     uses,
     other: other === undefined ? undefined : Number(other),
+    edited: edited === undefined ? undefined : true,
     from,
   };
 }

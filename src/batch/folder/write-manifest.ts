@@ -68,6 +68,7 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
     own: table.own.get(place),
     uses: state.manifest.uses.get(slot),
     other: plan.isOwn(place) ? undefined : plan.shardOf(place),
+    edited: state.slots.has(slot, 'edited') || undefined,
     from: findFrom(state.manifest, table, place),
     row: number,
     of: lineId,

@@ -1,5 +1,4 @@
 import { maxNamed, nameSome } from '../counts.ts';
-import type { EditedRow } from './edited.ts';
 import { listIds } from './row-names.ts';
 import type { BatchHost, BatchJobs, BatchPolicy } from '../types.ts';
 import type { BatchState } from '../folder/state.ts';
@@ -15,24 +14,20 @@ interface EditedBatch {
 }
 
 /** The error for edited rows that would be paid for: their number, the first of them, the edited parts, and the command to type. */
-export async function editedError(edited: readonly EditedRow[], batch: EditedBatch): Promise<GatewayError> {
-  const places = edited.slice(0, maxNamed).map(({ place }) => place);
-  const ids = await listIds(places, batch.jobs);
-  const names = nameSome(ids, edited.length);
-  const accept = batch.host.repeatCommand('--accept-changes');
-  const [were, them] = edited.length === 1 ? ['1 job was', 'it'] : [`${edited.length} jobs were`, 'them'];
-  if (edited.every(({ isStale }) => isStale))
-    return changedError(`${were} sent with a result that another job replaces: ${names}`, [
-      `to make those again too, after what they use: ${accept}`,
-      `to leave them as they are, and make others again: ${batch.host.nextCommand('redo', '<id,…>')}`,
-    ]);
+export async function editedError(places: readonly number[], batch: EditedBatch): Promise<GatewayError> {
+  const names = nameSome(await listIds(places.slice(0, maxNamed), batch.jobs), places.length);
+  const [were, them] = places.length === 1 ? ['1 job was', 'it'] : [`${places.length} jobs were`, 'them'];
   const parts = findSharedEdits(batch);
   const inWhat = parts.length > 0 ? ` (in ${parts.join(', ')})` : '';
-  return changedError(`${were} edited since an earlier run sent ${them}: ${names}${inWhat}`, [
-    `to make those again too: ${accept}`,
+  const hints = [
+    `to make those again too: ${batch.host.repeatCommand('--accept-changes')}`,
     ...(isKept(batch) ? [] : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
     `to keep the table of before as well, copy it first: ${batch.host.copyCommand()}`,
-  ]);
+  ];
+  return new GatewayError('batch-edited', `${were} edited since an earlier run sent ${them}: ${names}${inWhat}`, {
+    hint: hints.join('\n'),
+    sent: 'no',
+  });
 }
 
 /** Whether the command is the one that made the folder. */
@@ -47,8 +42,4 @@ function findSharedEdits({ shared: now, state: { manifest } }: EditedBatch): str
   return Object.keys({ ...now, ...before })
     .filter((name) => now[name] !== before[name])
     .toSorted();
-}
-
-function changedError(message: string, hints: readonly string[]): GatewayError {
-  return new GatewayError('batch-edited', message, { hint: hints.join('\n'), sent: 'no' });
 }

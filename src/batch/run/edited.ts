@@ -2,7 +2,7 @@ import type { Slots } from '../folder/slots.ts';
 import type { RowTable } from './table.ts';
 import { append } from '../../long-lists.ts';
 
-/** A row without an answer, whose id has an answer that no row wants any more. */
+/** A row without an answer, whose id has an answer that no row wants any more; or that was left so by a run that sent only what was named. */
 export interface EditedRow {
   place: number;
   /** The row itself was not edited: an answer that it uses is newer than the one that its own answer was made of. */
@@ -21,13 +21,17 @@ export function findEdited(
 ): EditedRow[] {
   markWanted(table, slots);
   const orphans = listOrphans(before, slots, isOwn !== undefined);
-  if (orphans.length === 0) return [];
+  const left = listLeft(table, slots);
+  if (orphans.length === 0) return left;
   const placeBefore = new Int32Array(slots.size).fill(-1);
   for (let place = 0; place < before.size; place++) placeBefore[before.slots[place] as number] = place;
   const kindOf: KindOf = haveOtherIds(table, before, placeBefore) ? () => 1 : ({ numbered }, at) => numbered[at] ?? 0;
   const byId = new Map(orphans.map((place) => [before.ids[place] as number, place]));
   const edited: EditedRow[] = [];
-  const isNew = (place: number): boolean => isOwn?.(place) !== false && !isPaid(table.slots[place] as number, slots);
+  const isNew = (place: number): boolean => {
+    const slot = table.slots[place] as number;
+    return isOwn?.(place) !== false && !isPaid(slot, slots) && !slots.has(slot, 'edited');
+  };
   for (let place = 0; place < table.size; place++) {
     if (!isNew(place)) continue;
     const was = kindOf(table, place) > 0 ? undefined : byId.get(table.ids[place] as number);
@@ -38,7 +42,21 @@ export function findEdited(
   }
   const numbered = orphans.filter((place) => kindOf(before, place) > 0);
   const gaps = numbered.length > 0 ? findInGaps(table, before, { orphans: numbered, placeBefore, kindOf, isNew }) : [];
-  return [...edited, ...gaps.map((place) => ({ place, isStale: false }))].sort((a, b) => a.place - b.place);
+  return [...left, ...edited, ...gaps.map(toEdited)].sort((a, b) => a.place - b.place);
+}
+
+function toEdited(place: number): EditedRow {
+  return { place, isStale: false };
+}
+
+/** The rows that were edited already when the last run left them. */
+function listLeft(table: RowTable, slots: Slots): EditedRow[] {
+  const found: EditedRow[] = [];
+  for (let place = 0; place < table.size; place++) {
+    const slot = table.slots[place] as number;
+    if (slots.has(slot, 'edited') && !isPaid(slot, slots)) found.push(toEdited(place));
+  }
+  return found;
 }
 
 /** Marks the slots of the rows of a table as wanted. */
@@ -47,16 +65,23 @@ export function markWanted(table: RowTable, slots: Slots): void {
   for (let place = 0; place < table.size; place++) slots.setFlag(table.slots[place] as number, 'wanted');
 }
 
+/** Marks the slots of edited rows that nobody has said to pay for, and no others. */
+export function markEdited(places: readonly number[], table: RowTable, slots: Slots): void {
+  for (let slot = 0; slot < slots.size; slot++) slots.setFlag(slot, 'edited', false);
+  for (const place of places) slots.setFlag(table.slots[place] as number, 'edited');
+}
+
 /**
- * The orphans: places in `before` of slots that have an answer, or may have been billed, and are not wanted any more. A row that
- * failed is mended, not edited.
+ * The orphans: places in `before` of slots that have an answer, or may have been billed, and are not wanted any more; or of rows
+ * that were edited then already, and left. A row that failed is mended, not edited.
  */
 function listOrphans(before: RowTable, slots: Slots, isSharded: boolean): number[] {
   const found: number[] = [];
   for (let place = 0; place < before.size; place++) {
     const slot = before.slots[place] as number;
     if (slots.has(slot, 'wanted')) continue;
-    if ((isSharded && before.others[place] !== 0) || isPaid(slot, slots)) found.push(place);
+    if ((isSharded && before.others[place] !== 0) || isPaid(slot, slots) || slots.has(slot, 'edited'))
+      found.push(place);
   }
   return found;
 }

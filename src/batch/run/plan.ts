@@ -1,4 +1,4 @@
-import { type EditedRow, findEdited, markWanted } from './edited.ts';
+import { type EditedRow, findEdited, markEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
 import { decideSlot, isMadeAgain } from './decide.ts';
 import { editedError } from './edited-error.ts';
@@ -21,7 +21,7 @@ import { markAgain } from '../folder/fold.ts';
 import { findKnown, numberFrom } from '../folder/manifest.ts';
 import type { RedoRecord } from '../folder/records.ts';
 import type { BatchState } from '../folder/state.ts';
-import { type Batch, type Job, jobProducts, type PreparedJob } from '../types.ts';
+import { type Batch, type BatchPolicy, type Job, jobProducts, type PreparedJob } from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { minOf } from '../../long-lists.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -77,6 +77,8 @@ interface DecidedRows {
 export interface BatchPlan extends ReadRows, AssignedRows, DecidedRows {
   /** The rows that were edited, whether this run sends them or not. */
   edited: readonly EditedRow[];
+  /** The places of edited rows that this run leaves, as it sends only what was named: the next run asks for them. */
+  unaccepted: readonly number[];
   /** The number of lines that are no rows, in a stream of rows. */
   refused: number;
 }
@@ -114,6 +116,7 @@ export function emptyPlan(origin: string): BatchPlan {
     leftAgain: 0,
     held: [],
     edited: [],
+    unaccepted: [],
     refused: 0,
   };
 }
@@ -155,11 +158,18 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const named = await options.afterAll(read);
   const assigned = assignRows(table, named, options);
   const { manifest, slots } = options.state;
-  const edited = findEdited(table, manifest.rows, slots, options.shard && assigned.isOwn);
-  await requireAccepted(edited, named, { ...options, shared });
+  const find = (): EditedRow[] => findEdited(table, manifest.rows, slots, options.shard && assigned.isOwn);
+  const edited = find();
+  const unaccepted = listUnaccepted(edited, named, options.policy);
+  if (unaccepted.length > 0 && !options.policy.onlyNamed) {
+    // The user is asked for all that the flag pays for, also for the rows that use what was edited.
+    assignSlots(table, manifest.rows, slots);
+    throw await editedError(listUnaccepted(find(), named, options.policy), { ...options, shared });
+  }
   const decided = decideRows(table, { ...assigned, edited, named }, options);
   markWanted(table, slots);
-  return { ...read, ...assigned, ...decided, edited, refused: 0 };
+  markEdited(unaccepted, table, slots);
+  return { ...read, ...assigned, ...decided, edited, unaccepted, refused: 0 };
 }
 
 /** Reads the rows of the file, and finds those that others use. */
@@ -276,8 +286,7 @@ function assignRows(
   };
   const shardOf = (place: number): number => (shard === undefined ? 1 : (headOf(place) % shard.total) + 1);
   const isOwn = (place: number): boolean => shard === undefined || shardOf(place) === shard.index;
-  const leavesStale = named !== undefined && !policy.acceptChanges;
-  const findHad = leavesStale ? openStale(table, state.manifest.rows, state.slots) : undefined;
+  const findHad = !policy.acceptChanges ? openStale(table, state.manifest.rows, state.slots) : undefined;
   const findStale = (place: number): number | undefined =>
     named?.has(place) || !isOwn(place) ? undefined : findHad?.(place);
   const stays = new Map<number, number>();
@@ -312,15 +321,14 @@ function noteUses(
       manifest.uses.set(table.slots[place] as number, uses.map((use) => nameUse(use, slots)).join(' '));
 }
 
-/** Throws GatewayError batch-edited for rows that were edited, unless the user accepts that. */
-async function requireAccepted(
+/** Lists the places of rows that were edited, and that the user has not said to pay for. */
+function listUnaccepted(
   edited: readonly EditedRow[],
   named: NamedRows | undefined,
-  planning: PlanOptions & Pick<ReadRows, 'shared'>,
-): Promise<void> {
-  if (planning.policy.acceptChanges) return;
-  const stopping = edited.filter(({ place, isStale }) => !(named && (isStale || named.has(place))));
-  if (stopping.length > 0) throw await editedError(stopping, planning);
+  { acceptChanges }: BatchPolicy,
+): number[] {
+  if (acceptChanges) return [];
+  return edited.map(({ place }) => place).filter((place) => !named?.has(place));
 }
 
 interface Deciding extends AssignedRows {

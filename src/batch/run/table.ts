@@ -162,6 +162,7 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
   if (row.own !== undefined) table.own.set(place, row.own);
   table.others[place] = row.other ?? 0;
+  if (row.edited) slots.setFlag(slot, 'edited');
   return place;
 }
 

@@ -58,12 +58,18 @@ export async function describeAgain({ facts, host, jobs, plan }: PlannedBatch): 
       `${formatCount(edited.jobs, 'job')} ${why} and ${be(edited.jobs, 'is')} paid for again${most}: ${names}`,
     );
   }
-  if (plan.stays.size === 0) return lines;
+  if (plan.unaccepted.length > 0) {
+    const names = nameSome(await listIds(plan.unaccepted.slice(0, maxNamed), jobs), plan.unaccepted.length);
+    const what = `${formatCount(plan.unaccepted.length, 'job')} ${be(plan.unaccepted.length, 'was')} edited and left: ${names}`;
+    lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
+  }
+  // Those of earlier runs are told in the table of states.
+  if (plan.stays.size === 0 || plan.again === 0) return lines;
   const staying = [...plan.stays.keys()].toSorted((a, b) => a - b);
   const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), plan.stays.size);
   const [keep, they] = plan.stays.size === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(plan.stays.size, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
-  lines.push(`${what}; to make those again too: ${host.nextCommand('again')} --accept-changes`);
+  lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
   return lines;
 }
 

@@ -15,6 +15,7 @@ export interface StateRows {
     | 'unknown'
     | 'at the service'
     | 'not sent yet'
+    | 'edited'
     | 'waiting';
   rows: number;
   /** The state that counts these rows, too. */
@@ -44,9 +45,11 @@ export interface NextFacts {
 
 /** The table of states, from which a run, `batch status`, summary.json and hints tell the same of the rows. */
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
-  const { done, incomplete, again = 0, failed, unknown, submitted = 0, pending, waiting = 0, outdated = 0 } = counts;
+  const { done, incomplete, again = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
+  const { pending, edited = 0, waiting = 0 } = counts;
   const { wasBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
-  const goOn = sendCommand('again', '', facts);
+  // While rows are edited, a run without the flag asks for them.
+  const goOn = sendCommand('again', edited > 0 ? '--accept-changes' : '', facts);
   const redo =
     leftToRedo.length > 0 ? sendCommand('redo', shellWord(leftToRedo.slice(0, maxRedone).join(',')), facts) : goOn;
   const twice = { mayBillTwice: true } as const;
@@ -79,6 +82,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
     { state: 'at the service', rows: submitted, next: sendCommand('again', '--lane batch', facts) },
     // Rows that wait for failed rows can be sent once these are done.
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
+    { state: 'edited', of: 'not sent yet', rows: edited },
     { state: 'waiting', of: 'not sent yet', rows: waiting },
   ];
   return all.filter(({ state, rows }) => rows > 0 || state === 'done');

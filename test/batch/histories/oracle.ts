@@ -25,6 +25,8 @@ interface Folder {
   hadBatches: boolean;
   /** The table as of the last run that passed its check, by id. */
   before: Map<string, string>;
+  /** The same, but for rows that were edited and that no run may pay for yet: these are as they were. */
+  accepted: Map<string, string>;
   manifest: string;
 }
 
@@ -167,6 +169,7 @@ function openOracle(table: EditableTable, shards: number): Oracle {
       lastRedo: undefined,
       hadBatches: false,
       before: new Map(),
+      accepted: new Map(),
       manifest: '',
     })),
     gateway: new CountingGateway(),
@@ -226,13 +229,16 @@ async function runOnce(
   if (ended.left) files.restore(ended.left, { ...step, random });
   const end = judgeEnd(ended);
   checkPaid({ rows, policy, first, run }, folder, oracle);
-  if (end === 'asked') checkAsked(rows, first, oracle);
+  if (end === 'asked') checkAsked(rows, { first, policy }, oracle);
   keepFates(folder, gateway);
   await endRedo(end, rows, folder, oracle);
   if (isUndisturbed && (end === 'done' || end === 'open')) await checkRedone(rows, folder, oracle);
   const manifest = files.read('jobs.jsonl').toString();
   const isTaken = end !== 'asked' && (end !== undefined || manifest !== folder.manifest);
-  if (isTaken) folder.before = new Map(rows.map(({ id, base }) => [id, base]));
+  if (isTaken) {
+    folder.accepted = listAccepted(rows, { policy, run }, folder, oracle);
+    folder.before = new Map(rows.map(({ id, base }) => [id, base]));
+  }
   folder.manifest = manifest;
   return end;
 }
@@ -356,30 +362,60 @@ function checkNamed(
   }
 }
 
-/** A row whose earlier version has an answer is not paid for without a word. */
-function checkEdits(
-  { rows, paid, run }: { rows: readonly TableRow[]; paid: readonly Payment[]; run: number },
-  { before, files }: Folder,
-  oracle: Oracle,
-): void {
-  const { payments } = oracle.gateway;
-  const [was, now] = [[...before.values()], rows.map(({ base }) => base)];
-  const [wasWanted, isWanted] = [countEach(was), countEach(now)];
+/** Finds what one row asked, has an answer, and is asked by no row now. */
+function openLost(
+  { rows, run }: { rows: readonly TableRow[]; run: number },
+  { accepted, files }: Folder,
+  { gateway }: Oracle,
+): (base: string) => boolean {
+  const wasWanted = countEach(accepted.values());
+  const isWanted = new Set(rows.map(({ base }) => base));
   const hasAnswer = (base: string): boolean =>
-    payments.some(
+    gateway.payments.some(
       (one) =>
         one.run < run &&
         one.folder === files &&
         one.asked === askWith(base, []) &&
         (one.fate === 'recorded' ? one.how !== 'broken' : !one.isRetired),
     );
-  const isLost = (base: string): boolean => hasAnswer(base) && !isWanted.has(base) && wasWanted.get(base) === 1;
+  return (base) => hasAnswer(base) && !isWanted.has(base) && wasWanted.get(base) === 1;
+}
+
+/** A run that sends only what was named takes no edit of another row. Numbers do not tell which row was edited. */
+function listAccepted(
+  rows: readonly TableRow[],
+  { policy, run }: { policy: RunPolicy; run: number },
+  folder: Folder,
+  oracle: Oracle,
+): Map<string, string> {
+  const isLost = openLost({ rows, run }, folder, oracle);
+  const isLeft = ({ id, isNumbered }: TableRow): boolean =>
+    policy.onlyNamed === true && !policy.acceptChanges && !isNumbered && !policy.redo?.includes(id);
+  return new Map(
+    rows.map((row) => {
+      const was = folder.accepted.get(row.id);
+      return [row.id, was !== undefined && isLeft(row) && isLost(was) ? was : row.base];
+    }),
+  );
+}
+
+/** A row whose earlier version has an answer is not paid for without a word. */
+function checkEdits(
+  { rows, paid, run }: { rows: readonly TableRow[]; paid: readonly Payment[]; run: number },
+  folder: Folder,
+  oracle: Oracle,
+): void {
+  const { payments } = oracle.gateway;
+  const { accepted } = folder;
+  const [was, now] = [[...accepted.values()], rows.map(({ base }) => base)];
+  const isWanted = new Set(now);
+  const isLost = openLost({ rows, run }, folder, oracle);
   for (const payment of paid) {
     const wanting = rows.filter((row) => row.parents.length === 0 && isWantedBy(row, payment, rows, oracle));
     const isNew = !payments.some((one) => one.run < run && one.asked === payment.asked);
     if (wanting.length === 0 || !isNew) continue;
     if (rows[0]?.isNumbered) {
-      const ids = [...before.keys()];
+      const ids = [...accepted.keys()];
       const isInPlace =
         was.length === now.length &&
         rows.every(({ id }, at) => id === ids[at]) &&
@@ -389,14 +425,19 @@ function checkEdits(
       continue;
     }
     const isEdited = ({ id, base }: TableRow): boolean =>
-      before.has(id) && before.get(id) !== base && isLost(before.get(id) as string);
+      accepted.has(id) && accepted.get(id) !== base && isLost(accepted.get(id) as string);
     assert.ok(!wanting.every(isEdited), 'an edited row was paid for without a word');
   }
 }
 
 /** Nobody is asked where nothing is to be paid: rows that moved, got other ids, left, or whose unused columns were edited. */
-function checkAsked(rows: readonly TableRow[], first: number, { gateway, extra }: Oracle): void {
+function checkAsked(
+  rows: readonly TableRow[],
+  { first, policy }: { first: number; policy: RunPolicy },
+  { gateway, extra }: Oracle,
+): void {
   assert.equal(gateway.payments.length, first, 'paid, and asked');
+  assert.ok(!policy.onlyNamed, 'asked for what nobody named');
   const isMissing = ([base, count]: [string, number]): boolean => {
     const good = gateway.payments.filter((one) => one.asked === askWith(base, []) && isGood(one) && !one.isRetired);
     return good.length - (extra.get(base) ?? 0) < count;

@@ -580,6 +580,17 @@ describe('batch redo and batch retry send only what they name', () => {
     expect((await at('.', 'status', 'out')).stdout).not.toContain('edited');
   });
 
+  test('another flag is an edit of all rows, which is asked for', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(3));
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    const typed = ['redo', 'out', 'p2', '-m', 'other'];
+    const asked = await at('.', ...typed);
+    expect(asked).toMatchObject({ code: 14, stderr: expect.stringContaining(' (in model)\n') as string });
+    expect(asked.stderr).toContain('gateway-cli batch redo out p2 -m other --accept-changes\n');
+    expect(await at('.', ...typed, '--accept-changes')).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 2, p3: 2 });
+  });
+
   test('an edited row that was left has its answer again once the edit is taken back, and is sent if it is named', async ({
     server,
     folder,

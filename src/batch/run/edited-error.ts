@@ -30,14 +30,21 @@ export async function editedError(places: readonly number[], batch: EditedBatch)
   });
 }
 
+type Comparing = Pick<EditedBatch, 'policy' | 'shared' | 'state'>;
+
+/** Whether rows were edited by other flags than those that the folder keeps, not in the table alone. */
+export function isEditedByFlags(batch: Comparing): boolean {
+  return !isKept(batch) && findSharedEdits(batch).length > 0;
+}
+
 /** Whether the command is the one that made the folder. */
-function isKept({ policy, state: { manifest } }: EditedBatch): boolean {
+function isKept({ policy, state: { manifest } }: Comparing): boolean {
   const { command } = manifest.header ?? {};
   return command === undefined || JSON.stringify(command) === JSON.stringify(policy.command);
 }
 
 /** The shared parts in which all rows were edited. */
-function findSharedEdits({ shared: now, state: { manifest } }: EditedBatch): string[] {
+function findSharedEdits({ shared: now, state: { manifest } }: Comparing): string[] {
   const { shared: before = {} } = manifest.header ?? {};
   return Object.keys({ ...now, ...before })
     .filter((name) => now[name] !== before[name])

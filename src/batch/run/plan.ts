@@ -1,7 +1,7 @@
 import { type EditedRow, findEdited, markEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
 import { decideSlot, isMadeAgain } from './decide.ts';
-import { editedError } from './edited-error.ts';
+import { editedError, isEditedByFlags } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale } from './stale.ts';
 import {
@@ -161,7 +161,8 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const find = (): EditedRow[] => findEdited(table, manifest.rows, slots, options.shard && assigned.isOwn);
   const edited = find();
   const unaccepted = listUnaccepted(edited, named, options.policy);
-  if (unaccepted.length > 0 && !options.policy.onlyNamed) {
+  const isLeft = options.policy.onlyNamed && !isEditedByFlags({ ...options, shared });
+  if (unaccepted.length > 0 && !isLeft) {
     // The user is asked for all that the flag pays for, also for the rows that use what was edited.
     assignSlots(table, manifest.rows, slots);
     throw await editedError(listUnaccepted(find(), named, options.policy), { ...options, shared });

@@ -168,6 +168,24 @@ test('an edit is asked for also where another column has the ids from then on', 
   expect([...server.counts.values()]).toEqual([1, 1, 1, 1]);
 });
 
+test('an edit of all rows is asked for also where other flags name all of them anew', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  folder.write('rows.csv', 'n,town\n1,Rome\n2,Oslo\n');
+  const rows = ['-o', 'out', '--data', 'rows.csv'];
+  expect((await batch([...rows, 'a slogan for {{town}}'])).code).toBe(0);
+  for (const naming of [
+    ['--id-column', 'town'],
+    ['--vary', 'temperature=0,1'],
+  ]) {
+    const asked = await batch([...rows, 'a poem on {{town}}', ...naming]);
+    expect(asked).toMatchObject({ code: 14, stderr: expect.stringContaining(' (in prompt') as string });
+  }
+  expect(server.bodies).toHaveLength(2);
+});
+
 test('a word beside --data that is no prompt says how a prompt for rows looks', async ({ batch, folder }) => {
   folder.write('rows.csv', 'town\nRome\n');
   const ran = await batch(['-o', 'out', '--data', 'rows.csv', 'slogan']);

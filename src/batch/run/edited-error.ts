@@ -38,7 +38,7 @@ export function isEditedByFlags(batch: Comparing): boolean {
 }
 
 /** Whether the command is the one that made the folder. */
-function isKept({ policy, state: { manifest } }: Comparing): boolean {
+export function isKept({ policy, state: { manifest } }: Pick<Comparing, 'policy' | 'state'>): boolean {
   const { command } = manifest.header ?? {};
   return command === undefined || JSON.stringify(command) === JSON.stringify(policy.command);
 }

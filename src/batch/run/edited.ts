@@ -10,14 +10,14 @@ export interface EditedRow {
 }
 
 /**
- * Finds the rows that were edited since `before`, the manifest of the last run. `isOwn`: whether a row of the table belongs to the
+ * Finds the rows that were edited since `before`, the manifest of the last run. `hasOtherFlags`: that run had other flags. `isOwn`: whether a row of the table belongs to the
  * shard of this run, if it has one. What other shards sent is not known here: it counts as answered. Marks the slots that are wanted.
  */
 export function findEdited(
   table: RowTable,
   before: RowTable,
   slots: Slots,
-  isOwn?: (place: number) => boolean,
+  { hasOtherFlags, isOwn }: { hasOtherFlags?: boolean; isOwn?: ((place: number) => boolean) | undefined } = {},
 ): EditedRow[] {
   markWanted(table, slots);
   const orphans = listOrphans(before, slots, isOwn !== undefined);
@@ -25,7 +25,8 @@ export function findEdited(
   if (orphans.length === 0) return left;
   const placeBefore = new Int32Array(slots.size).fill(-1);
   for (let place = 0; place < before.size; place++) placeBefore[before.slots[place] as number] = place;
-  const kindOf: KindOf = haveOtherIds(table, before, placeBefore) ? () => 1 : ({ numbered }, at) => numbered[at] ?? 0;
+  const hasOtherIds = haveOtherIds(table, before, { placeBefore, hasOtherFlags });
+  const kindOf: KindOf = hasOtherIds ? () => 1 : ({ numbered }, at) => numbered[at] ?? 0;
   const byId = new Map(orphans.map((place) => [before.ids[place] as number, place]));
   const edited: EditedRow[] = [];
   const isNew = (place: number): boolean => {
@@ -95,9 +96,13 @@ type KindOf = (rows: RowTable, place: number) => number;
 
 /**
  * Whether the rows that are still there all have other ids, for example from another column: then ids tell as little as numbers do.
- * A number that only moved is no other id.
+ * A number that only moved is no other id. Where no row is still there, other flags can have named them all anew.
  */
-function haveOtherIds(table: RowTable, before: RowTable, placeBefore: Int32Array): boolean {
+function haveOtherIds(
+  table: RowTable,
+  before: RowTable,
+  { placeBefore, hasOtherFlags = false }: { placeBefore: Int32Array; hasOtherFlags?: boolean | undefined },
+): boolean {
   let isSame = false;
   for (let place = 0; place < table.size; place++) {
     const was = placeBefore[table.slots[place] as number] as number;
@@ -106,7 +111,9 @@ function haveOtherIds(table: RowTable, before: RowTable, placeBefore: Int32Array
     if (kind === before.numbered[was] && (kind !== 0 || before.ids[was] === table.ids[place])) return false;
     isSame = true;
   }
-  return isSame;
+  if (isSame || !hasOtherFlags) return isSame;
+  const ids = new Set(before.ids.subarray(0, before.size));
+  return !table.ids.subarray(0, table.size).some((id) => ids.has(id));
 }
 
 /** The rows of one kind, whose ids differ in their numbers alone, while their table is read. A known row is one that the manifest has, too. */

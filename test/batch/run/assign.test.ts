@@ -149,7 +149,7 @@ function edited(words: string, before: string, fold: Fold, { isSharded = false }
   const table = readRows(words, fold);
   assignSlots(table, manifest, fold.slots);
   const isOwn = isSharded ? () => true : undefined;
-  return findEdited(table, manifest, fold.slots, isOwn).map(({ place }) => place);
+  return findEdited(table, manifest, fold.slots, { isOwn }).map(({ place }) => place);
 }
 
 test('a row is edited if its id has an answer that no row wants any more', () => {

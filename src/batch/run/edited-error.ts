@@ -37,8 +37,14 @@ export function isEditedByFlags(batch: Comparing): boolean {
   return !isKept(batch) && findSharedEdits(batch).length > 0;
 }
 
+/** Whether the same table is read with other flags, which can name its rows anew. */
+export function hasOtherFlags(batch: Pick<Comparing, 'policy' | 'state'>): boolean {
+  const [now, before] = [batch.policy.command?.flags, batch.state.manifest.header?.command?.flags];
+  return !isKept(batch) && now?.['jobs'] === before?.['jobs'] && now?.['data'] === before?.['data'];
+}
+
 /** Whether the command is the one that made the folder. */
-export function isKept({ policy, state: { manifest } }: Pick<Comparing, 'policy' | 'state'>): boolean {
+function isKept({ policy, state: { manifest } }: Pick<Comparing, 'policy' | 'state'>): boolean {
   const { command } = manifest.header ?? {};
   return command === undefined || JSON.stringify(command) === JSON.stringify(policy.command);
 }

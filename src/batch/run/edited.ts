@@ -10,7 +10,7 @@ export interface EditedRow {
 }
 
 /**
- * Finds the rows that were edited since `before`, the manifest of the last run. `hasOtherFlags`: that run had other flags. `isOwn`: whether a row of the table belongs to the
+ * Finds the rows that were edited since `before`, the manifest of the last run. `hasOtherFlags`: that run read the same table with other flags. `isOwn`: whether a row of the table belongs to the
  * shard of this run, if it has one. What other shards sent is not known here: it counts as answered. Marks the slots that are wanted.
  */
 export function findEdited(

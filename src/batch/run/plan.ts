@@ -1,7 +1,7 @@
 import { type EditedRow, findEdited, markEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
 import { decideSlot, isMadeAgain } from './decide.ts';
-import { editedError, isEditedByFlags, isKept } from './edited-error.ts';
+import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale } from './stale.ts';
 import {
@@ -158,7 +158,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const named = await options.afterAll(read);
   const assigned = assignRows(table, named, options);
   const { manifest, slots } = options.state;
-  const compared = { hasOtherFlags: !isKept(options), isOwn: options.shard && assigned.isOwn };
+  const compared = { hasOtherFlags: hasOtherFlags(options), isOwn: options.shard && assigned.isOwn };
   const find = (): EditedRow[] => findEdited(table, manifest.rows, slots, compared);
   const edited = find();
   const unaccepted = listUnaccepted(edited, named, options.policy);

@@ -1,6 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
 import pLimit from 'p-limit';
-import type { Context, Outcome } from '../context.ts';
+import type { Outcome } from '../context.ts';
 import { adviceForRest, checkEnd, type PreparedRequest, type Result } from '../../client/index.ts';
 import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessage } from '../../errors.ts';
 import { emptyOutcome, joinOutcomes } from '../output/outcome.ts';
@@ -33,40 +32,50 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  * After a failure that all requests would share, no further one is sent. Requests in flight are paid for, so their answers are published.
  */
 export async function sendAll(options: SendAllOptions): Promise<AllOutcomes> {
-  const limit = pLimit(options.concurrency ?? options.count);
-  const state: SendState = { ...options, over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
-  const saved: Promise<Outcome>[] = [];
-  for (let index = 0; index < options.count; index++) {
-    const before = saved[index - 1];
-    const outcome = limit(() => sendOne(index, before, state));
-    saved.push(saveInOrder(before, outcome, state));
-  }
-  return { outcomes: await Promise.all(saved), thrown: state.thrown };
-}
-
-/** The state of the requests while they are sent. */
-interface SendState extends SendAllOptions {
+  const { request, count, concurrency = count, fetchLinked, onAnswer, ...asking } = options;
+  const { images, deadline } = asking;
   /** The error after which no more requests are sent. */
-  over: GatewayError | undefined;
-  thrown: Outcome['thrown'];
+  let over: GatewayError | undefined;
+  /** The exception that ended more than its own request. */
+  let thrown: Outcome['thrown'];
   /** An image was written to the spare folder. Whether it reaches its place after all is known before the next one is paid for. */
-  isDiskInDoubt: boolean;
-  answered: number;
-}
+  let isDiskInDoubt = false;
+  let answered = 0;
 
-async function sendOne(index: number, before: Promise<unknown> | undefined, state: SendState): Promise<Outcome> {
-  const { request, client, pricing, deadline, images, gate, maxTurns, count } = state;
-  if (state.isDiskInDoubt) await before;
-  if (state.over !== undefined) return { ...emptyOutcome, thrown: { value: state.over } };
-  const onSpare = () => void (state.isDiskInDoubt = true);
-  const asking = { client, pricing, deadline, images, gate, maxTurns, sample: index, onSpare };
-  const outcome = await askForOutcome(request, asking);
-  const { thrown } = outcome;
-  if (thrown) noteEnd(thrown.value, state);
-  if (outcome.reply === undefined) return outcome;
-  const reply = (await state.fetchLinked?.(outcome.reply)) ?? outcome.reply;
-  state.onAnswer?.(++state.answered);
-  return { ...outcome, reply: count > 1 ? withNumber(reply, index) : reply };
+  const noteEnd = (outcome: Outcome): void => {
+    if (!outcome.thrown) return;
+    const failure = toFailure(outcome.thrown.value);
+    const endsAll = endings.has(failure.class);
+    if (endsAll) thrown ??= outcome.thrown;
+    if (endsAll || hopeless.has(failure.class) || isQuotaSpent(failure)) over ??= failure;
+  };
+  const sendOne = async (index: number, before: Promise<unknown> | undefined): Promise<Outcome> => {
+    if (isDiskInDoubt) await before;
+    if (over !== undefined) return { ...emptyOutcome, thrown: { value: over } };
+    const onSpare = (): void => void (isDiskInDoubt = true);
+    const outcome = await askForOutcome(request, { ...asking, sample: index, onSpare });
+    noteEnd(outcome);
+    if (outcome.reply === undefined) return outcome;
+    const reply = (await fetchLinked?.(outcome.reply)) ?? outcome.reply;
+    onAnswer?.(++answered);
+    return { ...outcome, reply: count > 1 ? withNumber(reply, index) : reply };
+  };
+  const saveInOrder = async (before: Promise<unknown> | undefined, sent: Promise<Outcome>): Promise<Outcome> => {
+    await before;
+    const saved = await saveFiles(await sent, images, () => checkEnd(deadline));
+    if (saved.reply) noteEnd(saved);
+    over ??= saved.unsaved.failure;
+    return saved;
+  };
+
+  const limit = pLimit(concurrency);
+  const saving: Promise<Outcome>[] = [];
+  for (let index = 0; index < count; index++) {
+    const before = saving.at(-1);
+    const sent = limit(() => sendOne(index, before));
+    saving.push(saveInOrder(before, sent));
+  }
+  return { outcomes: await Promise.all(saving), thrown };
 }
 
 /** The result with the number of its reply in each part. */
@@ -76,26 +85,8 @@ function withNumber(result: Result, reply: number): Result {
   return { ...result, candidates: number(candidates), images: number(images), ...(files && { files: number(files) }) };
 }
 
-async function saveInOrder(
-  before: Promise<unknown> | undefined,
-  sent: Promise<Outcome>,
-  state: SendState,
-): Promise<Outcome> {
-  await before;
-  const saved = await saveFiles(await sent, state.images, () => checkEnd(state.deadline));
-  if (saved.thrown && saved.reply) noteEnd(saved.thrown.value, state);
-  state.over ??= saved.unsaved.failure;
-  return saved;
-}
-
 function toFailure(error: unknown): GatewayError {
   return error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error), { cause: error });
-}
-
-function noteEnd(error: unknown, state: SendState): void {
-  const failure = toFailure(error);
-  if (endings.has(failure.class)) state.thrown ??= { value: error };
-  if (endings.has(failure.class) || hopeless.has(failure.class) || isQuotaSpent(failure)) state.over ??= failure;
 }
 
 /**
@@ -132,47 +123,4 @@ export function joinAnswers(outcomes: readonly Outcome[]): Outcome {
 /** The errors of requests without an answer, or with an incomplete one. */
 export function listFailures(outcomes: readonly Outcome[]): GatewayError[] {
   return outcomes.flatMap(({ reply, error, thrown }) => (reply || !thrown ? (error ?? []) : toFailure(thrown.value)));
-}
-
-/** Fewer requests at once if there are too few descriptors: a request without one may be paid for and lost. */
-export async function limitToFiles(wanted: number, { ui }: Context): Promise<number> {
-  const files = await countOpenFiles();
-  if (files === undefined || requestsWithin(files) >= wanted) return wanted;
-  const most = requestsWithin(files);
-  const limit = `the limit of ${files.most} open files allows --concurrency ${most}, not ${wanted}`;
-  await ui.warn(`${limit}; to raise it: ulimit -n ${filesFor(wanted, files)}`);
-  return most;
-}
-
-/** The limit of file descriptors of the process, and the number in use. */
-interface OpenFiles {
-  most: number;
-  now: number;
-}
-
-/** The most files of a request at a time: a connection, a file that it sends and two images that are being written. */
-const filesOfRequest = 4;
-
-/** File descriptors for files of a batch, look-ups of names, and Node itself. */
-const otherFiles = 32;
-
-/** The number of requests that can be in flight at once: at least one. */
-export function requestsWithin({ most, now }: OpenFiles): number {
-  return Math.max(1, Math.floor((most - now - otherFiles) / filesOfRequest));
-}
-
-/** The limit of open files that this many requests in flight need. */
-export function filesFor(requests: number, { now }: OpenFiles): number {
-  return now + otherFiles + requests * filesOfRequest;
-}
-
-/** Undefined on systems other than Linux, and without a limit. */
-export async function countOpenFiles(): Promise<OpenFiles | undefined> {
-  try {
-    const [limits, open] = await Promise.all([readFile('/proc/self/limits', 'utf8'), readdir('/proc/self/fd')]);
-    const most = Number(/^Max open files +(\d+)/m.exec(limits)?.[1]);
-    return Number.isNaN(most) ? undefined : { most, now: open.length };
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { BatchPolicy } from '../../batch/index.ts';
 import type { Context } from '../../cli/context.ts';
-import { limitToFiles } from '../../cli/run/send-all.ts';
+import { limitToFiles } from '../../cli/run/open-files.ts';
 import { usageError } from '../../errors.ts';
 import { readVary } from './jobs/vary.ts';
 import type { BatchFlags } from './flags.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test as plain } from 'vitest';
-import { countOpenFiles, filesFor, requestsWithin } from '../../../src/cli/run/send-all.ts';
+import { countOpenFiles, filesFor, requestsWithin } from '../../../src/cli/run/open-files.ts';
 import { isFull } from '../../helpers/full.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { imageReply } from '../../helpers/with-server.ts';

@@ -40,7 +40,7 @@ export interface Talk {
   session: SavedSession | undefined;
   /** The last prompt, for `/retry`. */
   last: ChatPrompt | undefined;
-  /** The outcome of the last prompt; its unsaved files and its costs are those of all prompts. */
+  /** The outcome of the last prompt, with the sums of all prompts: `addUp` makes it. */
   outcome: Outcome;
 }
 
@@ -129,16 +129,21 @@ async function askAndSave(
   const setup = { context, settings, flags, client, images, tools, deadline: deadline(), onText };
   const turn = await askTurn(request, setup);
   const { outcome, schemaAnswer } = turn;
-  const { spent, attempts, unsaved } = joinOutcomes([talk.outcome, outcome], 'rounds');
-  talk.outcome = { ...outcome, spent, attempts, unsaved };
-  const { reply } = outcome;
-  if (reply === undefined) throw outcome.thrown?.value ?? outcome.error;
+  talk.outcome = addUp(talk.outcome, outcome);
+  const { reply, thrown, error } = outcome;
+  if (reply === undefined) throw thrown?.value ?? error;
   // A conversation has its words on the terminal, whatever its pictures are.
   const plan = { ...beside, output: undefined };
   const ended = await finishText({ ...talk.outcome, reply }, { plan, schemaAnswer }, { flags, context, settings });
   if (ended.error !== undefined) throw ended.error;
   const messages = await storableTurns(turn, request, context);
   if (messages) await saveTurn(messages, prompt, talk);
+}
+
+/** The outcome of the last prompt, with the costs, the requests and the unsaved files of all prompts. */
+function addUp(before: Outcome, last: Outcome): Outcome {
+  const { spent, attempts, unsaved } = joinOutcomes([before, last], 'rounds');
+  return { ...last, spent, attempts, unsaved };
 }
 
 /** The part of an answer that was shown belongs to the conversation. */

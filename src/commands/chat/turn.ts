@@ -61,9 +61,7 @@ export interface TurnEnd {
 export async function askTurn(request: BuiltRequest, given: TurnSetup): Promise<TurnEnd> {
   const { check } = request;
   const setup: OpenTurn = { ...given, check, isMarkdown: given.settings.markdown && check === undefined };
-  const rounds: Outcome[] = [];
-  const turns: Turn[] = [getQuestion(request)];
-  const end = await askRounds(request, setup, { rounds, turns }).catch(toThrown);
+  const { rounds, turns, ...end } = await askRounds(request, setup);
   const outcome = { ...joinOutcomes(rounds, 'rounds'), ...end };
   const checked = await printChecked(outcome, setup).catch(toThrown);
   if (checked && 'thrown' in checked) return { outcome: { ...outcome, ...checked }, turns, schemaAnswer: undefined };
@@ -85,48 +83,67 @@ async function printChecked(
   return schemaAnswer;
 }
 
-/** Adds the rounds of a turn, and its turns of the conversation, while they come. Returns how it ended. */
-async function askRounds(
-  request: BuiltRequest,
-  setup: OpenTurn,
-  { rounds, turns }: { rounds: Outcome[]; turns: Turn[] },
-): Promise<Pick<Outcome, 'error' | 'thrown'>> {
+/** How the rounds of a turn ended: the requests, what they added to the conversation, and the failure. */
+interface Rounds extends Pick<Outcome, 'error' | 'thrown'> {
+  rounds: readonly Outcome[];
+  turns: readonly Turn[];
+}
+
+/** Asks round after round, as long as the model calls tools. Never throws: what came before a failure is returned beside it. */
+async function askRounds(request: BuiltRequest, setup: OpenTurn): Promise<Rounds> {
   const { context, tools, flags } = setup;
-  const { model, fallback, defaultFor } = request;
   const { maxTurns = defaultMaxTurns } = flags;
-  let asked = request;
-  let { post } = request;
-  let sent = 0;
-  for (;;) {
-    // The same command would pay again for the requests before.
-    const wasPaid = rounds.some(({ attempts }) => attempts > 0);
-    const round = await askRound({ post, model, defaultFor, fallback }, maxTurns - sent, setup);
-    rounds.push(round);
-    const { reply, thrown, error } = round;
-    if (thrown?.value instanceof GatewayError && wasPaid) {
-      const failure = thrown.value.withDetails({ sent: 'yes', billed: 'yes', retryable: false });
-      // What came before the limit was reached is the answer.
-      if (failure.class === 'over-budget') return { error: failure, thrown: undefined };
-      throw failure;
+  const rounds: Outcome[] = [];
+  const turns: Turn[] = [getQuestion(request)];
+  let next = request;
+  try {
+    for (;;) {
+      // The same command would pay again for the requests before.
+      const wasPaid = rounds.some(({ attempts }) => attempts > 0);
+      const round = await askRound(next, maxTurns - countRequests(rounds), setup);
+      rounds.push(round);
+      const { reply, thrown, error } = round;
+      if (thrown && wasPaid) return { rounds, turns, ...endPaid(thrown.value) };
+      if (thrown || reply === undefined) return { rounds, turns, thrown };
+
+      const asked = await toAnsweredFormat(next, reply.format);
+      const said = answerTurn(reply, asked, context);
+      turns.push(said);
+      const calls = listCalls(said);
+      // If an answer could not be written, for example on a full disk, no further answer is paid for.
+      const hasOutputFailed = context.io.stdout.failure !== undefined || round.unsaved.failure !== undefined;
+      if (error || hasOutputFailed || !tools?.canRun(reply, calls)) return { rounds, turns, error };
+      const sent = countRequests(rounds);
+      if (sent >= maxTurns) return { rounds, turns, error: tooManyTurns(sent) };
+
+      const ran = await runCalls(calls, reply, { ...setup, tools });
+      rounds.splice(-1, 1, { ...round, turns: [ran] });
+      const results = resultsTurn(ran.toolCalls);
+      turns.push(results);
+      next = await withTurns([said, results], asked, context);
     }
-    if (thrown || reply === undefined) return { thrown };
-    sent += reply.requests ?? 1;
-    asked = await toAnsweredFormat({ ...asked, post }, reply.format);
-    const said = answerTurn(reply, asked, context);
-    turns.push(said);
-    const calls = listCalls(said);
-    // If an answer could not be written, for example on a full disk, no further answer is paid for.
-    const hasOutputFailed = context.io.stdout.failure !== undefined || round.unsaved.failure !== undefined;
-    if (error || hasOutputFailed || !tools?.canRun(reply, calls)) return { error };
-    if (sent >= maxTurns) return { error: tooManyTurns(sent) };
-    const ran = await runCalls(calls, reply, { ...setup, tools });
-    rounds.splice(-1, 1, { ...round, turns: [ran] });
-    const results = resultsTurn(ran.toolCalls);
-    const pictured = await openPictures([said], choosePictures(asked, context));
-    const body = asked.format.append(asked.post.body, [...pictured, results], asked.quirks);
-    post = { ...asked.post, body, inFormat: undefined };
-    turns.push(results);
+  } catch (error) {
+    return { rounds, turns, ...toThrown(error) };
   }
+}
+
+function countRequests(rounds: readonly Outcome[]): number {
+  return rounds.reduce((sum, { reply }) => sum + (reply ? (reply.requests ?? 1) : 0), 0);
+}
+
+/** The end of a turn whose earlier rounds are paid for. */
+function endPaid(thrown: unknown): Pick<Outcome, 'error' | 'thrown'> {
+  if (!(thrown instanceof GatewayError)) return toThrown(thrown);
+  const failure = thrown.withDetails({ sent: 'yes', billed: 'yes', retryable: false });
+  // What came before the limit was reached is the answer.
+  return failure.class === 'over-budget' ? { error: failure, thrown: undefined } : toThrown(failure);
+}
+
+/** The request that goes on with further turns. */
+async function withTurns(turns: readonly Turn[], asked: BuiltRequest, context: AnswerContext): Promise<BuiltRequest> {
+  const pictured = await openPictures(turns, choosePictures(asked, context));
+  const body = asked.format.append(asked.post.body, pictured, asked.quirks);
+  return { ...asked, post: { ...asked.post, body, inFormat: undefined } };
 }
 
 /** Runs the tools that an answer calls. */

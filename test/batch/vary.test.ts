@@ -116,6 +116,43 @@ describe('--vary', () => {
     ]);
   });
 
+  test('a flag that it leaves without effect is refused, also if the folder keeps it; another --vary replaces both', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    writeRows(folder, ['x']);
+    await batch([...argv, '--vary', 'temperature=0,1', '--vary', 'model=a,b']);
+    const again = await batch(['again', 'out', '-m', 'c']);
+    expect([again.code, again.stderr]).toEqual([
+      2,
+      expect.stringContaining(`-m has no effect beside --vary model, which gives each job its own
+  leave -m out; or name all that varies: --vary temperature=0,1 --vary model=c\n`),
+    ]);
+    expect(server.bodies).toHaveLength(4);
+    await batch(['again', 'out', '--vary', 'model=c']);
+    expect(sent(server).at(-1)).toBe('c Greet x');
+    for (const [flag, key, value] of [
+      [['-m', 'a'], 'model', 'b'],
+      [['--no-vars'], 'vars', { tone: 'dry' }],
+      [['--profile', 'p'], 'profile', 'q'],
+    ] as const) {
+      const varied = await batch([...argv, ...flag, '--vary', `${key}=${JSON.stringify([value])}`]);
+      expect([varied.code, varied.stderr]).toEqual([2, expect.stringContaining(`${flag[0]} has no effect beside`)]);
+      const defaults = await batch([...argv, ...flag, '--defaults', JSON.stringify({ [key]: value })]);
+      expect(defaults.stderr).toContain(`${flag[0]} and "${key}" of --defaults are both given\n`);
+    }
+  });
+
+  test('takes the place of a flag that the folder keeps', async ({ server, folder, batch }) => {
+    writeRows(folder, ['x']);
+    await batch([...argv, '-m', 'a']);
+    expect(await batch(['again', 'out', '--vary', 'model=a,b'])).toMatchObject({ code: 0 });
+    expect(sent(server)).toEqual(['a Greet x', 'b Greet x']);
+    expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(2);
+  });
+
   test('another value sends only what is new, and what a run without it sent is not paid again', async ({
     server,
     folder,

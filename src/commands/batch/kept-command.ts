@@ -161,7 +161,8 @@ export async function recallCommand(
   if (first !== undefined && others.length === 0 && isTable(first) && command.flags['data'] !== undefined)
     throw usageError(`${JSON.stringify(first)} is a table, not a file of jobs`, adviseData(first, context.argv));
   const typed = mapFlags({ ...flags, ...nameWords(words, data ? String(data) : undefined) }, table, (value) => value);
-  const gone = new Set(Object.keys(typed).flatMap((name) => [name, ...(replaced[name] ?? [])]));
+  const varied = (flags.vary ?? []).map(([key]) => key);
+  const gone = new Set([...Object.keys(typed).flatMap((name) => [name, ...(replaced[name] ?? [])]), ...varied]);
   const rows = Object.fromEntries(Object.entries(keptTable).filter(([name]) => !gone.has(name)));
   const { left, root } = await recallFlags({ ...known, outdir, command, typed: flags }, rows, context);
   await requireTable(left, outdir, context);

@@ -17,7 +17,7 @@ import {
 import { notUtf8, openLineFile } from './lines.ts';
 import { isWorkbook } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
-import { expandJob, readVariations } from './vary.ts';
+import { expandJob, readVariations, writeVary } from './vary.ts';
 import type { SourceFlags } from '../flags.ts';
 import { chooseHint } from '../../../reasons.ts';
 import { usageError, GatewayError } from '../../../errors.ts';
@@ -252,10 +252,26 @@ const noDefaults: Defaults = { command: 'text', values: {} };
 async function readDefaultsFlag(flags: SourceFlags, context: Context, isRows = false): Promise<Defaults> {
   const word = flags.defaults;
   const defaults = word === undefined ? noDefaults : readDefaults(await readDefaultsObject(word, context), isRows);
-  if (flags.vars !== false) return defaults;
-  if (isObject(defaults.values['vars']))
-    throw usageError('--no-vars and "vars" of --defaults are both given', 'keep one of them');
-  return { ...defaults, values: { ...defaults.values, vars: false } };
+  requireTaken(defaults, flags, context);
+  return flags.vars === false ? { ...defaults, values: { ...defaults.values, vars: false } } : defaults;
+}
+
+/** Throws GatewayError usage for a flag that no job takes, as --vary or --defaults gives each job its value: it would be left out unseen. */
+function requireTaken({ values }: Defaults, { model, vars, vary = [] }: SourceFlags, { root }: Context): void {
+  const flags = { model: ['-m', model], profile: ['--profile', root.profile], vars: ['--no-vars', vars === false] };
+  for (const [key, [flag, value]] of Object.entries(flags)) {
+    if (value === undefined || value === false) continue;
+    if (vary.some(([name]) => name === key)) {
+      const others = vary.filter(([name]) => name !== key).map(writeVary);
+      const all = typeof value === 'string' ? [...others, `${key}=${value}`] : others;
+      throw usageError(
+        `${flag} has no effect beside --vary ${key}, which gives each job its own`,
+        `leave ${flag} out; or name all that varies: ${all.map((one) => `--vary ${shellWord(one)}`).join(' ')}`,
+      );
+    }
+    if (Object.hasOwn(values, key) && values[key] !== false)
+      throw usageError(`${flag} and ${JSON.stringify(key)} of --defaults are both given`, 'keep one of them');
+  }
 }
 
 async function readDefaultsObject(word: string, context: Context): Promise<JsonObject> {

@@ -71,7 +71,8 @@ export function parseVary(word: string, name: string): readonly [key: string, va
 
 /** Writes a `--vary` in the form that `parseVary` reads. */
 export function writeVary([key, values]: VaryPairs[number]): string {
-  return `${key}=${JSON.stringify(values)}`;
+  const isPlain = values.every((value) => typeof value === 'string' && /^[^\s,[][^\s,]*$/.test(value));
+  return `${key}=${isPlain ? values.join(',') : JSON.stringify(values)}`;
 }
 
 /** The combinations of the values of `--vary`. Throws GatewayError usage for a key that is there twice. */

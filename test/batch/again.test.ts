@@ -426,6 +426,42 @@ describe('batch again', () => {
     ]);
   });
 
+  test('of a stream, only what comes once more can be sent again; what needs all jobs asks for a file', async ({
+    folder,
+    server,
+  }) => {
+    const options = { cwd: folder.cwd, env: environmentFor(server) };
+    const line = '{"id":"w1","prompt":"x"}\n';
+    server.answer = () => ({ status: 400 });
+    await run(['batch', '-', '--stream', '-o', 'out'], { ...options, stdin: line });
+    server.answer = () => undefined;
+    const retry = await run(['batch', 'retry', 'out'], { ...options, stdin: '' });
+    expect([retry.code, retry.stderr]).toEqual([
+      2,
+      expect.stringContaining('pipe them in: gateway-cli batch retry out < <file>\n'),
+    ]);
+    expect((await run(['batch', 'status', 'out'], options)).stdout).toContain('gateway-cli batch retry out < <file>\n');
+    for (const [argv, what] of [
+      [['redo', 'out', 'w1'], 'redo'],
+      [['again', 'out', '--limit', '1'], '--limit'],
+    ] as const) {
+      const whole = await run(['batch', ...argv], { ...options, stdin: '' });
+      expect([whole.code, whole.stderr]).toEqual([
+        2,
+        expect.stringContaining(`the jobs of out come on stdin one by one, and ${what} needs all of them at once
+  give them as a file: gateway-cli batch ${argv.join(' ')} <file>\n`),
+      ]);
+    }
+    expect(await run(['batch', 'retry', 'out'], { ...options, stdin: line })).toMatchObject({ code: 0 });
+    const chosen = await run(['batch', 'choose', 'out', 'w1=2'], options);
+    expect(chosen.stderr).toContain('to get another one: gateway-cli batch redo out w1 <file>\n');
+    folder.write('jobs.jsonl', line);
+    expect(await run(['batch', 'redo', 'out', 'w1', 'jobs.jsonl'], options)).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(3);
+    const words = await run(['batch', 'redo', 'out', 'w1', '2'], options);
+    expect([words.code, words.stderr]).toEqual([2, expect.stringContaining('gateway-cli batch redo out w1,2\n')]);
+  });
+
   test('a file of jobs takes the place of a stream', async ({ folder, server }) => {
     const options = { cwd: folder.cwd, env: environmentFor(server) };
     await run(['batch', '-', '--stream', '--ordered', '-o', 'out'], {

@@ -1,12 +1,17 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { retryWords } from '../../batch/index.ts';
-import type { Action, AnswerContext, CommandEnd } from '../../cli/context.ts';
+import type { Action, AnswerContext, CommandEnd, Context } from '../../cli/context.ts';
 import { addFlags, setExamples } from '../../cli/flags/flag.ts';
 import { priceFlags } from '../../cli/flags/shared.ts';
+import { usageError } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
 import { countRequests } from './clients.ts';
 import { runTyped } from './batch.ts';
-import { batchConnectionFlags, type BatchFlags, batchFlags, parseRetry } from './flags.ts';
+import { batchConnectionFlags, type BatchFlags, batchFlags, findWhole, parseRetry } from './flags.ts';
 import { recallCommand } from './kept-command.ts';
+import { nextCommand, repeatCommand } from './next-command.ts';
 
 const otherJobs = 'other jobs, or another prompt for the rows of its table';
 
@@ -35,7 +40,9 @@ export function batchRedoCommand(command: Command): Action {
   ]);
   addRunFlags(command, { redo: true });
   return (context, [outdir = '', ids = '', ...jobs], flags) =>
-    runAgain(outdir, { words: jobs, flags: { ...flags, redo: [ids] }, onlyNamed: true }, context);
+    requireOneWord({ outdir, ids, others: jobs }, context).then(() =>
+      runAgain(outdir, { words: jobs, flags: { ...flags, redo: [ids] }, onlyNamed: true }, context),
+    );
 }
 
 /** `batch retry <outdir> [words]`: sends again the failed rows, or those that the words name. */
@@ -89,6 +96,28 @@ async function runRecalled(
   context: AnswerContext,
 ): Promise<CommandEnd> {
   const { words, flags, root } = await recallCommand(outdir, typed, context);
-  if (flags.stream) await context.ui.notice('the jobs come on stdin, one per line');
+  if (flags.stream) {
+    const whole = findWhole(flags);
+    if (whole !== undefined)
+      throw usageError(
+        `the jobs of ${outdir} come on stdin one by one, and ${whole === 'redo' ? whole : `--${whole}`} needs all of them at once`,
+        `give them as a file: ${repeatCommand(context.argv, '<file>')}`,
+      );
+    await context.ui.notice('the jobs come on stdin, one per line');
+  }
   return runTyped(words, { ...flags, output: outdir, ...(onlyNamed && { onlyNamed }) }, { ...context, root });
+}
+
+/** Throws GatewayError usage for rows of `redo` that were typed as several words: the second one would be a file of jobs. */
+async function requireOneWord(
+  { outdir, ids, others }: { outdir: string; ids: string; others: readonly string[] },
+  { io }: Context,
+): Promise<void> {
+  const [word] = others;
+  if (word === undefined || !/^[\w,+-]+$/.test(word)) return;
+  if (await stat(resolve(io.cwd, word)).catch(() => undefined)) return;
+  throw usageError(
+    `batch redo takes the rows as one word, and there is no file ${JSON.stringify(word)}`,
+    `for example: ${nextCommand({ outdir }, 'redo', shellWord([ids, ...others].join(',')))}`,
+  );
 }

@@ -284,14 +284,19 @@ function writeRate(everyMs: number): string {
 export function requireStream(words: readonly string[], flags: BatchFlags, { root }: Pick<Context, 'root'>): void {
   const example = 'for example: gateway-cli batch - --stream < jobs.jsonl';
   if (words.length !== 1 || words[0] !== '-') throw usageError('--stream takes its jobs from stdin', example);
-  const { prompts, data, template, vary, shard, dryRun, estimate, redo, limit, output } = flags;
-  const wholes = { prompts, data, template, vary, shard, estimate, redo, limit, 'dry-run': dryRun };
-  const [whole] = Object.entries(wholes).find(([, value]) => value !== undefined) ?? [];
+  const whole = findWhole(flags);
   if (whole !== undefined)
     throw usageError(`--stream cannot be combined with --${whole}`, 'it sends jobs before the last one is known');
   if (root.json) throw usageError('--stream prints JSON Lines already', 'leave out --json');
-  if ((flags.retry ?? flags.acceptChanges) && output === undefined)
+  if ((flags.retry ?? flags.acceptChanges) && flags.output === undefined)
     throw usageError('without a folder, --stream knows of no earlier run', 'name its folder: -o out');
+}
+
+/** The name of a flag that needs all jobs at once; undefined if there is none. */
+export function findWhole(flags: BatchFlags): string | undefined {
+  const { prompts, data, template, vary, shard, dryRun, estimate, redo, limit } = flags;
+  const wholes = { prompts, data, template, vary, shard, estimate, redo, limit, 'dry-run': dryRun };
+  return Object.entries(wholes).find(([, value]) => value !== undefined)?.[0];
 }
 
 /** Throws GatewayError usage if only some jobs go in the lane `batch`, or if a flag does not fit the lane. */

@@ -68,8 +68,8 @@ export function findTypedFolder({ words, flags }: TypedCommand): TypedFolder | u
 
 /** A folder in commands to type. `flags`: those of the command that it keeps, with the words that name its table. */
 export function toTypedFolder(outdir: string, flags: Partial<Record<string, unknown>> = {}): TypedFolder {
-  // Each stream has other jobs.
-  const name = flags['stream'] === true ? undefined : tableNames.find((one) => flags[one] === '-');
+  if (flags['stream'] === true) return { outdir, isStream: true };
+  const name = tableNames.find((one) => flags[one] === '-');
   return { outdir, table: name && tableWords[name] };
 }
 

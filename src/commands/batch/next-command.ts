@@ -13,6 +13,8 @@ export function repeatCommand(argv: readonly string[], more: string): string {
 export interface TypedFolder {
   outdir: string;
   table?: string | undefined;
+  /** Its jobs come on stdin one by one: what needs all of them takes a file. */
+  isStream?: boolean;
 }
 
 /**
@@ -25,10 +27,12 @@ export function nextCommand(
   words: string = name === 'retry' ? 'failed' : '',
 ): string {
   if (folder === undefined) return name === 'retry' ? `the same command with --retry ${words}` : 'the same command';
-  const { outdir, table } = folder;
+  const { outdir, isStream } = folder;
+  const table = isStream && name === 'redo' ? '<file>' : folder.table;
   // Without a file after it, the word is what `retry` means by itself.
   const typed = name === 'retry' && words === 'failed' && table === undefined ? '' : words;
-  return ['gateway-cli batch', name, shellWord(outdir), typed, table].filter(Boolean).join(' ');
+  const piped = isStream && name !== 'redo' && '< <file>';
+  return ['gateway-cli batch', name, shellWord(outdir), typed, table, piped].filter(Boolean).join(' ');
 }
 
 /** The command that copies a folder to a place beside it, so that its table stays there as it is. */

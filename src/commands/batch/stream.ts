@@ -64,6 +64,12 @@ export async function runStreamed(
   } catch (error) {
     return failBatch(batch, error);
   }
+  const { jobs, refused } = batch.plan;
+  if (flags.retry && jobs + refused === 0 && stop === undefined)
+    throw usageError(
+      'no job came on stdin: of a stream, only the jobs that come once more are sent again',
+      `pipe them in: ${batch.host.nextCommand('retry', flags.retry.join(','))}`,
+    );
   return finishBatch(batch, stop);
 }
 

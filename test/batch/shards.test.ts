@@ -56,6 +56,35 @@ describe('shards', () => {
     for (const path of shown) expect(existsSync(join(folder.cwd, 'out-1', path))).toBe(true);
   });
 
+  test('redo says which shard has a row that it is not to make', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(4));
+    for (const index of [1, 2]) await batch(shard(index, 2));
+    const ownOf = (index: number): string[] =>
+      folder
+        .lines('jobs.jsonl', `out-${index}`)
+        .slice(1)
+        .flatMap(({ id, other }) => (other === undefined ? [String(id)] : []));
+    const [[own = ''], [other = '']] = [ownOf(1), ownOf(2)];
+    const next = `in the folder of 2/2: gateway-cli batch redo <outdir> ${other} --shard 2/2\n`;
+    const refused = await batch(['redo', 'out-1', other]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(`shard 1/2 does not have ${other} of 2/2\n  ${next}`),
+    ]);
+    expect(server.bodies).toHaveLength(4);
+    const both = await batch(['redo', 'out-1', `${own},${other}`]);
+    expect([both.code, both.stderr]).toEqual([
+      0,
+      expect.stringContaining(`shard 1/2 does not have ${other} of 2/2; ${next}`),
+    ]);
+    expect(await batch([...next.replace('<outdir>', 'out-2').trim().split(' ').slice(7)])).toMatchObject({ code: 0 });
+    expect(server.counts.get(own)).toBe(2);
+    expect(server.counts.get(other)).toBe(2);
+    await batch(['jobs.jsonl', '-o', 'all']);
+    const here = await batch(['redo', 'all', other, '--shard', '1/2']);
+    expect(here.stderr).toContain(`gateway-cli batch redo all ${other} --shard 2/2\n`);
+  });
+
   test('jobs that no shard has sent are in the report of all, in their place', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(12));
     for (const index of [1, 2]) await batch([...shard(index, 2), '--limit', '2']);

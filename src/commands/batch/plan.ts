@@ -24,7 +24,8 @@ import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/co
 import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
-import { openRedo } from './redo.ts';
+import { noteOtherShards, openRedo } from './redo.ts';
+import type { FoundRow } from './row-names.ts';
 import { findOwn } from '../../find-own.ts';
 
 /** The facts of a plan that people are told, beside those that the run needs. */
@@ -80,8 +81,9 @@ interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'policy' | 'state' | 's
 export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
   const redo = flags.redo && openRedo(flags.redo, batch);
+  let named: readonly FoundRow[] | undefined;
   const built = keepBuilt(facts);
-  return planBatch({
+  const plan = await planBatch({
     ...batch,
     signal: context.signal,
     onFault: (error) => (lineErrors ??= collectLineErrors(source)).add(error),
@@ -94,7 +96,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
     async afterAll(read) {
       lineErrors?.throwIfAny();
       if (read.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
-      const named = await redo?.find();
+      named = await redo?.find();
       // The prices of jobs that are not built are not checked.
       facts.pricing.hasPrices ||= [...read.gateways.values()].some(
         ({ settings }) => Object.keys(settings.prices).length > 0,
@@ -102,9 +104,11 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       await checkGateways(read.gateways, batch.jobs, context);
       const lanes = new Set([...read.gateways.values()].map(({ settings }) => settings.lane));
       if (lanes.has('batch') || flags.wait === false) requireOneLane(lanes, flags);
-      return named;
+      return named && new Set(named.map(({ place }) => place));
     },
   });
+  if (named) await noteOtherShards(named, { ...batch, plan, flags }, context);
+  return plan;
 }
 
 interface PlanPricing extends Pick<Batch, 'state'> {

@@ -1,5 +1,9 @@
-import type { Batch, Job } from '../../batch/index.ts';
+import { type Batch, type Job, nameSome } from '../../batch/index.ts';
+import type { Context } from '../../cli/context.ts';
+import { usageError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { RunningBatch } from './batch.ts';
 import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
 
 /** Finds the jobs of `--redo`. */
@@ -14,12 +18,33 @@ export function openRedo(words: readonly string[], { jobs }: Pick<Batch, 'jobs'>
   }
   return {
     see: (job: Job, place: number): void => names.see(nameJob(job), place),
-    /** The places of the jobs. Throws GatewayError usage for a word that names none. */
-    async find(): Promise<Set<number>> {
-      const found = (await Promise.all(words.map(findAll))).flat();
-      return new Set(found.map(({ place }) => place));
-    },
+    /** The rows of the words. Throws GatewayError usage for a word that names none. */
+    find: async (): Promise<readonly FoundRow[]> => (await Promise.all(words.map(findAll))).flat(),
   };
+}
+
+/**
+ * Tells of named rows that other shards have, as this run leaves them. Throws GatewayError usage if the command makes nothing but
+ * named rows, and all are of other shards.
+ */
+export async function noteOtherShards(
+  rows: readonly FoundRow[],
+  { plan, shard, policy, state, flags }: Pick<RunningBatch, 'plan' | 'policy' | 'shard' | 'state' | 'flags'>,
+  { ui }: Context,
+): Promise<void> {
+  const others = rows.filter(({ place }) => !plan.isOwn(place));
+  const [first] = others;
+  if (shard === undefined || first === undefined) return;
+  const [own, other] = [`${shard.index}/${shard.total}`, `${plan.shardOf(first.place)}/${shard.total}`];
+  const names = nameSome(others.map(({ id, place }) => `${id} of ${plan.shardOf(place)}/${shard.total}`));
+  const had = state.manifest.header?.shard;
+  const isHere = had === undefined || `${had.index}/${had.total}` === other;
+  const outdir = isHere && flags.output !== undefined ? shellWord(flags.output) : '<outdir>';
+  const ids = others.filter(({ place }) => plan.shardOf(place) === plan.shardOf(first.place)).map(({ id }) => id);
+  const next = `in the folder of ${other}: gateway-cli batch redo ${outdir} ${shellWord(ids.join(','))} --shard ${other}`;
+  const what = `shard ${own} does not have ${names}`;
+  if (policy.onlyNamed && others.length === rows.length) throw usageError(what, next);
+  await ui.warn(`${what}; ${next}`);
 }
 
 /** The names of the row of a job in its file. */

@@ -212,7 +212,8 @@ test('rows of a table are named by their numbers; one of several variations by i
 });
 
 describe('a number means the same row for choose and redo', () => {
-  const anew = 'put the file back, or take it as it is now: gateway-cli batch again out\n';
+  const anew =
+    'put the file back; or take it as it is now, which also sends what is not sent yet: gateway-cli batch again out\n';
 
   test('of a table without ids: once it is sorted, it is refused until a run has read it', async ({
     server,
@@ -290,6 +291,43 @@ test.for([
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   expect(stderr).toContain(next);
   expect(folder.read('out/journal.jsonl')).toBe(before);
+});
+
+test('each command for ids that begin with a dash works as it is printed', async ({ server, folder, batch }) => {
+  const words = (command: string): string[] =>
+    command
+      .slice(command.indexOf('gateway-cli'))
+      .replace('<file>', 'jobs.jsonl')
+      .split(' ')
+      .slice(2)
+      .map((word) => word.replaceAll("'", ''));
+  const typed = async (told: string, command: string) => {
+    expect(told).toContain(`${command}\n`);
+    expect(await batch(words(command))).toMatchObject({ code: 0 });
+  };
+  folder.jobs({ id: '-x', prompt: 'x' }, { id: '-y', prompt: 'y' });
+  await batch();
+  const unknown = await batch(['redo', 'out', 'zz']);
+  expect(unknown.stderr).toContain("name ids, or numbers of rows: -- '-x,-y'\n");
+  const more = await batch(['choose', 'out', '--', '-x=2']);
+  await typed(more.stderr, "to get another one: gateway-cli batch redo out -- '-x'");
+  const last = await batch(['choose', 'out', '--', '-x=3']);
+  await typed(last.stderr, "the last one: gateway-cli batch choose out -- '-x=2'");
+  server.answer = () => ({ status: 400 });
+  await batch(['redo', 'out', '--', '-x,-y']);
+  server.answer = () => undefined;
+  await typed((await batch(['status', 'out'])).stdout, "2 to make again: gateway-cli batch redo out -- '-x,-y'");
+  const text = folder.read('jobs.jsonl');
+  await batch(['-', '-o', 'piped'], { stdin: text });
+  const piped = await batch(['choose', 'piped', '--', '-y=2']);
+  await typed(piped.stderr, "to get another one: gateway-cli batch redo piped -- '-y' <file>");
+  folder.write('rows.csv', 'key\n-r\n');
+  const rows = ['--id-column', 'key', '--data-format', 'csv', 'A {{key}}'];
+  await batch(['run', '--data=-', '-o', 'rows', ...rows], { stdin: folder.read('rows.csv') });
+  const row = await batch(['choose', 'rows', '--', '-r=2']);
+  const command = "gateway-cli batch redo rows --data <file> -- '-r'";
+  expect(row.stderr).toContain(command);
+  expect(await batch(words(command.replace('<file>', 'rows.csv')))).toMatchObject({ code: 0 });
 });
 
 test('a folder that a run has, or that is none, is left alone', async ({ folder, batch }) => {

@@ -105,7 +105,7 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(Object.fromEntries(server.counts)).toEqual({ Rome: 3, Oslo: 1, Bonn: 2 });
   });
 
-  test('by a refusal, before the table is sorted: the same number is another row, which is made at once', async ({
+  test('by a refusal, before the table is sorted: the same number is another row, which is made once a run has read it', async ({
     server,
     folder,
     batch,
@@ -116,6 +116,15 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(await batch(['redo', 'out', '1'])).toMatchObject({ code: 13 });
     server.answer = () => undefined;
     folder.write('rows.csv', 'city\nBonn\nOslo\nRome\n');
+    for (const word of ['1', 'row-000003', '2,3']) {
+      const { code, stderr } = await batch(['redo', 'out', word]);
+      const told =
+        /row (1|3|row-000003) of rows\.csv is another one now than in the last run, where it was row-00000[13]\n/;
+      expect([code, stderr]).toEqual([2, expect.stringMatching(told)]);
+      expect(stderr).toContain('which also sends what is not sent yet: gateway-cli batch again out\n');
+    }
+    expect(Object.fromEntries(server.counts)).toEqual({ Rome: 2, Oslo: 1, Bonn: 1 });
+    expect(await batch(['again', 'out'])).toMatchObject({ code: 13 });
     const sorted = await batch(['redo', 'out', '1']);
     expect(Object.fromEntries(server.counts)).toEqual({ Rome: 2, Oslo: 1, Bonn: 2 });
     // The other row is still to be made again.
@@ -123,6 +132,29 @@ describe('--redo that ended before its jobs were made again', () => {
     expect([sorted.code, sorted.stderr]).toEqual([13, expect.stringContaining(left)]);
     expect(await batch(['redo', 'out', '3'])).toMatchObject({ code: 0 });
     expect(Object.fromEntries(server.counts)).toEqual({ Rome: 3, Oslo: 1, Bonn: 2 });
+  });
+
+  test('a number is the row that the last run read: one that was edited, added or has a new column is made', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.write('rows.csv', 'city\nRome\nOslo\n');
+    await batch(['run', '--data', 'rows.csv', '-o', 'out', '{{city}}']);
+    folder.write('rows.csv', 'city,note\nRome,a\nOslo,b\nBern,c\n');
+    expect(await batch(['redo', 'out', '1,3'])).toMatchObject({ code: 0 });
+    folder.write('rows.csv', 'city,note\nRome,a\nLima,b\nBern,c\n');
+    expect(await batch(['redo', 'out', 'row-000002'])).toMatchObject({ code: 0 });
+    expect(Object.fromEntries(server.counts)).toEqual({ Rome: 2, Oslo: 1, Bern: 1, Lima: 1 });
+    folder.write('rows.csv', 'city,more\nLima,a\nRome,b\nBern,c\n');
+    expect(await batch(['redo', 'out', '1'])).toMatchObject({ code: 2 });
+    await batch(['run', '--data', 'rows.csv', '-o', 'named', '--id-column', 'city', '{{city}}']);
+    folder.write('rows.csv', 'city,more\nRome,a\nLima,b\n');
+    expect(await batch(['redo', 'named', '1'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('name it by its id: Lima; or, for the row that it is now: Rome\n'),
+    });
+    expect(await batch(['redo', 'named', 'Rome'])).toMatchObject({ code: 0 });
   });
 
   test('by a limit of the run: its exit code says so, but for --limit', async ({ server, folder, batch }) => {

@@ -65,7 +65,7 @@ describe('shards', () => {
         .slice(1)
         .flatMap(({ id, other }) => (other === undefined ? [String(id)] : []));
     const [[own = ''], [other = '']] = [ownOf(1), ownOf(2)];
-    const next = `in the folder of 2/2: gateway-cli batch redo <outdir> ${other} --shard 2/2\n`;
+    const next = `in the folder of 2/2: gateway-cli batch redo <outdir> --shard 2/2 ${other}\n`;
     const refused = await batch(['redo', 'out-1', other]);
     expect([refused.code, refused.stderr]).toEqual([
       2,
@@ -82,7 +82,7 @@ describe('shards', () => {
     expect(server.counts.get(other)).toBe(2);
     await batch(['jobs.jsonl', '-o', 'all']);
     const here = await batch(['redo', 'all', other, '--shard', '1/2']);
-    expect(here.stderr).toContain(`gateway-cli batch redo all ${other} --shard 2/2\n`);
+    expect(here.stderr).toContain(`gateway-cli batch redo all --shard 2/2 ${other}\n`);
   });
 
   test('jobs that no shard has sent are in the report of all, in their place', async ({ folder, batch }) => {

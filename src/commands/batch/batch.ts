@@ -171,6 +171,7 @@ export async function planJobFile(
   const known = { host, policy: { ...policy, command }, jobs, state, shard };
   const plan = await planJobs({
     ...known,
+    outdir: outdir.path,
     facts,
     source,
     flags,

@@ -8,7 +8,6 @@ import {
   isLeftToRedo,
   listIds,
   nameSome,
-  readManifestRows,
 } from '../../batch/index.ts';
 import type { Action, AnswerContext, CommandEnd, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/flags/flag.ts';
@@ -19,10 +18,10 @@ import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
 import { openJobs, requireJobs } from './jobs/source.ts';
 import { type KnownFolder, toTypedFolder, readBatchHeader, recallCommand, recallTable } from './kept-command.ts';
-import { nextCommand, type TypedFolder } from './next-command.ts';
+import { chooseCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
 import { readOutdir } from './outdir.ts';
-import { nameJob } from './redo.ts';
-import { type FoundRow, type NamedRow, noRowError, openRowNames } from './row-names.ts';
+import { listJobRows, takeTableHint } from './redo.ts';
+import { type FoundRow, listManifestRows, noRowError, openRowNames, requireSameRows } from './row-names.ts';
 
 /** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
 export function batchChooseCommand(command: Command): Action {
@@ -63,7 +62,7 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const lock = await enterOutdir(folder, host);
   const { state, ...ends } = await readOutdir(folder, lock, { host, context });
   const rows = await findRows(choices, { folder, outdir });
-  await requireSameRows(choices, rows, { folder, typed, header }, context);
+  await requireKnownNumbers(choices, rows, { folder, typed, header }, context);
   const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
   if (changed.length > 0) {
@@ -104,10 +103,10 @@ async function findRows(
 ): Promise<FoundRow[]> {
   const names = openRowNames(choices.map(({ word }) => word));
   let place = 0;
-  for await (const row of listRows(folder)) names.see(row, place++);
+  for await (const row of listManifestRows(folder)) names.see(row, place++);
   const found = choices.map(({ word }) => ({ word, rows: names.find(word) }));
   const unknown = found.find(({ rows }) => rows.length === 0);
-  if (unknown) throw await noRowError(unknown.word, outdir, listRows(folder));
+  if (unknown) throw await noRowError(unknown.word, outdir, listManifestRows(folder));
   return found.map(({ word, rows: [row, ...others] }) => {
     if (others.length === 0) return row as FoundRow;
     const ids = [row, ...others].flatMap((one) => one?.id ?? []);
@@ -115,43 +114,27 @@ async function findRows(
   });
 }
 
-async function* listRows(folder: string): AsyncGenerator<NamedRow> {
-  for await (const rows of readManifestRows(folder))
-    for (const { id, of: lineId, row: number = 0, numbered: isNumbered, vars, prompt } of rows)
-      yield { id, lineId, number, isNumbered, content: vars ?? prompt };
-}
-
-/**
- * Throws GatewayError usage for a number that may mean another row in the file now than in the last run: the answers are those of
- * the last run, and `batch redo` takes the same number for the row of the file. Without a file there is no such row.
- */
-async function requireSameRows(
+/** Throws GatewayError usage for a number that is another row in the file now: the answers are those of the last run. */
+async function requireKnownNumbers(
   choices: readonly Choice[],
   rows: readonly FoundRow[],
   known: KnownFolder,
   context: Context,
 ): Promise<void> {
   const byNumber = choices.filter((_, at) => rows[at]?.isByNumber);
+  // Without a file, there is no other row.
   const table = byNumber.length > 0 ? await recallTable(known, context) : undefined;
   if (table === undefined) return;
   const source = await openJobs(requireJobs(table.words, table.flags), table.flags, context);
-  const names = openRowNames(byNumber.map(({ word }) => word));
-  let place = 0;
-  for await (const job of source.jobs(() => undefined)) names.see(nameJob(job), place++);
-  const byIds = choices.map(({ answer }, at) => shellWord(`${rows[at]?.id}=${answer}`)).join(' ');
-  for (const [at, { word }] of choices.entries()) {
-    const row = rows[at] as FoundRow;
-    if (!row.isByNumber) continue;
-    const [now] = names.find(word);
-    if (now?.id === row.id && (!row.isNumbered || JSON.stringify(now.content) === JSON.stringify(row.content)))
-      continue;
-    throw usageError(
-      `row ${word} of ${source.name} is another one now than in the last run, where it was ${row.id}`,
-      row.isNumbered
-        ? `put the file back, or take it as it is now: ${nextCommand(known.typed, 'again')}`
-        : `name it by its id: gateway-cli batch choose ${shellWord(known.typed.outdir)} ${byIds}`,
-    );
-  }
+  const byIds = choices.map(({ answer }, at) => `${rows[at]?.id}=${answer}`);
+  await requireSameRows(
+    byNumber.map(({ word }) => word),
+    { before: () => listManifestRows(known.folder), now: () => listJobRows(source), table: source.name },
+    ({ isNumbered }) =>
+      isNumbered
+        ? takeTableHint(nextCommand(known.typed, 'again'))
+        : `name it by its id: ${chooseCommand(known.typed.outdir, byIds)}`,
+  );
 }
 
 /** The row with its chosen answer. Throws GatewayError usage for an answer that the row does not have. */
@@ -168,13 +151,13 @@ function findChosen(
   if (other > 0 && answers === 0)
     throw usageError(
       `row ${name} is of shard ${other}/${total}, and ${typed.outdir} of shard ${manifest.header?.shard?.index}/${total}`,
-      `name the folder of that shard: gateway-cli batch choose <outdir> ${shellWord(`${word}=${answer}`)}`,
+      `name the folder of that shard: gateway-cli batch choose <outdir> ${toOperands([`${word}=${answer}`])}`,
     );
   if (answer > answers)
     throw usageError(
       `row ${name} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
       answers > 1
-        ? `the last one: gateway-cli batch choose ${shellWord(typed.outdir)} ${shellWord(`${word}=${answers}`)}`
+        ? `the last one: ${chooseCommand(typed.outdir, [`${word}=${answers}`])}`
         : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(typed, 'redo', shellWord(word))}`,
     );
   const before = slots.countingOf(slot);

@@ -30,7 +30,7 @@ import { addFlags, type FlagValues, setExamples } from '../../cli/flags/flag.ts'
 import { galleryFlags } from './flags.ts';
 import { isObject, parseFlat } from '../../json.ts';
 import { findTypeByName } from '../../images/image-type.ts';
-import { shellWord } from '../../shell-word.ts';
+import { chooseCommand } from './next-command.ts';
 
 /**
  * `batch gallery <outdir…>`: makes one page of all jobs, or of the images of a folder, which shows the images beside it. The page
@@ -174,7 +174,7 @@ async function* readCards(
           images.map((path) => toRelativeLink(relative(from, join(folder, path))));
         const takes = (await results.readTakes(found)).map(([number, document]): Take => {
           const take = toReportRow({ id: row.id, state: 'done' }, document);
-          const choose = `gateway-cli batch choose ${shellWord(name)} ${shellWord(`${row.id}=${number}`)}`;
+          const choose = chooseCommand(name, [`${row.id}=${number}`]);
           // An answer that no row wants belongs to no row, so it cannot be chosen.
           return {
             number,

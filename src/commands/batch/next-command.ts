@@ -19,20 +19,45 @@ export interface TypedFolder {
 
 /**
  * The one place that makes the command to type next in a folder. Without a folder, jobs come one by one, and only the same command
- * goes on. `words`: the states that `retry` sends again, the ids of `redo`, or flags.
+ * goes on. `words`: the states that `retry` sends again, the ids of `redo` as one word of the shell, or flags. `flags`: further ones.
  */
 export function nextCommand(
   folder: TypedFolder | undefined,
   name: 'again' | 'redo' | 'retry',
   words: string = name === 'retry' ? 'failed' : '',
+  flags = '',
 ): string {
-  if (folder === undefined) return name === 'retry' ? `the same command with --retry ${words}` : 'the same command';
+  if (folder === undefined)
+    return joinWords(name === 'retry' ? `the same command with --retry ${words}` : 'the same command', flags);
   const { outdir, isStream } = folder;
-  const table = isStream && name === 'redo' ? '<file>' : folder.table;
+  const table = isStream && name === 'redo' ? '<file>' : (folder.table ?? '');
   // Without a file after it, the word is what `retry` means by itself.
-  const typed = name === 'retry' && words === 'failed' && table === undefined ? '' : words;
-  const piped = isStream && name !== 'redo' && '< <file>';
-  return ['gateway-cli batch', name, shellWord(outdir), typed, table, piped].filter(Boolean).join(' ');
+  const typed = name === 'retry' && words === 'failed' && table === '' ? '' : words;
+  const piped = isStream && name !== 'redo' ? '< <file>' : '';
+  const isDashed = name === 'redo' && beginsWithDash(typed);
+  const [before, after] = isDashed && table.startsWith('-') ? [table, ''] : ['', table];
+  const rest = isDashed ? [before, flags, '--', typed, after] : [typed, after, piped, flags];
+  return joinWords('gateway-cli batch', name, shellWord(outdir), ...rest);
+}
+
+function joinWords(...words: readonly string[]): string {
+  return words.filter((word) => word !== '').join(' ');
+}
+
+/** The command that has answers of rows count: `3=1`. */
+export function chooseCommand(outdir: string, choices: readonly string[]): string {
+  return `gateway-cli batch choose ${shellWord(outdir)} ${toOperands(choices)}`;
+}
+
+/** Words of the shell that are no flags: ids can begin with a dash. They come last. */
+export function toOperands(words: readonly string[]): string {
+  const typed = words.map(shellWord).join(' ');
+  return words.some((word) => word.startsWith('-')) ? `-- ${typed}` : typed;
+}
+
+/** Whether a word of the shell is taken for a flag. */
+function beginsWithDash(word: string): boolean {
+  return /^\$?'?-/.test(word);
 }
 
 /** The command that copies a folder to a place beside it, so that its table stays there as it is. */

@@ -68,7 +68,7 @@ export function emptyFacts(): BatchPlanFacts {
   return { edited, again: [], first: undefined, kinds: new Map(), pricing };
 }
 
-interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'policy' | 'state' | 'shard'> {
+interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | 'state' | 'shard'> {
   facts: BatchPlanFacts;
   source: JobSource;
   flags: BatchFlags;
@@ -80,7 +80,7 @@ interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'policy' | 'state' | 's
 /** Plans a run by its flags. Throws GatewayError usage with file and line, and batch-edited. */
 export async function planJobs({ facts, source, flags, context, ...batch }: PlanJobs): Promise<BatchPlan> {
   let lineErrors: LineErrors | undefined;
-  const redo = flags.redo && openRedo(flags.redo, batch);
+  const redo = flags.redo && openRedo(flags.redo, { ...batch, source });
   let named: readonly FoundRow[] | undefined;
   const built = keepBuilt(facts);
   const plan = await planBatch({

@@ -1,6 +1,8 @@
+import { readManifestRows } from '../../batch/index.ts';
 import { closest } from '../../closest.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
-import { shellWord } from '../../shell-word.ts';
+import { isObject } from '../../json.ts';
+import { toOperands } from './next-command.ts';
 
 /** The names of a row: its id, the id of the line that makes several jobs, and the number of its row in the file. */
 export interface NamedRow {
@@ -15,7 +17,7 @@ export interface NamedRow {
 }
 
 /** A row that a word names, and its place in the table. `isByNumber`: by its number, or by an id that is its number. */
-export interface FoundRow extends Pick<NamedRow, 'id' | 'isNumbered' | 'content'> {
+export interface FoundRow extends Pick<NamedRow, 'id' | 'lineId' | 'number' | 'isNumbered' | 'content'> {
   place: number;
   isByNumber: boolean;
 }
@@ -36,7 +38,7 @@ export function openRowNames(words: readonly string[]) {
   let haveNumbers = false;
   return {
     see({ id, lineId = id, number, isNumbered = false, content }: NamedRow, place: number): void {
-      const row = { id, isNumbered, content, place };
+      const row = { id, lineId, number, isNumbered, content, place };
       byId.get(id)?.push({ ...row, isByNumber: isNumbered });
       if (lineId !== id) byId.get(lineId)?.push({ ...row, isByNumber: isNumbered });
       haveNumbers ||= lineId !== String(number) && /^\d+$/.test(lineId);
@@ -51,6 +53,64 @@ export function openRowNames(words: readonly string[]) {
   };
 }
 
+/** The rows of the table as the last run read it. */
+export async function* listManifestRows(folder: string): AsyncGenerator<NamedRow> {
+  for await (const rows of readManifestRows(folder))
+    for (const { id, of: lineId, row: number = 0, numbered: isNumbered, vars, prompt } of rows)
+      yield { id, lineId, number, isNumbered, content: vars ?? prompt };
+}
+
+/** A table of rows, which can be read as often as needed. */
+type Rows = () => AsyncIterable<NamedRow>;
+
+/**
+ * Throws GatewayError usage for a number, or an id that is made of one, that is another row in the file now than in the last run: the
+ * user may have it from a report of that. A row that was edited in its place is the same one. `table`: the file, as the user typed it.
+ */
+export async function requireSameRows(
+  words: readonly string[],
+  { before, now, table }: { before: Rows; now: Rows; table: string },
+  describeNext: (was: FoundRow, is: FoundRow | undefined) => string,
+): Promise<void> {
+  const [had, has] = [await findRows(words, before), await findRows(words, now)];
+  for (const word of words) {
+    const was = had.find(word).find(({ isByNumber }) => isByNumber);
+    if (was === undefined) continue;
+    const [row] = has.find(word);
+    const isById = row !== undefined && !was.isNumbered && !row.isNumbered;
+    const isSame = isById
+      ? was.lineId === row.lineId
+      : row !== undefined && !(await hasMoved(was, row, { before, now }));
+    if (isSame) continue;
+    throw usageError(
+      `row ${word} of ${table} is another one now than in the last run, where it was ${was.id}`,
+      describeNext(was, row),
+    );
+  }
+}
+
+async function findRows(words: readonly string[], read: Rows): Promise<ReturnType<typeof openRowNames>> {
+  const names = openRowNames(words);
+  let place = 0;
+  for await (const row of read()) names.see(row, place++);
+  return names;
+}
+
+/** Whether the content of a number is that of another number in the other table. Columns that only one of them has tell nothing. */
+async function hasMoved(was: FoundRow, is: FoundRow, { before, now }: { before: Rows; now: Rows }): Promise<boolean> {
+  const columns = isObject(was.content) && isObject(is.content) ? Object.keys(was.content) : [];
+  const common = columns.filter((name) => Object.hasOwn(is.content as object, name));
+  const contentOf = ({ content }: Pick<NamedRow, 'content'>): string =>
+    JSON.stringify(isObject(content) ? common.map((name) => content[name]) : content);
+  const isElsewhere = async (content: string, number: number, read: Rows): Promise<boolean> => {
+    for await (const row of read()) if (row.number !== number && contentOf(row) === content) return true;
+    return false;
+  };
+  const [old, current] = [contentOf(was), contentOf(is)];
+  if (old === current) return false;
+  return (await isElsewhere(old, is.number, now)) || (await isElsewhere(current, was.number, before));
+}
+
 /** At most this many rows are compared with the typed word. */
 const maxCompared = 1000;
 /** At most this many rows are named. */
@@ -63,7 +123,7 @@ export async function noRowError(word: string, name: string, rows: AsyncIterable
   const ids = known.map(({ id }) => id);
   const near = closest(word, ids);
   const hint =
-    near === undefined ? `name ids, or numbers of rows: ${listSome(ids)}` : `did you mean: ${shellWord(near)}`;
+    near === undefined ? `name ids, or numbers of rows: ${listSome(ids)}` : `did you mean: ${toOperands([near])}`;
   const range = listRange(word, known);
   return usageError(
     `${name} has no job ${JSON.stringify(word)}`,
@@ -72,7 +132,7 @@ export async function noRowError(word: string, name: string, rows: AsyncIterable
 }
 
 function listSome(names: readonly string[]): string {
-  return `${shellWord(names.slice(0, maxListed).join(','))}${names.length > maxListed ? ' …' : ''}`;
+  return `${toOperands([names.slice(0, maxListed).join(',')])}${names.length > maxListed ? ' …' : ''}`;
 }
 
 /** The rows from one to another one, for a user who types `3-5` or `k3-k5`. */

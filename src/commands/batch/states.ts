@@ -108,7 +108,7 @@ function sendCommand(
   words: string | undefined,
   { folder, spent }: NextFacts,
 ): string {
-  return `${nextCommand(folder, name, words)}${spent === undefined ? '' : ` ${spent}`}`;
+  return nextCommand(folder, name, words, spent);
 }
 
 /** The table in one line: `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`. */

@@ -127,8 +127,9 @@ export const maxRedone = 50;
 /** The command to make jobs again; if some use results of others, these are made again, too. */
 function redoStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string {
   const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
-  const redo = nextCommand(folder, 'redo', shellWord(ids.slice(0, maxRedone).join(',')));
-  return `to make ${them} again${some}${isLinked ? `, and what uses ${them}: ${redo} --accept-changes` : `: ${redo}`}`;
+  const typed = shellWord(ids.slice(0, maxRedone).join(','));
+  const redo = nextCommand(folder, 'redo', typed, isLinked ? '--accept-changes' : '');
+  return `to make ${them} again${some}${isLinked ? `, and what uses ${them}` : ''}: ${redo}`;
 }
 
 /** The command to type for removed images of finished jobs; undefined if none were removed. */

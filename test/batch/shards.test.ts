@@ -77,7 +77,7 @@ describe('shards', () => {
       0,
       expect.stringContaining(`shard 1/2 does not have ${other} of 2/2; ${next}`),
     ]);
-    expect(await batch([...next.replace('<outdir>', 'out-2').trim().split(' ').slice(7)])).toMatchObject({ code: 0 });
+    expect(await batch(next.replace('<outdir>', 'out-2').trim().split(' ').slice(7))).toMatchObject({ code: 0 });
     expect(server.counts.get(own)).toBe(2);
     expect(server.counts.get(other)).toBe(2);
     await batch(['jobs.jsonl', '-o', 'all']);

@@ -28,7 +28,7 @@ export function nextCommand(
   flags = '',
 ): string {
   if (folder === undefined)
-    return joinWords(name === 'retry' ? `the same command with --retry ${words}` : 'the same command', flags);
+    return joinWords([name === 'retry' ? `the same command with --retry ${words}` : 'the same command', flags]);
   const { outdir, isStream } = folder;
   const table = isStream && name === 'redo' ? '<file>' : (folder.table ?? '');
   // Without a file after it, the word is what `retry` means by itself.
@@ -37,10 +37,10 @@ export function nextCommand(
   const isDashed = name === 'redo' && beginsWithDash(typed);
   const [before, after] = isDashed && table.startsWith('-') ? [table, ''] : ['', table];
   const rest = isDashed ? [before, flags, '--', typed, after] : [typed, after, piped, flags];
-  return joinWords('gateway-cli batch', name, shellWord(outdir), ...rest);
+  return joinWords(['gateway-cli batch', name, shellWord(outdir), ...rest]);
 }
 
-function joinWords(...words: readonly string[]): string {
+function joinWords(words: readonly string[]): string {
   return words.filter((word) => word !== '').join(' ');
 }
 

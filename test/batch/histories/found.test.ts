@@ -119,6 +119,8 @@ test('--redo of the numbers of other rows than those that the last one left make
     {},
     { policy: { redo: [0] }, replies: ['refused'] },
     { edits: [{ op: 'reverse', at: 0, to: 0 }], policy: { redo: [0] } },
+    {},
+    { policy: { redo: [0] } },
   ]);
   await expect(played).resolves.toBeUndefined();
 });

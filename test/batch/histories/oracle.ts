@@ -51,8 +51,8 @@ type RunStep = Pick<HistoryStep, 'kill' | 'losesPower' | 'tear' | 'random'> & {
   policy: Omit<RunPolicy, 'redo' | 'shard'> & { redo?: readonly number[] | undefined };
 };
 
-/** How a run ended that was not killed. `asked`: before it paid. */
-type RunEnd = 'done' | 'open' | 'asked';
+/** How a run ended that was not killed. `asked`: before it paid. `refused`: for the words of its `--redo`, before anything. */
+type RunEnd = 'done' | 'open' | 'asked' | 'refused';
 
 const isGood = ({ fate, how }: Payment): boolean => fate === 'recorded' && how !== 'broken';
 
@@ -219,6 +219,8 @@ async function runOnce(
   };
   const run = ++oracle.runs;
   const first = gateway.payments.length;
+  const [lastRedo, extra] = [folder.lastRedo, new Map(oracle.extra)];
+  const retired = new Set(gateway.payments.filter(({ isRetired }) => isRetired));
   retirePaid(policy, folder, gateway);
   const isNew = policy.redo !== undefined && (await enterRedo(policy.redo, rows, folder, oracle));
   const isUndisturbed = isNew && policy.limit === undefined && oracle.replies.every((reply) => reply === 'ok');
@@ -227,7 +229,16 @@ async function runOnce(
   const next = (): Behaviour => oracle.replies.shift() ?? 'ok';
   const ended = await runEngine({ cwd, folder: files, gateway, table, policy, kill: step.kill, run, random, next });
   if (ended.left) files.restore(ended.left, { ...step, random });
-  const end = judgeEnd(ended);
+  const end = judgeEnd(ended, policy);
+  if (end === 'refused') {
+    assert.ok(folders.length > 1 || rows[0]?.isNumbered, 'the words of --redo are refused');
+    assert.equal(gateway.payments.length, first, 'paid, and refused');
+    // The user said nothing.
+    Object.assign(oracle, { extra });
+    folder.lastRedo = lastRedo;
+    for (const payment of gateway.payments) payment.isRetired = retired.has(payment);
+    return end;
+  }
   checkPaid({ rows, policy, first, run }, folder, oracle);
   if (end === 'asked') checkAsked(rows, { first, policy }, oracle);
   keepFates(folder, gateway);
@@ -244,8 +255,10 @@ async function runOnce(
 }
 
 /** Throws what no run should end with. */
-function judgeEnd({ left, error, isRefused, isWhole }: EngineEnd): RunEnd | undefined {
+function judgeEnd({ left, error, isRefused, isWhole }: EngineEnd, { redo }: RunPolicy): RunEnd | undefined {
   if (left) return undefined;
+  // A number that is another row by now, or a row of another shard.
+  if (isRefused && redo !== undefined && error?.class === 'usage') return 'refused';
   if (isRefused && error?.class === 'batch-edited') return 'asked';
   if (error && (isRefused || !expectedEnds.has(error.class))) throw error;
   return isWhole ? 'done' : 'open';

@@ -130,7 +130,7 @@ describe('--vary', () => {
   leave -m out; or name all that varies: --vary temperature=0,1 --vary model=c\n`),
     ]);
     expect(server.bodies).toHaveLength(4);
-    await batch(['again', 'out', '--vary', 'model=c']);
+    await batch(['again', 'out', '--vary', 'model=c', '--accept-changes']);
     expect(sent(server).at(-1)).toBe('c Greet x');
     for (const [flag, key, value] of [
       [['-m', 'a'], 'model', 'b'],

@@ -73,7 +73,7 @@ export async function noteOtherShards(
 }
 
 /** The names of the row of a job in its file. */
-export function nameJob({ id, lineId, line, number = line, isNumbered, values: { vars, prompt } }: Job): NamedRow {
+function nameJob({ id, lineId, line, number = line, isNumbered, values: { vars, prompt } }: Job): NamedRow {
   const text = typeof prompt === 'string' ? prompt : undefined;
   return { id, lineId, number, isNumbered, content: isObject(vars) ? vars : text };
 }

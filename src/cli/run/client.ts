@@ -7,36 +7,25 @@ import {
   deadlineOnce,
   joinPayments,
   type Listener,
-  openConnection,
   type Payments,
   readEndpoint,
   type Resent,
-  within,
 } from '../../client/index.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
-import { usageError } from '../../errors.ts';
 import { byAuthUse } from '../../formats/format.ts';
 import type { AuthUse } from '../../formats/types.ts';
 import { type AuthForm, isOwnHost } from '../../vendors/services.ts';
-import {
-  type Credential,
-  listCredentials,
-  hiddenHeaderNames,
-  isUnmistakable,
-  revealHeaders,
-  type Secret,
-} from '../../settings/redact.ts';
+import { hiddenHeaderNames, listCredentials, revealHeaders } from '../../settings/redact.ts';
 import type { PartialSettings } from '../../settings/types.ts';
 import type { Connection, FetchWrapper } from '../../transport/types.ts';
+import { openAccess } from './access.ts';
 import { withSettingsHint } from './failure-hint.ts';
 import type { Context } from '../context.ts';
-import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
+import { isCache, type RecordingFlags } from '../flags/shared.ts';
 import { type ConnectionFlags } from './settings.ts';
-import { connectionOptions, getGatewayOrigin, readConfiguredKey } from './connection.ts';
 import { type KeptMemory, openMemory } from './memory.ts';
 import { modelListener } from './model-notices.ts';
 import { logReply, logRequest, logRetry } from '../output/log.ts';
-import { append } from '../../long-lists.ts';
 
 /** Forms of authentication for a client that serves several uses. */
 export type AuthForms = Partial<Record<AuthUse, AuthForm>>;
@@ -133,7 +122,7 @@ export async function openClients(
   const { deadline = deadlineOnce(allSettings[0]?.timeoutMs ?? defaultTimeoutMs, context.signal) } = options;
   const isPaid = allSettings.some(({ budget }) => budget !== undefined);
   const payments = isPaid ? await (await import('./budget.ts')).openSharedBudgets(allSettings, flags.tag, context) : [];
-  const { connection, use, endpoints, close } = await openAccess(allSettings, flags, context, { ...options, deadline });
+  const access = await openAccess(allSettings, flags, context, { connection: options.connection, deadline });
   const memories = await Promise.all(allSettings.map((settings) => openClientMemory(settings, flags, context)));
   const tellCorrection = tellCorrectionsOnce(context);
   let fallbacks = 0;
@@ -144,9 +133,9 @@ export async function openClients(
   const clients = gateways.map(({ settings, forms }, at) =>
     openGatewayClient({
       ...endpointOptions(settings, context, forms),
-      ...endpoints[at],
-      connection,
-      use: context.ui.isVerbose ? [logExchange(settings, context), ...use] : use,
+      ...access.endpoints[at],
+      connection: access.connection,
+      use: context.ui.isVerbose ? [logExchange(settings, context), ...access.wrappers] : access.wrappers,
       payments: joinPayments([options.limit, payments[at]]),
       memory: memories[at],
       ...retryOptions(settings, flags),
@@ -162,7 +151,7 @@ export async function openClients(
   return {
     clients,
     async close() {
-      await close();
+      await access.close();
       for (const memory of memories) await memory.close();
       const requests = fallbacks === 1 ? '1 request was' : `${fallbacks} requests were`;
       if (fallbacks > 0) await context.ui.note(`${requests} sent at full price: the flex lane stayed busy`);
@@ -233,140 +222,4 @@ function logExchange(settings: PartialSettings, context: Context): FetchWrapper 
 
 function countIn(sent: OpenOptions['sent'], attempts = 0): void {
   if (sent) sent.attempts += attempts;
-}
-
-/** How the requests of a command reach its gateways. */
-interface Access {
-  /** The connection; absent if recordings answer everything. */
-  connection?: Connection;
-  use: FetchWrapper[];
-  /** The options that differ for each gateway. A replay has no key, and a cache needs none. */
-  endpoints: Pick<GatewayClientOptions, 'apiKey' | 'baseUrl'>[];
-  close(): Promise<void>;
-}
-
-async function openAccess(
-  allSettings: readonly PartialSettings[],
-  flags: ConnectionFlags,
-  context: Context,
-  { deadline, ...options }: Pick<OpenOptions, 'connection'> & { deadline: () => Deadline },
-): Promise<Access> {
-  const replayed = replayedFolder(flags);
-  if (replayed !== undefined) {
-    const { openReplaying } = await import('./recordings.ts');
-    const replay = await openReplaying(replayed, context);
-    return { use: [() => replay], endpoints: [], close: async () => undefined };
-  }
-  const connection = options.connection ?? (await openOwnConnections(allSettings, flags, context));
-  if (allSettings[0]?.offline) return openLocalAccess(allSettings[0], connection, flags, context);
-  const credentials: Credential[] = [];
-  const endpoints: Access['endpoints'] = [];
-  // A cache answers without a key.
-  const keyless = isCache(flags) ? allSettings.filter(({ key }) => key.kind === 'missing') : [];
-  for (const settings of allSettings) {
-    const needsKey = settings.key.kind !== 'none' && !keyless.includes(settings);
-    const key = needsKey ? await within(deadline(), readOwnKey(settings, context, deadline().signal)) : undefined;
-    append(credentials, listCredentials(settings, key));
-    endpoints.push({ apiKey: key?.reveal() });
-  }
-  context.ui.hide(credentials.map(({ secret }) => secret));
-  const recordings = await openRecordings(flags, { context, credentials });
-  const use = keyless.length === 0 ? recordings.use : [...recordings.use, requireKeys(keyless, context)];
-  const close = async () => {
-    await recordings.close();
-    await connection.close();
-  };
-  return { connection, use, endpoints, close };
-}
-
-/** Starts the local gateway of `--offline`, which ends with the access to it. */
-async function openLocalAccess(
-  settings: PartialSettings,
-  connection: Connection,
-  flags: RecordingFlags,
-  context: Context,
-): Promise<Access> {
-  const recordings = await openRecordings(flags, { context, credentials: listCredentials(settings) });
-  const { startOffline } = await import('./offline.ts');
-  const local = await startOffline({ headerNames: endpointOptions(settings, context).headerNames });
-  const endpoints = [{ baseUrl: local.url, apiKey: local.key }];
-  const close = async () => {
-    await recordings.close();
-    await connection.close();
-    await local.close();
-  };
-  return { connection, use: [giveBase(new URL('http://offline')), ...recordings.use], endpoints, close };
-}
-
-/** Names the gateway for recordings: the port of the local one changes with each run. */
-function giveBase(base: URL): FetchWrapper {
-  return (next) => (request, call) => next({ ...request, base }, call);
-}
-
-/** A key in the place of the model would be in URLs, logs and file names. Throws GatewayError usage or auth. */
-async function readOwnKey(
-  { key: source, model, origins }: PartialSettings,
-  context: Context,
-  signal: AbortSignal,
-): Promise<Secret> {
-  const key = await readConfiguredKey(source, context, signal);
-  if (model?.includes(key.reveal()) && isUnmistakable(key.reveal()))
-    throw usageError(`the model (${origins.model?.from}) is the key`, 'give the name of a model: -m <model>');
-  return key;
-}
-
-/** Recorded replies need no key, so a missing key is an error only when a request goes out. */
-function requireKeys(keyless: readonly PartialSettings[], context: Context): FetchWrapper {
-  const sources = new Map(keyless.map((settings) => [getGatewayOrigin(settings), settings.key]));
-  return (next) => async (request, call) => {
-    const source = sources.get(request.url.origin);
-    if (source !== undefined) await readConfiguredKey(source, context);
-    return next(request, call);
-  };
-}
-
-/** The settings of a gateway that decide how to connect. */
-type Reached = Parameters<typeof connectionOptions>[0] & Pick<PartialSettings, 'baseUrl'>;
-
-/** Connections to each gateway, by its own proxy and its own certificates. */
-export async function openOwnConnections(
-  gateways: readonly Reached[],
-  flags: Parameters<typeof connectionOptions>[1],
-  context: Context,
-): Promise<Connection> {
-  const [only, ...others] = gateways;
-  if (only === undefined || others.length > 0) return openSeveralConnections(gateways, flags, context);
-  return openConnection(await connectionOptions(only, flags, context));
-}
-
-async function openSeveralConnections(
-  gateways: readonly Reached[],
-  flags: Parameters<typeof connectionOptions>[1],
-  context: Context,
-): Promise<Connection> {
-  const byOrigin = new Map(gateways.map((settings) => [getGatewayOrigin(settings), settings]));
-  for (const { proxy, systemCa, baseUrl } of gateways) {
-    const other = byOrigin.get(getGatewayOrigin({ baseUrl }));
-    if (other?.proxy === proxy && other?.systemCa === systemCa) continue;
-    throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
-  }
-  const opened = new Map<string, Connection>();
-  for (const [origin, settings] of byOrigin) {
-    opened.set(origin, await openConnection(await connectionOptions(settings, flags, context)));
-  }
-  return {
-    fetch: (request, call) => (opened.get(request.url.origin) as Connection).fetch(request, call),
-    close: async () => void (await Promise.all([...opened.values()].map((connection) => connection.close()))),
-  };
-}
-
-/** With `--record`, requests and replies are recorded without credentials. Throws GatewayError usage. */
-export async function openRecordings(
-  { record, ...flags }: RecordingFlags,
-  options: { context: Context; credentials: readonly Credential[] },
-): Promise<{ use: FetchWrapper[]; close(): Promise<void> }> {
-  if (record === undefined) return { use: [], close: async () => undefined };
-  const { openRecording } = await import('./recordings.ts');
-  const recorder = await openRecording({ ...flags, record }, options);
-  return { use: [recorder.record], close: () => recorder.close() };
 }

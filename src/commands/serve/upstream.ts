@@ -14,7 +14,7 @@ import { addressNames, keyNames } from '../../settings/vendor-variables.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
 import type { PartialSettings, SourcedValue, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
-import { openOwnConnections, openRecordings } from '../../cli/run/client.ts';
+import { openOwnConnections, openRecordings } from '../../cli/run/access.ts';
 import { readSettingsFlags } from '../../cli/run/settings.ts';
 import { getGatewayOrigin, readConfiguredKey } from '../../cli/run/connection.ts';
 import { keepVariables, modelVariables } from './served-command.ts';
@@ -49,7 +49,7 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
   const pays = await payForPassed(settings.text, flags.tag, context);
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
   const handlers = byAuthUse((use) => {
-    const client = openGatewayClient({ ...upstream.options, connection, use: recordings.use });
+    const client = openGatewayClient({ ...upstream.options, connection, use: recordings.wrappers });
     return upstreamHandler(use, upstream, { ...parts, client });
   });
   const { service, format, baseUrl, origins } = settings.text;

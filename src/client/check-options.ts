@@ -89,7 +89,7 @@ const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
   env: { ...object, fits: isThing, example: "{ HTTPS_PROXY: 'http://127.0.0.1:3128' }" },
   proxy: { ...text, example: "'http://127.0.0.1:3128'" },
   fallback: { ...text, example: "'some-model'" },
-  use: { ...list, what: 'a list of functions', fits: (value) => isListOf(value, hook.fits) },
+  wrappers: { ...list, what: 'a list of functions', fits: (value) => isListOf(value, hook.fits) },
   memory: { what: 'an object with get and set', fits: isMemory, example: 'new Map()' },
   onEvent: hook,
 };

@@ -69,10 +69,10 @@ export interface ClientOptions {
   /** An open connection in place of the client's own: several clients can share it, and `close` leaves it open. */
   connection?: Pick<Connection, 'fetch'> | undefined;
   /**
-   * Middleware around the connection, inside the retries, the first outermost: it may answer in place of the connection. It sees
+   * Functions around the connection, inside the retries, the first outermost: one may answer in place of the connection. They see
    * every attempt, and never the key.
    */
-  use?: readonly FetchWrapper[] | undefined;
+  wrappers?: readonly FetchWrapper[] | undefined;
   /** Pays for requests to models. */
   payments?: Payments | undefined;
   /** What the service taught an earlier client of the same base URL. By default the client has a memory of its own. */

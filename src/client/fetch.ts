@@ -9,17 +9,17 @@ interface Passed {
   endpoint: Endpoint;
   connection: Pick<Connection, 'fetch'>;
   /** The log, recordings and the like, the first outermost. */
-  use?: readonly FetchWrapper[] | undefined;
+  wrappers?: readonly FetchWrapper[] | undefined;
 }
 
 /**
  * Composes the function that sends one attempt of a request. From the outside, where `sendWithRetries` calls it and counts: the
- * middleware, which sees no key and may answer in place of the connection; the key, which is read only for requests that are
+ * wrappers, which see no key and may answer in place of the connection; the key, which is read only for requests that are
  * really sent; the connection, which pays for the attempt when nothing but its network can fail any more.
  */
-export function composeFetch({ endpoint, connection, use = [] }: Passed): Fetch {
+export function composeFetch({ endpoint, connection, wrappers = [] }: Passed): Fetch {
   const keyed = addKeyHeader(endpoint, connection.fetch);
-  return use.reduceRight((next, wrap) => wrap(next), keyed);
+  return wrappers.reduceRight((next, wrap) => wrap(next), keyed);
 }
 
 /** Puts the key into the place that a request has for it. */

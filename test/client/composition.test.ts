@@ -63,7 +63,7 @@ async function ask(
     connection: { fetch },
     retryMaxWaitMs: 1,
     ...retrying,
-    use: [log, cache],
+    wrappers: [log, cache],
     payments: {
       open: () => ({
         async reserve() {

@@ -99,7 +99,11 @@ const options: [string, RegExp, unknown][] = [
   ['a base URL that is an object', /^baseUrl takes a URL, not an object$/, { baseUrl: {} }],
   ['headers that are no object', /^headers takes an object of texts, not 5$/, { baseUrl: 'https://h', headers: 5 }],
   ['a header that is a number', /^headers takes an object of texts/, { baseUrl: 'https://h', headers: { a: 5 } }],
-  ['wrappers that are no functions', /^use takes a list of functions, not a list$/, { baseUrl: 'https://h', use: [5] }],
+  [
+    'wrappers that are no functions',
+    /^wrappers takes a list of functions, not a list$/,
+    { baseUrl: 'https://h', wrappers: [5] },
+  ],
   ['a listener that is none', /^onEvent takes a function, not true$/, { baseUrl: 'https://h', onEvent: true }],
   [
     'a memory that is none',
@@ -157,7 +161,7 @@ test('what is null is left out: options of a client and of a call, and fields of
   client,
 }) => {
   server.reply({ body: textReply('Hello') });
-  const loose = client({ headers: null, auth: null, use: null } as object) as unknown as Loose;
+  const loose = client({ headers: null, auth: null, wrappers: null } as object) as unknown as Loose;
   const request = { ...ask, system: null, temperature: null, tools: null, schema: null, media: null, mask: null };
   expect(await loose.generate({ ...request, turns: null, body: null }, { signal: null, fallback: null })).toMatchObject(
     {

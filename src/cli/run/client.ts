@@ -135,7 +135,7 @@ export async function openClients(
       ...endpointOptions(settings, context, forms),
       ...access.endpoints[at],
       connection: access.connection,
-      use: context.ui.isVerbose ? [logExchange(settings, context), ...access.wrappers] : access.wrappers,
+      wrappers: context.ui.isVerbose ? [logExchange(settings, context), ...access.wrappers] : access.wrappers,
       payments: joinPayments([options.limit, payments[at]]),
       memory: memories[at],
       ...retryOptions(settings, flags),

@@ -49,7 +49,7 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
   const pays = await payForPassed(settings.text, flags.tag, context);
   const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
   const handlers = byAuthUse((use) => {
-    const client = openGatewayClient({ ...upstream.options, connection, use: recordings.wrappers });
+    const client = openGatewayClient({ ...upstream.options, connection, wrappers: recordings.wrappers });
     return upstreamHandler(use, upstream, { ...parts, client });
   });
   const { service, format, baseUrl, origins } = settings.text;

@@ -1,12 +1,12 @@
 import { badReply, GatewayError } from '../errors.ts';
-import type { Decoder, ReplyEvent, DecoderInput, StreamDelta } from '../formats/events.ts';
+import type { Decoder, ReplyEvent, StreamDelta } from '../formats/events.ts';
 import type { Body } from '../body.ts';
 import { findErrorInReply, type Format, loadFormat } from '../formats/format.ts';
 import { readFailedReply } from '../formats/failure.ts';
 import { readCostHeader } from '../formats/told-cost.ts';
-import { jsonLines, maxBytes, parseReply, type ReadText } from '../formats/parse-reply.ts';
+import { jsonLines, parseReply, type ReadText } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
-import { type Base64Diversion, divertBase64, divertedLength } from '../scan/json-scan.ts';
+import { divertBase64 } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';
 import { readErrorBytes } from '../transport/retry.ts';
 import type { HttpReply } from '../transport/types.ts';
@@ -18,8 +18,8 @@ import { createMemoryStore } from '../images/store.ts';
 import { keepGoodImages, type ImageStore, type ReplyBounds } from './image-store.ts';
 import { type Answer } from './result.ts';
 import { emptyResult } from './arriving-reply.ts';
+import { isCut, looksLikeSse, oneChunk, peek, readDiverted, readOn, untilCut } from './reply-body.ts';
 import { readEndHeaders } from '../vendors/model-rules.ts';
-import { isUtf8 } from 'node:buffer';
 import { isObject, type JsonObject } from '../json.ts';
 
 /** The options for reading a reply: its limits, and the place of its images. */
@@ -88,11 +88,7 @@ export async function readParsedReply(
   const watch = createWatch(options.endOf);
   const reader = openReader(reply, { ...options, store }, await loadFormat(name));
   const cut = await drainDeltas(readValue(value, undefined, reader));
-  return finishReading(reply, reader, { cut, late: await watch() });
-}
-
-async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  return finishReading(reply, reader, { cut, isStreamed: false, late: await watch() });
 }
 
 /** The error that a reply of another status than 2xx means. */
@@ -124,16 +120,13 @@ export async function* readDeltas(
       throw error;
     });
     if (begun instanceof GatewayError) return { result: emptyResult(options.model), error: withRequest(begun, reply) };
-    const whole = looksLikeSse(begun) ? undefined : await readDiverted(body, reader.store, seen);
-    const lines = whole && jsonLines(whole.text);
-    const cut =
-      whole && !lines
-        ? yield* readWhole(whole, reply, reader)
-        : yield* readStream(lines ? streamEvents(lines, whole?.cut) : readOn(seen, body), reader);
+    const read = looksLikeSse(begun)
+      ? yield* readStream(readOn(seen, body), reader)
+      : yield* readOther(await readDiverted(body, reader.store, seen), reply, reader);
     const over = await watch();
     // A stream that said why it ends is whole: the time ran out while its connection was left open.
-    const late = reader.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
-    const { result, error, unfinished } = finishReading(reply, reader, { cut, late });
+    const late = read.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
+    const { result, error, unfinished } = finishReading(reply, reader, { ...read, late });
     return { result, error: error && withRequest(error, reply), unfinished };
   } catch (error) {
     throw withRequest(error, reply);
@@ -146,6 +139,12 @@ interface ReplyReader {
   accumulator: Accumulator;
   store: ImageStore;
   options: ReadOptions;
+}
+
+/** The end of a body that was read. */
+interface BodyEnd {
+  /** The reason that the reply is not whole. */
+  cut: GatewayError | undefined;
   /** The deltas of the reply were passed on as they came. */
   isStreamed: boolean;
 }
@@ -159,14 +158,14 @@ function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadO
   const accumulator = createAccumulator({ model: options.model, maxCandidates, store, facts });
   const { keepThink: keepsTags, offered, asked } = options;
   const decoder = format.createDecoder({ status, headers, keepsTags, offered, asked });
-  return { format, decoder, accumulator, store, options, isStreamed: false };
+  return { format, decoder, accumulator, store, options };
 }
 
-/** The answer of a reply that was read. `cut`: the reason that the reply is not whole; `late`: the time ran out before its end. */
+/** The answer of a reply that was read. `late`: the time ran out before its end. */
 function finishReading(
   { headers }: Pick<HttpReply, 'headers'>,
-  { format, accumulator, store, isStreamed }: ReplyReader,
-  { cut, late }: Record<'cut' | 'late', GatewayError | undefined>,
+  { format, accumulator, store }: ReplyReader,
+  { cut, isStreamed, late }: BodyEnd & { late: GatewayError | undefined },
 ): Answer {
   const { result, error: cutCall, unfinished } = accumulator.result();
   result.format = format.name;
@@ -178,23 +177,29 @@ function finishReading(
   return { result, error, unfinished };
 }
 
-/** Turns a stream of lines into a stream of events, whose last one may be cut. */
-async function* streamEvents(lines: readonly string[], cut: GatewayError | undefined): AsyncGenerator<Uint8Array> {
+/** Reads a body that is no stream of server-sent events: it is one JSON value, or has an event in each line. */
+async function* readOther(
+  body: ReadText,
+  reply: HttpReply,
+  reader: ReplyReader,
+): AsyncGenerator<StreamDelta[], BodyEnd> {
+  const lines = jsonLines(body.text);
+  if (lines) return yield* readStream(toServerSentEvents(lines, body.cut), reader);
+  const { value, cut } = parseReply(body, { ...reply, asked: reader.options.asked }, reader.format.name);
+  const isNothing = isBare(value) && cut !== undefined;
+  return { cut: isNothing ? cut : yield* readValue(value, cut, reader), isStreamed: false };
+}
+
+/** The last event may be cut. */
+async function* toServerSentEvents(
+  lines: readonly string[],
+  cut: GatewayError | undefined,
+): AsyncGenerator<Uint8Array> {
   yield Buffer.from(lines.map((line) => `data: ${line}`).join('\n\n'));
   if (cut) throw cut;
 }
 
-/** Reads a body that is no stream. Returns the reason if the reply is not whole. */
-async function* readWhole(
-  body: ReadText,
-  reply: HttpReply,
-  reader: ReplyReader,
-): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
-  const { value, cut } = parseReply(body, { ...reply, asked: reader.options.asked }, reader.format.name);
-  return isBare(value) && cut ? cut : yield* readValue(value, cut, reader);
-}
-
-/** Yields the deltas that a stream of the reply would have. */
+/** Yields the deltas that a stream of the reply would have. Returns the reason if the reply is not whole. */
 async function* readValue(
   value: unknown,
   cut: GatewayError | undefined,
@@ -225,30 +230,32 @@ async function* readValue(
   return error;
 }
 
-/** Reads a stream, and yields its deltas. Returns the reason if the reply is not whole. */
+/** Reads a stream, and yields its deltas. */
 async function* readStream(
   chunks: AsyncIterable<Uint8Array>,
   reader: ReplyReader,
-): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
+): AsyncGenerator<StreamDelta[], BodyEnd> {
   const { decoder, accumulator, store, format, options } = reader;
-  reader.isStreamed = true;
-  const broken: { by?: GatewayError } = {};
-  const waits = { open: undefined, ...(options.patience ?? format.patience) };
+  let broken = undefined as GatewayError | undefined;
+  let failure: GatewayError | undefined;
   let heard = 0;
-  // Another requested candidate may begin when one has ended.
-  const patience = () =>
-    accumulator.countCandidates() < (options.candidates ?? 1) ? undefined : waits[decoder.progress];
-  const patient = readWhilePatient(chunks, () => ({ ms: patience(), heard }));
-  const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
+  const patient = readWhilePatient(chunks, () => ({ ms: getPatience(reader), heard }));
+  const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), (error) => (broken = error));
   const { shortcut } = format;
   const most = options.joined ? Infinity : 1;
-  let failure: GatewayError | undefined;
   try {
-    for await (const events of readEvents(body, { shortcut: shortcut && ((text, at) => shortcut(text, at, most)) })) {
+    for await (const arrived of readEvents(body, { shortcut: shortcut && ((text, at) => shortcut(text, at, most)) })) {
       if (decoder.progress === 'ended') continue;
       const deltas: StreamDelta[] = [];
       try {
-        for (const event of events) heard += feedEvent(event, { decoder, accumulator, deltas });
+        for (const one of arrived) {
+          // A server-sent event that only keeps the connection open has no events.
+          const events = 'type' in one ? [one] : decoder.feed(one);
+          for (const delta of accumulator.add(events)) deltas.push(delta);
+          const last = events.at(-1);
+          if (last?.type === 'broken') throw last.error;
+          heard += events.length;
+        }
       } finally {
         if (deltas.length > 0) yield deltas;
       }
@@ -262,24 +269,18 @@ async function* readStream(
     last = accumulator.add(decoder.end());
   } catch (error) {
     const said = requireReplyError(error);
-    failure ??= broken.by ?? said;
+    failure ??= broken ?? said;
   }
   const rest = [...last, ...accumulator.end(decoder.progress !== 'open')];
   if (rest.length > 0) yield rest;
   await accumulator.store();
-  return whyCut(reader, failure, broken.by);
+  return { cut: whyCut(reader, failure, broken), isStreamed: true };
 }
 
-/** Returns the number of events: 0 for a server-sent event that only keeps the connection open. */
-function feedEvent(
-  event: DecoderInput | ReplyEvent,
-  { decoder, accumulator, deltas }: Pick<ReplyReader, 'decoder' | 'accumulator'> & { deltas: StreamDelta[] },
-): number {
-  const events = 'type' in event ? [event] : decoder.feed(event);
-  for (const delta of accumulator.add(events)) deltas.push(delta);
-  const last = events.at(-1);
-  if (last?.type === 'broken') throw last.error;
-  return events.length;
+/** Time to wait for the rest, in ms. Another requested candidate may begin when one has ended. */
+function getPatience({ decoder: { progress }, accumulator, format, options }: ReplyReader): number | undefined {
+  if (progress === 'open' || accumulator.countCandidates() < (options.candidates ?? 1)) return undefined;
+  return (options.patience ?? format.patience)[progress];
 }
 
 /** Failures of the reply itself keep its parts so far; our own failures (disk full, abort by the user) are thrown on. */
@@ -307,115 +308,9 @@ function whyCut(
   return new GatewayError('incomplete', format.missingEnd, { sent: 'yes', retryable: false });
 }
 
-/** A body that breaks off ends there: its last event may be cut and still hold text. */
-async function* untilCut(body: AsyncIterable<Uint8Array>, broken: { by?: GatewayError }): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
-    if (!isCut(error)) throw error;
-    broken.by = error;
-  }
-}
-
-/**
- * Reads the rest of a body and moves its long Base64 strings to the store; the remaining text is small. `parts` are the chunks
- * before it. Throws bad-reply, not-written, or the abort.
- */
-export async function readDiverted(
-  body: AsyncIterator<Uint8Array>,
-  store: Base64Diversion,
-  parts: Uint8Array[] = [],
-): Promise<ReadText> {
-  let bytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
-  let isWhole = false;
-  let cut: GatewayError | undefined;
-  try {
-    while (!isWhole && bytes < divertedLength) {
-      const next = await body.next();
-      if (!next.done) parts.push(Buffer.from(next.value));
-      bytes += next.value?.byteLength ?? 0;
-      isWhole = next.done === true;
-    }
-    // A shorter body has no string that goes to the store.
-    if (!isWhole) await divertParts(parts, body, store);
-  } catch (error) {
-    if (!isCut(error)) throw error;
-    cut = error;
-  }
-  const whole = joinChunks(parts);
-  const damage = cut || isUtf8(whole) ? undefined : badReply('the reply is not UTF-8');
-  return { text: utf8.decode(whole), cut, damage };
-}
-
-/** Reads to the end, and keeps only the parts that do not go to the store. */
-async function divertParts(
-  parts: Uint8Array[],
-  body: AsyncIterator<Uint8Array>,
-  store: Base64Diversion,
-): Promise<void> {
-  let bytes = 0;
-  for await (const part of divertBase64(readOn(parts.splice(0), body), store)) {
-    bytes += part.byteLength;
-    if (bytes > maxBytes)
-      throw new GatewayError('bad-reply', `the reply is larger than ${maxBytes} bytes`, { sent: 'yes' });
-    parts.push(new Uint8Array(part));
-  }
-}
-
-/** Whether the connection ended before the reply did. */
-function isCut(error: unknown): error is GatewayError {
-  return error instanceof GatewayError && error.class === 'incomplete';
-}
-
 /** Whether a value is undefined, or the empty object of a reply that was cut at its beginning. */
 export function isBare(value: unknown): boolean {
   return value === undefined || (isObject(value) && Object.keys(value).length === 0);
-}
-
-/** Reads the beginning of a body, until a byte comes that is not whitespace or a BOM. The chunks are added to `seen`. */
-export async function peek(body: AsyncIterator<Uint8Array>, seen: Uint8Array[]): Promise<Uint8Array> {
-  let head: Uint8Array = new Uint8Array();
-  for (let next = await body.next(); !next.done; next = await body.next()) {
-    seen.push(Buffer.from(next.value));
-    head = joinChunks(seen);
-    if (head.byteLength >= enough || utf8.decode(head).trim().length >= longestMark) break;
-  }
-  return head;
-}
-
-/** The limit for white space that is searched before a reply. */
-const enough = 4096;
-const longestMark = 'event:'.length;
-
-const utf8 = new TextDecoder();
-
-function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
-  const [first, ...others] = chunks;
-  return first && others.length === 0 ? first : Buffer.concat(chunks);
-}
-
-/** The chunks of a body that were seen, and then the rest. Not a generator: its `return` would wait for the next chunk. */
-export function readOn(seen: Uint8Array[], body: AsyncIterator<Uint8Array>): AsyncIterableIterator<Uint8Array> {
-  return {
-    next() {
-      const value = seen.shift();
-      return value === undefined ? body.next() : Promise.resolve({ done: false, value });
-    },
-    return: async () => (await body.return?.()) ?? { done: true, value: undefined },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
-}
-
-const firstLine = /^(?:(?:event|data|id|retry)?:|error:\s*\{)/;
-
-/**
- * Whether a body is a stream of server-sent events, whatever its Content-Type says (deviations 37 and 38). Needs the first 16
- * bytes, or the whole body if it is shorter; a byte order mark and blank lines are skipped.
- */
-export function looksLikeSse(firstBytes: Uint8Array): boolean {
-  return firstLine.test(utf8.decode(firstBytes.subarray(0, 64)).trimStart());
 }
 
 /** Adds the destination and status of the request to an error of reading its reply. Failures of this machine stay unchanged. */

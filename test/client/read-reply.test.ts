@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { startDeadline } from '../../src/client/deadline.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { looksLikeSse, peek, readOn, readReply } from '../../src/client/read-reply.ts';
+import { readReply } from '../../src/client/read-reply.ts';
+import { looksLikeSse, peek, readOn } from '../../src/client/reply-body.ts';
 import { textReply } from '../helpers/with-server.ts';
 
 /** Two chunks, then silence. */

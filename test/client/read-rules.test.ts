@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { keepGoodImages } from '../../src/client/image-store.ts';
-import { isBare, readDiverted, readReply } from '../../src/client/read-reply.ts';
+import { isBare, readReply } from '../../src/client/read-reply.ts';
+import { readDiverted } from '../../src/client/reply-body.ts';
 import { type Answer } from '../../src/client/result.ts';
 import { emptyResult } from '../../src/client/arriving-reply.ts';
 import { GatewayError } from '../../src/errors.ts';

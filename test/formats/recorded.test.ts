@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { looksLikeSse } from '../../src/client/read-reply.ts';
+import { looksLikeSse } from '../../src/client/reply-body.ts';
 import { content } from '../../src/formats/content/format.ts';
 import { findErrorInReply } from '../../src/formats/format.ts';
 import type { ReplyEvent, Usage } from '../../src/formats/events.ts';

@@ -240,7 +240,7 @@ async function runOnce(
     return end;
   }
   checkPaid({ rows, policy, first, run }, folder, oracle);
-  if (end === 'asked') checkAsked(rows, { first, policy }, oracle);
+  if (end === 'asked') checkAsked(rows, first, oracle);
   keepFates(folder, gateway);
   await endRedo(end, rows, folder, oracle);
   if (isUndisturbed && (end === 'done' || end === 'open')) await checkRedone(rows, folder, oracle);
@@ -444,13 +444,8 @@ function checkEdits(
 }
 
 /** Nobody is asked where nothing is to be paid: rows that moved, got other ids, left, or whose unused columns were edited. */
-function checkAsked(
-  rows: readonly TableRow[],
-  { first, policy }: { first: number; policy: RunPolicy },
-  { gateway, extra }: Oracle,
-): void {
+function checkAsked(rows: readonly TableRow[], first: number, { gateway, extra }: Oracle): void {
   assert.equal(gateway.payments.length, first, 'paid, and asked');
-  assert.ok(!policy.onlyNamed, 'asked for what nobody named');
   const isMissing = ([base, count]: [string, number]): boolean => {
     const good = gateway.payments.filter((one) => one.asked === askWith(base, []) && isGood(one) && !one.isRetired);
     return good.length - (extra.get(base) ?? 0) < count;

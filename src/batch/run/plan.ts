@@ -1,6 +1,7 @@
 import { type EditedRow, findEdited, markEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
-import { decideSlot, isMadeAgain } from './decide.ts';
+import { isMadeAgain } from './decide.ts';
+import { decideRows, type DecidedRows, type Deciding } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale } from './stale.ts';
@@ -57,22 +58,6 @@ interface AssignedRows {
   redo: RedoRecord | undefined;
 }
 
-/** The rows that are sent, and those that are left. */
-interface DecidedRows {
-  /** 1 for each row that is to be sent, by its place. */
-  due: Uint8Array;
-  /** The numbers of rows of this shard, and of those that this run sends. */
-  jobs: number;
-  toSend: number;
-  /** The number of rows that an earlier run sent, and this one sends again. */
-  again: number;
-  /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
-  left: number;
-  leftAgain: number;
-  /** The rows that take no place of the limit: an answer that they use is neither there nor made by this run. */
-  held: readonly number[];
-}
-
 /** The plan of a run, made before anything is sent. */
 export interface BatchPlan extends ReadRows, AssignedRows, DecidedRows {
   /** The rows that were edited, whether this run sends them or not. */
@@ -122,7 +107,8 @@ export function emptyPlan(origin: string): BatchPlan {
 }
 
 /** The batch to plan, and callbacks that get its rows. */
-export interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'> {
+export interface PlanOptions
+  extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'>, Pick<Deciding, 'onDue'> {
   signal: AbortSignal;
   /** Takes a mistake in the jobs, so that all are reported together; throws anything else. */
   onFault(error: unknown): void;
@@ -134,8 +120,6 @@ export interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'sh
   onChecked(): void;
   /** Gets each request that was built, by the place of its row. */
   onBuilt(place: number, job: Job, prepared: PreparedJob): void;
-  /** Gets the place of each row that this run sends, whether it was sent before, and whether it was edited. */
-  onDue(place: number, isAgain: boolean, edited: EditedRow | undefined): void;
   /**
    * Awaited once all rows are read: throws for their mistakes. Returns the places of the rows that `--redo` names; undefined
    * without it.
@@ -331,98 +315,6 @@ function listUnaccepted(
 ): number[] {
   if (acceptChanges) return [];
   return edited.map(({ place }) => place).filter((place) => !named?.has(place));
-}
-
-interface Deciding extends AssignedRows {
-  edited: readonly EditedRow[];
-  named: NamedRows | undefined;
-}
-
-/** Decides which rows are sent, in the order of the file. */
-function decideRows(table: RowTable, { edited, isOwn, named, stays }: Deciding, options: PlanOptions): DecidedRows {
-  const { policy, state, onDue } = options;
-  const { slots } = state;
-  const { limit = Number.POSITIVE_INFINITY } = policy;
-  const editedAt = new Map(edited.map((row) => [row.place, row]));
-  const isMended = openMended(table, options);
-  const due = new Uint8Array(table.size);
-  const held = new Set<number>();
-  const counts = { jobs: 0, toSend: 0, again: 0, left: 0, leftAgain: 0 };
-  /** With a limit, a row takes no place of the rows that it waits for. */
-  const isHeld = (place: number): boolean => policy.limit !== undefined && !areComing(place, { table, due }, state);
-  for (let place = 0; place < table.size; place++) {
-    if (!isOwn(place)) continue;
-    counts.jobs++;
-    const slot = table.slots[place] as number;
-    const isAtService = state.atService.has(slot);
-    const decision = decideSlot(slots.stateOf(slot), { isAtService, isNamed: isNamed(place, slot), policy });
-    if (stays.has(place)) continue;
-    if (decision === 'later') countLeft(place);
-    if (decision !== 'send') continue;
-    if (isHeld(place)) held.add(place);
-    else sendOrLeave(place);
-  }
-  // The rows that a held row uses can come after it in the file, but not in the levels.
-  for (const place of held.size > 0 ? table.levels.flat() : []) {
-    if (!held.has(place) || isHeld(place)) continue;
-    held.delete(place);
-    sendOrLeave(place);
-  }
-  const isFull = counts.toSend >= limit;
-  if (isFull) for (const place of held) countLeft(place);
-  return { ...counts, due, held: isFull ? [] : [...held] };
-
-  function isNamed(place: number, slot: number): boolean {
-    if (named?.has(place)) return true;
-    if (editedAt.has(place)) return policy.acceptChanges === true;
-    // An earlier run can have begun to make a cut answer again.
-    const isCut = slots.has(slot, 'cut') && policy.retry?.includes('incomplete') === true;
-    return isCut || isMended(place);
-  }
-  function sendOrLeave(place: number): void {
-    if (counts.toSend >= limit) return countLeft(place);
-    counts.toSend++;
-    if (wasSent(place)) counts.again++;
-    due[place] = 1;
-    onDue(place, wasSent(place), editedAt.get(place));
-  }
-  function countLeft(place: number): void {
-    if (wasSent(place)) counts.leftAgain++;
-    else counts.left++;
-  }
-  function wasSent(place: number): boolean {
-    const slot = table.slots[place] as number;
-    return slots.answersOf(slot) > 0 || slots.stateOf(slot) !== 'pending';
-  }
-}
-
-/**
- * Finds rows that failed and were edited since. They ask something new, but who mends a row and types `batch retry` means that row.
- * To be asked once the wanted slots are marked.
- */
-function openMended(table: RowTable, { policy, state: { manifest, slots } }: PlanOptions): (place: number) => boolean {
-  if (policy.onlyNamed !== true || policy.retry?.includes('failed') !== true) return () => false;
-  const before = indexRows(manifest.rows);
-  const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
-  return (place) => {
-    if (known.has(table.slots[place] as number)) return false;
-    const was = before.find(table.ids[place] as number);
-    const had = was === undefined ? undefined : manifest.rows.slots[was];
-    return had !== undefined && slots.stateOf(had) === 'failed' && !slots.has(had, 'wanted');
-  };
-}
-
-/** Whether all answers that a row uses are there, or are made by this run. */
-function areComing(
-  place: number,
-  { table, due }: Pick<BatchPlan, 'table' | 'due'>,
-  { slots }: Batch['state'],
-): boolean {
-  const { uses = [], parents = [] } = table.links.get(place) ?? {};
-  return uses.every(({ slot, generation }, at) => {
-    if (due[parents[at]?.place as number] === 1) return true;
-    return ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation;
-  });
 }
 
 /** Closes the requests that were built and are not sent. */

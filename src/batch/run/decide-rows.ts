@@ -1,0 +1,146 @@
+import { decideSlot } from './decide.ts';
+import type { EditedRow } from './edited.ts';
+import { indexRows, type RowTable } from './table.ts';
+import type { BatchState } from '../folder/state.ts';
+import type { BatchPolicy } from '../types.ts';
+
+/** The rows that are sent, and those that are left. */
+export interface DecidedRows {
+  /** 1 for each row that is to be sent, by its place. */
+  due: Uint8Array;
+  /** The numbers of rows of this shard, and of those that this run sends. */
+  jobs: number;
+  toSend: number;
+  /** The number of rows that an earlier run sent, and this one sends again. */
+  again: number;
+  /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
+  left: number;
+  leftAgain: number;
+  /** The rows that take no place of the limit: an answer that they use is neither there nor made by this run. */
+  held: readonly number[];
+}
+
+/** The rows of a table that was compared with the last run. */
+interface ComparedRows {
+  /** Whether a row belongs to this shard. */
+  isOwn(place: number): boolean;
+  /** The slots of rows that stay as they are, by their places. */
+  stays: ReadonlyMap<number, number>;
+  edited: readonly EditedRow[];
+  /** The places of the rows that `--redo` names. */
+  named: ReadonlySet<number> | undefined;
+}
+
+export interface Deciding {
+  policy: BatchPolicy;
+  state: BatchState;
+  /** Gets the place of each row that is sent, whether it was sent before, and whether it was edited. */
+  onDue(place: number, isAgain: boolean, edited: EditedRow | undefined): void;
+}
+
+/** Decides which rows are sent, in the order of the file, and counts them. */
+export function decideRows(table: RowTable, deciding: ComparedRows, options: Deciding): DecidedRows {
+  const { edited, isOwn } = deciding;
+  const { slots } = options.state;
+  const open = findOpen(table, deciding, options);
+  const { due, held } = cutToLimit(open, table, options);
+  const editedAt = new Map(edited.map((row) => [row.place, row]));
+  const isHeld = new Set(held);
+  const counts = { jobs: 0, toSend: 0, again: 0, left: 0, leftAgain: 0 };
+  for (let place = 0; place < table.size; place++) {
+    if (isOwn(place)) counts.jobs++;
+    if (open[place] === 0 || isHeld.has(place)) continue;
+    const slot = table.slots[place] as number;
+    const wasSent = slots.answersOf(slot) > 0 || slots.stateOf(slot) !== 'pending';
+    if (due[place] === 0) {
+      counts[wasSent ? 'leftAgain' : 'left']++;
+      continue;
+    }
+    counts.toSend++;
+    if (wasSent) counts.again++;
+    options.onDue(place, wasSent, editedAt.get(place));
+  }
+  return { ...counts, due, held };
+}
+
+/** The rows of this shard that lack an answer, by their places. */
+const openRow = { no: 0, toSend: 1, later: 2 } as const;
+
+/** Finds the rows that a run without a limit sends, and those that are left for a later one as nobody named them. */
+function findOpen(table: RowTable, { edited, isOwn, named, stays }: ComparedRows, options: Deciding): Uint8Array {
+  const { policy, state } = options;
+  const { slots, atService } = state;
+  const isEdited = new Set(edited.map(({ place }) => place));
+  const isMended = openMended(table, options);
+  const isNamed = (place: number, slot: number): boolean => {
+    if (named?.has(place)) return true;
+    if (isEdited.has(place)) return policy.acceptChanges === true;
+    // An earlier run can have begun to make a cut answer again.
+    const isCut = slots.has(slot, 'cut') && policy.retry?.includes('incomplete') === true;
+    return isCut || isMended(place);
+  };
+  const open = new Uint8Array(table.size);
+  for (let place = 0; place < table.size; place++) {
+    if (!isOwn(place) || stays.has(place)) continue;
+    const slot = table.slots[place] as number;
+    const asked = { isAtService: atService.has(slot), isNamed: isNamed(place, slot), policy };
+    const decision = decideSlot(slots.stateOf(slot), asked);
+    if (decision === 'send') open[place] = openRow.toSend;
+    if (decision === 'later') open[place] = openRow.later;
+  }
+  return open;
+}
+
+/** Takes as many rows as the limit allows. `held`: with a limit, a row takes no place of the rows that it waits for. */
+function cutToLimit(
+  open: Uint8Array,
+  table: RowTable,
+  { policy: { limit }, state }: Deciding,
+): Pick<DecidedRows, 'due' | 'held'> {
+  const due = new Uint8Array(table.size);
+  const held = new Set<number>();
+  let room = limit ?? Number.POSITIVE_INFINITY;
+  const takeOrHold = (place: number): void => {
+    if (room === 0) return;
+    if (limit !== undefined && !areComing(place, { table, due }, state)) {
+      held.add(place);
+      return;
+    }
+    held.delete(place);
+    due[place] = 1;
+    room--;
+  };
+  for (let place = 0; place < table.size; place++) if (open[place] === openRow.toSend) takeOrHold(place);
+  // The rows that a held row uses can come after it in the file, but not in the levels.
+  for (const place of held.size > 0 ? table.levels.flat() : []) if (held.has(place)) takeOrHold(place);
+  return { due, held: room > 0 ? [...held] : [] };
+}
+
+/**
+ * Finds rows that failed and were edited since. They ask something new, but who mends a row and types `batch retry` means that row.
+ * To be asked once the wanted slots are marked.
+ */
+function openMended(table: RowTable, { policy, state: { manifest, slots } }: Deciding): (place: number) => boolean {
+  if (policy.onlyNamed !== true || policy.retry?.includes('failed') !== true) return () => false;
+  const before = indexRows(manifest.rows);
+  const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));
+  return (place) => {
+    if (known.has(table.slots[place] as number)) return false;
+    const was = before.find(table.ids[place] as number);
+    const had = was === undefined ? undefined : manifest.rows.slots[was];
+    return had !== undefined && slots.stateOf(had) === 'failed' && !slots.has(had, 'wanted');
+  };
+}
+
+/** Whether all answers that a row uses are there, or are made by this run. */
+function areComing(
+  place: number,
+  { table, due }: { table: RowTable; due: Uint8Array },
+  { slots }: BatchState,
+): boolean {
+  const { uses = [], parents = [] } = table.links.get(place) ?? {};
+  return uses.every(({ slot, generation }, at) => {
+    if (due[parents[at]?.place as number] === 1) return true;
+    return ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation;
+  });
+}

@@ -22,7 +22,7 @@ export interface EndSignals {
 }
 
 /** How a run ended. */
-export interface RunEnd {
+export interface ProgramEnd {
   exitCode: number;
   error: GatewayError | undefined;
 }
@@ -42,7 +42,7 @@ interface RunState {
 }
 
 /** Runs the program once and prints all of its output, without touching the process. Never throws. */
-export async function runProgram(argv: readonly string[], bare: Io, ending: EndSignals): Promise<RunEnd> {
+export async function runProgram(argv: readonly string[], bare: Io, ending: EndSignals): Promise<ProgramEnd> {
   const { stdout, stderr, env } = bare;
   const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
   const started = io.elapsed();

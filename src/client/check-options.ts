@@ -6,7 +6,7 @@ import { isObject } from '../json.ts';
 import type { ClientOptions } from './client-types.ts';
 
 /** The values that an option takes, for callers without types. */
-interface Wanted {
+interface OptionRule {
   what: string;
   fits(value: unknown): boolean;
   example: string;
@@ -16,13 +16,13 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const isThing = (value: unknown): value is object => typeof value === 'object' && value !== null;
 const isBytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array;
 
-const text: Wanted = { what: 'a text', fits: isText, example: "'hi'" };
-const number: Wanted = { what: 'a number', fits: (value) => typeof value === 'number', example: '7' };
-const object: Wanted = { what: 'an object', fits: isObject, example: "{ user_id: 'ci' }" };
-const list: Wanted = { what: 'a list', fits: Array.isArray, example: '[]' };
-const hook: Wanted = { what: 'a function', fits: (value) => typeof value === 'function', example: '() => {}' };
+const text: OptionRule = { what: 'a text', fits: isText, example: "'hi'" };
+const number: OptionRule = { what: 'a number', fits: (value) => typeof value === 'number', example: '7' };
+const object: OptionRule = { what: 'an object', fits: isObject, example: "{ user_id: 'ci' }" };
+const list: OptionRule = { what: 'a list', fits: Array.isArray, example: '[]' };
+const hook: OptionRule = { what: 'a function', fits: (value) => typeof value === 'function', example: '() => {}' };
 
-const fieldKinds: Readonly<Record<keyof PlainValues | keyof JsonValues, Wanted>> = {
+const fieldKinds: Readonly<Record<keyof PlainValues | keyof JsonValues, OptionRule>> = {
   text,
   word: text,
   size: text,
@@ -54,7 +54,7 @@ const fieldKinds: Readonly<Record<keyof PlainValues | keyof JsonValues, Wanted>>
   },
 };
 
-const medium: Wanted = {
+const medium: OptionRule = {
   what: 'bytes, { path } or { data, mimeType }',
   fits: (value) => isBytes(value) || (isThing(value) && (isPath(value) || isData(value))),
   example: "{ path: 'photo.png' }",
@@ -66,14 +66,14 @@ const isData = (value: object): boolean =>
 const isMemory = (value: unknown): boolean =>
   isThing(value) && 'get' in value && hook.fits(value.get) && 'set' in value && hook.fits(value.set);
 
-const baseUrl: Wanted = {
+const baseUrl: OptionRule = {
   what: 'a URL',
   fits: (value) => isText(value) || (isThing(value) && 'href' in value && isText(value.href)),
   example: "'https://gateway.example.com'",
 };
 
 /** Checks of a client's options that are used without a check elsewhere. Other options are checked where they are read. */
-const clientOptions: { [name in keyof ClientOptions]?: Wanted } = {
+const clientOptions: { [name in keyof ClientOptions]?: OptionRule } = {
   baseUrl,
   auth: {
     what: 'a form, or one for each operation',
@@ -142,7 +142,7 @@ function requireFieldNames(request: Readonly<Record<string, unknown>>): void {
   );
 }
 
-function checkOption(name: string, value: unknown, { what, fits, example }: Wanted): void {
+function checkOption(name: string, value: unknown, { what, fits, example }: OptionRule): void {
   if (value !== undefined && !fits(value))
     throw usageError(`${name} takes ${what}, not ${showValue(value)}`, `for example: ${example}`);
 }

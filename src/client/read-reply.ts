@@ -87,7 +87,7 @@ export async function readParsedReply(
     return readReply({ ...reply, body: Buffer.from(JSON.stringify(value)) }, { format: name, store, ...options });
   const watch = createWatch(options.endOf);
   const reader = openReader(reply, { ...options, store }, await loadFormat(name));
-  const cut = await drainDeltas(readValue(value, undefined, reader));
+  const cut = await drainDeltas(readJsonReply(value, undefined, reader));
   return finishReading(reply, reader, { cut, isStreamed: false, late: await watch() });
 }
 
@@ -187,7 +187,7 @@ async function* readOther(
   if (lines) return yield* readStream(toServerSentEvents(lines, body.cut), reader);
   const { value, cut } = parseReply(body, { ...reply, asked: reader.options.asked }, reader.format.name);
   const isNothing = isBare(value) && cut !== undefined;
-  return { cut: isNothing ? cut : yield* readValue(value, cut, reader), isStreamed: false };
+  return { cut: isNothing ? cut : yield* readJsonReply(value, cut, reader), isStreamed: false };
 }
 
 /** The last event may be cut. */
@@ -200,7 +200,7 @@ async function* toServerSentEvents(
 }
 
 /** Yields the deltas that a stream of the reply would have. Returns the reason if the reply is not whole. */
-async function* readValue(
+async function* readJsonReply(
   value: unknown,
   cut: GatewayError | undefined,
   { decoder, accumulator }: Pick<ReplyReader, 'decoder' | 'accumulator'>,

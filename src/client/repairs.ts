@@ -62,8 +62,11 @@ interface Next {
  * A kind of second chance: finds the request to send in place of a failed one that was certainly not billed. Each kind is tried
  * once.
  */
-type Repair = (failed: Failed, own: RepairOptions, sending: RepairedSending) => Found | Promise<Found>;
-type Found = Next | undefined;
+type Repair = (
+  failed: Failed,
+  own: RepairOptions,
+  sending: RepairedSending,
+) => Next | undefined | Promise<Next | undefined>;
 
 /** The repairs of one request, the cheapest first. */
 const ofRequest: readonly Repair[] = [
@@ -77,7 +80,11 @@ const ofRequest: readonly Repair[] = [
   },
 ];
 
-function toNext({ original, paid }: Failed, learnt: Learnt | undefined, { memory }: { memory: Memory }): Found {
+function toNext(
+  { original, paid }: Failed,
+  learnt: Learnt | undefined,
+  { memory }: { memory: Memory },
+): Next | undefined {
   if (learnt === undefined) return undefined;
   const { apiRequest, notice, keep } = learnt;
   return {

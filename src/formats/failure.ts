@@ -160,12 +160,12 @@ function failureInside(
   return badReply(`the gateway answered ${status}${said}`, { reason: 'address', status, requestId });
 }
 
-interface Facts extends FailureFacts {
+interface AdviceFacts extends FailureFacts {
   errorClass: ErrorClass;
 }
 
 /** The advice for a failure that the gateway reported: that of the first meaning, otherwise of its class and status. */
-function chooseFailureAdvice(says: readonly Said[], error: ErrorBody, facts: Facts): Advice {
+function chooseFailureAdvice(says: readonly Said[], error: ErrorBody, facts: AdviceFacts): Advice {
   const { errorClass, status, isInside, streamsContent } = facts;
   if (streamsContent && (status === 405 || status === 501)) return { reason: 'no-stream' };
   for (const said of says) {
@@ -182,7 +182,7 @@ function chooseFailureAdvice(says: readonly Said[], error: ErrorBody, facts: Fac
 }
 
 /** The advice for a meaning; undefined for a part that the request can do without: it is sent again. */
-function adviseMeaning(said: Said, error: ErrorBody, facts: Facts): Advice | undefined {
+function adviseMeaning(said: Said, error: ErrorBody, facts: AdviceFacts): Advice | undefined {
   const { means, value } = said;
   if (isOptionalPart(means)) return undefined;
   switch (means) {

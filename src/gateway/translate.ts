@@ -66,8 +66,8 @@ async function translate(
   });
   const text = String(await buffer(Readable.from(reply.body)));
   const { status, headers } = reply;
-  if (status !== 200 || reply.ending !== undefined) throw toFailure({ status, headers, body: text }, format.name);
-  const events = inProblems(() => format.createDecoder({ status, headers, asked }).whole(parseReply(text)), 502);
+  if (status !== 200 || reply.ending !== undefined) throw toProblem({ status, headers, body: text }, format.name);
+  const events = inProblems(() => format.createDecoder({ status, headers, asked }).whole(parseJsonReply(text)), 502);
   const answer = readAnswer(events, format.name);
   read.tier = answer.tier;
   const { stream } = operation;
@@ -88,7 +88,7 @@ function inProblems<T>(make: () => T, status = 400): T {
   }
 }
 
-function parseReply(text: string): unknown {
+function parseJsonReply(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -100,7 +100,7 @@ function parseReply(text: string): unknown {
  * An error reply of the upstream, in the format of the request; a reply with status 200 that ended early is a failure of the
  * gateway.
  */
-function toFailure(
+function toProblem(
   { status, headers, body }: { status: number; headers: Record<string, string>; body: string },
   format: FormatName,
 ): Problem {

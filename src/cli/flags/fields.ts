@@ -13,6 +13,7 @@ import {
   pairOrJson,
   parseImageSize,
   parseJson,
+  type Flag,
   quoteWord,
   ratio,
   safety,
@@ -22,8 +23,6 @@ import {
   writeValue,
 } from './flag.ts';
 import { type FieldChange, parseFieldChange } from './set.ts';
-
-type Flag = FlagTable[string];
 
 /** A file's path, or in the jobs of a batch the JSON itself. */
 export type FileOrJson = string | JsonObject | JsonValue[];

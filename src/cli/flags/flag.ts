@@ -7,7 +7,7 @@ import { jsonFaultWords } from '../../json-position.ts';
 import type { Note } from '../help/types.ts';
 
 /** A flag of the program. It is defined once; commands name the flags that they take. */
-interface Flag {
+export interface Flag {
   /** The flag in the syntax of commander: `-m, --model <id>`. */
   readonly flags: string;
   readonly text: string;

@@ -60,7 +60,7 @@ export interface ImageOutput {
    * Publishes the images of one reply, prints their paths, and warns. Images above `most`, and images after the end that `endOf`
    * returns or throws, are left for the recovery file. Never throws.
    */
-  save(images: readonly ResultImage[], reply: ReplyFacts, endOf: CheckEnd): Promise<Saved>;
+  save(images: readonly ResultImage[], reply: ReplyOfImages, endOf: CheckEnd): Promise<Saved>;
   /** Maximum number of images to write of one reply. */
   readonly most: number;
 }
@@ -69,7 +69,7 @@ export interface ImageOutput {
 type Saved = SavedFiles & Pick<Outcome, 'thrown'>;
 
 /** The reply of some images. */
-type ReplyFacts = Partial<Pick<Result, 'responseId' | 'modelVersion' | 'usage'>>;
+type ReplyOfImages = Partial<Pick<Result, 'responseId' | 'modelVersion' | 'usage'>>;
 
 /** The surroundings for saving images: of a command, or of a job of a batch, which prints nothing. */
 export interface SavingContext {
@@ -193,7 +193,7 @@ function tooManyImagesError(found: number, most: number): GatewayError {
 /** Saves images one after the other. The last part says what ended the saving, if something did. */
 async function saveAll(
   images: readonly ResultImage[],
-  reply: ReplyFacts,
+  reply: ReplyOfImages,
   { endOf, most, saving }: { endOf: CheckEnd; most: number; saving: Saving },
 ): Promise<SavedPart[]> {
   const parts: SavedPart[] = [];
@@ -233,7 +233,7 @@ function leaveForRecovery(
 }
 
 /** Saves an image, or leaves it for the recovery file if it cannot be written. */
-async function saveOrLeave(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<SavedPart> {
+async function saveOrLeave(image: ResultImage, reply: ReplyOfImages, saving: Saving): Promise<SavedPart> {
   let published: SavedPart = {};
   try {
     if (isImageBlob(image)) {
@@ -283,7 +283,7 @@ interface PublishedImage {
   mismatches: string[];
 }
 
-async function publishOne(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<PublishedImage> {
+async function publishOne(image: ResultImage, reply: ReplyOfImages, saving: Saving): Promise<PublishedImage> {
   const { context, wanted, plan, shownBy, counts } = saving;
   const { image: details, warning } = await describeImage(image);
   const { extension, ...facts } = details;
@@ -310,7 +310,7 @@ function writeOptions({ context, wanted }: Saving): { cwd: string; force: boolea
 /** Warns of an image, writes its sidecar, and shows it. */
 async function presentImage(
   { image, extension, mismatches }: PublishedImage,
-  reply: ReplyFacts,
+  reply: ReplyOfImages,
   saving: Saving,
 ): Promise<void> {
   const { context, wanted, shownBy } = saving;
@@ -338,7 +338,7 @@ function namesBesideText({ plan, wanted }: Saving, facts: Parameters<typeof cand
 /** The facts of an image and its request for the sidecar. */
 function sidecarFacts(
   image: WrittenImage,
-  { responseId, modelVersion, usage }: ReplyFacts,
+  { responseId, modelVersion, usage }: ReplyOfImages,
   { prompt, model, provenance }: Pick<ImagePlan, 'prompt' | 'model' | 'provenance'>,
 ): JsonObject & { image: JsonObject } {
   const request = { schema: 'gateway-cli/sidecar@1', prompt, model, ...provenance };

@@ -91,7 +91,7 @@ interface OpenOptions {
   /** The limit of what the requests of the command cost. */
   limit?: Payments | undefined;
   /** Counts the requests that are sent. */
-  sent?: { attempts: number } | undefined;
+  counter?: { attempts: number } | undefined;
 }
 
 /**
@@ -141,9 +141,9 @@ export async function openClients(
       ...retryOptions(settings, flags),
       models: { aliveMs: flags.requireAlive, looksUp: options.looksUpModels && isAtVendor(settings) },
       laneFallback: flags.laneFallback,
-      onEvent: createListener(settings, { sent: options.sent, tellResent }, context),
+      onEvent: createListener(settings, { counter: options.counter, tellResent }, context),
       explain(error, request) {
-        countIn(options.sent, error.details.attempts);
+        addAttempts(options.counter, error.details.attempts);
         return withSettingsHint(error, request, settings, context);
       },
     }),
@@ -189,7 +189,7 @@ function tellCorrectionsOnce({ ui }: Context): (event: Resent) => Promise<void> 
 /** Tells the retries of a client, its repairs and the ends of its models, and counts its requests. */
 function createListener(
   settings: PartialSettings,
-  { sent, tellResent }: Pick<OpenOptions, 'sent'> & { tellResent: (event: Resent) => Promise<void> | undefined },
+  { counter, tellResent }: Pick<OpenOptions, 'counter'> & { tellResent: (event: Resent) => Promise<void> | undefined },
   context: Context,
 ): Listener<ClientEvent> {
   const tellModel = modelListener(settings, context);
@@ -203,7 +203,7 @@ function createListener(
       case 'resent':
         return tellResent(event);
       case 'answered':
-        return countIn(sent, event.attempts);
+        return addAttempts(counter, event.attempts);
       default:
         return tellModel(event);
     }
@@ -220,6 +220,6 @@ function logExchange(settings: PartialSettings, context: Context): FetchWrapper 
   };
 }
 
-function countIn(sent: OpenOptions['sent'], attempts = 0): void {
-  if (sent) sent.attempts += attempts;
+function addAttempts(counter: OpenOptions['counter'], attempts = 0): void {
+  if (counter) counter.attempts += attempts;
 }

@@ -44,7 +44,7 @@ export async function sendAll(options: SendAllOptions): Promise<AllOutcomes> {
 
   const noteEnd = (outcome: Outcome): void => {
     if (!outcome.thrown) return;
-    const failure = toFailure(outcome.thrown.value);
+    const failure = toGatewayError(outcome.thrown.value);
     const endsAll = endings.has(failure.class);
     if (endsAll) thrown ??= outcome.thrown;
     if (endsAll || hopeless.has(failure.class) || isQuotaSpent(failure)) over ??= failure;
@@ -85,7 +85,7 @@ function withNumber(result: Result, reply: number): Result {
   return { ...result, candidates: number(candidates), images: number(images), ...(files && { files: number(files) }) };
 }
 
-function toFailure(error: unknown): GatewayError {
+function toGatewayError(error: unknown): GatewayError {
   return error instanceof GatewayError ? error : new GatewayError('internal', getErrorMessage(error), { cause: error });
 }
 
@@ -98,7 +98,7 @@ export function joinAnswers(outcomes: readonly Outcome[]): Outcome {
   const [only] = outcomes;
   if (outcomes.length === 1 && only?.reply) return only;
   const joined = { ...joinOutcomes(outcomes, 'answers'), thrown: undefined };
-  const failures = listFailures(outcomes);
+  const failures = listErrors(outcomes);
   const [first] = failures;
   if (joined.reply === undefined) {
     if (first === undefined) return { ...joined, error: new GatewayError('internal', 'no request was made') };
@@ -121,6 +121,8 @@ export function joinAnswers(outcomes: readonly Outcome[]): Outcome {
 }
 
 /** The errors of requests without an answer, or with an incomplete one. */
-export function listFailures(outcomes: readonly Outcome[]): GatewayError[] {
-  return outcomes.flatMap(({ reply, error, thrown }) => (reply || !thrown ? (error ?? []) : toFailure(thrown.value)));
+export function listErrors(outcomes: readonly Outcome[]): GatewayError[] {
+  return outcomes.flatMap(({ reply, error, thrown }) =>
+    reply || !thrown ? (error ?? []) : toGatewayError(thrown.value),
+  );
 }

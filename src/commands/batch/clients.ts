@@ -26,7 +26,7 @@ export async function openBatchClients(
   connection?: Connection,
 ): Promise<ReadonlyMap<string, GatewayClient>> {
   const { clients, close } = await openClients([...gateways.values()], flags, context, {
-    sent: context.sent,
+    counter: context.sent,
     looksUpModels: true,
     connection,
   });

@@ -100,7 +100,7 @@ async function askRounds(request: BuiltRequest, setup: OpenTurn): Promise<Rounds
     for (;;) {
       // The same command would pay again for the requests before.
       const wasPaid = rounds.some(({ attempts }) => attempts > 0);
-      const round = await askRound(next, maxTurns - countRequests(rounds), setup);
+      const round = await askRound(next, maxTurns - countSent(rounds), setup);
       rounds.push(round);
       const { reply, thrown, error } = round;
       if (thrown && wasPaid) return { rounds, turns, ...endPaid(thrown.value) };
@@ -113,7 +113,7 @@ async function askRounds(request: BuiltRequest, setup: OpenTurn): Promise<Rounds
       // If an answer could not be written, for example on a full disk, no further answer is paid for.
       const hasOutputFailed = context.io.stdout.failure !== undefined || round.unsaved.failure !== undefined;
       if (error || hasOutputFailed || !tools?.canRun(reply, calls)) return { rounds, turns, error };
-      const sent = countRequests(rounds);
+      const sent = countSent(rounds);
       if (sent >= maxTurns) return { rounds, turns, error: tooManyTurns(sent) };
 
       const ran = await runCalls(calls, reply, { ...setup, tools });
@@ -127,7 +127,7 @@ async function askRounds(request: BuiltRequest, setup: OpenTurn): Promise<Rounds
   }
 }
 
-function countRequests(rounds: readonly Outcome[]): number {
+function countSent(rounds: readonly Outcome[]): number {
   return rounds.reduce((sum, { reply }) => sum + (reply ? (reply.requests ?? 1) : 0), 0);
 }
 

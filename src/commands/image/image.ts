@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json.ts';
 import { type Gate, createGate, sleepByTimer } from '../../transport/gate.ts';
 import { version } from '../../version.ts';
 import { limitToFiles } from '../../cli/run/open-files.ts';
-import { listFailures, sendAll, joinAnswers } from '../../cli/run/send-all.ts';
+import { listErrors, sendAll, joinAnswers } from '../../cli/run/send-all.ts';
 import type { Action, CommandEnd, AnswerContext, Outcome } from '../../cli/context.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import { findTypeByName } from '../../images/image-type.ts';
@@ -101,7 +101,7 @@ async function keepUnread(
 ): Promise<string | undefined> {
   const own = outcome.error?.details.unread;
   let newest: string | undefined;
-  for (const each of listFailures(outcomes)) {
+  for (const each of listErrors(outcomes)) {
     const { unread } = each.details;
     if (unread === undefined || unread === own) continue;
     const report = toReport(outcome, context);

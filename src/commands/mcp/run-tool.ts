@@ -59,7 +59,7 @@ interface ProgramRun extends Pick<ToolPlace, 'env'> {
 }
 
 /** Small copies of the images that can be decoded: a paid image is not lost with its preview. Throws the reason of the signal. */
-async function makePreviews(files: readonly WrittenFile[], run: ProgramRun): Promise<ImageContent[]> {
+async function makePreviews(files: readonly ListedFile[], run: ProgramRun): Promise<ImageContent[]> {
   if (files.length === 0) return [];
   const argv = ['__preview', ...files.map(({ path }) => path)];
   const { out } = await runGatewayCli(argv, { ...run, prompt: undefined }).catch(() => ({ out: '' }));
@@ -99,9 +99,9 @@ async function runGatewayCli(
 }
 
 /** A file that a command wrote, with the facts of it in the command's document. */
-type WrittenFile = JsonObject & { path: string };
+type ListedFile = JsonObject & { path: string };
 
-function listWrittenFiles(document: JsonObject, folder: string): WrittenFile[] {
+function listWrittenFiles(document: JsonObject, folder: string): ListedFile[] {
   const found = [document['images'], document['files']].flatMap((list) => (Array.isArray(list) ? list : []));
   return found.filter(isObject).map((file) => ({ ...file, path: resolve(folder, String(file['path'])) }));
 }
@@ -110,7 +110,7 @@ function listWrittenFiles(document: JsonObject, folder: string): WrittenFile[] {
 function toToolResult(
   { writes }: McpTool,
   document: JsonObject,
-  { files, previews }: { files: readonly WrittenFile[]; previews: readonly ImageContent[] },
+  { files, previews }: { files: readonly ListedFile[]; previews: readonly ImageContent[] },
 ): CallToolResult {
   const { error } = document;
   const facts = shownKeys.flatMap((name) => (document[name] === undefined ? [] : [[name, document[name]]]));
@@ -123,12 +123,12 @@ function toToolResult(
 }
 
 /** A line about a file, for models that see only the text. */
-function pathLine({ path, mimeType, width, height }: WrittenFile): string {
+function pathLine({ path, mimeType, width, height }: ListedFile): string {
   const size = width === undefined ? '' : `, ${String(width)}×${String(height)}`;
   return `${path} (${String(mimeType)}${size})`;
 }
 
-function toResourceLink({ path, mimeType, bytes }: WrittenFile): ResourceLink {
+function toResourceLink({ path, mimeType, bytes }: ListedFile): ResourceLink {
   return {
     type: 'resource_link',
     uri: pathToFileURL(path).href,

@@ -152,7 +152,7 @@ export function encodeSignature(details: readonly JsonObject[], place: ThinkingP
  * The fields of a message in which the thinking of a block goes back. DeepSeek, Moonshot and OpenRouter want it with every message; in
  * the other places it goes with calls alone, from which the model thinks on.
  */
-function thinkingFields(block: JsonObject, { content, tool_calls: calls }: Said): Body {
+function thinkingFields(block: JsonObject, { content, tool_calls: calls }: SaidParts): Body {
   const { signature, thinking = '' } = block;
   if (typeof signature !== 'string' || typeof thinking !== 'string') return {};
   switch (signature as ThinkingPlace) {
@@ -171,7 +171,7 @@ function thinkingFields(block: JsonObject, { content, tool_calls: calls }: Said)
   }
 }
 
-interface Said {
+interface SaidParts {
   content: string | null;
   tool_calls?: Body[];
 }

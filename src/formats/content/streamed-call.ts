@@ -14,18 +14,18 @@ export interface CallPiece {
   signature?: string | undefined;
 }
 
-type CallEvent = Extract<ReplyEvent, { type: 'call' }>;
+type ToolCallEvent = Extract<ReplyEvent, { type: 'call' }>;
 
 /** Puts calls together from their pieces. */
 export interface CallJoiner {
   /** The calls that are over with this piece. */
-  add(piece: CallPiece, candidate: number): CallEvent[];
+  add(piece: CallPiece, candidate: number): ToolCallEvent[];
   /** The call that is still open when the reply is over. */
-  end(): CallEvent[];
+  end(): ToolCallEvent[];
 }
 
 interface StreamedCall {
-  call: CallEvent & { input: JsonObject };
+  call: ToolCallEvent & { input: JsonObject };
   /** Paths of strings that go on in a later piece. */
   openPaths: Set<string>;
   isBroken: boolean;
@@ -34,7 +34,7 @@ interface StreamedCall {
 /** A piece without a name goes on with the last call of its candidate that was streamed. */
 export function createCallJoiner(): CallJoiner {
   const open = new Map<number, StreamedCall>();
-  const closeCalls = (candidate: number): CallEvent[] => {
+  const closeCalls = (candidate: number): ToolCallEvent[] => {
     const call = open.get(candidate)?.call;
     open.delete(candidate);
     return call ? [call] : [];
@@ -59,7 +59,7 @@ export function createCallJoiner(): CallJoiner {
   };
 }
 
-function goesOn(call: CallEvent, { id, name }: CallPiece): boolean {
+function goesOn(call: ToolCallEvent, { id, name }: CallPiece): boolean {
   if (name === undefined) return true;
   return name === call.name && id === call.id && (id !== undefined || !call.isWhole);
 }

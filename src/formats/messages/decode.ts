@@ -1,12 +1,5 @@
-import {
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  listField,
-  numberField,
-  objectField,
-  textField,
-} from '../../json.ts';
+import { isObject, type JsonObject, listField, numberField, objectField, textField } from '../../json.ts';
+import { joinTexts } from '../completions/decode.ts';
 import { type DecodedRequest, decodeEffort, decodeStops } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
 import { asksForSearch } from '../search-tool.ts';
@@ -32,12 +25,6 @@ export function decodeMessagesRequest(body: JsonObject): DecodedRequest {
     stop: decodeStops(body['stop_sequences']),
     effort: decodeEffort(textField(config, 'effort')),
   };
-}
-
-function joinTexts(content: JsonValue): string {
-  if (typeof content === 'string') return content;
-  const blocks = Array.isArray(content) ? content.filter(isObject) : [];
-  return blocks.flatMap((block) => textField(block, 'text') ?? []).join('\n');
 }
 
 function decodeTurn({ role, content = '' }: JsonObject): Turn {

@@ -8,7 +8,7 @@ import {
   listCalls,
   splitJson,
   splitForStream,
-  type ToolCall,
+  type ModelCall,
 } from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
@@ -138,13 +138,13 @@ function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelReque
   };
 }
 
-function encodeCall(call: ToolCall & { id: string }): JsonObject {
+function encodeCall(call: ModelCall & { id: string }): JsonObject {
   const { id, name, input, isCustom } = call;
   if (isCustom) return { id, type: 'custom', custom: { name, input } };
   return { id, type: 'function', function: toFunction(call) };
 }
 
-function toFunction({ name, input }: ToolCall): JsonObject {
+function toFunction({ name, input }: ModelCall): JsonObject {
   return { name, arguments: JSON.stringify(input) };
 }
 

@@ -5,10 +5,10 @@ import { imageFacts } from '../../images/image-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { classifyReason } from '../../vendors/finish-reasons.ts';
 import { textAt, valueAt } from '../fields/read.ts';
-import type { AnswerPart, Draft, ModelAnswer, ToolCall } from './task.ts';
+import type { AnswerPart, Draft, ModelAnswer, ModelCall } from './task.ts';
 
 /** A call as far as it came: `json` is the text of its input. */
-interface ArrivingCall extends ToolCall {
+interface ArrivingCall extends ModelCall {
   index: number | undefined;
   json: string;
 }
@@ -136,7 +136,7 @@ function endDraft({ thinking, parts, calls, reason = '', sequence }: ArrivingDra
   };
 }
 
-function endCall({ id, name, input, json }: ArrivingCall): ToolCall {
+function endCall({ id, name, input, json }: ArrivingCall): ModelCall {
   return { id, name, input: json === '' ? input : parseInput(json) };
 }
 

@@ -71,7 +71,7 @@ export interface MadeImage {
 /** One piece of a model's answer; if it has both, the text holds the image. */
 export type AnswerPart = { text: string; image?: MadeImage } | { text?: undefined; image: MadeImage };
 
-export interface ToolCall {
+export interface ModelCall {
   /** The id in the words of the service that made the call. */
   id?: string | undefined;
   name: string;
@@ -84,7 +84,7 @@ export interface Draft {
   /** Undefined if no thoughts were asked for. */
   thinking?: string | undefined;
   parts: readonly AnswerPart[];
-  calls?: readonly ToolCall[] | undefined;
+  calls?: readonly ModelCall[] | undefined;
   /** `refused` and `no-image` are faults. */
   ended: 'end' | 'max-tokens' | 'stop-sequence' | 'call' | 'refused' | 'no-image';
   stopSequence?: string | undefined;
@@ -110,7 +110,7 @@ export interface ModelAnswer {
 }
 
 /** The calls of a draft, each with an id: ids of one reply differ by their number. */
-export function listCalls({ calls = [] }: Draft, prefix: string, id: string): (ToolCall & { id: string })[] {
+export function listCalls({ calls = [] }: Draft, prefix: string, id: string): (ModelCall & { id: string })[] {
   return calls.map((call, index) => ({ ...call, id: call.id ?? `${prefix}${id}${index === 0 ? '' : `_${index}`}` }));
 }
 

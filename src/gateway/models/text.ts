@@ -2,7 +2,7 @@ import { createInstance } from './schema-instance.ts';
 import {
   type Draft,
   type TextTask,
-  type ToolCall,
+  type ModelCall,
   type ToolOffer,
   estimateTokens,
   cutToTokens,
@@ -26,7 +26,7 @@ export function draftAnswer(task: TextTask, variant = 0): Draft {
 }
 
 interface Written extends Pick<Draft, 'ended' | 'stopSequence'> {
-  call?: ToolCall;
+  call?: ModelCall;
   text: string;
   tokens: number;
 }

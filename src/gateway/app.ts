@@ -145,7 +145,7 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
   const destination = findRoute(method, path, format.name, settings);
   if (destination === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };
-  const { route, model } = destination;
+  const { route, pathId } = destination;
   const keyForm = checkCaller({ format, headers, query }, route, settings);
   if (route?.handle) checkContentType(request, ...(route.form ? ['multipart/form-data'] : []), 'application/json');
   const length = declaredLength(request);
@@ -158,7 +158,7 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
     left,
     route,
     method,
-    model,
+    pathId,
     headers,
     body: request,
     length,

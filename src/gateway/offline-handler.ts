@@ -133,7 +133,7 @@ function plainStep(step: string | number): string {
 
 /** `GET /v1beta/models` and `GET /v1/models`, or a single model. Throws Problem 404. */
 function answerModels(
-  { format: pathFormat, keyForm, model: requested, query }: GatewayRequest,
+  { format: pathFormat, keyForm, pathId: requested, query }: GatewayRequest,
   rules: ServiceRules | undefined,
 ): GatewayReply {
   // `/v1/models` is a path of all formats: the caller's key says which it speaks.

@@ -128,7 +128,7 @@ const routes = rows.map((row): Route => {
 });
 
 /** The destination of a request; without a route it is a path that only an upstream gateway may know. */
-export type Destination = { route: Route | undefined; model: string | undefined } | 'health';
+export type Destination = { route: Route | undefined; pathId: string | undefined } | 'health';
 
 /** The format of errors on a path, also on an unknown path: the format of the service, if the gateway stands for one. */
 export function chooseErrorFormat(
@@ -164,13 +164,13 @@ export function findRoute(
   }
   const route = routes.find((row) => row.pattern.test(path) && (row.format ?? format) === format);
   const fits = route?.methods.includes(method) === true;
-  if (everyPath && !fits) return { route: undefined, model: undefined };
+  if (everyPath && !fits) return { route: undefined, pathId: undefined };
   if (!route) throw notFound(path);
   allow(method, route.methods, path);
   const [, segment] = route.pattern.exec(path) ?? [];
-  const model = segment === undefined ? undefined : decodeSegment(segment);
-  if (segment !== undefined && model === undefined) throw notFound(path);
-  return { route, model };
+  const pathId = segment === undefined ? undefined : decodeSegment(segment);
+  if (segment !== undefined && pathId === undefined) throw notFound(path);
+  return { route, pathId };
 }
 
 function allow(method: string, methods: readonly string[], path: string): void {

@@ -56,7 +56,7 @@ async function translate(
     route: undefined,
     format: findGatewayFormat(format.name),
     keyForm: undefined,
-    model,
+    pathId: model,
     path,
     query: new URLSearchParams(query),
     headers: { 'content-type': 'application/json' },

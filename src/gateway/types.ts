@@ -21,8 +21,8 @@ export interface GatewayRequest {
   route: Route | undefined;
   format: GatewayFormat;
   method: string;
-  /** The path's model, or the id of its batch or file; undefined if the path names none. */
-  model: string | undefined;
+  /** The id in the path: of a model, a batch, a file or a kept response; undefined if the path has none. */
+  pathId: string | undefined;
   /** The path as it came. */
   path: string;
   query: URLSearchParams;
@@ -48,7 +48,7 @@ export interface GatewayReply {
   ending?: 'cut' | 'reset';
   /** Whether the head is sent at all; false only for faults. */
   head?: boolean;
-  /** The model that answered, for the log. */
+  /** The model that answered, for the log; of a request that was passed on, the id in its path. */
   model?: string | undefined;
   /** A note on the exchange for the log. */
   note?: string | undefined;

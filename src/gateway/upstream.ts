@@ -125,7 +125,7 @@ function passReply({ status, headers, body, recordedAt }: HttpReply, request: Ga
     status,
     headers: passedHeaders(headers),
     body: passedChunks(),
-    model: request.model,
+    model: request.pathId,
     note,
   };
   async function* passedChunks(): AsyncGenerator<Uint8Array> {

@@ -96,10 +96,10 @@ function scriptedHandler(script: ModelScript, records: WeakMap<GatewayRequest, O
   });
 }
 
-function createRecord({ method, path, headers, model }: GatewayRequest, bytes: Buffer): OpenRecord {
+function createRecord({ method, path, headers, pathId }: GatewayRequest, bytes: Buffer): OpenRecord {
   const body = parsed(bytes.toString('utf8'));
   const named = isObject(body) && typeof body['model'] === 'string' ? body['model'] : undefined;
-  return { method, path, headers, body, prompt: undefined, model: model ?? named, answered: false };
+  return { method, path, headers, body, prompt: undefined, model: pathId ?? named, answered: false };
 }
 
 function parsed(text: string): unknown {

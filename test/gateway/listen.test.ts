@@ -162,9 +162,9 @@ describe('a handler of another kind', () => {
       json: { error: { code: 500, status: 'INTERNAL' } },
     });
     await gateway.close();
-    const echo: Handler = async ({ body, format, model, keyForm, path, query }) => ({
+    const echo: Handler = async ({ body, format, pathId, keyForm, path, query }) => ({
       status: 200,
-      headers: { 'x-request': JSON.stringify({ format: format.name, model, keyForm, path, query: String(query) }) },
+      headers: { 'x-request': JSON.stringify({ format: format.name, pathId, keyForm, path, query: String(query) }) },
       body,
     });
     const passing = await startGateway({ handler: echo });

@@ -83,7 +83,7 @@ describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 300_000 }
 /** A gateway whose `some-model` is the offline one. */
 function startUpstream(): Promise<Listening> {
   const answerOffline = createOfflineHandler({});
-  return listen(createApp({ key, handler: (request) => answerOffline({ ...request, model: 'local-text' }) }));
+  return listen(createApp({ key, handler: (request) => answerOffline({ ...request, pathId: 'local-text' }) }));
 }
 
 /** The folder of a user of the recipes: a script, a profile, the program. */

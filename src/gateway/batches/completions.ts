@@ -49,16 +49,16 @@ const { find, create, show } = batchActions({
 export const completionsBatchPaths: BatchPaths = {
   '/v1/files': { GET: listFiles, POST: upload },
   '/v1/files/{id}': {
-    GET: (request, batches) => jsonReply(describeFile(findFile(request.model, batches))),
-    DELETE({ model }, batches) {
-      const { id } = findFile(model, batches);
+    GET: (request, batches) => jsonReply(describeFile(findFile(request.pathId, batches))),
+    DELETE({ pathId }, batches) {
+      const { id } = findFile(pathId, batches);
       batches.files.remove(id);
       return jsonReply({ object: 'file', deleted: true, id });
     },
   },
   '/v1/files/{id}/content': {
-    GET({ model }, batches) {
-      const { bytes } = findFile(model, batches);
+    GET({ pathId }, batches) {
+      const { bytes } = findFile(pathId, batches);
       return { status: 200, headers: { 'content-type': 'application/octet-stream' }, body: [bytes] };
     },
   },

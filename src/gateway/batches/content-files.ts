@@ -22,15 +22,15 @@ export const contentFilePaths: BatchPaths = {
   },
   '/{version}/files': { GET: listContentFiles },
   '/{version}/files/{id}': {
-    GET: ({ model = '' }, batches) => jsonReply(describeContentFile(findContentFile(model, batches))),
-    DELETE({ model = '' }, batches) {
-      batches.files.remove(findContentFile(model, batches).id);
+    GET: ({ pathId = '' }, batches) => jsonReply(describeContentFile(findContentFile(pathId, batches))),
+    DELETE({ pathId = '' }, batches) {
+      batches.files.remove(findContentFile(pathId, batches).id);
       return jsonReply({});
     },
   },
   '(?:/download)?/{version}/files/{id}:download': {
-    GET({ model = '' }, batches) {
-      const { bytes, mimeType } = findContentFile(model, batches);
+    GET({ pathId = '' }, batches) {
+      const { bytes, mimeType } = findContentFile(pathId, batches);
       return { status: 200, headers: { 'content-type': mimeType }, body: [bytes] };
     },
   },

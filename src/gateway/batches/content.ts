@@ -67,7 +67,7 @@ function read(body: JsonObject, request: GatewayRequest, batches: Batches): Omit
   }
   const given = fileName === undefined ? requests : readLines(findContentFile(fileName, batches).bytes);
   if (given.length === 0) throw badValue(['batch', 'inputConfig', 'fileName'], 'the file has no requests');
-  const model = (request.model ?? '').replace(/^models\//, '');
+  const model = contentOperation.modelOf(request, body) ?? '';
   return {
     about: { displayName: textAt(batch, 'displayName') ?? '', byFile: fileName !== undefined },
     model,

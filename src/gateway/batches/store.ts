@@ -49,7 +49,7 @@ export function listOf<T extends { format: GatewayFormatName }>(
   return list().filter((item) => item.format === format);
 }
 
-/** An action on batches or files. Its request's `model` is the group in its path. Throws Problem and Violation. */
+/** An action on batches or files. Throws Problem and Violation. */
 type BatchAction = (request: GatewayRequest, batches: Batches) => GatewayReply | Promise<GatewayReply>;
 
 /** The actions of a path by their method. */
@@ -74,7 +74,7 @@ interface VendorBatchApi {
 /** The actions that are the same in all batch APIs. */
 export function batchActions({ format, newId, body, read, describe, notFound }: VendorBatchApi) {
   /** The batch in the path, as a client sees it: some are not found at first. Throws Problem 404. */
-  const find = ({ model: id = '' }: GatewayRequest, batches: Batches): StoredBatch => {
+  const find = ({ pathId: id = '' }: GatewayRequest, batches: Batches): StoredBatch => {
     const batch = batches.all.find(id);
     if (batch?.format === format && batch.hidden === 0) return batch;
     if (batch) batch.hidden--;

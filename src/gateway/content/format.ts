@@ -63,7 +63,7 @@ function describeModel({ id, title, draws }: LocalModel): JsonObject {
 /** `:generateContent` and `:streamGenerateContent`. */
 export const contentOperation: GatewayOperation = {
   serves: () => true,
-  modelOf: ({ model }) => (model ?? '').replace(/^models\//, ''),
+  modelOf: ({ pathId = '' }) => pathId.replace(/^models\//, ''),
   check: (body, mode) => contentBody(body, [], mode),
   fallback(requested, checked) {
     if (!drawsByName(requested) && !asksForImage(checked)) return 'local-text';

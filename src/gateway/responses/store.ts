@@ -40,7 +40,7 @@ export function keepResponse(response: JsonObject, { items = [] }: ModelRequest,
   store.add({ id, response, items, size: JSON.stringify([response, items]).length });
 }
 
-/** An action on a response that is kept. Its request's `model` is the id in the path. Throws Problem. */
+/** An action on a response that is kept. Throws Problem. */
 type ResponseAction = (request: GatewayRequest, store: ResponseStore) => GatewayReply;
 
 /** The actions of a path by their method. */
@@ -57,7 +57,7 @@ export const keptResponsePaths: Readonly<Record<string, ResponseActions>> = {
   },
 };
 
-function findKept({ model: id = '' }: GatewayRequest, store: ResponseStore): KeptResponse {
+function findKept({ pathId: id = '' }: GatewayRequest, store: ResponseStore): KeptResponse {
   const kept = store.find(id);
   if (kept) return kept;
   throw new Problem(404, `Response with id '${id.slice(0, 100)}' not found.`);

@@ -5,7 +5,7 @@ import type { GatewayFormat, GatewayReply } from './types.ts';
 
 /** The parts of an error reply beside status and message. */
 export interface ProblemDetails {
-  /** The status of the content format, if it is not the usual one of the HTTP status. */
+  /** `error.status` of the content format, if it is not the usual one of the HTTP status. */
   status?: string;
   /** `error.type` of the other formats, if it is not the usual one. */
   type?: string;
@@ -21,12 +21,12 @@ export interface ProblemDetails {
 /** A request that gets an error reply: HTTP status and a message that names the mistake. */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  readonly code: number;
+  readonly status: number;
   readonly extra: ProblemDetails;
 
-  constructor(code: number, message: string, extra: ProblemDetails = {}) {
+  constructor(status: number, message: string, extra: ProblemDetails = {}) {
     super(message);
-    this.code = code;
+    this.status = status;
     this.extra = extra;
   }
 }
@@ -40,7 +40,7 @@ export function toProblem(error: unknown, format: GatewayFormat): Problem {
 /** The error reply of a problem, in the shape of the format of the request. */
 export function problemReply(problem: Problem, format: GatewayFormat, requestId: string): GatewayReply {
   return {
-    status: problem.code,
+    status: problem.status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...problem.extra.headers },
     body: JSON.stringify(format.error(problem, requestId)),
   };

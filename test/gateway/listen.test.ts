@@ -172,7 +172,7 @@ describe('a handler of another kind', () => {
     expect(text).toBe(JSON.stringify(turn('hi')));
     expect(JSON.parse(headers.get('x-request') ?? '')).toEqual({
       format: 'content',
-      model: 'local-text',
+      pathId: 'local-text',
       keyForm: 'bearer',
       path: textPath,
       query: 'a=b',

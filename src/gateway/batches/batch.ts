@@ -164,7 +164,7 @@ async function runLine(
   } catch (error) {
     if (stop.signal.aborted) return { ...unsent, end: 'canceled' };
     const shown = toProblem(error, format);
-    return { end: 'errored', status: shown.code, body: format.error(shown) };
+    return { end: 'errored', status: shown.status, body: format.error(shown) };
   }
 }
 

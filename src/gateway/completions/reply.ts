@@ -22,7 +22,7 @@ const kinds: Readonly<Record<number, readonly [type: string, code: string | null
 };
 
 /** The error body of the completions format; a stream that breaks off ends with it. */
-export function completionsError({ code: status, message, extra }: Problem): JsonObject {
+export function completionsError({ status, message, extra }: Problem): JsonObject {
   const [usualType, usualCode] = kinds[status] ?? [status < 500 ? 'invalid_request_error' : 'server_error', null];
   const { type = usualType, errorCode = usualCode, param = null } = extra;
   return { error: { message, type, param, code: errorCode } };

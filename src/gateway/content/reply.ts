@@ -23,7 +23,7 @@ const statuses: Readonly<Record<number, string>> = {
 };
 
 /** The error body of the content format; a stream that breaks off ends with it. */
-export function contentError({ code, message, extra }: Problem): JsonObject {
+export function contentError({ status: code, message, extra }: Problem): JsonObject {
   const status = extra.status ?? statuses[code] ?? (code < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
   return { error: { code, message, status, ...(extra.details && { details: extra.details }) } };
 }

@@ -27,8 +27,8 @@ const types: Readonly<Record<number, string>> = {
 };
 
 /** The `error` event and the error body share this shape. */
-export function messagesError({ code, message, extra }: Problem, requestId?: string): JsonObject {
-  const type = extra.type ?? types[code] ?? (code < 500 ? 'invalid_request_error' : 'api_error');
+export function messagesError({ status, message, extra }: Problem, requestId?: string): JsonObject {
+  const type = extra.type ?? types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
   const details = extra.errorCode !== undefined && { details: { error_code: extra.errorCode } };
   const error = { type, message, ...details };
   return { type: 'error', error, ...(requestId !== undefined && { request_id: requestId }) };

@@ -77,7 +77,7 @@ export function responsesReply(answer: ModelAnswer, request: ModelRequest): Json
   };
 }
 
-function describeFailure({ code: status, message }: Problem): JsonObject {
+function describeFailure({ status, message }: Problem): JsonObject {
   return { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
 }
 

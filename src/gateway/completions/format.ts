@@ -15,15 +15,8 @@ import {
 import { decodeCompletionsRequest } from '../../formats/completions/decode.ts';
 import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, Path } from '../types.ts';
-import { drawsByName, type LocalModel } from '../models/local.ts';
-import {
-  completionsError,
-  completionsReply,
-  completionsStream,
-  completionsViolation,
-  created,
-  unknownModel,
-} from './reply.ts';
+import { drawsByName, type LocalModel, modelSeconds } from '../models/local.ts';
+import { completionsError, completionsReply, completionsStream, completionsViolation, unknownModel } from './reply.ts';
 import { completionsBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
 import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
@@ -53,7 +46,7 @@ function hasBearerAlone({ authorization, ...headers }: IncomingHttpHeaders): boo
 }
 
 function describeModel({ id }: LocalModel): JsonObject {
-  return { id, object: 'model', created, owned_by: 'gateway-cli' };
+  return { id, object: 'model', created: modelSeconds, owned_by: 'gateway-cli' };
 }
 
 /** `/v1/chat/completions`. */

@@ -5,7 +5,8 @@ import { badValue } from '../fields/rule.ts';
 import type { ModelRequest, GatewayOperation } from '../types.ts';
 import { tokensPerImage, type ModelAnswer, type TextTask } from '../models/task.ts';
 import { Problem } from '../problem.ts';
-import { created, badParameter } from './reply.ts';
+import { modelSeconds } from '../models/local.ts';
+import { badParameter } from './reply.ts';
 import { imagesBody } from './fields.ts';
 import { readDataUrl } from './format.ts';
 
@@ -125,11 +126,11 @@ function imagesReply({ drafts, tokens, blocked, bare }: ModelAnswer, { task, ima
       ? { url: `data:${each.mimeType};base64,${each.data}` }
       : { b64_json: each.data },
   );
-  if (bare) return { created, data };
+  if (bare) return { created: modelSeconds, data };
   const [first] = made;
   const imageTokens = task.media.length * tokensPerImage;
   return {
-    created,
+    created: modelSeconds,
     background: 'opaque',
     data,
     output_format: first?.mimeType.replace('image/', '') ?? 'png',

@@ -6,11 +6,14 @@ import {
   draftText,
   encodePieces,
   listCalls,
+  refusalText,
   splitJson,
   splitForStream,
   type ModelCall,
+  wholeImages,
 } from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
+import { modelSeconds } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, pathText } from '../fields/rule.ts';
 
@@ -54,9 +57,6 @@ export function completionsViolation(path: Path, breach: Breach): Problem {
   }
 }
 
-/** The offline models do not age: a fixed date keeps replies equal. */
-export const created = Date.parse('2025-01-01T00:00:00Z') / 1000;
-
 const finishReasons: Readonly<Record<Draft['ended'], string>> = {
   end: 'stop',
   'stop-sequence': 'stop',
@@ -66,24 +66,22 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
   'no-image': 'stop',
 };
 
-const refusal = "I'm sorry, but this offline model refuses everything.";
-
 /** A chat completion: one choice for each answer. */
 export function completionsReply(answer: ModelAnswer, request: ModelRequest): JsonObject {
   const { id, model, drafts, blocked, bare } = answer;
   const choices = drafts.map((draft, index) => ({
     index,
     message: blocked
-      ? { role: 'assistant', content: null, refusal, annotations: [] }
+      ? { role: 'assistant', content: null, refusal: refusalText, annotations: [] }
       : encodeMessage(draft, request, index === 0 ? id : `${id}${index}`),
     logprobs: null,
     finish_reason: blocked ? 'stop' : chooseFinishReason(draft, request),
   }));
-  if (bare) return { object: 'chat.completion', created, choices };
+  if (bare) return { object: 'chat.completion', created: modelSeconds, choices };
   return {
     id: `chatcmpl-${id}`,
     object: 'chat.completion',
-    created,
+    created: modelSeconds,
     model,
     choices,
     usage: encodeUsage(answer),
@@ -115,11 +113,7 @@ function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelReque
   const { thinking } = draft;
   const calls = listCalls(draft, 'call_', id);
   const text = draftText(draft);
-  // The format has no drafts of images, and an image with a text is inside the text.
-  const pictures = draft.parts.flatMap(({ text, image }) =>
-    text === undefined && image && !image.draft ? [image] : [],
-  );
-  const images = pictures.map(({ mimeType, data }, index) => ({
+  const images = wholeImages(draft).map(({ mimeType, data }, index) => ({
     type: 'image_url',
     image_url: { url: `data:${mimeType};base64,${data}` },
     index,

@@ -1,5 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { type ModelAnswer, type AnswerPart, type Draft, encodePieces, splitForStream } from '../models/task.ts';
+import {
+  type ModelAnswer,
+  type AnswerPart,
+  type Draft,
+  encodePieces,
+  sealThoughts,
+  splitForStream,
+} from '../models/task.ts';
 import { listAt, textAt } from '../fields/read.ts';
 import type { StreamEvent, OperationStream, GatewayRequest, ModelRequest, Path } from '../types.ts';
 import { Problem } from '../problem.ts';
@@ -66,7 +73,7 @@ export function contentReply(
   { model, id, drafts, blocked, bare, tokens, drawn }: ModelAnswer,
   { tier, asked = '' }: ModelRequest,
 ): JsonObject {
-  const signature = signs.test(asked) ? Buffer.from(`offline ${id}`).toString('base64') : undefined;
+  const signature = signs.test(asked) ? sealThoughts(id) : undefined;
   const said: JsonObject = blocked
     ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
     : { candidates: drafts.map((draft, index) => candidate(draft, index, signature)) };

@@ -4,7 +4,7 @@ import { decodeMessagesRequest } from '../../formats/messages/decode.ts';
 import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
 import { selectPage } from '../http/reply.ts';
-import { findLocalModel, type LocalModel } from '../models/local.ts';
+import { findLocalModel, type LocalModel, modelDate } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { messagesError, messagesReply, messagesStream, messagesViolation } from './reply.ts';
 import { messagesBody } from './fields.ts';
@@ -38,11 +38,8 @@ export const messagesFormat: GatewayFormat = {
   describeModel,
 };
 
-/** The offline models do not age: a fixed date keeps replies equal. */
-const created = '2025-01-01T00:00:00Z';
-
 function describeModel({ id, title }: LocalModel): JsonObject {
-  return { type: 'model', id, display_name: title, created_at: created };
+  return { type: 'model', id, display_name: title, created_at: modelDate };
 }
 
 /** `POST /v1/messages`. */

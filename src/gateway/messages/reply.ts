@@ -6,6 +6,7 @@ import {
   draftText,
   encodePieces,
   listCalls,
+  sealThoughts,
   splitJson,
   splitForStream,
 } from '../models/task.ts';
@@ -98,8 +99,8 @@ function encodeUsage({ input, thinking, answer }: ModelAnswer['tokens'], { task,
 function contentBlocks(draft: Draft, { showThinking }: ModelRequest, id: string): JsonObject[] {
   const blocks: JsonObject[] = [];
   if (draft.thinking !== undefined) {
-    const signature = Buffer.from(`offline ${id}`).toString('base64');
-    blocks.push({ type: 'thinking', thinking: showThinking ? draft.thinking : '', signature });
+    const shown = showThinking ? draft.thinking : '';
+    blocks.push({ type: 'thinking', thinking: shown, signature: sealThoughts(id) });
   }
   const text = draftText(draft);
   if (text !== '') blocks.push({ type: 'text', text });

@@ -17,6 +17,11 @@ export const localModels: readonly LocalModel[] = [
   { id: 'local-edit', title: 'Local edit', draws: true },
 ];
 
+/** The date of every offline model and of its replies: they do not age, so that replies stay equal. */
+export const modelDate = '2025-01-01T00:00:00Z';
+/** The same date in seconds since 1970. */
+export const modelSeconds = Date.parse(modelDate) / 1000;
+
 /** The offline model of a name. */
 export function findLocalModel(id: string): LocalModel | undefined {
   return localModels.find((model) => model.id === id);

@@ -114,6 +114,19 @@ export function listCalls({ calls = [] }: Draft, prefix: string, id: string): (M
   return calls.map((call, index) => ({ ...call, id: call.id ?? `${prefix}${id}${index === 0 ? '' : `_${index}`}` }));
 }
 
+/** A value that clients send back unread: the signature of thoughts or of a call, or encrypted thoughts. */
+export function sealThoughts(id: string): string {
+  return Buffer.from(`offline ${id}`).toString('base64');
+}
+
+/** The images of a draft for a format that has no drafts of images: an image with a text is inside the text. */
+export function wholeImages({ parts }: Draft): MadeImage[] {
+  return parts.flatMap(({ text, image }) => (text === undefined && image && !image.draft ? [image] : []));
+}
+
+/** The words with which a model refuses. */
+export const refusalText = "I'm sorry, but this offline model refuses everything.";
+
 export function draftText({ parts }: Draft): string {
   return parts.map(({ text = '' }) => text).join('\n');
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { completionsError, created } from '../completions/reply.ts';
+import { completionsError } from '../completions/reply.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import {
   type ModelAnswer,
@@ -8,9 +8,13 @@ import {
   encodePieces,
   listCalls,
   type MadeImage,
+  refusalText,
+  sealThoughts,
   splitForStream,
   splitJson,
+  wholeImages,
 } from '../models/task.ts';
+import { modelSeconds } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import type { ModelRequest, OperationStream, StreamEvent } from '../types.ts';
 
@@ -46,9 +50,7 @@ export function repeatRequest(checked: JsonObject): JsonObject {
   };
 }
 
-const refusal = "I'm sorry, but this offline model refuses everything.";
-
-/** The reason that an answer is incomplete. */
+/** The reasons for which an answer is incomplete. */
 const incompleteReasons: Partial<Record<Draft['ended'], string>> = {
   'max-tokens': 'max_output_tokens',
   refused: 'content_filter',
@@ -64,8 +66,8 @@ export function responsesReply(answer: ModelAnswer, request: ModelRequest): Json
   return {
     id: `resp_${id}`,
     object: 'response',
-    created_at: created,
-    completed_at: status === 'completed' ? created : null,
+    created_at: modelSeconds,
+    completed_at: status === 'completed' ? modelSeconds : null,
     status,
     error: failure ? describeFailure(failure) : null,
     incomplete_details: reason === undefined ? null : { reason },
@@ -92,7 +94,7 @@ function encodeUsage({ tokens: { input, thinking, answer } }: ModelAnswer): Json
 }
 
 function refusalItem(id: string): JsonObject {
-  return messageItem(id, { type: 'refusal', refusal }, 'completed');
+  return messageItem(id, { type: 'refusal', refusal: refusalText }, 'completed');
 }
 
 function messageItem(id: string, part: JsonObject, status: string): JsonObject {
@@ -101,14 +103,13 @@ function messageItem(id: string, part: JsonObject, status: string): JsonObject {
 
 /** The items of an answer: thinking, text, images, a call. */
 function listOutput(draft: Draft, request: ModelRequest, id: string): JsonObject[] {
-  const { thinking, parts, ended } = draft;
+  const { thinking, ended } = draft;
   const items: JsonObject[] = [];
   if (thinking !== undefined) items.push(reasoningItem(thinking, request, id));
   const text = draftText(draft);
   const part = { type: 'output_text', annotations: [], logprobs: [], text };
   if (text !== '') items.push(messageItem(id, part, incompleteReasons[ended] ? 'incomplete' : 'completed'));
-  for (const { text: around, image } of parts)
-    if (around === undefined && image && !image.draft) items.push(imageItem(image, `${id}${items.length}`));
+  for (const image of wholeImages(draft)) items.push(imageItem(image, `${id}${items.length}`));
   for (const [index, { id: call_id, name, input, isCustom }] of listCalls(draft, 'call_', id).entries()) {
     const called = { status: 'completed', call_id, name };
     const own = index === 0 ? id : `${id}_${index}`;
@@ -118,17 +119,13 @@ function listOutput(draft: Draft, request: ModelRequest, id: string): JsonObject
   return items;
 }
 
-function sealThinking(id: string): string {
-  return Buffer.from(`offline ${id}`).toString('base64');
-}
-
 /** Thinking is shown in a summary, and goes back encrypted. */
 function reasoningItem(thinking: string, { showThinking, encryptsThinking }: ModelRequest, id: string): JsonObject {
   return {
     id: `rs_${id}`,
     type: 'reasoning',
     summary: showThinking ? [{ type: 'summary_text', text: thinking }] : [],
-    ...(encryptsThinking && { encrypted_content: sealThinking(id) }),
+    ...(encryptsThinking && { encrypted_content: sealThoughts(id) }),
   };
 }
 
@@ -143,16 +140,17 @@ function imageItem({ mimeType, data, size }: MadeImage, id: string): JsonObject 
   };
 }
 
+/** The number of an event before it is sent, in JSON. */
 const unnumbered = '"sequence_number":null';
 
 /** Events with their names, each with its number. */
 export const responsesStream: OperationStream = {
   contentType: () => 'text/event-stream; charset=utf-8',
   events: responseEvents,
-  encode: ({ data }, index) =>
-    typeof data === 'string'
-      ? data.replace(unnumbered, `"sequence_number":${index}`)
-      : frameEvent({ ...data, sequence_number: index }),
+  encode: ({ data }, index) => {
+    const text = typeof data === 'string' ? data : frameEvent(data);
+    return text.replace(unnumbered, `"sequence_number":${index}`);
+  },
   failure: event('error', completionsError(new Problem(503, 'The model is overloaded. Please try again later.'))),
   broken: {
     data: 'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":{oops\n\n',

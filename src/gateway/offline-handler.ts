@@ -145,6 +145,6 @@ function answerModels(
     ? { id: requested, title: requested, draws: drawsByName(requested) }
     : undefined;
   const found = offered.find(({ id }) => id === requested) ?? vendors;
-  if (found) return jsonReply(format.describeModel(found));
+  if (found) return jsonReply(format.encodeModel(found));
   throw format.unknownModel(requested.slice(0, 100), listModelNames(format.offers));
 }

@@ -161,7 +161,7 @@ export interface GatewayFormat {
   unknownModel(model: string, served: string): Problem;
   /** A page of the list of models. */
   listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject;
-  describeModel(model: LocalModel): JsonObject;
+  encodeModel(model: LocalModel): JsonObject;
   /** Whether a local model is offered in this format. */
   offers(model: LocalModel): boolean;
 }

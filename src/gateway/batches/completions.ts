@@ -40,8 +40,8 @@ const { find, create, show } = batchActions({
     'completion_window!': oneOf('24h'),
     metadata: freeObject,
   }),
-  read,
-  describe,
+  read: readJob,
+  encode: encodeBatch,
   notFound: (id) => `No batch found with id '${id}'.`,
 });
 
@@ -49,7 +49,7 @@ const { find, create, show } = batchActions({
 export const completionsBatchPaths: BatchPaths = {
   '/v1/files': { GET: listFiles, POST: upload },
   '/v1/files/{id}': {
-    GET: (request, batches) => jsonReply(describeFile(findFile(request.pathId, batches))),
+    GET: (request, batches) => jsonReply(encodeFile(findFile(request.pathId, batches))),
     DELETE({ pathId }, batches) {
       const { id } = findFile(pathId, batches);
       batches.files.remove(id);
@@ -71,7 +71,7 @@ export const completionsBatchPaths: BatchPaths = {
         throw new Problem(409, `Cannot cancel a batch with status '${describeStatus(batch)}'.`);
       }
       cancelBatch(batch);
-      return jsonReply(describe(batch, request, batches));
+      return jsonReply(encodeBatch(batch, request, batches));
     },
   },
 };
@@ -80,23 +80,26 @@ async function upload(request: GatewayRequest, { files }: Batches): Promise<Gate
   checkContentType(request, 'multipart/form-data');
   const form = await readForm(await request.readBody(), request.headers['content-type'] ?? '');
   const [file, purpose] = [form.get('file'), form.get('purpose')];
-  const missing = file instanceof File ? (typeof purpose === 'string' ? undefined : 'purpose') : 'file';
-  if (missing !== undefined || !(file instanceof File))
-    throw badParameter(missing, null, `'${missing}' is a required property`);
+  if (!(file instanceof File)) throw requiredProperty('file');
+  if (typeof purpose !== 'string') throw requiredProperty('purpose');
   const stored: StoredFile = {
     id: randomId('file-'),
     format: 'completions',
     name: file.name,
-    purpose: String(purpose),
+    purpose,
     mimeType: 'application/jsonl',
     created: Date.now(),
     bytes: Buffer.from(await file.arrayBuffer()),
   };
   files.add(stored);
-  return jsonReply(describeFile(stored));
+  return jsonReply(encodeFile(stored));
 }
 
-function describeFile({ id, name, purpose, created, bytes }: StoredFile): JsonObject {
+function requiredProperty(name: string): Problem {
+  return badParameter(name, null, `'${name}' is a required property`);
+}
+
+function encodeFile({ id, name, purpose, created, bytes }: StoredFile): JsonObject {
   const times = { created_at: Math.floor(created / 1000) };
   return { object: 'file', id, purpose, filename: name, bytes: bytes.length, ...times, status: 'processed' };
 }
@@ -111,7 +114,7 @@ function listFiles({ query }: GatewayRequest, { files }: Batches): GatewayReply 
   const purpose = query.get('purpose');
   const all = listOf(files, 'completions').filter((file) => purpose === null || file.purpose === purpose);
   const page = selectPage(all, query, { after: 'after', limit: ['limit', 10_000] });
-  return listReply(page, page.page.map(describeFile));
+  return listReply(page, page.page.map(encodeFile));
 }
 
 function listReply(
@@ -122,7 +125,7 @@ function listReply(
 }
 
 /** Creates a batch from a file. If a line of the file cannot be taken, the batch fails as a whole. */
-function read(body: JsonObject, _request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'> {
+function readJob(body: JsonObject, _request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'> {
   const input = findFile(textAt(body, 'input_file_id'), batches);
   const endpoint = textAt(body, 'endpoint') ?? '';
   const lines = readLines(input.bytes);
@@ -158,8 +161,8 @@ function findLineFault(
   const id = textAt(line, 'custom_id');
   if (id === undefined) return ['missing_field', "Missing required parameter: 'custom_id'."];
   if (ids.has(id)) return ['duplicate_custom_id', `The custom_id '${id}' is used more than once.`];
-  const isOther = textAt(line, 'url') !== endpoint;
-  if (isOther) return ['mismatched_url', `The URL must match the endpoint of the batch, ${endpoint}.`];
+  if (textAt(line, 'url') !== endpoint)
+    return ['mismatched_url', `The URL must match the endpoint of the batch, ${endpoint}.`];
   return objectAt(line, 'body') ? undefined : ['missing_field', "Missing required parameter: 'body'."];
 }
 
@@ -178,7 +181,7 @@ const unsentErrors = {
   canceled: { code: 'batch_cancelled', message: 'This request was not executed because the batch was cancelled.' },
 };
 
-function write({ label, result: { end, status, body } }: StoredBatch['results'][number]): JsonObject {
+function encodeResult({ label, result: { end, status, body } }: StoredBatch['results'][number]): JsonObject {
   const id = randomId('batch_req_');
   if (end === 'expired' || end === 'canceled') return { id, ...label, response: null, error: unsentErrors[end] };
   return { id, ...label, response: { status_code: status, request_id: randomId('req_'), body }, error: null };
@@ -196,7 +199,7 @@ function toUnixSeconds(time: number | undefined): number | null {
   return time === undefined ? null : Math.floor(time / 1000);
 }
 
-function describe(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
+function encodeBatch(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, total, created, canceled, ended, failure } = batch;
   const counts = countEnds(batch);
   const status = describeStatus(batch);
@@ -231,13 +234,13 @@ function resultsFile(batch: StoredBatch, part: 'output' | 'error', batches: Batc
   const results = batch.results.filter(({ result }) => (result.end === 'succeeded') === (part === 'output'));
   if (ended === undefined || results.length === 0) return null;
   const file = { id: `file-${id.replace('batch_', part)}`, name: `${id}_${part}.jsonl` };
-  return keepResults(batch, { ...file, bytes: () => toLines(results.map(write)) }, batches);
+  return keepResults(batch, { ...file, bytes: () => toLines(results.map(encodeResult)) }, batches);
 }
 
 function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
   const page = selectPage(listOf(batches.all, 'completions'), request.query, { after: 'after', limit: ['limit', 20] });
   return listReply(
     page,
-    page.page.map((batch) => describe(batch, request, batches)),
+    page.page.map((batch) => encodeBatch(batch, request, batches)),
   );
 }

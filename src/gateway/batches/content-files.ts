@@ -22,7 +22,7 @@ export const contentFilePaths: BatchPaths = {
   },
   '/{version}/files': { GET: listContentFiles },
   '/{version}/files/{id}': {
-    GET: ({ pathId = '' }, batches) => jsonReply(describeContentFile(findContentFile(pathId, batches))),
+    GET: ({ pathId = '' }, batches) => jsonReply(encodeContentFile(findContentFile(pathId, batches))),
     DELETE({ pathId = '' }, batches) {
       batches.files.remove(findContentFile(pathId, batches).id);
       return jsonReply({});
@@ -96,12 +96,12 @@ async function takeBytes(request: GatewayRequest, { files }: Batches): Promise<G
   const more = isUpload ? await request.readBody() : Buffer.alloc(0);
   const longer = { ...file, bytes: Buffer.concat([file.bytes, more]), ...(isFinal && { purpose: 'user_data' }) };
   files.add(longer);
-  if (isFinal) return jsonReply({ file: describeContentFile(longer) }, { 'x-goog-upload-status': 'final' });
+  if (isFinal) return jsonReply({ file: encodeContentFile(longer) }, { 'x-goog-upload-status': 'final' });
   const received = { 'x-goog-upload-size-received': String(longer.bytes.length) };
   return jsonReply({}, { 'x-goog-upload-status': 'active', ...received });
 }
 
-function describeContentFile({ id, name, purpose, mimeType, created, bytes }: StoredFile): JsonObject {
+function encodeContentFile({ id, name, purpose, mimeType, created, bytes }: StoredFile): JsonObject {
   return {
     name: `files/${id}`,
     ...(name !== '' && { displayName: name }),
@@ -119,5 +119,5 @@ function describeContentFile({ id, name, purpose, mimeType, created, bytes }: St
 function listContentFiles({ query }: GatewayRequest, { files }: Batches): GatewayReply {
   const ended = listOf(files, 'content').filter(({ purpose }) => purpose !== uploading);
   const { page, last, hasMore } = selectPage(ended, query, { after: 'pageToken', limit: ['pageSize', 10] });
-  return jsonReply({ files: page.map(describeContentFile), ...(hasMore && { nextPageToken: last }) });
+  return jsonReply({ files: page.map(encodeContentFile), ...(hasMore && { nextPageToken: last }) });
 }

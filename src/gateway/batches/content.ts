@@ -33,8 +33,8 @@ const { find, create, show } = batchActions({
       'inputConfig!': object({ fileName: text, requests: object({ 'requests!': filledList(inlineRequest) }) }),
     }),
   }),
-  read,
-  describe,
+  read: readJob,
+  encode: encodeBatch,
   notFound: () => 'Requested entity was not found.',
 });
 
@@ -57,7 +57,7 @@ export const contentBatchPaths: BatchPaths = {
   },
 };
 
-function read(body: JsonObject, request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'> {
+function readJob(body: JsonObject, request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'> {
   const batch = objectAt(body, 'batch');
   const config = objectAt(batch, 'inputConfig');
   const requests = listAt(objectAt(config, 'requests'), 'requests');
@@ -89,7 +89,7 @@ function toLine(line: JsonValue | undefined): BatchLine {
   return { label, body: body ?? {}, problem: body ? undefined : new Problem(400, "The line has no 'request'.") };
 }
 
-function write({ label, result: { end, body } }: StoredBatch['results'][number]): JsonObject {
+function encodeResult({ label, result: { end, body } }: StoredBatch['results'][number]): JsonObject {
   if (end === 'succeeded') return { response: body, ...label };
   const stopped = { code: 1, message: 'The request was not processed: the batch was cancelled or expired.' };
   return { error: end === 'errored' ? toRpcStatus(body) : stopped, ...label };
@@ -122,7 +122,7 @@ function describeState(batch: StoredBatch): string {
 }
 
 /** The batch as an operation: only a batch that succeeded has results; results in a file have the name of the file. */
-function describe(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
+function encodeBatch(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, model, total, results, created, ended } = batch;
   const name = `batches/${id}`;
   const state = describeState(batch);
@@ -157,7 +157,7 @@ function describe(batch: StoredBatch, _request: GatewayRequest, batches: Batches
 }
 
 function encodeOutput(batch: StoredBatch, batches: Batches): JsonObject {
-  const results = batch.results.map(write);
+  const results = batch.results.map(encodeResult);
   if (batch.about['byFile'] !== true) return { inlinedResponses: { inlinedResponses: results } };
   const file = { id: `batch-${batch.id}`, name: '', bytes: () => toLines(results) };
   return { responsesFile: `files/${keepResults(batch, file, batches)}` };
@@ -166,6 +166,6 @@ function encodeOutput(batch: StoredBatch, batches: Batches): JsonObject {
 function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
   const fields = { after: 'pageToken', limit: ['pageSize', 100] } as const;
   const { page, last, hasMore } = selectPage(listOf(batches.all, 'content'), request.query, fields);
-  const operations = page.map((batch) => describe(batch, request, batches));
+  const operations = page.map((batch) => encodeBatch(batch, request, batches));
   return jsonReply({ operations, ...(hasMore && { nextPageToken: last }) });
 }

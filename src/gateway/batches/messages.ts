@@ -27,7 +27,7 @@ const { find, create, show } = batchActions({
       lines: requests.map(toLine),
     };
   },
-  describe,
+  encode: encodeBatch,
   notFound: (id) => `Message Batch ${id} not found.`,
 });
 
@@ -39,7 +39,7 @@ export const messagesBatchPaths: BatchPaths = {
     POST(request, batches) {
       const batch = find(request, batches);
       cancelBatch(batch);
-      return jsonReply(describe(batch, request));
+      return jsonReply(encodeBatch(batch, request));
     },
   },
   '/v1/messages/batches/{id}/results': { GET: results },
@@ -61,13 +61,13 @@ function toLine(request: JsonValue): BatchLine {
   return { label: { custom_id: textAt(request, 'custom_id') ?? '' }, body, problem };
 }
 
-function write({ label, result: { end, body } }: StoredBatch['results'][number]): JsonObject {
+function encodeResult({ label, result: { end, body } }: StoredBatch['results'][number]): JsonObject {
   if (end === 'succeeded') return { ...label, result: { type: end, message: body } };
   return { ...label, result: end === 'errored' ? { type: end, error: body } : { type: end } };
 }
 
 /** Until a batch has ended, its requests count as being processed. */
-function describe(batch: StoredBatch, { headers }: GatewayRequest): JsonObject {
+function encodeBatch(batch: StoredBatch, { headers }: GatewayRequest): JsonObject {
   const { id, total, created, canceled, ended } = batch;
   const isOver = ended !== undefined;
   const none = { succeeded: 0, errored: 0, canceled: 0, expired: 0 };
@@ -92,7 +92,7 @@ function isoOrNull(time: number | undefined): string | null {
 function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
   const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
   const { page, first, last, hasMore } = selectPage(listOf(batches.all, 'messages'), request.query, fields);
-  const data = page.map((batch) => describe(batch, request));
+  const data = page.map((batch) => encodeBatch(batch, request));
   return jsonReply({ data, has_more: hasMore, first_id: first, last_id: last });
 }
 
@@ -108,5 +108,9 @@ function removeBatch(request: GatewayRequest, batches: Batches): GatewayReply {
 function results(request: GatewayRequest, batches: Batches): GatewayReply {
   const { id, ended, results } = find(request, batches);
   if (ended === undefined) throw new Problem(400, `Message Batch ${id} has no available results: it has not ended.`);
-  return { status: 200, headers: { 'content-type': 'application/x-jsonl' }, body: [toLines(results.map(write))] };
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/x-jsonl' },
+    body: [toLines(results.map(encodeResult))],
+  };
 }

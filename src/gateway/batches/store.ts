@@ -66,13 +66,14 @@ interface VendorBatchApi {
   body: ObjectRule;
   /** Reads a checked body. Throws Problem and Violation. */
   read(body: JsonObject, request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'>;
-  describe(batch: StoredBatch, request: GatewayRequest, batches: Batches): JsonObject;
+  /** The batch as the API shows it. */
+  encode(batch: StoredBatch, request: GatewayRequest, batches: Batches): JsonObject;
   /** The message if there is no such batch. */
   notFound(id: string): string;
 }
 
 /** The actions that are the same in all batch APIs. */
-export function batchActions({ format, newId, body, read, describe, notFound }: VendorBatchApi) {
+export function batchActions({ format, newId, body, read, encode, notFound }: VendorBatchApi) {
   /** The batch in the path, as a client sees it: some are not found at first. Throws Problem 404. */
   const find = ({ pathId: id = '' }: GatewayRequest, batches: Batches): StoredBatch => {
     const batch = batches.all.find(id);
@@ -86,11 +87,11 @@ export function batchActions({ format, newId, body, read, describe, notFound }: 
       checkContentType(request, 'application/json');
       const checked = body(parseBody(await request.readBody()), [], { isStrict: false, leftOut() {} });
       const batch = batches.start(newId(), { request, ...read(checked, request, batches) });
-      const reply = { ...jsonReply(describe(batch, request, batches)), model: batch.model };
+      const reply = { ...jsonReply(encode(batch, request, batches)), model: batch.model };
       return batch.fault.losesReply ? { ...reply, head: false, ending: 'reset' } : reply;
     },
     show: (request: GatewayRequest, batches: Batches): GatewayReply =>
-      jsonReply(describe(find(request, batches), request, batches)),
+      jsonReply(encode(find(request, batches), request, batches)),
   };
 }
 

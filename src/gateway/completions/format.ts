@@ -35,8 +35,8 @@ export const completionsFormat: GatewayFormat = {
   violation: completionsViolation,
   unknownModel: (model, served) => unknownModel(model, ` The local gateway has ${served}.`),
   offers: () => true,
-  listModels: (models) => ({ object: 'list', data: models.map(describeModel) }),
-  describeModel,
+  listModels: (models) => ({ object: 'list', data: models.map(encodeModel) }),
+  encodeModel,
 };
 
 /** Clients of the messages format name a version beside their token. */
@@ -45,7 +45,7 @@ function hasBearerAlone({ authorization, ...headers }: IncomingHttpHeaders): boo
   return authorization !== undefined && others.every((name) => headers[name] === undefined);
 }
 
-function describeModel({ id }: LocalModel): JsonObject {
+function encodeModel({ id }: LocalModel): JsonObject {
   return { id, object: 'model', created: modelSeconds, owned_by: 'gateway-cli' };
 }
 

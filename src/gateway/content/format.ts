@@ -40,16 +40,16 @@ export const contentFormat: GatewayFormat = {
   listModels(models, query) {
     const start = numberIn(query, 'pageToken', 0);
     const end = start + numberIn(query, 'pageSize', 50);
-    const page = models.slice(start, end).map(describeModel);
+    const page = models.slice(start, end).map(encodeModel);
     return { models: page, ...(end < models.length && { nextPageToken: String(end) }) };
   },
-  describeModel,
+  encodeModel,
 };
 
 const textMethods = ['generateContent', 'streamGenerateContent', 'countTokens'];
 const tokenLimit = 1_048_576;
 
-function describeModel({ id, title, draws }: LocalModel): JsonObject {
+function encodeModel({ id, title, draws }: LocalModel): JsonObject {
   return {
     name: `models/${id}`,
     version: '1',

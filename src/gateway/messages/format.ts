@@ -33,12 +33,12 @@ export const messagesFormat: GatewayFormat = {
   listModels(models, query) {
     const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
     const { page, first, last, hasMore } = selectPage(models, query, fields);
-    return { data: page.map(describeModel), has_more: hasMore, first_id: first, last_id: last };
+    return { data: page.map(encodeModel), has_more: hasMore, first_id: first, last_id: last };
   },
-  describeModel,
+  encodeModel,
 };
 
-function describeModel({ id, title }: LocalModel): JsonObject {
+function encodeModel({ id, title }: LocalModel): JsonObject {
   return { type: 'model', id, display_name: title, created_at: modelDate };
 }
 

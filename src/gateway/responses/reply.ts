@@ -69,7 +69,7 @@ export function responsesReply(answer: ModelAnswer, request: ModelRequest): Json
     created_at: modelSeconds,
     completed_at: status === 'completed' ? modelSeconds : null,
     status,
-    error: failure ? describeFailure(failure) : null,
+    error: failure ? encodeFailure(failure) : null,
     incomplete_details: reason === undefined ? null : { reason },
     model,
     output,
@@ -79,7 +79,7 @@ export function responsesReply(answer: ModelAnswer, request: ModelRequest): Json
   };
 }
 
-function describeFailure({ status, message }: Problem): JsonObject {
+function encodeFailure({ status, message }: Problem): JsonObject {
   return { code: status === 429 ? 'rate_limit_exceeded' : 'server_error', message };
 }
 

@@ -22,12 +22,12 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
   return async (request, body, context) => {
     const found = findModel(operation, request, body, context);
     const prepared = operation.prepare?.(body) ?? body;
-    const read = readRequest(operation, prepared, found, { request, context });
-    const scripted = context.script?.answer(read, request);
+    const asked = readRequest(operation, prepared, found, { request, context });
+    const scripted = context.script?.answer(asked, request);
+    const read = { ...asked, pieces: scripted?.pieces };
     const fault = scripted?.fault ?? found.fault;
     const uncalled = scripted || fault ? undefined : describeUncalled(read.task);
     if (uncalled !== undefined) context.note(uncalled);
-    read.pieces = scripted?.pieces;
     const attempt = fault && context.attempt(read.stream);
     if (attempt) await fault?.before?.(attempt);
     const made = await makeAnswer(read, scripted ?? {}, draws(fault, operation, read, request), context);
@@ -37,18 +37,23 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
       failure && !operation.repliesFailure ? request.format.error(failure) : operation.reply(changed, read);
     operation.keep?.(written, read, context);
     const json = fault?.body?.(written, request.format.name) ?? written;
-    const { stream } = operation;
-    let reply: GatewayReply;
-    if (read.stream && stream) {
-      const events = stream.events(json, read);
-      const pacing = { request, pace: context.pace, pauses: scripted?.pauses ?? [] };
-      reply = streamReply(fault?.events?.(events, stream) ?? events, stream, pacing);
-    } else {
-      reply = { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
-    }
-    reply.model = read.task.model;
+    const pacing = { request, pace: context.pace, pauses: scripted?.pauses ?? [] };
+    const reply = { ...encodeReply(json, read, { operation, fault, pacing }), model: read.task.model };
     return attempt && fault?.reply ? fault.reply(reply, attempt) : reply;
   };
+}
+
+/** The reply with the JSON of an answer: as a stream, if the request wants one. */
+function encodeReply(
+  json: JsonObject,
+  read: ModelRequest,
+  { operation, fault, pacing }: { operation: GatewayOperation; fault: Fault | undefined; pacing: Pacing },
+): GatewayReply {
+  const { stream, contentType } = operation;
+  if (!read.stream || !stream)
+    return { status: 200, headers: { 'content-type': contentType }, body: JSON.stringify(json) };
+  const events = stream.events(json, read);
+  return streamReply(fault?.events?.(events, stream) ?? events, stream, pacing);
 }
 
 /** Counts the tokens of an operation's request. */
@@ -95,9 +100,7 @@ function readRequest(
   const checked = operation.check(body, context.mode);
   const model = isOwn ? requested : operation.fallback(requested, checked);
   if (!isOwn) context.note(`${requested.slice(0, 100)} is answered by ${model}`);
-  const read = operation.read(checked, model, request, context);
-  read.asked = requested;
-  return read;
+  return { ...operation.read(checked, model, request, context), asked: requested };
 }
 
 /** Whether a fault model draws an image: if its fault concerns images only, or the request wants an image. */
@@ -138,11 +141,18 @@ async function makeAnswer(
   };
 }
 
+/** The waits between the deltas of a stream, ms: `pace` before each, `pauses` before each by its place. */
+interface Pacing {
+  request: GatewayRequest;
+  pace: number;
+  pauses: readonly number[];
+}
+
 /** The reply of a stream; its deltas wait for their pauses, and for the pace. */
 export function streamReply(
   events: Iterable<StreamEvent>,
   stream: OperationStream,
-  { request, pace, pauses }: { request: GatewayRequest; pace: number; pauses: readonly number[] },
+  { request, pace, pauses }: Pacing,
 ): GatewayReply {
   const headers = { 'content-type': stream.contentType(request) };
   if (pace === 0 && !pauses.some((ms) => ms > 0))

@@ -46,7 +46,7 @@ async function translate(
   const checked = operation.check(body, { isStrict: false, leftOut() {} });
   const model = operation.modelOf(request, body) ?? '';
   const context = { inBatch: false, responses: createResponseStore() };
-  const read = operation.read(checked, model, request, context);
+  const wanted = operation.read(checked, model, request, context);
   const decoded = decode(checked);
   const plain = { ...decoded, turns: joinTurns(decoded.turns), use: 'text', model, stream: false } as const;
   const { path, query, body: asked } = inProblems(() => encodeRequest(plain, format, quirks));
@@ -69,7 +69,7 @@ async function translate(
   if (status !== 200 || reply.ending !== undefined) throw toProblem({ status, headers, body: text }, format.name);
   const events = inProblems(() => format.createDecoder({ status, headers, asked }).whole(parseJsonReply(text)), 502);
   const answer = readAnswer(events, format.name);
-  read.tier = answer.tier;
+  const read = { ...wanted, tier: answer.tier };
   const { stream } = operation;
   const written = operation.reply({ ...answer, model: answer.model || model }, read);
   const translated =

@@ -159,21 +159,21 @@ export function findRoute(
   { everyPath }: Pick<AppOptions, 'everyPath'>,
 ): Destination {
   if (path === '/healthz') {
-    allow(method, ['GET', 'HEAD'], path);
+    requireMethod(method, ['GET', 'HEAD'], path);
     return 'health';
   }
   const route = routes.find((row) => row.pattern.test(path) && (row.format ?? format) === format);
   const fits = route?.methods.includes(method) === true;
   if (everyPath && !fits) return { route: undefined, pathId: undefined };
   if (!route) throw notFound(path);
-  allow(method, route.methods, path);
+  requireMethod(method, route.methods, path);
   const [, segment] = route.pattern.exec(path) ?? [];
   const pathId = segment === undefined ? undefined : decodeSegment(segment);
   if (segment !== undefined && pathId === undefined) throw notFound(path);
   return { route, pathId };
 }
 
-function allow(method: string, methods: readonly string[], path: string): void {
+function requireMethod(method: string, methods: readonly string[], path: string): void {
   if (methods.includes(method)) return;
   throw new Problem(405, `${method} is not allowed on ${path}; use ${methods.join(' or ')}`, {
     status: 'INVALID_ARGUMENT',

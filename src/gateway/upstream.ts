@@ -156,7 +156,7 @@ function failureProblem(error: unknown, usageStatus: number): unknown {
 }
 
 /** Headers of one connection (RFC 9110 7.6.1), and headers that the connection upstream sets itself. */
-const hopHeaders = [
+const connectionHeaders = [
   'accept-encoding',
   'connection',
   'content-length',
@@ -176,7 +176,7 @@ const hopHeaders = [
  * Headers for this gateway alone: keys, a browser's facts about the calling page, and a method override, which could differ from
  * the paid request.
  */
-const usualHeaders = [
+const usualLocalHeaders = [
   'authorization',
   'cookie',
   'forwarded',
@@ -191,8 +191,8 @@ const usualHeaders = [
   'vendor-b-version',
 ];
 
-/** Headers of upstream that are not passed on: a browser would apply them to this gateway. */
-const replyHeaders = [
+/** How the names of headers begin that are not passed on to the caller: a browser would apply them to this gateway. */
+const droppedStarts = [
   'access-control-',
   'alt-svc',
   'clear-site-data',
@@ -204,7 +204,12 @@ const replyHeaders = [
 
 /** The caller's headers that go upstream: none of the connection's, none with a key. */
 function forwardedHeaders(headers: IncomingHttpHeaders, localHeaders: readonly string[]): Record<string, string> {
-  const dropped = new Set([...hopHeaders, ...usualHeaders, ...localHeaders, ...splitNames(headers.connection)]);
+  const dropped = new Set([
+    ...connectionHeaders,
+    ...usualLocalHeaders,
+    ...localHeaders,
+    ...splitNames(headers.connection),
+  ]);
   const kept = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
     if (value === undefined || dropped.has(name) || /^(?:sec-|x-forwarded-)/.test(name)) return [];
     return [[name, Array.isArray(value) ? value.join(', ') : value]];
@@ -215,11 +220,11 @@ function forwardedHeaders(headers: IncomingHttpHeaders, localHeaders: readonly s
 /** The reply's headers that go on to the caller. */
 function passedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const dropped = new Set([
-    ...hopHeaders.filter((name) => name !== 'content-length'),
+    ...connectionHeaders.filter((name) => name !== 'content-length'),
     ...splitNames(headers['connection']),
   ]);
   const kept = Object.entries(headers).filter(
-    ([name]) => !dropped.has(name) && !replyHeaders.some((start) => name.startsWith(start)),
+    ([name]) => !dropped.has(name) && !droppedStarts.some((start) => name.startsWith(start)),
   );
   return Object.fromEntries(kept);
 }

@@ -73,16 +73,16 @@ export function contentReply(
   { model, id, drafts, blocked, bare, tokens, drawn }: ModelAnswer,
   { tier, asked = '' }: ModelRequest,
 ): JsonObject {
-  const signature = signs.test(asked) ? sealThoughts(id) : undefined;
-  const said: JsonObject = blocked
+  const signature = signingModels.test(asked) ? sealThoughts(id) : undefined;
+  const answered: JsonObject = blocked
     ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
     : { candidates: drafts.map((draft, index) => candidate(draft, index, signature)) };
   const usageMetadata = { ...encodeUsage(tokens, drawn), ...(tier !== undefined && { serviceTier: tier }) };
-  return bare ? said : { ...said, usageMetadata, modelVersion: model, responseId: id };
+  return bare ? answered : { ...answered, usageMetadata, modelVersion: model, responseId: id };
 }
 
 /** Models whose calls carry a signature, which they want back. */
-const signs = /^gemini-(?:[3-9]|\d\d|.*-latest$)/;
+const signingModels = /^gemini-(?:[3-9]|\d\d|.*-latest$)/;
 
 const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
 const harms = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'];
@@ -110,7 +110,7 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
 
 /** A token limit that leaves nothing to say gives a candidate without parts, as the public service does. */
 function candidate(draft: Draft, index: number, signature: string | undefined): JsonObject {
-  const { thinking, calls = [], parts: said, ended } = draft;
+  const { thinking, calls = [], ended } = draft;
   const finishReason = finishReasons[ended];
   if (ended === 'refused') return { index, finishReason, safetyRatings: [danger] };
   const parts: JsonObject[] = [
@@ -119,7 +119,7 @@ function candidate(draft: Draft, index: number, signature: string | undefined): 
       functionCall: { name, args: input },
       ...(signature !== undefined && { thoughtSignature: signature }),
     })),
-    ...said.map(encodePart),
+    ...draft.parts.map(encodePart),
   ];
   const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };
   return { content, finishReason, index, safetyRatings: [...harmless] };
@@ -153,8 +153,8 @@ function isSse({ query }: GatewayRequest): boolean {
 }
 
 /**
- * Splits a whole reply into the pieces of a stream: the text by some words, everything else in one piece each; only the last
- * piece of a candidate has its finish reason, only the last of all the final usage.
+ * Splits a whole reply into the pieces of a stream: the text by some words, everything else in one piece each. The last piece of a
+ * candidate has its finish reason, and the last of all has the usage.
  */
 function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {
   const { candidates, usageMetadata, ...rest } = reply;

@@ -93,9 +93,9 @@ async function editImage(
   seed: string,
 ): Promise<Drawn> {
   const edited = fitted(bitmap, wanted);
-  const others = more === 0 ? undefined : `and ${more} more`;
+  const others = more === 0 ? '' : ` and ${more} more`;
   layBand(edited, `${task.prompt}\n${seed}`);
-  const caption = `An offline edit of the ${sizeText(bitmap)} picture${others ? ` ${others}` : ''}, no model was asked.`;
+  const caption = `An offline edit of the ${sizeText(bitmap)} picture${others}, no model was asked.`;
   return { caption, image: await encodeAs(edited, wanted.mimeType ?? mimeType) };
 }
 

@@ -177,6 +177,14 @@ describe('what a batch says', () => {
     expect((await batch(['status', 'out'])).stdout).toContain('1 failed: gateway-cli batch retry out\n');
   });
 
+  test('so may what a service failed at, after it had the request', async ({ server, folder, batch }) => {
+    server.answer = () => ({ status: 500, body: {} });
+    folder.jobs(...manyJobs(1));
+    const told = '1 failed: gateway-cli batch retry out; may be billed twice\n';
+    expect((await batch(['--retries', '0'])).stderr).toContain(told);
+    expect((await batch(['status', 'out'])).stdout).toContain(told);
+  });
+
   test('Ctrl-C before the first request says that nothing was sent', async ({ server, folder, batch }) => {
     const stop = new AbortController();
     stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));

@@ -27,7 +27,15 @@ import type { RunningBatch } from './batch.ts';
 import { renewGallery } from './gallery.ts';
 import { toTypedFolder } from './kept-command.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
-import { countKept, describeFailures, describeSpending, getExitCode, keptHint, summaryDocument } from './summary.ts';
+import {
+  countKept,
+  describeFailures,
+  describeSpending,
+  getExitCode,
+  keptHint,
+  mayHaveBilled,
+  summaryDocument,
+} from './summary.ts';
 
 /** The parts of a batch that its end needs, whether its jobs were known before or not. */
 export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
@@ -72,7 +80,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const states = listStates(counts, {
     spent,
     folder: flags.stream ? undefined : toTypedFolder(shownPath(outdir, context.io.cwd), policy.command?.flags),
-    wasBilled: [...failures.values()].some(({ billed }) => billed === 'yes'),
+    mayHaveBilled: mayHaveBilled(state),
     kept: countKept(state),
     refused: plan.refused,
     leftToRedo: await nameRows(listLeftToRedo(plan.table, state, plan.isOwn), batch),

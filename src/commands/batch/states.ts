@@ -34,8 +34,8 @@ export interface NextFacts {
   folder?: TypedFolder | undefined;
   /** The flag whose limit allows no more requests, with a place for a greater one. */
   spent?: string | undefined;
-  /** Some request that failed was billed. */
-  wasBilled?: boolean | undefined;
+  /** Some request that failed may have been billed. */
+  mayHaveBilled?: boolean | undefined;
   kept?: number | undefined;
   /** The number of failed rows that are lines of a stream, and no jobs: only the user can send these again. */
   refused?: number;
@@ -47,7 +47,7 @@ export interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
-  const { wasBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
+  const { mayHaveBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
   // While rows are edited, a run without the flag asks for them.
   const goOn = sendCommand('again', edited > 0 ? '--accept-changes' : '', facts);
   const redo =
@@ -69,7 +69,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       state: 'failed',
       rows: failed,
       ...(failed > refused && { next: sendCommand('retry', undefined, facts) }),
-      ...(wasBilled && twice),
+      ...(mayHaveBilled && twice),
     },
     { state: 'not valid', of: 'failed', rows: refused, before: 'correct these lines, and send them again' },
     {

@@ -26,6 +26,7 @@ import {
   describeFailures,
   describeSpending,
   keptHint,
+  mayHaveBilled,
   missingImageStep,
   spentLimit,
   summaryDocument,
@@ -105,7 +106,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
     states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
       folder: manifest.header?.command && typed,
       spent: spentLimit(state),
-      wasBilled: failures.some(([, { billed }]) => billed === 'yes'),
+      mayHaveBilled: mayHaveBilled(state),
       kept: countKept(state),
       leftToRedo: leftToRedo.map(nameSlot),
     }),

@@ -1,4 +1,11 @@
-import { batchFiles, type BatchState, formatCount, type Counts, type JobError } from '../../batch/index.ts';
+import {
+  batchFiles,
+  type BatchState,
+  formatCount,
+  type Counts,
+  type JobError,
+  listFailures,
+} from '../../batch/index.ts';
 import { sumAmounts, areWithin } from '../../cost/cost.ts';
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
@@ -73,6 +80,12 @@ export function describeFailures(
 export function countKept({ failures, slots, atService }: BatchState): number {
   const isUnknown = (slot: number): boolean => slots.stateOf(slot) === 'sent' && !atService.has(slot);
   return [...failures].filter(([slot, error]) => error.class === 'not-written' && isUnknown(slot)).length;
+}
+
+/** Whether a request of a failed row, or of one that is to be made again, may have been billed: to send it again may bill it twice. */
+export function mayHaveBilled(state: BatchState): boolean {
+  const isUnknown = (slot: number): boolean => state.slots.stateOf(slot) === 'sent';
+  return [...listFailures(state)].some(([slot, { billed }]) => billed !== 'no' && !isUnknown(slot));
 }
 
 /** The known cost, and the number of jobs with an unknown one. Empty if no cost is known and no job has a price. */

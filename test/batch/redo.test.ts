@@ -157,6 +157,20 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(await batch(['redo', 'named', 'Rome'])).toMatchObject({ code: 0 });
   });
 
+  test('--dry-run names the rows that it would send, and hints run the command', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(3));
+    await batch(['--limit', '1']);
+    const dry = await batch(['redo', 'out', 'p1,p3', '--dry-run']);
+    expect(dry.stdout).toContain('sent again: p1 (row 1)\nsent for the first time: p3 (row 3)\n');
+    folder.jobs({ id: 'p1', prompt: 'edited' });
+    const edited = await batch(['again', 'out', '--dry-run']);
+    expect([edited.code, edited.stderr]).toEqual([
+      14,
+      expect.stringContaining('gateway-cli batch again out --accept-changes\n'),
+    ]);
+    expect(server.bodies).toHaveLength(1);
+  });
+
   test('by a limit of the run: its exit code says so, but for --limit', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(6).map((job) => ({ ...job, maxTokens: 100 })));
     await batch();

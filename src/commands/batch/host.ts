@@ -11,7 +11,7 @@ import type { Context } from '../../cli/context.ts';
 import { type GatewayError, getErrorMessage } from '../../errors.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { shellWord } from '../../shell-word.ts';
-import { copyCommand, nextCommand, repeatCommand, type TypedFolder } from './next-command.ts';
+import { copyCommand, nextCommand, repeatToRun, type TypedFolder } from './next-command.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 import { repliesSavedSince, recoverHint } from '../../cli/run/recovery.ts';
 
@@ -34,7 +34,7 @@ export function createHost(context: Context, folder: TypedFolder | undefined): B
     elapsed: () => io.elapsed(),
     redaction: ui,
     nextCommand: next,
-    repeatCommand: (more) => repeatCommand(context.argv, more),
+    repeatCommand: (more) => repeatToRun(context.argv, more),
     copyCommand: () => copyCommand(folder?.outdir ?? '', io.cwd),
     atEnd: (cleanup) => context.atEnd(cleanup),
     async on(event) {

@@ -37,6 +37,8 @@ export interface BatchPlanFacts {
   edited: { places: number[]; jobs: number; stale: number; most: readonly Cost[] | undefined };
   /** The first jobs that are sent again, by their places. */
   again: number[];
+  /** The number of jobs that are sent for the first time and were not edited, and the places of the first of them. */
+  fresh: { places: number[]; jobs: number };
   /** The first request that is sent. */
   first: { id: string; body: JsonObject } | undefined;
   /** The kinds of sent jobs, by command, model and service. */
@@ -65,7 +67,7 @@ export interface JobKind {
 export function emptyFacts(): BatchPlanFacts {
   const edited = { places: [], jobs: 0, stale: 0, most: [] };
   const pricing = { hasPrices: false, currencies: new Set<string>(), warnings: new Set<string>() };
-  return { edited, again: [], first: undefined, kinds: new Map(), pricing };
+  return { edited, again: [], fresh: { places: [], jobs: 0 }, first: undefined, kinds: new Map(), pricing };
 }
 
 interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | 'state' | 'shard'> {
@@ -171,6 +173,7 @@ function keepBuilt(facts: BatchPlanFacts) {
       if (kind && kind.jobs++ === 0) facts.kinds.set(String(kindOf[place]), kind);
       facts.first ??= bodies.get(place);
       if (isAgain && facts.again.length <= maxNamed) facts.again.push(place);
+      if (!isAgain && !isEdited && facts.fresh.jobs++ < maxNamed) facts.fresh.places.push(place);
       if (!isEdited) return;
       const { edited } = facts;
       if (edited.jobs++ < maxNamed) edited.places.push(place);

@@ -45,10 +45,12 @@ function describeNext({ toSend, again }: BatchPlan, held: number): string {
 }
 
 /** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
-export async function describeAgain({ facts, host, jobs, plan }: PlannedBatch): Promise<string[]> {
+export async function describeAgain({ facts, host, jobs, plan, policy }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
   if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}`);
-  const { edited } = facts;
+  const { edited, fresh } = facts;
+  if (policy.onlyNamed && fresh.jobs > 0)
+    lines.push(`sent for the first time: ${await nameRows(fresh.places, fresh.jobs, jobs)}`);
   if (edited.jobs > 0) {
     const most = edited.most && edited.most.length > 0 ? `, for at most ${describeCosts(edited.most)}` : '';
     const use = edited.jobs === 1 ? 'uses' : 'use';

@@ -100,6 +100,9 @@ test('rows that use the other answer are named, and what makes them again', asyn
   expect(chosen.stdout).toBe('o: answer 1 of 2 counts now, in place of answer 2\n');
   // The answer to what the letter was asked first is there.
   expect(chosen.stderr).toContain('gateway-cli batch export out');
+  expect(chosen.stderr).toContain(
+    '1 job has an earlier answer that fits, which is free: gateway-cli batch again out\n',
+  );
   await batch(['redo', 'out', 'o']);
   const back = await batch(['choose', 'out', 'o=2']);
   expect(back.code).toBe(0);
@@ -205,7 +208,8 @@ test('rows of a table are named by their numbers; one of several variations by i
   const several = await batch(['choose', 'out', '2=1']);
   expect([several.code, several.stderr]).toEqual([
     2,
-    expect.stringContaining('row 2 is 2 jobs: row-000002+temperature=0, row-000002+temperature=1'),
+    expect.stringContaining(`row 2 is 2 jobs: row-000002+temperature=0, row-000002+temperature=1
+  name one of them: gateway-cli batch choose out row-000002+temperature=0=1\n`),
   ]);
   const one = await batch(['choose', 'out', '2+temperature=1=1']);
   expect(one).toMatchObject({ code: 0, stdout: expect.stringContaining('row-000002+temperature=1: answer 1 of 2') });
@@ -276,7 +280,9 @@ describe('a number means the same row for choose and redo', () => {
 });
 
 test.for([
-  ['9=1', 'out has no job "9"', 'name ids, or numbers of rows: p1,p2,p3'],
+  ['9=1', 'out has no job "9"', 'name ids, or numbers of rows: p1=1 p2=1 p3=1\n'],
+  ['1-2=1', 'out has no job "1-2"', 'name each of them: 1=1 2=1\n'],
+  ['pp3=1', 'out has no job "pp3"', 'did you mean: p3=1\n'],
   ['p1=3', 'row p1 has 2 answers', 'gateway-cli batch choose out p1=2'],
   ['2=2', 'row 2 (p2) has 1 answer', 'gateway-cli batch redo out 2'],
   ['p3=1', 'row p3 has no answer', 'gateway-cli batch redo out p3'],

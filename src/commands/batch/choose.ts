@@ -4,6 +4,7 @@ import {
   chooseAnswers,
   closeUnsent,
   enterOutdir,
+  findOutdated,
   formatCount,
   isLeftToRedo,
   listIds,
@@ -83,6 +84,12 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
       ? `${formatCount(stale.length, 'job')} ${use} another answer: ${nameSome(stale)}; to make those again: ${nextCommand(typed, 'again', '--accept-changes')}`
       : `the reports have it: gateway-cli batch export ${shellWord(outdir)}`;
   await context.ui.note(next);
+  // Some rows were asked before with the answer that counts now.
+  const free = header.linked ? Math.max(0, findOutdated(state).size - stale.length) : 0;
+  if (free > 0)
+    await context.ui.note(
+      `${formatCount(free, 'job')} ${free === 1 ? 'has' : 'have'} an earlier answer that fits, which is free: ${nextCommand(typed, 'again')}`,
+    );
   return { document };
 }
 
@@ -104,13 +111,19 @@ async function findRows(
   const names = openRowNames(choices.map(({ word }) => word));
   let place = 0;
   for await (const row of listManifestRows(folder)) names.see(row, place++);
-  const found = choices.map(({ word }) => ({ word, rows: names.find(word) }));
+  const found = choices.map(({ word, answer }) => ({ word, answer, rows: names.find(word) }));
   const unknown = found.find(({ rows }) => rows.length === 0);
-  if (unknown) throw await noRowError(unknown.word, outdir, listManifestRows(folder));
-  return found.map(({ word, rows: [row, ...others] }) => {
+  if (unknown) {
+    const write = (ids: readonly string[]): string[] => ids.map((id) => `${id}=${unknown.answer}`);
+    throw await noRowError(unknown.word, outdir, listManifestRows(folder), write);
+  }
+  return found.map(({ word, answer, rows: [row, ...others] }) => {
     if (others.length === 0) return row as FoundRow;
     const ids = [row, ...others].flatMap((one) => one?.id ?? []);
-    throw usageError(`row ${word} is ${formatCount(ids.length, 'job')}: ${nameSome(ids)}`, 'name one of them');
+    throw usageError(
+      `row ${word} is ${formatCount(ids.length, 'job')}: ${nameSome(ids)}`,
+      `name one of them: ${chooseCommand(outdir, [`${ids[0]}=${answer}`])}`,
+    );
   });
 }
 
@@ -152,6 +165,11 @@ function findChosen(
     throw usageError(
       `row ${name} is of shard ${other}/${total}, and ${typed.outdir} of shard ${manifest.header?.shard?.index}/${total}`,
       `name the folder of that shard: gateway-cli batch choose <outdir> ${toOperands([`${word}=${answer}`])}`,
+    );
+  if (answer > answers && state.atService.has(slot))
+    throw usageError(
+      `row ${name} has ${answers === 0 ? 'no answer yet' : formatCount(answers, 'answer')}: the service makes ${answers === 0 ? 'it' : 'another one'}`,
+      `to collect it: ${nextCommand(typed, 'again', '--lane batch')}`,
     );
   if (answer > answers)
     throw usageError(

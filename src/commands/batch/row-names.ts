@@ -116,23 +116,34 @@ const maxCompared = 1000;
 /** At most this many rows are named. */
 const maxListed = 20;
 
-/** The error for a word that names no row of a table. `name`: the table, as the user typed it. */
-export async function noRowError(word: string, name: string, rows: AsyncIterable<NamedRow>): Promise<GatewayError> {
+/** Rows as words of the command, to type in place of the one that was wrong. */
+type WriteRows = (names: readonly string[]) => readonly string[];
+
+/**
+ * The error for a word that names no row of a table. `name`: the table, as the user typed it. `write`: how the command takes rows, if
+ * it does not take them as one word.
+ */
+export async function noRowError(
+  word: string,
+  name: string,
+  rows: AsyncIterable<NamedRow>,
+  write: WriteRows = (names) => [names.join(',')],
+): Promise<GatewayError> {
   const known: NamedRow[] = [];
   for await (const row of rows) if (known.push(row) === maxCompared) break;
   const ids = known.map(({ id }) => id);
   const near = closest(word, ids);
+  const listSome = (names: readonly string[]): string =>
+    `${toOperands(write(names.slice(0, maxListed)))}${names.length > maxListed ? ' …' : ''}`;
   const hint =
-    near === undefined ? `name ids, or numbers of rows: ${listSome(ids)}` : `did you mean: ${toOperands([near])}`;
+    near === undefined
+      ? `name ids, or numbers of rows: ${listSome(ids)}`
+      : `did you mean: ${toOperands(write([near]))}`;
   const range = listRange(word, known);
   return usageError(
     `${name} has no job ${JSON.stringify(word)}`,
     range.length > 0 ? `name each of them: ${listSome(range)}` : hint,
   );
-}
-
-function listSome(names: readonly string[]): string {
-  return `${toOperands([names.slice(0, maxListed).join(',')])}${names.length > maxListed ? ' …' : ''}`;
 }
 
 /** The rows from one to another one, for a user who types `3-5` or `k3-k5`. */

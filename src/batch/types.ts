@@ -35,6 +35,8 @@ export interface Job {
   parents?: readonly JobParent[];
   /** The number of the line, from 1. */
   line: number;
+  /** The words for its place in the file, where the line does not tell it: rows of a JSON array can share one. */
+  place?: string | undefined;
   /** The number of the job's row among the rows of its file, from 1; absent if that is its line. */
   number?: number;
   command: JobCommand;

@@ -90,6 +90,30 @@ test('reports all rows that are wrong at once, sends nothing and makes no folder
   expect(existsSync(join(folder.cwd, 'out'))).toBe(false);
 });
 
+test('rows of a JSON array in one line are named by their numbers, in lines of their own by these', async ({
+  folder,
+  batch,
+}) => {
+  const argv = ['--data', 'rows.json', '-o', 'out', '{{city}}', '--defaults', '{"maxTokens":"{{n}}"}'];
+  const wrong = [{ city: 'Rome', n: 1, k: 'a' }, { city: 'Oslo', n: 'x', k: 'b' }, 7, { city: 'Bern', n: 2, k: 'a' }];
+  const lines = [JSON.stringify(wrong), `[${wrong.map((row) => JSON.stringify(row)).join(',\n')}]`];
+  for (const [text, places] of [
+    [lines[0], ['rows.json: row 2: "maxTokens"', 'rows.json: row 3: a row is a JSON object\n']],
+    [lines[1], ['rows.json:2: "maxTokens"', 'rows.json:3: a row is a JSON object\n']],
+  ] as const) {
+    folder.write('rows.json', text as string);
+    const { code, stderr } = await batch(['run', ...argv]);
+    expect(code).toBe(2);
+    for (const place of places) expect(stderr).toContain(place);
+  }
+  folder.write('rows.json', JSON.stringify(wrong.filter((row) => typeof row === 'object' && row.n !== 'x')));
+  const twice = await batch(['run', ...argv, '--id-column', 'k']);
+  expect(twice.stderr).toContain('rows.json: row 2: the id "a" is already used in row 1\n');
+  folder.write('rows.json', '[{"k":"a"},{"k":""}]');
+  const empty = await batch(['run', '--data', 'rows.json', '-o', 'out', '{{k}}', '--id-column', 'k']);
+  expect(empty.stderr).toContain('rows.json: row 2 has no id: ');
+});
+
 test('leaves out rows of a spreadsheet without a value', async ({ server, folder, batch }) => {
   const words = ['run', '--data', 'rows.csv', '-o', 'out', 'see {{city}}'];
   folder.write('rows.csv', 'city,n\nRome,1\n,\nOslo,2\n""," "\n,,,\n');

@@ -9,6 +9,7 @@ import { findJsonFault } from '../../../json-position.ts';
 import type { Context } from '../../../cli/context.ts';
 import { quoteWord } from '../../../cli/flags/flag.ts';
 import { normalizeVariableName, toTemplateText } from '../../../cli/input/template-variables.ts';
+import { placeOf } from './job-line.ts';
 import { type ReadRow, type TableRow, tableRows } from './table-rows.ts';
 import { type DataFormat, dataFormats, type SourceFlags } from '../flags.ts';
 
@@ -82,7 +83,8 @@ export async function openData(
         if (id !== '') yield { ...row, id, number };
         else {
           const what = `row ${number} has no id: its column ${quoteWord(flags.idColumn ?? '')} is empty`;
-          onFault(usageError(`${name}:${row.line}: ${what}`, 'fill it, or leave out --id-column'));
+          const file = row.place === undefined ? `${name}:${row.line}` : name;
+          onFault(usageError(`${file}: ${what}`, 'fill it, or leave out --id-column'));
         }
       }
     },
@@ -166,7 +168,9 @@ async function* arrayRows(reading: OpenData): AsyncGenerator<ReadRow, void> {
   const array = parseArray(text, name);
   if ('error' in array) return onFault(array.error);
   const lines = findItemLines(text);
-  for (const [index, value] of array.values.entries()) yield checkRow(value, lines[index] ?? 1, name);
+  const isShared = new Set(lines).size < array.values.length;
+  for (const [index, value] of array.values.entries())
+    yield checkRow(value, { line: lines[index] ?? 1, place: isShared ? `row ${index + 1}` : undefined }, name);
 }
 
 function parseArray(text: string, name: string): { values: unknown[] } | { error: Error } {
@@ -206,7 +210,7 @@ const rowsExample = 'for example: [{"city":"Rome"},{"city":"Oslo"}]';
 
 function parseDataRow(text: string, line: number, name: string): ReadRow {
   const read = parseRow(text, { line, name });
-  return 'error' in read ? read : checkRow(read.value, line, name);
+  return 'error' in read ? read : checkRow(read.value, { line }, name);
 }
 
 function parseRow(text: string, { line, name }: { line: number; name: string }): { value: unknown } | { error: Error } {
@@ -221,10 +225,12 @@ function parseRow(text: string, { line, name }: { line: number; name: string }):
   }
 }
 
-function checkRow(value: unknown, line: number, name: string): ReadRow {
-  if (!isObject(value)) return { error: usageError(`${name}:${line}: a row is a JSON object`, rowsExample) };
+function checkRow(value: unknown, where: Pick<TableRow, 'line' | 'place'>, name: string): ReadRow {
+  if (!isObject(value)) return { error: usageError(`${placeOf(name, where)}: a row is a JSON object`, rowsExample) };
   const names = Object.keys(value).map(normalizeVariableName);
   const twice = names.find((key, at) => names.indexOf(key) !== at);
-  if (twice === undefined) return { line, columns: value };
-  return { error: usageError(`${name}:${line}: the key ${quoteWord(twice)} appears twice, written in two ways`) };
+  if (twice === undefined) return { ...where, columns: value };
+  return {
+    error: usageError(`${placeOf(name, where)}: the key ${quoteWord(twice)} appears twice, written in two ways`),
+  };
 }

@@ -41,6 +41,8 @@ export interface JobRules {
   defaults: Defaults;
   /** The name of the file as the user typed it, for messages. */
   file: string;
+  /** The words for the place of the job, where its line does not tell it. */
+  place?: string | undefined;
 }
 
 /** Keys that a job gets unless it has its own. */
@@ -73,7 +75,7 @@ export function readJobObject(object: JsonObject | string, line: number, rules: 
   try {
     return readJob(typeof object === 'string' ? parseJobObject(object) : object, line, rules);
   } catch (error) {
-    throw atLine(rules.file, line, error);
+    throw atPlace(rules.file, { line, place: rules.place }, error);
   }
 }
 
@@ -88,10 +90,18 @@ export function* repeatByCount(job: Job): Generator<Job, void> {
     yield { ...job, id: `${job.id}-${n}`, lineId: job.id, name: job.name && `${job.name}-${n}`, values };
 }
 
-/** A mistake with file and line in front of it. */
-export function atLine(file: string, line: number, error: unknown): unknown {
+/** The place of a job in its file, for messages: `rows.csv:3`. */
+export function placeOf(file: string, { line, place }: Pick<Job, 'line' | 'place'>): string {
+  return place === undefined ? `${file}:${line}` : `${file}: ${place}`;
+}
+
+/** A mistake with the place of its job in front of it. */
+export function atPlace(file: string, job: Pick<Job, 'line' | 'place'>, error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.class !== 'usage') return error;
-  return new GatewayError(error.class, `${file}:${line}: ${error.message}`, { ...error.details, cause: error.cause });
+  return new GatewayError(error.class, `${placeOf(file, job)}: ${error.message}`, {
+    ...error.details,
+    cause: error.cause,
+  });
 }
 
 /**

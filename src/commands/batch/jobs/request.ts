@@ -7,7 +7,7 @@ import {
   keyRow,
   type PreparedJob,
 } from '../../../batch/index.ts';
-import { atLine } from './job-line.ts';
+import { atPlace } from './job-line.ts';
 import { createJobOutput } from './output.ts';
 import { fillReferences, nameByPlace, readReferences, refuseNearNames } from './references.ts';
 import type { BatchFlags } from '../flags.ts';
@@ -109,7 +109,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
 }
 
 /** Reads the settings of a job. Returns no promise if they were read before. */
-function readJobSettings({ command, values, line }: Job, building: JobBuilding): Settings | Promise<Settings> {
+function readJobSettings({ command, values, line, place }: Job, building: JobBuilding): Settings | Promise<Settings> {
   const { context, flags, settings, source } = building;
   const { model, profile } = values as JobSettings;
   const isPlain = model === undefined && profile === undefined;
@@ -127,7 +127,7 @@ function readJobSettings({ command, values, line }: Job, building: JobBuilding):
   }
   if (profile === undefined || !(read instanceof Promise)) return read;
   return read.catch((error: unknown) => {
-    throw atLine(source.name, line, error);
+    throw atPlace(source.name, { line, place }, error);
   });
 }
 
@@ -188,7 +188,7 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     };
   } catch (error) {
     await close();
-    throw atLine(building.source.name, job.line, readable(error));
+    throw atPlace(building.source.name, job, readable(error));
   }
 }
 

@@ -17,7 +17,7 @@ import { isPromptYaml } from '../../../cli/request/prompt-flags.ts';
 import { mergePromptYaml, openPromptYaml, type PromptYaml } from '../../../cli/request/prompt-yaml.ts';
 import { type DataFile, chooseRowId, openData } from './data-rows.ts';
 import type { SourceFlags } from '../flags.ts';
-import { atLine, type Defaults, idWords, isJobId, readJobObject, requireUsed } from './job-line.ts';
+import { atPlace, type Defaults, idWords, isJobId, readJobObject, requireUsed } from './job-line.ts';
 import type { JobSource } from './source.ts';
 import { expandJob, readVariations } from './vary.ts';
 import { shellWord } from '../../../shell-word.ts';
@@ -65,7 +65,7 @@ export async function openRowJobs(
     adviseVariable: adviseTemplateVariable,
     async *jobs(onFault) {
       withoutPrompt = 0;
-      for await (const { id, line, number, columns } of data.rows(onFault)) {
+      for await (const { id, line, place, number, columns } of data.rows(onFault)) {
         let jobs: Job[] = [];
         try {
           if (flags.idColumn !== undefined && !isJobId(id))
@@ -74,16 +74,16 @@ export async function openRowJobs(
               'name another column, or none: rows that move are known by what was sent',
             );
           const { row, ...filled } = fillShared(shared, columns);
-          const rules = { file: data.name, defaults: filled.defaults };
+          const rules = { file: data.name, place, defaults: filled.defaults };
           const job = intoTemplate(readJobObject(row ? { id, vars: columns } : { id }, line, rules), template, flags);
           const values = row ? { ...job.values, row } : job.values;
-          const numbered = { ...job, number, values, isNumbered: flags.idColumn === undefined };
+          const numbered = { ...job, place, number, values, isNumbered: flags.idColumn === undefined };
           const all = expandJob(numbered, data.name, filled.variations);
           jobs = all.filter(({ values: { prompt } }) => !row || hasText(prompt, columns));
           if (jobs.length < all.length) withoutPrompt++;
         } catch (error) {
           const hasPlace = error instanceof GatewayError && error.message.startsWith(`${data.name}:`);
-          onFault(hasPlace ? error : atLine(data.name, line, error));
+          onFault(hasPlace ? error : atPlace(data.name, { line, place }, error));
         }
         for (const job of jobs) yield job;
       }

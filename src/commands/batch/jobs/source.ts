@@ -3,13 +3,14 @@ import { dirname, resolve } from 'node:path';
 import type { Job, JobCommand } from '../../../batch/index.ts';
 import { arrivingLines, type Line, readLines } from '../../../files/lines.ts';
 import {
-  atLine,
+  atPlace,
   type Defaults,
   type JobRules,
   getOwn,
   jobFields,
   jobKeys,
   readDefaults,
+  placeOf,
   requireUsed,
   readJobLine,
   readPromptLine,
@@ -167,7 +168,7 @@ async function withPromptFile(job: Job, { rules, flags: { model }, context }: Li
   const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
   const typed = { ...(model !== undefined && { model }), ...job.values };
   const values = await withPromptYaml([], typed, silent, job.command).catch((error: unknown) => {
-    throw atLine(rules.file, job.line, error);
+    throw atPlace(rules.file, job, error);
   });
   return { ...job, values: { ...values } };
 }
@@ -310,7 +311,9 @@ export function collectLineErrors({ name: file, adviseVariable }: JobSource): Li
       if (error.message === last) return;
       last = error.message;
       count++;
-      const mistake = adviseVariable ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
+      const mistake = adviseVariable
+        ? error.message.slice(file.length).replace(/^:(?:\d+| row \d+)/, '')
+        : error.message;
       const same = named.get(mistake);
       if (same) same.times++;
       else if (named.size < maxShown) named.set(mistake, { error, times: 1 });
@@ -340,11 +343,12 @@ export function collectLineErrors({ name: file, adviseVariable }: JobSource): Li
 }
 
 /** The error for an id that an earlier line has. */
-export async function duplicateError({ id, line }: Job, source: JobSource): Promise<Error> {
+export async function duplicateError({ id, ...where }: Job, source: JobSource): Promise<Error> {
   for await (const job of source.jobs(() => undefined)) {
     if (job.id !== id) continue;
     const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id);
-    return usageError(`${source.name}:${line}: the id ${shown} is already used in line ${job.line}`, 'ids are unique');
+    const other = job.place ?? `line ${job.line}`;
+    return usageError(`${placeOf(source.name, where)}: the id ${shown} is already used in ${other}`, 'ids are unique');
   }
-  return usageError(`${source.name}:${line}: the file changed while it was read`);
+  return usageError(`${placeOf(source.name, where)}: the file changed while it was read`);
 }

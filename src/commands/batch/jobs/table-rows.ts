@@ -6,6 +6,8 @@ import { normalizeVariableName } from '../../../cli/input/template-variables.ts'
 /** A row, and the line in which it begins, from 1. */
 export interface TableRow {
   line: number;
+  /** The words for the place of the row, where its line does not tell it. */
+  place?: string | undefined;
   /** The cells by their headings; cells of CSV and TSV are texts. */
   columns: JsonObject;
 }

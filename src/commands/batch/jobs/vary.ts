@@ -4,7 +4,7 @@ import { hasTemplateVariable } from '../../../cli/input/template-variables.ts';
 import { usageError } from '../../../errors.ts';
 import { isObject, type JsonValue } from '../../../json.ts';
 import {
-  atLine,
+  atPlace,
   jobFields,
   jobKeys,
   keysHint,
@@ -38,7 +38,7 @@ function varyJob(job: Job, { suffix, values: by }: Variation, at: number, file: 
   for (const [key, value] of Object.entries(by)) {
     const rule = getOwn(table, key);
     if (!rule)
-      throw atLine(file, job.line, usageError(`--vary: ${unknownKey(key)} for ${job.command}`, keysHint(key, [table])));
+      throw atPlace(file, job, usageError(`--vary: ${unknownKey(key)} for ${job.command}`, keysHint(key, [table])));
     const twin = getOwn(twins, key);
     if (twin !== undefined) delete values[twin];
     const vars = key === 'vars' && isObject(value) && isObject(values[key]) && { ...values[key], ...value };

@@ -183,6 +183,12 @@ describe('what a batch says', () => {
     const told = '1 failed: gateway-cli batch retry out; may be billed twice\n';
     expect((await batch(['--retries', '0'])).stderr).toContain(told);
     expect((await batch(['status', 'out'])).stdout).toContain(told);
+    server.answer = () => undefined;
+    await batch(['retry', 'out']);
+    server.answer = () => ({ status: 500, body: {} });
+    const again = '1 to make again: gateway-cli batch redo out p1; may be billed twice\n';
+    expect((await batch(['redo', 'out', '1', '--retries', '0'])).stderr).toContain(again);
+    expect((await batch(['status', 'out'])).stdout).toContain(again);
   });
 
   test('Ctrl-C before the first request says that nothing was sent', async ({ server, folder, batch }) => {

@@ -33,7 +33,7 @@ import {
   describeSpending,
   getExitCode,
   keptHint,
-  mayHaveBilled,
+  findMaybeBilled,
   summaryDocument,
 } from './summary.ts';
 
@@ -80,7 +80,7 @@ export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Pr
   const states = listStates(counts, {
     spent,
     folder: flags.stream ? undefined : toTypedFolder(shownPath(outdir, context.io.cwd), policy.command?.flags),
-    mayHaveBilled: mayHaveBilled(state),
+    maybeBilled: findMaybeBilled(state),
     kept: countKept(state),
     refused: plan.refused,
     leftToRedo: await nameRows(listLeftToRedo(plan.table, state, plan.isOwn), batch),

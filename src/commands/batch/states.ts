@@ -34,8 +34,8 @@ export interface NextFacts {
   folder?: TypedFolder | undefined;
   /** The flag whose limit allows no more requests, with a place for a greater one. */
   spent?: string | undefined;
-  /** Some request that failed may have been billed. */
-  mayHaveBilled?: boolean | undefined;
+  /** Whether some request of these rows failed, and may have been billed. */
+  maybeBilled?: { failed: boolean; again: boolean };
   kept?: number | undefined;
   /** The number of failed rows that are lines of a stream, and no jobs: only the user can send these again. */
   refused?: number;
@@ -47,7 +47,7 @@ export interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
-  const { mayHaveBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
+  const { maybeBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
   // While rows are edited, a run without the flag asks for them.
   const goOn = sendCommand('again', edited > 0 ? '--accept-changes' : '', facts);
   const redo =
@@ -63,13 +63,19 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       ...twice,
       before: 'give these jobs more maxTokens before',
     },
-    { state: 'to make again', of: 'done', rows: Math.max(again, leftToRedo.length), next: redo },
+    {
+      state: 'to make again',
+      of: 'done',
+      rows: Math.max(again, leftToRedo.length),
+      next: redo,
+      ...(maybeBilled?.again && twice),
+    },
     { state: 'outdated', of: 'done', rows: outdated, next: sendCommand('again', '--accept-changes', facts) },
     {
       state: 'failed',
       rows: failed,
       ...(failed > refused && { next: sendCommand('retry', undefined, facts) }),
-      ...(mayHaveBilled && twice),
+      ...(maybeBilled?.failed && twice),
     },
     { state: 'not valid', of: 'failed', rows: refused, before: 'correct these lines, and send them again' },
     {

@@ -26,7 +26,7 @@ import {
   describeFailures,
   describeSpending,
   keptHint,
-  mayHaveBilled,
+  findMaybeBilled,
   missingImageStep,
   spentLimit,
   summaryDocument,
@@ -106,7 +106,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
     states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
       folder: manifest.header?.command && typed,
       spent: spentLimit(state),
-      mayHaveBilled: mayHaveBilled(state),
+      maybeBilled: findMaybeBilled(state),
       kept: countKept(state),
       leftToRedo: leftToRedo.map(nameSlot),
     }),

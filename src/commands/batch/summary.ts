@@ -82,10 +82,13 @@ export function countKept({ failures, slots, atService }: BatchState): number {
   return [...failures].filter(([slot, error]) => error.class === 'not-written' && isUnknown(slot)).length;
 }
 
-/** Whether a request of a failed row, or of one that is to be made again, may have been billed: to send it again may bill it twice. */
-export function mayHaveBilled(state: BatchState): boolean {
-  const isUnknown = (slot: number): boolean => state.slots.stateOf(slot) === 'sent';
-  return [...listFailures(state)].some(([slot, { billed }]) => billed !== 'no' && !isUnknown(slot));
+/** Whether a request that failed may have been billed, of a row that has failed, or of one that is to be made again. */
+export function findMaybeBilled(state: BatchState): { failed: boolean; again: boolean } {
+  const maybe = [...listFailures(state)].filter(([, { billed }]) => billed !== 'no').map(([slot]) => slot);
+  return {
+    failed: maybe.some((slot) => state.slots.stateOf(slot) === 'failed'),
+    again: maybe.some((slot) => state.slots.has(slot, 'tried') && state.slots.answersOf(slot) > 0),
+  };
 }
 
 /** The known cost, and the number of jobs with an unknown one. Empty if no cost is known and no job has a price. */

@@ -202,7 +202,12 @@ describe('the summary', () => {
 
   test('the table of states says how many rows are in each, what sends them, and what may be billed twice', () => {
     const all = { ...counts, incomplete: 1, pending: 3, waiting: 2, submitted: 4, again: 1 };
-    const told = { folder: { outdir: 'my out' }, wasBilled: true, kept: 1, leftToRedo: ['7'] };
+    const told = {
+      folder: { outdir: 'my out' },
+      maybeBilled: { failed: true, again: false },
+      kept: 1,
+      leftToRedo: ['7'],
+    };
     const states = listStates(all, told);
     expect(describeStates(states)).toBe(
       '2 done (1 incomplete, 1 to make again), 1 failed, 1 unknown (1 paid and kept), 4 at the service, 3 not sent yet (2 wait for results of other jobs)',

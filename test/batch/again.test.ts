@@ -55,6 +55,20 @@ describe('batch again', () => {
     });
   });
 
+  test('keeps no variable: what they said is asked for, and is no edit once it is typed', async ({
+    folder,
+    server,
+  }) => {
+    folder.jobs({ id: 'p1', prompt: 'p1' });
+    const env = environmentFor(server);
+    await run(['batch', 'jobs.jsonl', '-o', 'out'], { cwd: folder.cwd, env });
+    const bare = { cwd: folder.cwd, env: { GATEWAY_API_KEY: canaryKey } };
+    expect(await run(['batch', 'again', 'out'], bare)).toMatchObject({ code: 2 });
+    const typed = ['batch', 'again', 'out', '-m', 'm', '--base-url', server.url];
+    expect(await run(typed, bare)).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(1);
+  });
+
   test('takes what is typed in place of what was, and keeps that: an edit asks as any other', async ({
     server,
     folder,

@@ -194,17 +194,22 @@ interface ErrorDetailFacts {
 /** Reads the details of an error: a list of google.rpc objects, or one object of a gateway's own. */
 export function readDetails(details: JsonValue | undefined): ErrorDetailFacts {
   const list = (Array.isArray(details) ? details.slice(0, 64) : [details]).filter(isObject);
-  const facts: ErrorDetailFacts = {};
-  for (const detail of list) {
-    facts.reason ??= textField(detail, 'reason') ?? textField(detail, 'errorCode');
-    facts.retryDelayMs ??= durationMs(field(detail, 'retryDelay'));
-    const limits = quotaIds(detail);
-    if (limits.length > 0) facts.limits = [...(facts.limits ?? []), ...limits];
-    const fields = violations(detail, 'fieldViolations').map((violation) => textField(violation, 'field'));
-    const named = fields.filter((name) => name !== undefined && name !== '');
-    if (named.length > 0) facts.fields = [...(facts.fields ?? []), ...(named as string[])];
-  }
-  return facts;
+  const reasons = list.map((detail) => textField(detail, 'reason') ?? textField(detail, 'errorCode'));
+  const delays = list.map((detail) => durationMs(field(detail, 'retryDelay')));
+  const limits = list.flatMap(quotaIds);
+  const fields = list.flatMap(refusedFields);
+  return {
+    reason: reasons.find((reason) => reason !== undefined),
+    retryDelayMs: delays.find((delay) => delay !== undefined),
+    ...(limits.length > 0 && { limits }),
+    ...(fields.length > 0 && { fields }),
+  };
+}
+
+/** The names of the fields that a detail says were refused. */
+function refusedFields(detail: JsonObject): string[] {
+  const fields = violations(detail, 'fieldViolations').map((violation) => textField(violation, 'field'));
+  return fields.filter((name): name is string => name !== undefined && name !== '');
 }
 
 /** A quota for a day is not back in a minute: `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. */

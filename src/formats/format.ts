@@ -312,16 +312,18 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
   const chosen = chooseEffort(request, format.name, quirks);
   const encoded = format.encode(chosen ? { ...request, effort: chosen.effort } : request, quirks);
   const { effort, use } = request;
-  const post: ApiRequest = Object.assign(encoded, { format: format.name, use: chooseAuthUse(format.name, use) });
-  if (chosen?.note) post.note = chosen.note;
-  if (request.keepThink) post.keepThink = true;
-  if (effort) {
-    post.encodeEffort = (model) => {
-      const other = { effort, model, use: 'text', stream: undefined } as const;
-      return format.encode({ ...other, effort: chooseEffort(other, format.name, quirks)?.effort }, quirks).body;
-    };
-  }
-  return post;
+  const encodeEffort = (model: string): Body => {
+    const other = { effort, model, use: 'text', stream: undefined } as const;
+    return format.encode({ ...other, effort: chooseEffort(other, format.name, quirks)?.effort }, quirks).body;
+  };
+  return {
+    ...encoded,
+    format: format.name,
+    use: chooseAuthUse(format.name, use),
+    ...(chosen?.note && { note: chosen.note }),
+    ...(request.keepThink && { keepThink: true }),
+    ...(effort && { encodeEffort }),
+  };
 }
 
 /**

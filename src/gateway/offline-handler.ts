@@ -70,8 +70,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       ...own,
     };
     const reply = await handle(request, body, context);
-    reply.note = [...notes, ...listIgnored(ignored)].join('; ') || undefined;
-    return reply;
+    return { ...reply, note: [...notes, ...listIgnored(ignored)].join('; ') || undefined };
   };
   const batches = createBatches({
     delay: options.batchDelay ?? defaultBatchDelay,

@@ -66,14 +66,12 @@ function toDispatchContent({
   headers,
   body,
 }: HttpRequest): Required<Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'>> {
-  const sent = { ...headers };
-  sent['accept-encoding'] = 'identity';
+  const sent = { ...headers, 'accept-encoding': 'identity' };
   if (body.bytes === 0 && ['GET', 'HEAD', 'DELETE', 'OPTIONS'].includes(method))
     return { method, headers: sent, body: null };
-  sent['content-length'] = String(body.bytes);
   return {
     method,
-    headers: sent,
+    headers: { ...sent, 'content-length': String(body.bytes) },
     // undici accepts any iterable, though its type omits it; wrapping it in a Readable would add a step to every chunk.
     body: (body.arriving ?? plainBody(body) ?? streamBody(body)) as Uint8Array,
   };

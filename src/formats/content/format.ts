@@ -32,11 +32,10 @@ export const content: Format = {
     const { contents, toolConfig } = body;
     const all = [...(Array.isArray(contents) ? contents : []), ...contentTurns(turns, service)];
     const longer: Body = { ...body, contents: all };
-    // A mode that forces a call would force one after each result, for ever.
     const calling = isObject(toolConfig) ? toolConfig['functionCallingConfig'] : undefined;
-    if (isObject(toolConfig) && isObject(calling) && calling['mode'] === 'ANY')
-      longer['toolConfig'] = { ...toolConfig, functionCallingConfig: { mode: 'AUTO' } };
-    return longer;
+    if (!isObject(toolConfig) || !isObject(calling) || calling['mode'] !== 'ANY') return longer;
+    // A mode that forces a call would force one after each result, for ever.
+    return { ...longer, toolConfig: { ...toolConfig, functionCallingConfig: { mode: 'AUTO' } } };
   },
   goOn: (body, { token }) => (token === undefined ? undefined : { ...body, continuationToken: token }),
   createDecoder: createContentDecoder,

@@ -38,8 +38,8 @@ export interface ReservedLine extends LedgerEntry {
 }
 
 /**
- * The end of a request, or of a whole batch. `unknown`: it may have been billed, and counts with the reserved amount; of a batch,
- * the number of such requests.
+ * The end of a request, or of a whole batch. `unknown`: the number of requests that may have been billed, or true for one; they
+ * count with the reserved amount.
  */
 export interface SpentLine extends Partial<BatchEnd> {
   type: 'spent';

@@ -87,7 +87,7 @@ interface LedgerOptions {
   compactAt?: number;
 }
 
-/** Work on the ledger: it sees the state, and returns the lines to append; undefined: it is tried again when there may be room. */
+/** Work on the ledger. It returns the lines to append, or undefined: then it is tried again when there may be room. */
 type Change = (state: LedgerState, isInFlight: ReturnType<typeof judgeProcesses>) => LedgerLine[] | undefined;
 
 interface WaitingChange {

@@ -118,7 +118,7 @@ export async function placeFile(temp: string, final: string, placing: Placing): 
   await syncFolder(dirname(final));
 }
 
-/** The file that a link leads to, so that the link stays, as with a shell's `>`; other paths, and a dangling link, unchanged. */
+/** The file that a link leads to, so that the link stays, as with a shell's `>`. Other paths, and a dangling link, stay as they are. */
 async function resolveLink(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }

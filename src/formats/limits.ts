@@ -19,8 +19,8 @@ export function readLimits(
 }
 
 /**
- * The greatest count under some names, as a number or as text; undefined if there is none, NaN if one is not a count: a service may
- * read it in its own way.
+ * The greatest count under some names, as a number or as text; undefined if there is none. If one is not a count, a service may
+ * read it in its own way, and the result is NaN.
  */
 function greatestCount(bodies: readonly Body[], names: readonly string[]): number | undefined {
   const values = bodies

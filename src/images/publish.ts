@@ -33,9 +33,9 @@ export interface OutputCheck {
 }
 
 /**
- * Checks before the request is paid whether a plan's names can be written; makes a folder that was named with a slash. Throws
- * GatewayError usage: a missing or read-only folder; a name that is too long, taken, or belongs to something other than a regular
- * file.
+ * Checks before the request is paid whether a plan's names can be written. Makes a folder that was named with a slash. Throws
+ * GatewayError usage for a folder that is missing or read-only, and for a name that is too long, taken, or of something
+ * that is no regular file.
  */
 export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promise<void> {
   const folder = resolve(options.cwd, plan.folder);

@@ -27,8 +27,8 @@ export async function openReplay(folder: string): Promise<Fetch> {
 }
 
 /**
- * The recordings of a request. Of several, those of the same gateway, otherwise of all, as a replay need not name a gateway; torn
- * recordings are left out.
+ * The recordings of a request. Of several, torn ones are left out, and those of the same gateway are preferred: a replay need not
+ * name a gateway.
  */
 function findAnswers(folder: string, name: RequestName): string[] {
   const files = listFiles(folder, name.folder);

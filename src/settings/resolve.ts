@@ -135,8 +135,8 @@ function mapEntries(found: object, read: (source: SourcedValue<unknown> | undefi
 }
 
 /**
- * Chooses profile, service and address: a named service, otherwise the one of the address's host, the profile's, the only service
- * whose key is in a variable, or a gateway. Throws usage.
+ * Chooses profile, service and address. The service is the first of these: the named one, that of the address's host, the
+ * profile's, the only one whose key is in a variable, a gateway. Throws usage.
  */
 function choosePlace(input: SettingsInput, offline: boolean): KeyPlace & { chosenProfile: PickedProfile | undefined } {
   const named = offline ? undefined : given('service', input);
@@ -353,8 +353,8 @@ function pickHeaderNames(
 }
 
 /**
- * The headers of the flags, of the profile that owns the base URL's origin, and of the vendor: for each header, the first of
- * these that has it counts.
+ * The headers of a request. For each of them the first source counts that has it: the flags, the profile that owns the base URL's
+ * origin, the vendor.
  */
 function pickHeaders(
   flags: readonly Header[],

@@ -7,8 +7,8 @@ const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
 export const durationForm = /^\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?\s*$/;
 
 /**
- * Milliseconds of a duration: `90` is seconds, or `500ms`, `90s`, `2m`, `1h`, decimals allowed. Throws usage for zero, negative,
- * too long or any other text; the message has its source: `flag --timeout`.
+ * Milliseconds of a duration: `500ms`, `90s`, `2m`, `1h`, or `90` for seconds; decimals are allowed. Throws usage for every other
+ * text, zero, and what is too long; the message has its source: `flag --timeout`.
  */
 export function parseDuration(text: string, name: string): number {
   const match = durationForm.exec(text);

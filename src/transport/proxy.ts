@@ -53,8 +53,8 @@ function isDecodable(url: URL): boolean {
 }
 
 /**
- * Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address, the addresses of a network such
- * as `10.0.0.0/8`; a host or address can have `:port`.
+ * Whether NO_PROXY names a target. Its entries are `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an
+ * address, or a network such as `10.0.0.0/8`. A host or address can have `:port`.
  */
 function isExempt(target: URL, list: string): boolean {
   const host = withoutBrackets(target.hostname.toLowerCase());

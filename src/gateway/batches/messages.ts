@@ -42,7 +42,7 @@ export const messagesBatchPaths: BatchPaths = {
       return jsonReply(encodeBatch(batch, request));
     },
   },
-  '/v1/messages/batches/{id}/results': { GET: results },
+  '/v1/messages/batches/{id}/results': { GET: sendResults },
 };
 
 /** Checks that no id is there twice: a result is found by its id. Throws Violation. */
@@ -105,7 +105,7 @@ function removeBatch(request: GatewayRequest, batches: Batches): GatewayReply {
   return jsonReply({ id, type: 'message_batch_deleted' });
 }
 
-function results(request: GatewayRequest, batches: Batches): GatewayReply {
+function sendResults(request: GatewayRequest, batches: Batches): GatewayReply {
   const { id, ended, results } = find(request, batches);
   if (ended === undefined) throw new Problem(400, `Message Batch ${id} has no available results: it has not ended.`);
   return {

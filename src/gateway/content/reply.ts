@@ -76,7 +76,7 @@ export function contentReply(
   const signature = signingModels.test(asked) ? sealThoughts(id) : undefined;
   const answered: JsonObject = blocked
     ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
-    : { candidates: drafts.map((draft, index) => candidate(draft, index, signature)) };
+    : { candidates: drafts.map((draft, index) => encodeCandidate(draft, index, signature)) };
   const usageMetadata = { ...encodeUsage(tokens, drawn), ...(tier !== undefined && { serviceTier: tier }) };
   return bare ? answered : { ...answered, usageMetadata, modelVersion: model, responseId: id };
 }
@@ -109,7 +109,7 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
 };
 
 /** A token limit that leaves nothing to say gives a candidate without parts, as the public service does. */
-function candidate(draft: Draft, index: number, signature: string | undefined): JsonObject {
+function encodeCandidate(draft: Draft, index: number, signature: string | undefined): JsonObject {
   const { thinking, calls = [], ended } = draft;
   const finishReason = finishReasons[ended];
   if (ended === 'refused') return { index, finishReason, safetyRatings: [danger] };

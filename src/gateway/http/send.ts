@@ -43,7 +43,7 @@ export async function sendReply(
     endAbruptly(response, reply);
     return written;
   }
-  await drop(request);
+  await dropRest(request);
   response.end();
   return written;
 }
@@ -82,12 +82,12 @@ async function writeReplyBody(response: ServerResponse, body: GatewayReply['body
   if (typeof body !== 'string' && Symbol.asyncIterator in body) {
     for await (const chunk of body) {
       if (response.destroyed) break;
-      if (!writeChunk(chunk)) await room(response);
+      if (!writeChunk(chunk)) await waitForRoom(response);
     }
   } else {
     for (const chunk of typeof body === 'string' ? [body] : body) {
       if (response.destroyed) break;
-      if (!writeChunk(chunk)) await room(response);
+      if (!writeChunk(chunk)) await waitForRoom(response);
     }
   }
   // Node writes the last, empty frame.
@@ -96,7 +96,7 @@ async function writeReplyBody(response: ServerResponse, body: GatewayReply['body
 }
 
 /** Waits until the caller has taken all written bytes, or left. */
-async function room(response: ServerResponse): Promise<void> {
+async function waitForRoom(response: ServerResponse): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = (): void => {
       response.off('drain', done).off('close', done);
@@ -124,7 +124,7 @@ function endAbruptly(response: ServerResponse, { ending }: GatewayReply): void {
 }
 
 /** Discards the unread rest of a body; a caller that does not stop sending is cut off. */
-async function drop(request: IncomingMessage): Promise<void> {
+async function dropRest(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   let left = lingerBytes;
   await new Promise<void>((resolve) => {

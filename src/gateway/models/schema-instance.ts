@@ -31,9 +31,9 @@ const deepest = 32;
 const maxSize = 300_000;
 
 /**
- * A value that fits a JSON Schema, or the OpenAPI form with types in capitals, as far as plain schemas go: types, properties,
- * const, default, examples, enum, bounds, lengths, usual formats, plain patterns, local references, the first choice of anyOf and
- * oneOf. Conditions are not looked at. Strings say what they are for, and booleans are false, for a program may act on them.
+ * A value that fits a JSON Schema, or the OpenAPI form with types in capitals. Read are types, properties, const, default,
+ * examples, enum, bounds, lengths, usual formats, plain patterns, local references, and the first choice of anyOf and oneOf.
+ * Conditions are not looked at. Strings say what they are for, and booleans are false, for a program may act on them.
  * A schema that asks for more than `maxSize` gets nulls in place of the rest.
  */
 export function createInstance(schema: JsonValue, { seed, optional }: InstanceSource): JsonValue {

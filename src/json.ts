@@ -125,7 +125,7 @@ export function countValues(text: string): number {
 
 /** A field of a foreign object under its name in camelCase or snake_case; null is absent (deviations 6 and 9). `name` is camelCase. */
 export function field(object: JsonObject, name: string): JsonValue | undefined {
-  return object[name] ?? object[snakeCase(name)] ?? undefined;
+  return object[name] ?? object[knownSnakeCase(name)] ?? undefined;
 }
 
 /** The field, if it is a string. */
@@ -155,10 +155,15 @@ export function listField(object: JsonObject, name: string): JsonValue[] | undef
 /** The spellings are kept: the names are few, and every reply is searched for them. */
 const snakeCased = new Map<string, string>();
 
-function snakeCase(name: string): string {
+function knownSnakeCase(name: string): string {
   const known = snakeCased.get(name);
   if (known !== undefined) return known;
-  const made = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const made = toSnakeCase(name);
   snakeCased.set(name, made);
   return made;
+}
+
+/** `aspect_ratio` of `aspectRatio`. */
+export function toSnakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

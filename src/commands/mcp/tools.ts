@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { quoteWord } from '../../cli/flags/flag.ts';
 import { getErrorCode, usageError } from '../../errors.ts';
 import { fieldEntries, type FieldName, getFieldFlag, type RequestField } from '../../formats/request-fields.ts';
+import { toSnakeCase } from '../../json.ts';
 import type { Use } from '../../settings/types.ts';
 import { describeReadError, describeWriteError } from '../../files/file-reason.ts';
 
@@ -41,7 +42,7 @@ const listNames: { [name in FieldName]?: string } = { image: 'images', attach: '
 /** The fields of a request that tools have, by the names of their arguments. */
 const toolFields: ReadonlyMap<string, RequestField> = new Map(
   fieldEntries.flatMap(([name, field]) => {
-    const argument = listNames[name] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const argument = listNames[name] ?? toSnakeCase(name);
     return field.tool === undefined ? [] : [[argument, field]];
   }),
 );

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../json.ts';
 import {
   type ModelAnswer,
   type AnswerPart,
@@ -65,7 +65,7 @@ function describeBreach(path: Path, breach: Breach): string {
 
 /** `generation_config.image_config.aspect_ratio`, `contents[0].parts[1].inline_data`: names in the spelling of the public service. */
 function spellPath(path: Path): string {
-  return pathText(path).replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return toSnakeCase(pathText(path));
 }
 
 /** A reply of the content format: one candidate for each answer. */

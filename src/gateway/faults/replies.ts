@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../json.ts';
 import { listAt, objectAt } from '../fields/read.ts';
 import type { ModelAnswer, AnswerPart, Draft, MadeImage } from '../models/task.ts';
 import { Problem } from '../problem.ts';
@@ -127,7 +127,7 @@ function spellInSnakeCase(reply: JsonObject): JsonObject {
 }
 
 function renamed([name, value]: [string, JsonValue]): [string, JsonValue] {
-  return [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), renamedInside(value)];
+  return [toSnakeCase(name), renamedInside(value)];
 }
 
 function renamedInside(value: JsonValue): JsonValue {

@@ -119,7 +119,7 @@ function imagesReply({ drafts, tokens, blocked, bare }: ModelAnswer, { task, ima
   }
   const made = drafts
     .flatMap(({ parts }) => parts)
-    .flatMap(({ text, image }) => (image && !image.draft ? [{ text, ...image }] : []));
+    .flatMap(({ text, image }) => (image && !image.isDraft ? [{ text, ...image }] : []));
   // An image inside a text is returned as a URL, because this reply has no text.
   const data = made.map((each) =>
     image.url || each.text !== undefined

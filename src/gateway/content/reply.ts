@@ -127,8 +127,8 @@ function encodeCandidate(draft: Draft, index: number, signature: string | undefi
 
 function encodePart(part: AnswerPart): JsonObject {
   if (part.text !== undefined) return { text: part.text };
-  const { mimeType, data, draft } = part.image;
-  return { inlineData: { mimeType, data }, ...(draft && { thought: true }) };
+  const { mimeType, data, isDraft } = part.image;
+  return { inlineData: { mimeType, data }, ...(isDraft && { thought: true }) };
 }
 
 /** `?alt=sse` gives events with CRLF line ends, otherwise the pieces are a JSON list, as the public service has it. */

@@ -85,7 +85,7 @@ export const replyFaults: FaultTable = {
     description: 'a thought picture, a draft, before the real one',
     commands: ['image gen', 'image edit'],
     exitCode: 0,
-    answer: (answer) => mapImages(answer, (image) => [{ image: { ...image, draft: true } }, { image }]),
+    answer: (answer) => mapImages(answer, (image) => [{ image: { ...image, isDraft: true } }, { image }]),
   },
   'fault-snake-case': {
     description: 'a good answer in snake_case, base64url and with nulls, as some gateways write it',

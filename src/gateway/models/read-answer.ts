@@ -120,7 +120,7 @@ function addImage(
 ): void {
   const { width = 0, height = 0, mimeType: found } = imageFacts(Buffer.from(data, 'base64'));
   const image = { mimeType: mimeType ?? found ?? 'application/octet-stream', data, size: { width, height } };
-  draft.parts.push({ image: isDraft ? { ...image, draft: true } : image });
+  draft.parts.push({ image: isDraft ? { ...image, isDraft: true } : image });
 }
 
 function endDraft({ thinking, parts, calls, reason = '', sequence }: ArrivingDraft): Draft {

@@ -65,7 +65,7 @@ export interface MadeImage {
   data: string;
   size: Size;
   /** A draft, which a better image follows. */
-  draft?: boolean;
+  isDraft?: boolean;
 }
 
 /** One piece of a model's answer; if it has both, the text holds the image. */
@@ -79,7 +79,7 @@ export interface ModelCall {
   isCustom?: true;
 }
 
-/** One answer of a model. */
+/** One answer of a model, of which a reply can have several: a candidate. */
 export interface Draft {
   /** Undefined if no thoughts were asked for. */
   thinking?: string | undefined;
@@ -121,7 +121,7 @@ export function sealThoughts(id: string): string {
 
 /** The images of a draft for a format that has no drafts of images: an image with a text is inside the text. */
 export function wholeImages({ parts }: Draft): MadeImage[] {
-  return parts.flatMap(({ text, image }) => (text === undefined && image && !image.draft ? [image] : []));
+  return parts.flatMap(({ text, image }) => (text === undefined && image && !image.isDraft ? [image] : []));
 }
 
 /** The words with which a model refuses. */

@@ -185,7 +185,7 @@ export async function choose(
 
 /** Whether the first record of a run is there: one that is killed right after its table was written leaves no batch yet. */
 export function hasBatch(folder: WatchedFolder): boolean {
-  return folder.read('journal.jsonl').includes('\n');
+  return /\{"t":"run".*\n/.test(folder.read('journal.jsonl').toString());
 }
 
 export interface ReportedRow {

@@ -31,6 +31,24 @@ describe('a journal from a crash', () => {
     expect(server.bodies).toHaveLength(3);
   });
 
+  test.for([
+    ['all', (first: string) => '\0'.repeat(first.length)],
+    ['the beginning', (first: string) => `\0\0\0${first.slice(3)}`],
+    ['the middle', (first: string) => `${first.slice(0, 30)}\0\0\0${first.slice(33)}`],
+  ] as const)(
+    'a power cut took %s of its first record, before anything was sent: the folder goes on, again and again',
+    async ([, lose], { server, folder, batch }) => {
+      folder.jobs(...manyJobs(1));
+      await batch(['--offline', '--limit', '1']);
+      const [first = ''] = folder.read('out/journal.jsonl').split('\n');
+      folder.write('out/journal.jsonl', `${lose(first)}\n`);
+      folder.write('out/results.jsonl', '');
+      for (let times = 0; times < 3; times++) expect(await batch()).toMatchObject({ code: 0 });
+      expect((await batch(['status', 'out'])).stdout).toContain('1 job: 1 done\n');
+      expect(server.bodies).toHaveLength(1);
+    },
+  );
+
   test.skipIf(bootMark() === undefined).for([
     ['the machine went down: the word that it went out may be lost', 'another boot', 13, 3],
     ['only the process was killed: nothing went out', bootMark(), 0, 4],

@@ -13,7 +13,7 @@ import { readManifest, readManifestHeader } from './manifest.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenSlots } from './state.ts';
 import { markWanted } from '../run/edited.ts';
-import { openIfThere } from '../../files/lines.ts';
+import { openIfThere, withoutHole } from '../../files/lines.ts';
 import { clearDeadParts } from '../../files/process-mark.ts';
 
 /** The batch of a folder, as its files tell it. */
@@ -157,10 +157,7 @@ async function findForeign(folder: string): Promise<string[]> {
   return findForeign(folder);
 }
 
-/**
- * The beginning of a file: empty if the file is not there yet, or begins with a hole that a power cut left; undefined for a link or
- * a device.
- */
+/** The beginning of a file, without the holes that power cuts left: empty if the file is not there yet; undefined for a link or a device. */
 async function readHead(folder: string, name: string): Promise<string | undefined> {
   const path = join(folder, name);
   const stats = await lstat(path).catch(() => undefined);
@@ -170,7 +167,8 @@ async function readHead(folder: string, name: string): Promise<string | undefine
   if (handle === undefined) return '';
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
-    return buffer[0] === 0 ? '' : buffer.toString('utf8', 0, bytesRead);
+    const lines = buffer.toString('utf8', 0, bytesRead).split(/(?<=\n)/);
+    return lines.map(withoutHole).join('');
   } finally {
     await handle.close().catch(() => undefined);
   }

@@ -93,7 +93,9 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   if (lostEnds.length > 0) await results.sync();
   const begun = { ...run, results: results.size };
   addRecord(begun, state);
-  await writeRecords([...lostEnds, begun, ...marked], open);
+  await writeRecords([...lostEnds, begun], open);
+  // The first record of a journal is on the disk before another one: no power cut can take it alone, and leave lines that belong to no run.
+  await writeRecords(marked, open);
   return {
     async ready(group) {
       lock.check();

@@ -11,7 +11,8 @@ export interface EditedRow {
 
 /**
  * Finds the rows that were edited since `before`, the manifest of the last run. `hasOtherFlags`: that run read the same table with other flags. `isOwn`: whether a row of the table belongs to the
- * shard of this run, if it has one. What other shards sent is not known here: it counts as answered. Marks the slots that are wanted.
+ * shard of this run, if it has one. What other shards sent is not known here: it counts as answered. To
+ * be asked once the slots of the table are marked as wanted.
  */
 export function findEdited(
   table: RowTable,
@@ -19,7 +20,6 @@ export function findEdited(
   slots: Slots,
   { hasOtherFlags, isOwn }: { hasOtherFlags?: boolean; isOwn?: ((place: number) => boolean) | undefined } = {},
 ): EditedRow[] {
-  markWanted(table, slots);
   const orphans = listOrphans(before, slots, isOwn !== undefined);
   const left = listLeft(table, slots);
   if (orphans.length === 0) return left;
@@ -103,15 +103,15 @@ function haveOtherIds(
   before: RowTable,
   { placeBefore, hasOtherFlags = false }: { placeBefore: Int32Array; hasOtherFlags?: boolean | undefined },
 ): boolean {
-  let isSame = false;
+  let isSomeThere = false;
   for (let place = 0; place < table.size; place++) {
     const was = placeBefore[table.slots[place] as number] as number;
     if (was < 0) continue;
     const kind = table.numbered[place];
     if (kind === before.numbered[was] && (kind !== 0 || before.ids[was] === table.ids[place])) return false;
-    isSame = true;
+    isSomeThere = true;
   }
-  if (isSame || !hasOtherFlags) return isSame;
+  if (isSomeThere || !hasOtherFlags) return isSomeThere;
   const ids = new Set(before.ids.subarray(0, before.size));
   return !table.ids.subarray(0, table.size).some((id) => ids.has(id));
 }

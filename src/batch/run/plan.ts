@@ -143,7 +143,10 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const assigned = assignRows(table, named, options);
   const { manifest, slots } = options.state;
   const compared = { hasOtherFlags: hasOtherFlags(options), isOwn: options.shard && assigned.isOwn };
-  const find = (): EditedRow[] => findEdited(table, manifest.rows, slots, compared);
+  const find = (): EditedRow[] => {
+    markWanted(table, slots);
+    return findEdited(table, manifest.rows, slots, compared);
+  };
   const edited = find();
   const unaccepted = listUnaccepted(edited, named, options.policy);
   const isLeft = options.policy.onlyNamed && !isEditedByFlags({ ...options, shared });
@@ -153,7 +156,6 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     throw await editedError(listUnaccepted(find(), named, options.policy), { ...options, shared });
   }
   const decided = decideRows(table, { ...assigned, edited, named }, options);
-  markWanted(table, slots);
   markEdited(unaccepted, table, slots);
   return { ...read, ...assigned, ...decided, edited, unaccepted, refused: 0 };
 }

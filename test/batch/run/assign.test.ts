@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { applyRecord, type Fold, newFold } from '../../../src/batch/folder/fold.ts';
 import type { SlotRecord } from '../../../src/batch/folder/records.ts';
 import { assignSlots } from '../../../src/batch/run/assign.ts';
-import { findEdited } from '../../../src/batch/run/edited.ts';
+import { findEdited, markWanted } from '../../../src/batch/run/edited.ts';
 import {
   addLinkedRow,
   addManifestRow,
@@ -149,6 +149,7 @@ function edited(words: string, before: string, fold: Fold, { isSharded = false }
   const table = readRows(words, fold);
   assignSlots(table, manifest, fold.slots);
   const isOwn = isSharded ? () => true : undefined;
+  markWanted(table, fold.slots);
   return findEdited(table, manifest, fold.slots, { isOwn }).map(({ place }) => place);
 }
 

@@ -1,14 +1,14 @@
-import type { Settings } from '../settings/types.ts';
+import type { GatewaySettings } from './types.ts';
 
 /** The name of a gateway in a batch: all of the connection follows from the profile. */
-export function gatewayKey({ offline, profile }: Settings): string {
+export function gatewayKey({ offline, profile }: GatewaySettings): string {
   return offline ? '' : (profile ?? '');
 }
 
-const origins = new WeakMap<Settings, string>();
+const origins = new WeakMap<GatewaySettings, string>();
 
 /** Scheme and host that receive requests with these settings, or `offline`. Thousands of jobs have the same settings. */
-export function getRequestOrigin(settings: Settings): string {
+export function getRequestOrigin(settings: GatewaySettings): string {
   const { offline, baseUrl } = settings;
   const known = origins.get(settings);
   if (known !== undefined) return known;

@@ -20,6 +20,7 @@ export type {
   BatchPolicy,
   Counts,
   FinishedReply,
+  GatewaySettings,
   Job,
   JobCommand,
   JobError,

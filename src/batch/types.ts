@@ -1,5 +1,6 @@
 import type { Body } from '../body.ts';
 import type { Asked, Deadline, CheckEnd, PreparedRequest } from '../client/index.ts';
+import type { Pricing } from '../cost/price.ts';
 import type { Bound, Cost, MeteredAnswer, Spent } from '../cost/types.ts';
 import type { Certainty, GatewayError } from '../errors.ts';
 import type { LockTimes } from '../files/lock.ts';
@@ -9,10 +10,9 @@ import type { JsonValue } from '../json.ts';
 import type { FolderLock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
 import type { BlobStore } from '../images/types.ts';
-import type { Redaction } from '../settings/redact.ts';
-import type { Settings } from '../settings/types.ts';
 import type { BatchEvent } from './events.ts';
 import type { Connection, RetryPolicy } from '../transport/types.ts';
+import type { AuthForm, ServiceName } from '../vendors/services.ts';
 import type { SlotRecord } from './folder/records.ts';
 import type { RowKey } from './key.ts';
 import type { BatchPlan } from './run/plan.ts';
@@ -126,9 +126,24 @@ export interface JournalEntry {
   bound?: Bound | undefined;
 }
 
+/** What the engine reads of the settings of a job. */
+export interface GatewaySettings extends Pricing {
+  profile: string | undefined;
+  service: ServiceName;
+  /** Absent when offline. */
+  baseUrl: string | undefined;
+  offline: boolean;
+  model: string;
+  lane: string;
+  effort?: string | undefined;
+  auth: AuthForm;
+  timeoutMs: number;
+  origins: { timeoutMs: { kind: string } };
+}
+
 /** A job with the request that is sent for it. To be closed. */
 export interface PreparedJob extends RowKey {
-  settings: Settings;
+  settings: GatewaySettings;
   request: PreparedRequest;
   /** The digest by `digestSource`; absent if the request has other parts: files, URLs or results of other jobs. */
   from?: string | undefined;
@@ -266,7 +281,8 @@ export interface BatchHost {
   now(): number;
   /** Monotonic clock in ms, for waits and durations. */
   elapsed(): number;
-  readonly redaction: Redaction;
+  /** Replaces secrets: in messages to people, and in every string of a value that is kept. */
+  readonly redaction: { redact(text: string): string; clean<T>(value: T): T };
   /** Returns the command to type to go on, to send again the jobs that the words of `--retry` name, or to make rows again. */
   nextCommand(name: 'again' | 'retry' | 'redo', words?: string): string;
   /** Returns the command that was typed, with more flags. */
@@ -325,12 +341,12 @@ export interface BatchJobs {
   readonly name: string;
   /** Reads the jobs in their order. The error of a line that is not a job goes to `onFault`, and the line is left out. */
   read(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
-  settingsOf(job: Job): Settings | Promise<Settings>;
+  settingsOf(job: Job): GatewaySettings | Promise<GatewaySettings>;
   /**
    * The digest of the parts that the request of a job is built from, if these are its line and the settings alone. To build the
    * request takes twenty times as long.
    */
-  digestSource(job: Job, settings: Settings): string;
+  digestSource(job: Job, settings: GatewaySettings): string;
   /** Builds the request of a job. Throws GatewayError usage with the job's place. */
   prepare(job: Job): Promise<PreparedJob>;
   /** Opens the output of an answer whose row is gone: of its request, only the provider batch is known. */

@@ -1,7 +1,6 @@
 import { Big } from 'big.js';
 import type { Usage } from '../formats/events.ts';
 import { type FormatFacts, formatFacts, type RequestLimits } from '../formats/format.ts';
-import type { Price } from '../settings/types.ts';
 import type { Body } from '../body.ts';
 import { measureRequest, type RequestSize } from '../formats/request-size.ts';
 import { quoteForeign } from '../errors.ts';
@@ -14,7 +13,7 @@ import {
   findTierPrice,
   type Pricing,
 } from './price.ts';
-import type { Bound, Budget, Cost, MeteredAnswer, Spending, Spent } from './types.ts';
+import type { Bound, Budget, Cost, MeteredAnswer, Price, Spending, Spent } from './types.ts';
 
 /** The amounts of a price that are for tokens. */
 const tokenAmounts = [

@@ -1,6 +1,6 @@
 import { Big } from 'big.js';
 import { isObject, type JsonObject, type JsonValue, listField, numberField, objectField } from '../json.ts';
-import type { Price, Prices } from '../settings/types.ts';
+import type { Price, Prices } from './types.ts';
 import { nameInPriceList } from '../vendors/price-lists.ts';
 import { isWholePrice } from './price.ts';
 

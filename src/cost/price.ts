@@ -1,11 +1,10 @@
 import type { Body } from '../body.ts';
 import type { FormatName } from '../formats/types.ts';
-import type { Price, Prices } from '../settings/types.ts';
 import type { Result } from '../client/index.ts';
 import { quoteForeign } from '../errors.ts';
 import { pricedTiers, readAskedRates, serviceTiers, usualTiers } from '../vendors/service-tiers.ts';
 import { isMovingAlias, otherModel } from '../vendors/services.ts';
-import type { Cost } from './types.ts';
+import type { Cost, Price, Prices } from './types.ts';
 
 /** The settings that determine the cost of a request. */
 export interface Pricing {

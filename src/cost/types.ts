@@ -1,5 +1,48 @@
 import type { Result } from '../client/index.ts';
 
+/** A decimal number from 0, such as "0.30". */
+type Decimal = string | number;
+
+/** Amounts for a million tokens, by their kind, for one image and for one search. */
+export interface Amounts {
+  input?: Decimal;
+  output?: Decimal;
+  cached?: Decimal;
+  cacheWrite?: Decimal;
+  cacheWriteLong?: Decimal;
+  thinking?: Decimal;
+  imageInput?: Decimal;
+  audioInput?: Decimal;
+  cachedImage?: Decimal;
+  cachedAudio?: Decimal;
+  imageOutput?: Decimal;
+  audioOutput?: Decimal;
+  image?: Decimal;
+  search?: Decimal;
+}
+
+/** A factor of all amounts, or amounts in their place. */
+type TierPrice = Decimal | Amounts;
+
+/** The price of a model. The settings define each of these keys for the config file. */
+export interface Price extends Amounts {
+  /** Amounts of a request whose prompt has more tokens. */
+  tiers?: (Amounts & { above: number })[];
+  batch?: TierPrice;
+  flex?: TierPrice;
+  priority?: TierPrice;
+  /** The factor of fast mode, and of answers made in the United States. */
+  fast?: Decimal;
+  us?: Decimal;
+  currency?: string;
+  /** The first and the last day on which it counts: `2026-12-01`. */
+  from?: string;
+  until?: string;
+}
+
+/** Prices of models, by name or pattern; a list has prices of several times. */
+export type Prices = Record<string, Price | Price[]>;
+
 /** An amount of money: a decimal number without exponent, and a code such as USD. */
 export interface Cost {
   amount: string;

@@ -154,3 +154,21 @@ function colorAt({ width, height, data }: Bitmap, x: number, y: number): Color |
   if (y >= height || (data[at + 3] ?? 0) < 128) return undefined;
   return [data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0];
 }
+
+/** More pixels than any 4K image of a model. The limit is needed because a small file can claim billions. */
+const maxPixels = 24 * 2 ** 20;
+
+/** The reason that an image of this size is not drawn; undefined if it is drawn. */
+export function describeTooLarge({ width, height }: { width: number; height: number }): string | undefined {
+  if (width * height <= maxPixels) return undefined;
+  return `it has ${width}×${height} pixels, more than ${maxPixels / 2 ** 20} megapixels`;
+}
+
+/** The pixels of an image, or the reason that there are none. What decodes them is loaded only then. */
+export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Bitmap | { reason: string }> {
+  const { decodeWithin } = await import('./pixels/codec.ts');
+  const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
+  if (decoded === 'damaged') return { reason: 'it cannot be decoded' };
+  if ('tooLarge' in decoded) return { reason: describeTooLarge(decoded.tooLarge) ?? '' };
+  return decoded.bitmap ?? { reason: `${decoded.mimeType} cannot be decoded here` };
+}

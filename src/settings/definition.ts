@@ -4,6 +4,7 @@ import { getErrorMessage } from '../errors.ts';
 import { closest } from '../closest.ts';
 import { budgetForm, durationForm, parseDuration } from './values.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
+import type { Amounts, Price } from '../cost/types.ts';
 import type { ConfigValue, Profile } from './types.ts';
 import { profileNameForm, profileNameRule } from './profile-name.ts';
 import { type Kind, type SettingDefinition, settings } from './table.ts';
@@ -174,7 +175,7 @@ const amountEntries = {
   audioOutput: optional(amount, { description: 'Sound in the answer, for a million tokens.' }),
   image: optional(amount, { description: 'One image of the answer, where its tokens have no price of their own.' }),
   search: optional(amount, { description: 'One search that the service makes.' }),
-};
+} satisfies Record<keyof Amounts, v.GenericSchema>;
 
 const tierReason = 'must be a factor such as "0.5", or amounts such as {"input": "0.15", "output": "1.25"}';
 const ofTier = v.union([amountOr(tierReason), closedObject(amountEntries)], tierReason);
@@ -209,7 +210,7 @@ const priceEntries = {
   currency: optional(currency, { description: 'The currency of the amounts (USD).', examples: ['USD', 'EUR'] }),
   from: optional(day, { description: 'The first day on which the price counts, in UTC.', examples: ['2026-12-01'] }),
   until: optional(day, { description: 'The last day on which the price counts, in UTC.', examples: ['2026-11-30'] }),
-};
+} satisfies Record<keyof Price, v.GenericSchema>;
 
 export const priceFields = Object.keys(priceEntries) as (keyof typeof priceEntries)[];
 /** The keys of a price that are amounts. */

@@ -3,7 +3,8 @@ import { type GatewayError, usageError } from '../errors.ts';
 import { isObject, isTooDeep, tooDeepWords } from '../json.ts';
 import { configDefinition, pricesDefinition } from './definition.ts';
 import { findJsonFault } from '../json-position.ts';
-import type { Config, Prices } from './types.ts';
+import type { Prices } from '../cost/types.ts';
+import type { Config } from './types.ts';
 import { listProfileNames } from './profile-name.ts';
 
 /**

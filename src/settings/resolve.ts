@@ -10,11 +10,11 @@ import type {
   KeySource,
   Origin,
   PartialSettings,
-  Prices,
   SourcedValue,
   Use,
 } from './types.ts';
 import { flexTimeoutMs } from '../clock.ts';
+import type { Prices } from '../cost/types.ts';
 import { usageError } from '../errors.ts';
 import { chooseAuthUse } from '../formats/format.ts';
 import {

@@ -1,8 +1,7 @@
 import type { FormatName } from '../formats/types.ts';
 import type { ModelEfforts } from '../vendors/effort.ts';
 import type { AuthForm, ServiceName, Use } from '../vendors/services.ts';
-import type { InferOutput } from 'valibot';
-import type { pricesDefinition } from './definition.ts';
+import type { Prices } from '../cost/types.ts';
 import type { Secret } from './redact.ts';
 import type { SettingName, settings } from './table.ts';
 
@@ -84,12 +83,6 @@ interface ConfigValueByKind {
   prices: Prices;
   switch: boolean;
 }
-
-/** Prices of models, by name or pattern. */
-export type Prices = InferOutput<typeof pricesDefinition>;
-
-/** The price of a model: amounts for a million tokens, and for one image. */
-export type Price = Exclude<Prices[string], readonly unknown[]>;
 
 /** A config with the path it came from, or would be written to. */
 export interface LoadedConfig {

@@ -7,7 +7,7 @@ import { messages as messagesFormat } from '../../src/formats/messages/format.ts
 import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';
 import type { Spent } from '../../src/cost/types.ts';
-import type { Price } from '../../src/settings/types.ts';
+import type { Price } from '../../src/cost/types.ts';
 import { foldWhole } from '../formats/accumulating.ts';
 import { flash, opus, scaled, sum } from './prices.ts';
 

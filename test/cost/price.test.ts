@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { addCost } from '../../src/cost/cost.ts';
 import { describeCosts, isWholePrice, findPrice, findAnswerPrice } from '../../src/cost/price.ts';
-import type { Price } from '../../src/settings/types.ts';
+import type { Price } from '../../src/cost/types.ts';
 import { quoteForeign } from '../../src/errors.ts';
 
 test('uses the price of the exact name, else of the longest matching pattern', () => {

@@ -1,4 +1,4 @@
-import type { Price } from '../../src/settings/types.ts';
+import type { Price } from '../../src/cost/types.ts';
 
 /** Millionths of millionths as whole numbers: they represent the cost of 1 token by a price for a million exactly. */
 const scale = 12;

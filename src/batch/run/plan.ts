@@ -22,10 +22,16 @@ import { markAgain } from '../folder/fold.ts';
 import { findKnown, numberFrom } from '../folder/manifest.ts';
 import type { RedoRecord } from '../folder/records.ts';
 import type { BatchState } from '../folder/state.ts';
-import { type Batch, type BatchPolicy, type Job, jobProducts, type PreparedJob } from '../types.ts';
+import {
+  type Batch,
+  type BatchPolicy,
+  type Job,
+  jobProducts,
+  type GatewaySettings,
+  type PreparedJob,
+} from '../types.ts';
 import type { ApiRequest } from '../../formats/format.ts';
 import { minOf } from '../../long-lists.ts';
-import type { Settings } from '../../settings/types.ts';
 import type { AuthUse } from '../../formats/types.ts';
 import type { AuthForm } from '../../vendors/services.ts';
 
@@ -75,7 +81,7 @@ export function sentBefore({ jobs, toSend, left }: BatchPlan): number {
 
 /** A gateway of some rows, and their forms of authentication. */
 interface BatchGateway {
-  settings: Settings;
+  settings: GatewaySettings;
   forms: Partial<Record<AuthUse, AuthForm>>;
   /** One of the requests to the gateway; absent if none was built. */
   post?: ApiRequest;
@@ -204,7 +210,7 @@ function readRow(job: Job, reading: Reading): Promise<void> | undefined {
   return readRowWith(job, settings, reading);
 }
 
-function readRowWith(job: Job, settings: Settings, reading: Reading): Promise<void> | undefined {
+function readRowWith(job: Job, settings: GatewaySettings, reading: Reading): Promise<void> | undefined {
   const { gateways, jobs, state, table } = reading;
   if (reading.total++ === 0) {
     reading.origin = getRequestOrigin(settings);
@@ -247,7 +253,7 @@ function enterRow(job: Job, place: number, reading: Reading): Promise<void> | un
 }
 
 /** Digests of the parts that the first row shares with the others, so that an edit of them can be named. */
-function digestShared(job: Job, settings: Settings): ReadRows['shared'] {
+function digestShared(job: Job, settings: GatewaySettings): ReadRows['shared'] {
   const { places: _, vars: __, ...values } = job.values;
   const { effort, model, format, service } = settings;
   const address = getRequestOrigin(settings);

@@ -1,7 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { describeReadError } from '../../files/file-reason.ts';
-import { halfBlocks, hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../images/preview.ts';
-import type { Bitmap } from '../../images/pixels/bitmap.ts';
+import {
+  decodePreview,
+  describeTooLarge,
+  halfBlocks,
+  hasTrueColor,
+  previewForm,
+  iterm2Image,
+  kittyPixels,
+  kittyPng,
+} from '../../images/preview.ts';
 import type { Context, WrittenImage } from '../context.ts';
 
 /** A preview of a larger image would take too long. */
@@ -32,22 +40,4 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
   } catch (error) {
     await ui.notice(`no preview: ${describeReadError(error)}`);
   }
-}
-
-/** More pixels than any 4K image of a model. The limit is needed because a small file can claim billions. */
-const maxPixels = 24 * 2 ** 20;
-
-/** The reason that an image of this size is not drawn; undefined if it is drawn. */
-function describeTooLarge({ width, height }: { width: number; height: number }): string | undefined {
-  if (width * height <= maxPixels) return undefined;
-  return `it has ${width}×${height} pixels, more than ${maxPixels / 2 ** 20} megapixels`;
-}
-
-/** The pixels of an image, or the reason that there are none. */
-export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Bitmap | { reason: string }> {
-  const { decodeWithin } = await import('../../images/pixels/codec.ts');
-  const decoded = await decodeWithin({ bytes, mimeType }, maxPixels);
-  if (decoded === 'damaged') return { reason: 'it cannot be decoded' };
-  if ('tooLarge' in decoded) return { reason: describeTooLarge(decoded.tooLarge) ?? '' };
-  return decoded.bitmap ?? { reason: `${decoded.mimeType} cannot be decoded here` };
 }

@@ -1,9 +1,10 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { getCurrency, isWholePrice, type Pricing, findPrice } from '../../cost/price.ts';
 import { type Fund, payFrom, type Payments } from '../../client/index.ts';
-import type { Price, Settings } from '../../settings/types.ts';
+import type { Settings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { loadFormat } from '../../formats/format.ts';
+import type { Price } from '../../cost/types.ts';
 import type { Ui } from '../context.ts';
 import { computeAnswerCost, computeGreatestBound, createBudget } from '../../cost/cost.ts';
 

@@ -6,15 +6,8 @@ import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { readKeptEfforts } from '../../settings/memory.ts';
 import { resolveSettings, resolvePartialSettings } from '../../settings/resolve.ts';
-import type {
-  KeptModel,
-  Prices,
-  Settings,
-  SettingsFlags,
-  SettingsInput,
-  PartialSettings,
-  Use,
-} from '../../settings/types.ts';
+import type { KeptModel, Settings, SettingsFlags, SettingsInput, PartialSettings, Use } from '../../settings/types.ts';
+import type { Prices } from '../../cost/types.ts';
 import { services } from '../../vendors/services.ts';
 import { addressNames } from '../../settings/vendor-variables.ts';
 import { isLoopback } from '../../transport/request.ts';

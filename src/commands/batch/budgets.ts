@@ -1,5 +1,6 @@
 import type { BatchBudget, BatchPlan } from '../../batch/index.ts';
 import { createBudget, subtractAmounts, sumAmounts } from '../../cost/cost.ts';
+import { ownSettings } from './own-settings.ts';
 import type { Context } from '../../cli/context.ts';
 import {
   readBudgetLeft,
@@ -20,8 +21,8 @@ export async function openBatchBudgets(
 ): Promise<ReadonlyMap<string, BatchBudget>> {
   const budgets = new Map<string, BatchBudget>();
   const limits = new Map<string, Promise<CostLimit>>();
-  for (const [profile, { settings }] of gateways) {
-    const budget = await openSharedBudget(settings, tags, context);
+  for (const [profile, gateway] of gateways) {
+    const budget = await openSharedBudget(ownSettings(gateway), tags, context);
     if (budget === undefined) continue;
     const { path } = budget;
     budgets.set(profile, {

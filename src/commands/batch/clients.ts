@@ -1,6 +1,7 @@
 import { type BatchPlan, gatewayKey, type PreparedJob } from '../../batch/index.ts';
 import { openClients } from '../../cli/run/client.ts';
 import type { BatchFlags } from './flags.ts';
+import { ownSettings } from './own-settings.ts';
 import { requireOwnKeys } from './plan.ts';
 import type { AnswerContext, CommandEnd, Context } from '../../cli/context.ts';
 import { emptyOutcome } from '../../cli/output/outcome.ts';
@@ -25,7 +26,8 @@ export async function openBatchClients(
   context: AnswerContext,
   connection?: Connection,
 ): Promise<ReadonlyMap<string, GatewayClient>> {
-  const { clients, close } = await openClients([...gateways.values()], flags, context, {
+  const asked = [...gateways.values()].map((gateway) => ({ ...gateway, settings: ownSettings(gateway) }));
+  const { clients, close } = await openClients(asked, flags, context, {
     counter: context.sent,
     looksUpModels: true,
     connection,
@@ -44,8 +46,9 @@ export function openClientsLate(
 ): (job: PreparedJob) => Promise<GatewayClient> {
   const opened = new Map<string, Promise<GatewayClient>>();
   const used: Settings[] = [];
-  return ({ settings, request }) => {
-    const { use } = request.post;
+  return (job) => {
+    const { use } = job.request.post;
+    const settings = ownSettings(job);
     const key = `${use} ${gatewayKey(settings)}`;
     const known = opened.get(key);
     if (known) return known;

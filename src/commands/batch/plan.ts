@@ -24,6 +24,7 @@ import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/co
 import { createDryClient } from '../../cli/run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
+import { ownSettings } from './own-settings.ts';
 import { noteOtherShards, openRedo } from './redo.ts';
 import type { FoundRow } from './row-names.ts';
 import { findOwn } from '../../find-own.ts';
@@ -191,10 +192,10 @@ async function checkGateways(gateways: BatchPlan['gateways'], jobs: Batch['jobs'
     const { value } = await jobs.read(() => undefined).next();
     gateways.set('', { settings: await jobs.settingsOf(value as Job), forms: {} });
   }
-  if (gateways.size > 1) requireOwnKeys([...gateways.values()].map(({ settings }) => settings));
-  for (const { settings, forms, post } of gateways.values()) {
-    if (settings.offline || post === undefined) continue;
-    (await createDryClient(settings, context, forms)).address(post);
+  if (gateways.size > 1) requireOwnKeys([...gateways.values()].map(ownSettings));
+  for (const gateway of gateways.values()) {
+    if (gateway.settings.offline || gateway.post === undefined) continue;
+    (await createDryClient(ownSettings(gateway), context, gateway.forms)).address(gateway.post);
   }
 }
 

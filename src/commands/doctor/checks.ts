@@ -1,4 +1,3 @@
-import manifest from '../../../package.json' with { type: 'json' };
 import { chooseHint } from '../../reasons.ts';
 import type { Context } from '../../cli/context.ts';
 import { type ConnectionFlags, readSettingsFlags } from '../../cli/run/settings.ts';
@@ -16,7 +15,7 @@ import { shellWord } from '../../shell-word.ts';
 import { arch, platform } from 'node:process';
 import { describeCut, findPastedEnd, refuseOtherOperation } from '../../formats/base-path.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';
-import { version } from '../../version.ts';
+import { minNode, version } from '../../version.ts';
 
 /** One line of the report of `doctor`. */
 export interface Check {
@@ -94,8 +93,6 @@ export interface LocalSubject {
   config?: LoadedConfig;
   surveyed?: SettingsByUse;
 }
-
-const minNode = manifest.engines.node.replace('>=', '');
 
 /** Whether Node is new enough; `node` is its version. */
 export const nodeRow: CheckStep<{ node: string }> = {

@@ -15,7 +15,7 @@ import {
 import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import type { Action, Context, CommandEnd } from '../../cli/context.ts';
-import { decodePreview } from '../../cli/output/preview.ts';
+import { decodePreview } from '../../images/preview.ts';
 import { shrink } from '../../images/pixels/bitmap.ts';
 import { moveBudget, parseBudget } from '../../settings/values.ts';
 import type { Environment } from '../../settings/sources.ts';

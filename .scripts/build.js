@@ -20,17 +20,22 @@ const written = { chunkFileNames: '[name]-[hash].js', minify: true, comments: fa
 // Node starts a CommonJS program sooner.
 const { output } = await build({
   ...shared,
-  input: { main: 'src/main.ts', index: 'src/index.ts', testing: 'src/testing/index.ts' },
+  input: { main: 'src/main.ts', index: 'src/index.ts', testing: 'src/gateway/testing/index.ts' },
   output: { ...written, dir: `${dist}/cjs`, format: 'cjs' },
 });
-// The thread that checks schemas is one file: in a single executable it has no folder to load others from.
-const { output: thread } = await build({
+// The thread that checks schemas is one file: in a single executable it has no folder to load others from. The library loads more
+// late, which this thread never does: it is left out.
+const {
+  output: [thread],
+} = await build({
   ...shared,
+  write: false,
   input: { 'schema-worker': 'src/cli/input/schema-worker.ts' },
   output: { ...written, dir: `${dist}/cjs`, format: 'cjs' },
 });
+writeFileSync(`${dist}/cjs/schema-worker.js`, thread.code);
 writeFileSync(`${dist}/cjs/package.json`, '{"type":"commonjs"}\n');
-writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts([...output, ...thread]));
+writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts([...output, thread]));
 
 // The library for programs that are bundled: what `require` loads would not start in them if they become ES modules.
 await build({
@@ -59,7 +64,7 @@ const flags = [
 ];
 execFileSync(process.execPath, [...tsc, ...flags], { stdio: 'inherit' });
 const declarations = await rollup({
-  input: { index: `${declared}/index.d.ts`, testing: `${declared}/testing/index.d.ts` },
+  input: { index: `${declared}/index.d.ts`, testing: `${declared}/gateway/testing/index.d.ts` },
   external: /^node:/,
   plugins: [dts({ tsconfig: `${root}tsconfig.json` })],
 });
@@ -74,10 +79,10 @@ const made = `${dist}/.made`;
 await build({
   ...shared,
   input: {
-    config: 'src/settings/definition.ts',
+    config: 'src/cli/settings/definition.ts',
     result: 'src/cli/output/result-definition.ts',
-    job: 'src/commands/batch/jobs/job-schema.ts',
-    man: 'src/man/page.ts',
+    job: 'src/cli/commands/batch/jobs/job-schema.ts',
+    man: 'src/cli/man/page.ts',
   },
   output: { dir: made, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
 });

@@ -1,5 +1,5 @@
 // What vendors changed since a person last looked: the types of their newest SDKs against those that `drift/seen.json` keeps, and
-// against what `src/vendors` says. For every package that `src` names with its version, the changelog since then: what is gone or goes.
+// against what `src/library/vendors` says. For every package that `src` names with its version, the changelog since then: what is gone or goes.
 // Who has looked writes the newest version there. The packages come from the npm registry into a temporary folder; none of their code
 // runs.
 //   node .scripts/drift.js                             all of it; exit code 1 if something is new, gone, or a default ends soon
@@ -95,9 +95,9 @@ function differences(before, after) {
   return lines.length > 0 ? [`${after.name} ${before.version} → ${after.version}`, ...lines] : [];
 }
 
-/** What `src/vendors` says, as values. */
+/** What `src/library/vendors` says, as values. */
 async function loadVendors() {
-  const input = ['services', 'finish-reasons', 'effort'].map((name) => `src/vendors/${name}.ts`);
+  const input = ['services', 'finish-reasons', 'effort'].map((name) => `src/library/vendors/${name}.ts`);
   const dir = join(folder, 'vendors');
   await build({ cwd: fileURLToPath(new URL('..', import.meta.url)), input, platform: 'node', output: { dir } });
   const modules = await Promise.all(
@@ -114,9 +114,11 @@ function unreadNames(newest, { classifyReason, effortNames }) {
     const unknown = reasons.filter((reason) => classifyReason(reason) === 'unknown' && !/unspecified/i.test(reason));
     const efforts = (facts.efforts ?? []).filter((effort) => !effortNames.includes(effort.toLowerCase()));
     return [
-      ...(unknown.length > 0 ? [`src/vendors/finish-reasons.ts does not know, of ${name}: ${unknown.join(' ')}`] : []),
+      ...(unknown.length > 0
+        ? [`src/library/vendors/finish-reasons.ts does not know, of ${name}: ${unknown.join(' ')}`]
+        : []),
       ...(efforts.filter((effort) => !/unspecified/i.test(effort)).length > 0
-        ? [`src/vendors/effort.ts does not know, of ${name}: ${efforts.join(' ')}`]
+        ? [`src/library/vendors/effort.ts does not know, of ${name}: ${efforts.join(' ')}`]
         : []),
     ];
   });

@@ -27,7 +27,7 @@ const list = (path, ends) =>
 const files = [
   ...list('dist/cjs', /^(?!index|testing).*\.js$/),
   ...list('dist', /\.schema\.json$/),
-  ...list('src/help', /./),
+  ...list('src/cli/help/topics', /./),
   ...list('.agents/skills', /./),
 ];
 writeFileSync(join(home, 'names.json'), JSON.stringify(files));

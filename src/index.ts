@@ -1,9 +1,9 @@
-export { isResponseError, ResponseError } from './client/call.ts';
-export { createClient } from './client/client.ts';
-export { startDeadline } from './client/deadline.ts';
-export { openConnection } from './client/fetch.ts';
-export { readReply } from './client/read-reply.ts';
-export { GatewayError, isGatewayError } from './errors.ts';
+export { isResponseError, ResponseError } from './library/client/call.ts';
+export { createClient } from './library/client/client.ts';
+export { startDeadline } from './library/client/deadline.ts';
+export { openConnection } from './library/client/fetch.ts';
+export { readReply } from './library/client/read-reply.ts';
+export { GatewayError, isGatewayError } from './library/errors.ts';
 export type {
   AskRequest,
   CallOptions,
@@ -22,7 +22,7 @@ export type {
   Sender,
   Signal,
   Url,
-} from './client/client-types.ts';
+} from './library/client/client-types.ts';
 export type {
   ContentBlock,
   MediaBlock,
@@ -31,15 +31,15 @@ export type {
   TextBlock,
   ToolResultBlock,
   ToolUseBlock,
-} from './client/client-types.ts';
-export type { PaidAnswer, PaidEnd, PayableRequest, Payment, Payments } from './client/payment.ts';
-export type { AskOptions, Performed, PreparedRequest } from './client/ask.ts';
-export type { PayOptions } from './client/repairs.ts';
-export type { Exchange, SendOptions } from './client/send.ts';
-export type { CheckEnd, Deadline, Phase } from './client/deadline.ts';
-export type { ListOptions, ModelList } from './client/free-requests.ts';
-export type { ListedModel } from './client/listed-model.ts';
-export type { HeldReply, ReadOptions, ReadReplyOptions } from './client/read-reply.ts';
+} from './library/client/client-types.ts';
+export type { PaidAnswer, PaidEnd, PayableRequest, Payment, Payments } from './library/client/payment.ts';
+export type { AskOptions, Performed, PreparedRequest } from './library/client/ask.ts';
+export type { PayOptions } from './library/client/repairs.ts';
+export type { Exchange, SendOptions } from './library/client/send.ts';
+export type { CheckEnd, Deadline, Phase } from './library/client/deadline.ts';
+export type { ListOptions, ModelList } from './library/client/free-requests.ts';
+export type { ListedModel } from './library/client/listed-model.ts';
+export type { HeldReply, ReadOptions, ReadReplyOptions } from './library/client/read-reply.ts';
 export type {
   Answer,
   InsteadOf,
@@ -49,8 +49,8 @@ export type {
   Source,
   SourceSpan,
   ToolCall,
-} from './client/result.ts';
-export type { ModelEnd } from './vendors/model-rules.ts';
+} from './library/client/result.ts';
+export type { ModelEnd } from './library/vendors/model-rules.ts';
 export type {
   Answered,
   Connection,
@@ -62,9 +62,9 @@ export type {
   HttpRequest,
   KeyHeader,
   RetryPolicy,
-} from './transport/types.ts';
-export type { Reason } from './reasons.ts';
-export type { Certainty, ErrorClass, ErrorDetails, RetryNotice } from './errors.ts';
+} from './library/transport/types.ts';
+export type { Reason } from './library/reasons.ts';
+export type { Certainty, ErrorClass, ErrorDetails, RetryNotice } from './library/errors.ts';
 export type {
   CitedPlace,
   Decoder,
@@ -75,22 +75,22 @@ export type {
   ReplyProgress,
   Unfinished,
   Usage,
-} from './formats/events.ts';
-export type { StreamDelta } from './formats/events.ts';
-export type { JsonObject, JsonValue } from './json.ts';
-export type { AuthForm, ServiceName, Use } from './vendors/services.ts';
-export type { Body, BodyValue, RequestBody, Upload } from './body.ts';
-export type { ContinuationOptions, Hop } from './client/continuation.ts';
-export type { CallEvent, ClientEvent, Listener, ModelEvent, Resent } from './client/events.ts';
-export type { Memory } from './client/memory.ts';
-export type { ReplyBounds } from './client/image-store.ts';
-export type { AnyApiRequest, ApiRequest, Format, ReplyHead, RequestLimits } from './formats/format.ts';
-export type { EncodedRequest, Media, PlainRequest, Turn } from './formats/plain-request.ts';
-export type { JsonFields, JsonOptions, PlainFields } from './formats/request-fields.ts';
-export type { AuthUse, FormatName, Quirks } from './formats/types.ts';
-export type { BlobStore, StoredBlob } from './images/types.ts';
-export type { Base64Diversion, Base64Sink, DivertedString } from './scan/json-scan.ts';
-export type { Gate } from './transport/gate.ts';
-export type { Effort, ModelEfforts } from './vendors/effort.ts';
-export type { ImagesOperation } from './vendors/image-types.ts';
-export type { SchemaForm } from './vendors/schema-forms.ts';
+} from './library/formats/events.ts';
+export type { StreamDelta } from './library/formats/events.ts';
+export type { JsonObject, JsonValue } from './library/json.ts';
+export type { AuthForm, ServiceName, Use } from './library/vendors/services.ts';
+export type { Body, BodyValue, RequestBody, Upload } from './library/body.ts';
+export type { ContinuationOptions, Hop } from './library/client/continuation.ts';
+export type { CallEvent, ClientEvent, Listener, ModelEvent, Resent } from './library/client/events.ts';
+export type { Memory } from './library/client/memory.ts';
+export type { ReplyBounds } from './library/client/image-store.ts';
+export type { AnyApiRequest, ApiRequest, Format, ReplyHead, RequestLimits } from './library/formats/format.ts';
+export type { EncodedRequest, Media, PlainRequest, Turn } from './library/formats/plain-request.ts';
+export type { JsonFields, JsonOptions, PlainFields } from './library/formats/request-fields.ts';
+export type { AuthUse, FormatName, Quirks } from './library/formats/types.ts';
+export type { BlobStore, StoredBlob } from './library/images/types.ts';
+export type { Base64Diversion, Base64Sink, DivertedString } from './library/scan/json-scan.ts';
+export type { Gate } from './library/transport/gate.ts';
+export type { Effort, ModelEfforts } from './library/vendors/effort.ts';
+export type { ImagesOperation } from './library/vendors/image-types.ts';
+export type { SchemaForm } from './library/vendors/schema-forms.ts';

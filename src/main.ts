@@ -1,6 +1,5 @@
-import { GatewayError, type ErrorClass } from './errors.ts';
-import { type EndSignals, runProgram } from './cli/run.ts';
-import { createProcessIo, endProcess } from './terminal/process-io.ts';
+import { type ErrorClass, GatewayError } from './library/index.ts';
+import { createProcessIo, endProcess, type EndSignals, runProgram } from './cli/index.ts';
 
 const classes = {
   SIGINT: 'interrupted',

@@ -39,8 +39,11 @@ test('titles of tests cite a section or a deviation of the page of formats, and 
 test('every source file that a page for contributors names is there', () => {
   const pages = [
     'src/README.md',
+    'src/cli/README.md',
+    'src/gateway/README.md',
+    'src/library/README.md',
     'src/batch/README.md',
-    'src/formats/README.md',
+    'src/library/formats/README.md',
     'test/README.md',
     '.github/CONTRIBUTING.md',
   ];

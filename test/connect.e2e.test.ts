@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { firstServiceNames, services } from '../src/vendors/services.ts';
+import { firstServiceNames, services } from '../src/library/vendors/services.ts';
 import { readme } from './helpers/readme.ts';
 import { startScriptedServer } from './helpers/scripted-server.ts';
 import { shell } from './helpers/spawn.ts';

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
 import { topics, topicSummaries } from '../src/cli/help/help.ts';
 import { documentEntries } from '../src/cli/output/result-definition.ts';
-import { exitCodes } from '../src/errors.ts';
-import { formatNames } from '../src/formats/format.ts';
-import { fieldEntries, getFieldFlag } from '../src/formats/request-fields.ts';
-import { firstServiceNames, serviceNames, services } from '../src/vendors/services.ts';
+import { exitCodes } from '../src/library/errors.ts';
+import { formatNames } from '../src/library/formats/format.ts';
+import { fieldEntries, getFieldFlag } from '../src/library/formats/request-fields.ts';
+import { firstServiceNames, serviceNames, services } from '../src/library/vendors/services.ts';
 import { code, readme, skill, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
 
@@ -42,7 +42,7 @@ test('the README has a row for every command, and for no other', async () => {
 test('every topic has its page, and the README links to it with the same summary', () => {
   expect([...topicTexts.keys()].toSorted()).toEqual(topics);
   for (const [topic, summary] of Object.entries(topicSummaries))
-    expect(readme).toContain(`| [${topic}](src/help/${topic}.md) | ${summary} |`);
+    expect(readme).toContain(`| [${topic}](src/cli/help/topics/${topic}.md) | ${summary} |`);
 });
 
 test('every flag that the README and the topics name is one of the program', async () => {
@@ -111,7 +111,7 @@ test('every model of a vendor that users read of is one that the table of servic
   const src = join(import.meta.dirname, '../src');
   // What is known of the families of models is no text for users.
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => /\.(?:ts|md)$/.test(name) && !/^vendors\/(?!services)/.test(name),
+    (name) => /\.(?:ts|md)$/.test(name) && !/^library\/vendors\/(?!services)/.test(name),
   );
   const texts = [readme, ...files.map((name) => readFileSync(join(src, name), 'utf8'))];
   // Without the author that OpenRouter puts before a name.
@@ -161,7 +161,7 @@ const otherTexts = [
 ];
 
 test('the topic services has a row for each service: its base URL, and the variables of its key and its address', () => {
-  const topic = readFileSync(join(import.meta.dirname, '../src/help/services.md'), 'utf8');
+  const topic = readFileSync(join(import.meta.dirname, '../src/cli/help/topics/services.md'), 'utf8');
   const rows = topic.split('\n').filter((line) => line.startsWith('| `'));
   for (const name of serviceNames) {
     const { baseUrl, template, keyVariables, addressVariables } = services[name];

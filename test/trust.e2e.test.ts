@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { shell } from './helpers/spawn.ts';
 
 const src = join(import.meta.dirname, '../src');
-const topic = (name: string): string => readFileSync(join(src, 'help', `${name}.md`), 'utf8');
+const topic = (name: string): string => readFileSync(join(src, 'cli/help/topics', `${name}.md`), 'utf8');
 
 test('the topic trust names each place in which commands write unasked', async () => {
   const { cwd, code } = await shell(`

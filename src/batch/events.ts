@@ -1,8 +1,4 @@
-import type { Spending } from '../cost/types.ts';
-import type { GatewayError } from '../errors.ts';
-import type { BatchInfo } from '../formats/batch-format.ts';
-import type { Usage } from '../formats/events.ts';
-import type { LockOwner } from '../files/lock.ts';
+import type { BatchInfo, GatewayError, LockOwner, Spending, Usage } from '../library/index.ts';
 import type { ProviderBatch } from './lane/provider-batches.ts';
 
 /** Counts and sums of a run so far. */

@@ -1,7 +1,12 @@
-import type { Body } from '../body.ts';
-import { formatFacts } from '../formats/format.ts';
-import type { FormatName } from '../formats/types.ts';
-import { describeUploads, type Hashing, keyRequest, listUploads } from '../request-key.ts';
+import {
+  type Body,
+  describeUploads,
+  formatFacts,
+  type FormatName,
+  type Hashing,
+  keyRequest,
+  listUploads,
+} from '../library/index.ts';
 
 /** The question of a row: the facts that its key depends on. */
 interface Question {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../library/index.ts';
 import { findImageName } from './folder/results.ts';
 import { batchFiles, type JobError } from './types.ts';
 

@@ -1,18 +1,29 @@
-import type { Body } from '../body.ts';
-import type { Asked, Deadline, CheckEnd, PreparedRequest } from '../client/index.ts';
-import type { Pricing } from '../cost/price.ts';
-import type { Bound, Cost, MeteredAnswer, Spent } from '../cost/types.ts';
-import type { Certainty, GatewayError } from '../errors.ts';
-import type { LockTimes } from '../files/lock.ts';
-import type { FileWatch } from '../files/synced-file.ts';
-import type { Usage } from '../formats/events.ts';
-import type { JsonValue } from '../json.ts';
+import type {
+  Asked,
+  AuthForm,
+  BlobStore,
+  Body,
+  Bound,
+  Certainty,
+  CheckEnd,
+  Connection,
+  Cost,
+  Deadline,
+  FileWatch,
+  GatewayError,
+  JsonValue,
+  LockTimes,
+  MeteredAnswer,
+  PreparedRequest,
+  Pricing,
+  RetryPolicy,
+  ServiceName,
+  Spent,
+  Usage,
+} from '../library/index.ts';
 import type { FolderLock } from './folder/lock.ts';
 import type { BatchState } from './folder/state.ts';
-import type { BlobStore } from '../images/types.ts';
 import type { BatchEvent } from './events.ts';
-import type { Connection, RetryPolicy } from '../transport/types.ts';
-import type { AuthForm, ServiceName } from '../vendors/services.ts';
 import type { SlotRecord } from './folder/records.ts';
 import type { RowKey } from './key.ts';
 import type { BatchPlan } from './run/plan.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { JsonValue } from '../json.ts';
+import type { JsonValue } from '../library/index.ts';
 import type { Vary } from './types.ts';
 
 /** One of the jobs that a row of the table becomes if values vary. */

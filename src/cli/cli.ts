@@ -1,4 +1,4 @@
-import type { Io } from '../terminal/io.ts';
+import type { Io } from './terminal/io.ts';
 import { Command, CommanderError } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
 import { findCommandWords } from './command-words.ts';
@@ -8,8 +8,7 @@ import { rootFlags } from './flags/shared.ts';
 import { toCommandFacts } from './help/facts.ts';
 import { formatHelp, topics } from './help/help.ts';
 import type { Note } from './help/types.ts';
-import { firstServiceNames, services } from '../vendors/services.ts';
-import { version } from '../version.ts';
+import { firstServiceNames, services, version } from '../library/index.ts';
 import { helpDocument } from './help/help-document.ts';
 
 /** The functions that commander calls. */

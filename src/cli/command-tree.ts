@@ -24,24 +24,24 @@ const leaf = <Name extends string>(
   more: Pick<CommandEntry, 'heading' | 'isDefault' | 'hidden'> = {},
 ): CommandEntry => ({ summary, load: async () => (await module())[name], ...more });
 
-const recover = () => import('../commands/recover.ts');
-const serve = () => import('../commands/serve/serve.ts');
-const doctor = () => import('../commands/doctor/doctor.ts');
-const completion = () => import('../commands/completion/completion.ts');
-const complete = () => import('../commands/completion/complete.ts');
-const batchAgain = () => import('../commands/batch/again.ts');
-const batchChoose = () => import('../commands/batch/choose.ts');
-const batchExport = () => import('../commands/batch/export.ts');
-const batchCancel = () => import('../commands/batch/cancel.ts');
-const image = () => import('../commands/image/image.ts');
-const sessions = () => import('../commands/sessions/sessions.ts');
-const prompts = () => import('../commands/prompts/prompts.ts');
-const mcp = () => import('../commands/mcp/mcp.ts');
-const config = () => import('../commands/config/config.ts');
-const costs = () => import('../commands/costs/costs.ts');
+const recover = () => import('./commands/recover.ts');
+const serve = () => import('./commands/serve/serve.ts');
+const doctor = () => import('./commands/doctor/doctor.ts');
+const completion = () => import('./commands/completion/completion.ts');
+const complete = () => import('./commands/completion/complete.ts');
+const batchAgain = () => import('./commands/batch/again.ts');
+const batchChoose = () => import('./commands/batch/choose.ts');
+const batchExport = () => import('./commands/batch/export.ts');
+const batchCancel = () => import('./commands/batch/cancel.ts');
+const image = () => import('./commands/image/image.ts');
+const sessions = () => import('./commands/sessions/sessions.ts');
+const prompts = () => import('./commands/prompts/prompts.ts');
+const mcp = () => import('./commands/mcp/mcp.ts');
+const config = () => import('./commands/config/config.ts');
+const costs = () => import('./commands/costs/costs.ts');
 
 export const tree: Tree = {
-  text: leaf('text in, text out', () => import('../commands/text/text.ts'), 'textCommand', {
+  text: leaf('text in, text out', () => import('./commands/text/text.ts'), 'textCommand', {
     heading: 'Ask a model',
   }),
   image: {
@@ -55,23 +55,23 @@ export const tree: Tree = {
       edit: leaf('images and an instruction in, image files out', image, 'imageEditCommand'),
     },
   },
-  chat: leaf('messages in, the answer streamed as it comes', () => import('../commands/chat/chat.ts'), 'chatCommand'),
+  chat: leaf('messages in, the answer streamed as it comes', () => import('./commands/chat/chat.ts'), 'chatCommand'),
   batch: {
     summary: 'many requests from a file: parallel, resumable, each paid for once',
     commands: {
-      run: leaf('run the jobs of a file (the default)', () => import('../commands/batch/batch.ts'), 'batchRunCommand', {
+      run: leaf('run the jobs of a file (the default)', () => import('./commands/batch/batch.ts'), 'batchRunCommand', {
         isDefault: true,
       }),
       again: leaf('go on with a folder, with the flags that made it', batchAgain, 'batchAgainCommand'),
       retry: leaf('send again what failed, may have been billed, or was cut', batchAgain, 'batchRetryCommand'),
       redo: leaf('make rows again', batchAgain, 'batchRedoCommand'),
       choose: leaf('have an earlier answer of a row count again', batchChoose, 'batchChooseCommand'),
-      status: leaf('show the state of a batch', () => import('../commands/batch/status.ts'), 'batchStatusCommand'),
+      status: leaf('show the state of a batch', () => import('./commands/batch/status.ts'), 'batchStatusCommand'),
       cancel: leaf('end the jobs that go on at the service', batchCancel, 'batchCancelCommand'),
       export: leaf('write a table of all jobs, or a report for CI', batchExport, 'batchExportCommand'),
       gallery: leaf(
         'write a page with all pictures and texts',
-        () => import('../commands/batch/gallery.ts'),
+        () => import('./commands/batch/gallery.ts'),
         'batchGalleryCommand',
       ),
     },
@@ -111,7 +111,7 @@ export const tree: Tree = {
       'pass show gateway | gateway-cli config set apiKey -',
     ],
     commands: {
-      init: leaf('ask for a profile and write it', () => import('../commands/config/init.ts'), 'configInitCommand'),
+      init: leaf('ask for a profile and write it', () => import('./commands/config/init.ts'), 'configInitCommand'),
       path: leaf('print where the config file is', config, 'configPathCommand'),
       list: leaf('print every setting with its origin, keys redacted', config, 'configListCommand'),
       get: leaf('print one setting', config, 'configGetCommand'),
@@ -128,13 +128,13 @@ export const tree: Tree = {
     },
   },
   doctor: leaf('check the setup and say how to fix it', doctor, 'doctorCommand'),
-  models: leaf('list what the service offers', () => import('../commands/models/models.ts'), 'modelsCommand'),
+  models: leaf('list what the service offers', () => import('./commands/models/models.ts'), 'modelsCommand'),
   completion: leaf('print a completion script for a shell', completion, 'completionCommand'),
   serve: leaf('the local gateway: all formats on loopback, offline', serve, 'serveCommand', {
     heading: 'For other programs',
   }),
   mcp: leaf('tools for agents: the Model Context Protocol on stdin and stdout', mcp, 'mcpCommand'),
-  help: leaf('help on a command or a topic', () => import('../commands/help.ts'), 'helpCommand', { hidden: true }),
+  help: leaf('help on a command or a topic', () => import('./commands/help.ts'), 'helpCommand', { hidden: true }),
   __complete: leaf('values for the word at the cursor', complete, 'completeCommand', { hidden: true }),
   __preview: leaf('small copies of images', mcp, 'previewCommand', { hidden: true }),
 };

@@ -1,13 +1,17 @@
-import type { KnownFiles } from '../files/known-files.ts';
+import type {
+  GatewayError,
+  JsonValue,
+  KnownFiles,
+  Result,
+  ResultImage,
+  Spent,
+  StoredBlob,
+  ToolCall,
+} from '../library/index.ts';
 import type { Command } from 'commander';
-import type { Result, ResultImage, ToolCall } from '../client/index.ts';
-import type { Spent } from '../cost/types.ts';
-import type { GatewayError } from '../errors.ts';
-import type { StoredBlob } from '../images/types.ts';
-import type { JsonValue } from '../json.ts';
-import type { Secret, Redaction } from '../settings/redact.ts';
-import type { Input, Io } from '../terminal/io.ts';
-import type { Progress } from '../terminal/progress.ts';
+import type { Secret, Redaction } from './settings/redact.ts';
+import type { Input, Io } from './terminal/io.ts';
+import type { Progress } from './terminal/progress.ts';
 
 /** Flags of the program itself, before or after the command's name. */
 export interface RootOptions {

@@ -1,8 +1,14 @@
 import { type Command, type CommanderError, Option } from 'commander';
-import { hintFor, type Reason } from '../reasons.ts';
-import { closest } from '../closest.ts';
-import { findFlagByField } from '../advice-words.ts';
-import { type GatewayError, settingError, usageError } from '../errors.ts';
+import {
+  closest,
+  findFlagByField,
+  type GatewayError,
+  hintFor,
+  type Reason,
+  settingError,
+  shellWord,
+  usageError,
+} from '../library/index.ts';
 import { type AskedService, findSetFlag } from './flags/set.ts';
 import { findCommandWords, getCommandName, typedNames } from './command-words.ts';
 import { getExamples } from './flags/flag.ts';
@@ -10,8 +16,7 @@ import { findUse } from './flags/shared.ts';
 import { commandsNamed } from './help/facts.ts';
 import { topics } from './help/help.ts';
 import { findAsked, keyInArgv } from './run/settings.ts';
-import { shellWord } from '../shell-word.ts';
-import type { Io } from '../terminal/io.ts';
+import type { Io } from './terminal/io.ts';
 
 /** The words that were typed, and the command in which commander found the mistake. */
 interface MistypedLine {

@@ -6,12 +6,12 @@ import { fieldLine, missingField, ownDocument, resultDocument } from './output/d
 import { createUi, noSecrets } from './output/log.ts';
 import { emptyOutcome, getAttempts } from './output/outcome.ts';
 import { createStdin } from './input/stdin.ts';
-import { endSignals, toGatewayError, type GatewayError, exitCodes } from '../errors.ts';
-import { escapeForTerminal, jsonLine, writeEscaped } from '../terminal/escape.ts';
-import { githubErrorLine } from '../terminal/ci-guard.ts';
-import { formatError, sanitizeOutput, tolerateFailure, wrapForStderr } from '../terminal/output.ts';
-import { createStyle, wantsColor } from '../terminal/style.ts';
-import type { Io } from '../terminal/io.ts';
+import { endSignals, exitCodes, type GatewayError, toGatewayError } from '../library/index.ts';
+import { escapeForTerminal, jsonLine, writeEscaped } from './terminal/escape.ts';
+import { githubErrorLine } from './terminal/ci-guard.ts';
+import { formatError, sanitizeOutput, tolerateFailure, wrapForStderr } from './terminal/output.ts';
+import { createStyle, wantsColor } from './terminal/style.ts';
+import type { Io } from './terminal/io.ts';
 
 /** How a run can be ended from outside. */
 export interface EndSignals {

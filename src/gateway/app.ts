@@ -1,6 +1,6 @@
 import { randomUUID, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { monotonic } from '../clock.ts';
+import { monotonic, vendorHeaderNames } from '../library/index.ts';
 import {
   type ByteBudget,
   checkContentType,
@@ -31,7 +31,6 @@ import { findRoute, chooseErrorFormat, type Route, withVersion } from './routes.
 import { wasReceived, sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
 import { toProblem, problemReply } from './problem.ts';
-import { vendorHeaderNames } from '../vendors/services.ts';
 import { type App, listen } from './listen.ts';
 
 /** Options of a gateway. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { getErrorCode, GatewayError } from '../errors.ts';
+import { GatewayError, getErrorCode } from '../library/index.ts';
 
 /** A gateway that listens. */
 export interface Listening {

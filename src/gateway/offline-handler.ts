@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../library/index.ts';
 import { createBatches } from './batches/store.ts';
 import { contentFormat } from './content/format.ts';
 import { isForm, parseBody, parseForm } from './http/body.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../library/index.ts';
 import { type Fault, findFault } from './faults/table.ts';
 import { findLocalModel, isVendorModel, listModelNames } from './models/local.ts';
 import type { ModelAnswer, Draft } from './models/task.ts';

@@ -1,5 +1,4 @@
-import { getErrorMessage } from '../errors.ts';
-import type { JsonObject } from '../json.ts';
+import { getErrorMessage, type JsonObject } from '../library/index.ts';
 import { Violation } from './fields/rule.ts';
 import type { GatewayFormat, GatewayReply } from './types.ts';
 

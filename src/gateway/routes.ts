@@ -1,10 +1,10 @@
-import { decodeCompletionsRequest } from '../formats/completions/decode.ts';
-import { decodeContentRequest } from '../formats/content/decode.ts';
-import type { DecodedRequest } from '../formats/decoded-request.ts';
-import { decodeMessagesRequest } from '../formats/messages/decode.ts';
-import { decodeResponsesRequest } from '../formats/responses/decode.ts';
-import type { FormatName } from '../formats/types.ts';
-import type { JsonObject } from '../json.ts';
+import { decodeCompletionsRequest } from '../library/formats/completions/decode.ts';
+import { decodeContentRequest } from '../library/formats/content/decode.ts';
+import type { DecodedRequest } from '../library/formats/decoded-request.ts';
+import { decodeMessagesRequest } from '../library/formats/messages/decode.ts';
+import { decodeResponsesRequest } from '../library/formats/responses/decode.ts';
+import type { FormatName } from '../library/formats/types.ts';
+import type { JsonObject } from '../library/index.ts';
 import { contentCount, contentFormat, contentOperation } from './content/format.ts';
 import { completionsFormat, completionsOperation } from './completions/format.ts';
 import { editsOperation, imagesOperation, referencesOperation } from './completions/images.ts';

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { GatewayError, getErrorMessage } from '../errors.ts';
-import { joinTurns } from '../formats/decoded-request.ts';
-import { readFailedReply } from '../formats/failure.ts';
-import { encodeRequest, type Format } from '../formats/format.ts';
-import type { FormatName, Quirks } from '../formats/types.ts';
+import { GatewayError, getErrorMessage } from '../library/index.ts';
+import { joinTurns } from '../library/formats/decoded-request.ts';
+import { readFailedReply } from '../library/formats/failure.ts';
+import { encodeRequest, type Format } from '../library/formats/format.ts';
+import type { FormatName, Quirks } from '../library/formats/types.ts';
 import { checkContentType, parseBody } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
 import { readAnswer } from './models/read-answer.ts';

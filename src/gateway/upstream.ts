@@ -1,5 +1,11 @@
-import { getErrorCode, GatewayError, getErrorMessage } from '../errors.ts';
-import type { Fetch, HttpReply, HttpRequest } from '../transport/types.ts';
+import {
+  type Fetch,
+  GatewayError,
+  getErrorCode,
+  getErrorMessage,
+  type HttpReply,
+  type HttpRequest,
+} from '../library/index.ts';
 import { Problem } from './problem.ts';
 import type { GatewayRequest, Handler, GatewayReply } from './types.ts';
 import type { IncomingHttpHeaders } from 'node:http';

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { readFolder } from '../../src/batch/index.ts';
-import { ownMark } from '../../src/files/process-mark.ts';
+import { ownMark } from '../../src/library/files/process-mark.ts';
 import { run } from '../helpers/run.ts';
 import { textReply } from '../helpers/with-server.ts';
 import type { CountingServer } from './counting-server.ts';

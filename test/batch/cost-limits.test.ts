@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type FakeReply, startFakeServer } from '../fake-servers/start.ts';
-import { summarizeLedger } from '../../src/cost/ledger-sums.ts';
+import { summarizeLedger } from '../../src/library/cost/ledger-sums.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 

@@ -1,8 +1,8 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
-import { bootMark } from '../../src/files/process-mark.ts';
+import { GatewayError } from '../../src/library/errors.ts';
+import { bootMark } from '../../src/library/files/process-mark.ts';
 import { manyJobs, test } from './with-batch.ts';
 
 describe('a journal from a crash', () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { Body } from '../../src/body.ts';
-import { createUpload } from '../../src/body.ts';
+import type { Body } from '../../src/library/body.ts';
+import { createUpload } from '../../src/library/body.ts';
 import { keyRow } from '../../src/batch/key.ts';
-import { formatNames } from '../../src/formats/format.ts';
-import type { FormatName } from '../../src/formats/types.ts';
+import { formatNames } from '../../src/library/formats/format.ts';
+import type { FormatName } from '../../src/library/formats/types.ts';
 
 const origin = 'https://a.example';
 

@@ -1,12 +1,12 @@
 // A batch in a process of its own that kills itself at one step of one job, or fails to write there, or has no patience after
 // SIGTERM: bundled and started by tests.
 import process from 'node:process';
-import { runJobFile } from '../../src/commands/batch/batch.ts';
+import { runJobFile } from '../../src/cli/commands/batch/batch.ts';
 import type { AnswerContext } from '../../src/cli/context.ts';
 import { createUi } from '../../src/cli/output/log.ts';
 import { createStdin } from '../../src/cli/input/stdin.ts';
-import { GatewayError } from '../../src/errors.ts';
-import { createProcessIo } from '../../src/terminal/process-io.ts';
+import { GatewayError } from '../../src/library/errors.ts';
+import { createProcessIo } from '../../src/cli/terminal/process-io.ts';
 
 const [step, nth = '1', ...flags] = process.argv.slice(2);
 const staleMs = flags.find((flag) => /^\d+$/.test(flag));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
-import { bootMark } from '../../src/files/process-mark.ts';
+import { bootMark } from '../../src/library/files/process-mark.ts';
 import type { CountingServer } from './counting-server.ts';
 import { childProgram } from './start-child.ts';
 import { type BatchFolder, createFolder, manyJobs, test } from './with-batch.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { ownMark } from '../../src/files/process-mark.ts';
+import { ownMark } from '../../src/library/files/process-mark.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { type BatchFolder, manyJobs, test } from './with-batch.ts';
 

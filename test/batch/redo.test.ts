@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/library/errors.ts';
 import type { CountingServer } from './counting-server.ts';
 import { earlierAnswers, manyJobs, test } from './with-batch.ts';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { imageReply, textReply } from '../helpers/with-server.ts';
-import { bootMark } from '../../src/files/process-mark.ts';
+import { bootMark } from '../../src/library/files/process-mark.ts';
 import { run } from '../helpers/run.ts';
 import { manyJobs, test } from './with-batch.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/library/errors.ts';
 import { manyJobs, test } from './with-batch.ts';
 
 describe('many workers, one gateway', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { png } from '../replies/deviation.ts';
-import { authority, serverPair } from '../transport/certificates.ts';
+import { authority, serverPair } from '../library/transport/certificates.ts';
 import { test as base } from './with-batch.ts';
 
 const inline = [

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { GatewayError } from '../../src/errors.ts';
+import { GatewayError } from '../../src/library/errors.ts';
 import { run } from '../helpers/run.ts';
 import { startCountingServer } from './counting-server.ts';
 import { createFolder, environmentFor, firstRequest, manyJobs, test } from './with-batch.ts';

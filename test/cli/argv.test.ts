@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/library/version.ts';
 import { run } from '../helpers/run.ts';
 import { canaryKey } from '../helpers/with-server.ts';
 

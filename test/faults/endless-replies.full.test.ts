@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { readEvents } from '../../src/transport/sse.ts';
+import { readEvents } from '../../src/library/transport/sse.ts';
 import type { ScriptedServer } from '../helpers/scripted-server.ts';
 import { eventStream, messageEvents } from '../helpers/with-server.ts';
 import { bash, serve } from './program.ts';

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createLineWriter } from '../../src/csv.ts';
-import { readFailedReply } from '../../src/formats/failure.ts';
-import { DataUrlSplitter } from '../../src/client/text-files.ts';
-import { Secret, createRedactor } from '../../src/settings/redact.ts';
-import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
+import { createLineWriter } from '../../src/cli/output/csv.ts';
+import { readFailedReply } from '../../src/library/formats/failure.ts';
+import { DataUrlSplitter } from '../../src/library/client/text-files.ts';
+import { Secret, createRedactor } from '../../src/cli/settings/redact.ts';
+import { escapeForTerminal, escapeLine } from '../../src/cli/terminal/escape.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
 import { isFull } from '../helpers/full.ts';
 import { run } from '../helpers/run.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createCiGuard } from '../../src/terminal/ci-guard.ts';
+import { createCiGuard } from '../../src/cli/terminal/ci-guard.ts';
 import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
 import { bash, becomes, folder, serve, start } from './program.ts';
 import { isFull } from '../helpers/full.ts';

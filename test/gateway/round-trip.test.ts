@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeCompletionsRequest } from '../../src/formats/completions/decode.ts';
-import { decodeContentRequest } from '../../src/formats/content/decode.ts';
-import { type DecodedRequest, joinTurns } from '../../src/formats/decoded-request.ts';
-import { encodeRequest, loadFormat } from '../../src/formats/format.ts';
-import { decodeMessagesRequest } from '../../src/formats/messages/decode.ts';
-import { getTurnBlocks, type Turn } from '../../src/formats/plain-request.ts';
-import { decodeResponsesRequest } from '../../src/formats/responses/decode.ts';
-import type { FormatName } from '../../src/formats/types.ts';
+import { decodeCompletionsRequest } from '../../src/library/formats/completions/decode.ts';
+import { decodeContentRequest } from '../../src/library/formats/content/decode.ts';
+import { type DecodedRequest, joinTurns } from '../../src/library/formats/decoded-request.ts';
+import { encodeRequest, loadFormat } from '../../src/library/formats/format.ts';
+import { decodeMessagesRequest } from '../../src/library/formats/messages/decode.ts';
+import { getTurnBlocks, type Turn } from '../../src/library/formats/plain-request.ts';
+import { decodeResponsesRequest } from '../../src/library/formats/responses/decode.ts';
+import type { FormatName } from '../../src/library/formats/types.ts';
 import { completionsOperation } from '../../src/gateway/completions/format.ts';
 import { contentOperation } from '../../src/gateway/content/format.ts';
 import { messagesOperation } from '../../src/gateway/messages/format.ts';
@@ -15,7 +15,7 @@ import { readAnswer } from '../../src/gateway/models/read-answer.ts';
 import type { Draft, ModelAnswer } from '../../src/gateway/models/task.ts';
 import { responsesOperation } from '../../src/gateway/responses/format.ts';
 import type { GatewayOperation, GatewayRequest, ModelRequest } from '../../src/gateway/types.ts';
-import type { JsonObject } from '../../src/json.ts';
+import type { JsonObject } from '../../src/library/json.ts';
 import { dotPng } from './gateway-under-test.ts';
 
 const operations: readonly [FormatName, GatewayOperation, (body: JsonObject) => DecodedRequest][] = [

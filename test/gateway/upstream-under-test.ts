@@ -5,7 +5,7 @@ import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import type { LogEntry } from '../../src/gateway/types.ts';
 import { createUpstreamHandler, type UpstreamOptions } from '../../src/gateway/upstream.ts';
-import { openHttpConnection } from '../../src/transport/connection.ts';
+import { openHttpConnection } from '../../src/library/transport/connection.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
 

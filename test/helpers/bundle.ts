@@ -19,6 +19,8 @@ async function makeBundle(entry: string): Promise<string> {
   await build({
     input: join(root, entry),
     platform: 'node',
+    // A door that is asked for one name brings nothing else.
+    treeshake: { moduleSideEffects: (id) => !id.startsWith(join(root, 'src/')) },
     logLevel: 'warn',
     checks: { ineffectiveDynamicImport: false },
     // In several files: the process loads what it comes to, as the built program does.

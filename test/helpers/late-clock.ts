@@ -1,4 +1,4 @@
-import type { Io } from '../../src/terminal/io.ts';
+import type { Io } from '../../src/cli/terminal/io.ts';
 
 /** A clock on which every wait lasts just as long as its timer: it fires at the moment when it is called off. */
 export function lateClock(): Pick<Io, 'elapsed' | 'after'> {

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { ownMark, type ProcessMark } from '../../src/files/process-mark.ts';
+import { ownMark, type ProcessMark } from '../../src/library/files/process-mark.ts';
 import { isFull } from './full.ts';
 
 /** The mark of another process, without the time of its start. */

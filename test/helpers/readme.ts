@@ -8,9 +8,9 @@ export const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
 /** The texts of `help <topic>`, by their names. */
 export const topicTexts: ReadonlyMap<string, string> = new Map(
-  readdirSync(join(root, 'src/help'))
+  readdirSync(join(root, 'src/cli/help/topics'))
     .filter((name) => name.endsWith('.md'))
-    .map((name) => [name.replace(/\.md$/, ''), readFileSync(join(root, 'src/help', name), 'utf8')]),
+    .map((name) => [name.replace(/\.md$/, ''), readFileSync(join(root, 'src/cli/help/topics', name), 'utf8')]),
 );
 
 /** What agents read of the program. */

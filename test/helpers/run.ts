@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { usageError } from '../../src/errors.ts';
+import { usageError } from '../../src/library/errors.ts';
 import { runProgram } from '../../src/cli/run.ts';
-import type { Dialog } from '../../src/terminal/dialog.ts';
-import type { InputKind, Io, Output } from '../../src/terminal/io.ts';
-import { afterOnClock } from '../../src/clock.ts';
+import type { Dialog } from '../../src/cli/terminal/dialog.ts';
+import type { InputKind, Io, Output } from '../../src/cli/terminal/io.ts';
+import { afterOnClock } from '../../src/library/clock.ts';
 import { scratchFolder } from './scratch.ts';
 
 /** What a test gives a run; the rest is a bare environment without terminal, network or key. */

@@ -1,4 +1,4 @@
-import { type Service, firstServiceNames, services } from '../../src/vendors/services.ts';
+import { type Service, firstServiceNames, services } from '../../src/library/vendors/services.ts';
 
 /** The names of the vendors in short lists of which something is true, in the words of a hint: `gemini, openai and openrouter`. */
 export function vendorsWith(isTrue: (service: Service) => boolean): string {

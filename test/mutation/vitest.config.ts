@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // The tests of the rooms that are mutated, those of replies and of a run, which go through all of them, and those that alone read
 // pixels and lists of models; nothing that starts programs.
 const rooms =
-  '{formats,transport,client,images,files,cost,settings,batch,scan,recovery,replies,cli/run,gateway/images,commands/models}';
+  '{library/{formats,transport,client,images,files,cost,scan,recovery},cli/{settings,run,commands/models},batch,replies,gateway/images}';
 
 // The first failure ends the run of a mutant: files that failed last time come first, then the quickest.
 class LikelyFailureFirst extends BaseSequencer {
@@ -24,7 +24,7 @@ export default defineConfig({
     root: join(import.meta.dirname, '../..'),
     include: [`test/${rooms}/**/*.test.ts`],
     // One file sets the umask of the process, which a thread cannot.
-    exclude: ['**/*.{e2e,full}.test.ts', 'test/settings/file.test.ts', '**/node_modules/**'],
+    exclude: ['**/*.{e2e,full}.test.ts', 'test/cli/settings/file.test.ts', '**/node_modules/**'],
     // Files share what they import, as in the quick suite: most of a mutant's time was loading it again.
     isolate: false,
     sequence: { sequencer: LikelyFailureFirst },

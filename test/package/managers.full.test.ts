@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { shell } from '../helpers/spawn.ts';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/library/version.ts';
 import { type Installed, packAndInstall } from './installed.ts';
 
 const bins = join(import.meta.dirname, 'managers/node_modules/.bin');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { faultFlags } from '../helpers/fault-flags.ts';
 import { faultRows } from '../../src/gateway/faults/table.ts';
-import { shellWord } from '../../src/shell-word.ts';
+import { shellWord } from '../../src/library/shell-word.ts';
 import { installFromRegistry } from '../helpers/registry.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';

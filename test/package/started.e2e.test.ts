@@ -37,7 +37,7 @@ test('the library loads a format again that it could not load before: a limit of
 });
 
 test('a topic is Markdown in a pipe, and laid out where colours are asked for or a terminal shows it', async () => {
-  const page = readFileSync(join(root, 'src/help/exit-codes.md'), 'utf8');
+  const page = readFileSync(join(root, 'src/cli/help/topics/exit-codes.md'), 'utf8');
   const [pipe, slow, coloured] = await Promise.all([
     shell('$BIN help exit-codes'),
     shell('$BIN help exit-codes --quiet'),
@@ -68,7 +68,7 @@ test.skipIf(process.platform === 'win32')(
     expect((await ended)[0]).toBe(0);
     closeSync(pipe);
     await once(read, 'end');
-    expect(text.slice(filled)).toBe(readFileSync(join(root, 'src/help/exit-codes.md'), 'utf8'));
+    expect(text.slice(filled)).toBe(readFileSync(join(root, 'src/cli/help/topics/exit-codes.md'), 'utf8'));
   },
 );
 

@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { shellWord } from '../../src/shell-word.ts';
+import { shellWord } from '../../src/library/shell-word.ts';
 import { isFull } from '../helpers/full.ts';
 import { topicTexts } from '../helpers/readme.ts';
 import { installFromRegistry } from '../helpers/registry.ts';
@@ -27,8 +27,8 @@ test('the tarball holds these files and no other', () => {
     path
       .replace(/^dist\/(cjs|esm)\/[\w-]+-[\w-]{8}\.js$/, 'dist/$1/*.js')
       .replace(/^dist\/man\/[\w-]+\.[17]$/, 'dist/man/*')
-      .replace(/^src\/help\/[\w-]+\.md$/, 'src/help/*.md')
-      .replace(/^src\/help\/recipes\/[\w-]+\.\w+$/, 'src/help/recipes/*'),
+      .replace(/^src\/cli\/help\/topics\/[\w-]+\.md$/, 'src/cli/help/topics/*.md')
+      .replace(/^src\/cli\/help\/topics\/recipes\/[\w-]+\.\w+$/, 'src/cli/help/topics/recipes/*'),
   );
   expect([...new Set(kinds)].toSorted()).toEqual([
     '.agents/skills/gateway-cli/SKILL.md',
@@ -56,8 +56,8 @@ test('the tarball holds these files and no other', () => {
     'dist/man/*',
     'dist/result.schema.json',
     'package.json',
-    'src/help/*.md',
-    'src/help/recipes/*',
+    'src/cli/help/topics/*.md',
+    'src/cli/help/topics/recipes/*',
   ]);
 });
 

@@ -4,7 +4,7 @@ import { bareEnv, bin } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 /** Where the package has the recipes. */
-export const recipes = join(import.meta.dirname, '../../src/help/recipes');
+export const recipes = join(import.meta.dirname, '../../src/cli/help/topics/recipes');
 
 /** The lines of a recipe. */
 export function readRecipe(name: string): string[] {

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../src/client/client.ts';
-import { startDeadline } from '../../src/client/deadline.ts';
-import { encodeRequest } from '../../src/formats/format.ts';
-import { messages } from '../../src/formats/messages/format.ts';
-import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
+import { createClient } from '../../src/library/client/client.ts';
+import { startDeadline } from '../../src/library/client/deadline.ts';
+import { encodeRequest } from '../../src/library/formats/format.ts';
+import { messages } from '../../src/library/formats/messages/format.ts';
+import { hasRecorded, recordedBody, recordedReplies } from '../library/formats/recorded.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { comb, halves, messageOf, printed, replyOf } from './reading.ts';
 import { isFull } from '../helpers/full.ts';

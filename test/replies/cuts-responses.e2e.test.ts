@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { readReply } from '../../src/client/read-reply.ts';
-import type { Answer } from '../../src/client/result.ts';
-import { GatewayError, exitCodes } from '../../src/errors.ts';
-import { completed, created, done, message, response, textEvents } from '../formats/responses/feeding.ts';
+import { readReply } from '../../src/library/client/read-reply.ts';
+import type { Answer } from '../../src/library/client/result.ts';
+import { GatewayError, exitCodes } from '../../src/library/errors.ts';
+import { completed, created, done, message, response, textEvents } from '../library/formats/responses/feeding.ts';
 import { isFull } from '../helpers/full.ts';
 import { cut, type ScriptedReply } from '../helpers/scripted-server.ts';
 import { test } from '../helpers/with-server.ts';

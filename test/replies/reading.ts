@@ -1,11 +1,11 @@
-import type { StreamDelta } from '../../src/formats/events.ts';
-import { content } from '../../src/formats/content/format.ts';
-import type { Format } from '../../src/formats/format.ts';
-import { messages } from '../../src/formats/messages/format.ts';
-import { readDeltas, type ReadOptions } from '../../src/client/read-reply.ts';
-import type { Answer } from '../../src/client/result.ts';
-import { createMemoryStore } from '../../src/images/store.ts';
-import type { HttpReply } from '../../src/transport/types.ts';
+import type { StreamDelta } from '../../src/library/formats/events.ts';
+import { content } from '../../src/library/formats/content/format.ts';
+import type { Format } from '../../src/library/formats/format.ts';
+import { messages } from '../../src/library/formats/messages/format.ts';
+import { readDeltas, type ReadOptions } from '../../src/library/client/read-reply.ts';
+import type { Answer } from '../../src/library/client/result.ts';
+import { createMemoryStore } from '../../src/library/images/store.ts';
+import type { HttpReply } from '../../src/library/transport/types.ts';
 
 /** A reply of status 200 whose body comes in these chunks, and then ends, or breaks off with an error. */
 export function replyOf(chunks: Iterable<Uint8Array>, end?: Error): HttpReply {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, vi } from 'vitest';
 import { createClient, ResponseError } from '../../src/index.ts';
-import { person } from '../commands/chat/person.ts';
+import { person } from '../cli/commands/chat/person.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { canaryKey, eventStream, messageEvents, test } from '../helpers/with-server.ts';
 import { png } from './deviation.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, vi } from 'vitest';
 import { createClient } from '../../src/index.ts';
-import { person } from '../commands/chat/person.ts';
+import { person } from '../cli/commands/chat/person.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import type { ScriptedReply } from '../helpers/scripted-server.ts';
 import { canaryKey, test, textReply } from '../helpers/with-server.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
-import { openHttpConnection } from '../../src/transport/connection.ts';
+import { openHttpConnection } from '../../src/library/transport/connection.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { shell } from '../helpers/spawn.ts';
 import { packages, runScript as run } from './installed.ts';

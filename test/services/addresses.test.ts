@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createClient } from '../../src/client/client.ts';
-import { serviceNames, services } from '../../src/vendors/services.ts';
+import { createClient } from '../../src/library/client/client.ts';
+import { serviceNames, services } from '../../src/library/vendors/services.ts';
 import { startFakeServer, type FakeReply, type FakeServer } from '../fake-servers/start.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';

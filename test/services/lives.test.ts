@@ -1,7 +1,7 @@
 import { onTestFinished, describe, expect, test } from 'vitest';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient } from '../../src/client/client.ts';
+import { createClient } from '../../src/library/client/client.ts';
 import { startAnthropic } from '../fake-servers/anthropic.ts';
 import { startGemini } from '../fake-servers/gemini.ts';
 import { startOpenAi } from '../fake-servers/openai.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { serviceNames, services } from '../../src/vendors/services.ts';
-import { moreServices } from '../../src/vendors/more-services.ts';
+import { serviceNames, services } from '../../src/library/vendors/services.ts';
+import { moreServices } from '../../src/library/vendors/more-services.ts';
 import { type Asked, completionBody } from '../fake-servers/completions.ts';
 import { type AskedResponse, responseBody } from '../fake-servers/responses.ts';
 import { type FakeReply, type FakeServer, startFakeServer } from '../fake-servers/start.ts';

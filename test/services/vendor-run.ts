@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { vi } from 'vitest';
-import { splitShellLine } from '../../src/shell-word.ts';
+import { splitShellLine } from '../../src/library/shell-word.ts';
 import { run, type Ran } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { pixel } from '../fake-servers/completions.ts';

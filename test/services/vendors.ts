@@ -8,7 +8,7 @@ import { startOllama } from '../fake-servers/ollama.ts';
 import { openAiKey, startOpenAi } from '../fake-servers/openai.ts';
 import { openRouterKey, startOpenRouter } from '../fake-servers/openrouter.ts';
 import type { FakeServer } from '../fake-servers/start.ts';
-import { vendorPair } from '../transport/certificates.ts';
+import { vendorPair } from '../library/transport/certificates.ts';
 
 /** The services that have an address of their own. */
 export const vendorNames = ['gemini', 'anthropic', 'openai', 'openrouter', 'ollama'] as const;

@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, 
 import { join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, vi } from 'vitest';
-import { exitCodes } from '../../src/errors.ts';
+import { exitCodes } from '../../src/library/errors.ts';
 import { hurriedClock } from '../batch/lane/with-lane.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { run } from '../helpers/run.ts';
@@ -56,7 +56,7 @@ const network = /^(?:connect|send|receive)$/;
 
 /** The number of calls, or of states, that the page about the tests promises for a task. */
 export function countIn(column: 'calls' | 'states', name: string): number {
-  const page = readFileSync(join(root, 'src/help/trust.md'), 'utf8');
+  const page = readFileSync(join(root, 'src/cli/help/topics/trust.md'), 'utf8');
   const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`));
   return Number(row?.split('|')[column === 'calls' ? 2 : 3]);
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { summarizeLedger } from '../../src/cost/ledger-sums.ts';
+import { summarizeLedger } from '../../src/library/cost/ledger-sums.ts';
 import { type BatchServer, startBatchServer } from '../batch/lane/batch-server.ts';
 import { startCountingServer } from '../batch/counting-server.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';

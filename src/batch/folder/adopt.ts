@@ -1,10 +1,7 @@
 import { open, realpath, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import system from 'node:process';
-import { SyncedFile } from '../../files/synced-file.ts';
-import { createEmptyStore } from '../../images/store.ts';
-import { isObject } from '../../json.ts';
-import { readRecovery, type SavedReply } from '../../recovery/recovery-file.ts';
+import { createEmptyStore, isObject, readRecovery, type SavedReply, SyncedFile } from '../../library/index.ts';
 import { resultLine } from './recorder.ts';
 import type { FolderLock } from './lock.ts';
 import { findLostEnds, getEndType, type LostEnds } from './results.ts';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { bootMark } from '../../files/process-mark.ts';
-import { SyncedFile } from '../../files/synced-file.ts';
+import { bootMark, SyncedFile } from '../../library/index.ts';
 import { batchFiles } from '../types.ts';
 import type { FolderLock } from './lock.ts';
 import type { ChooseRecord } from './records.ts';

@@ -1,20 +1,29 @@
 import { readdir, lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FolderLock, lockFolder } from './lock.ts';
-import { cannotWrite, asideFile } from '../../files/synced-file.ts';
+import {
+  asideFile,
+  cannotWrite,
+  clearDeadParts,
+  describeWriteError,
+  GatewayError,
+  getErrorCode,
+  ignoreMissing,
+  isPartName,
+  type LockTimes,
+  makeFolder,
+  openIfThere,
+  usageError,
+  withoutHole,
+  writeAtomically,
+} from '../../library/index.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
-import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
-import { describeWriteError } from '../../files/file-reason.ts';
-import { ignoreMissing, writeAtomically, makeFolder, isPartName } from '../../files/temp-file.ts';
-import type { LockTimes } from '../../files/lock.ts';
 import { type Adopting, adoptReplies } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
 import { readManifest, readManifestHeader } from './manifest.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
 import { type BatchState, hasOpenSlots } from './state.ts';
 import { markWanted } from '../run/edited.ts';
-import { openIfThere, withoutHole } from '../../files/lines.ts';
-import { clearDeadParts } from '../../files/process-mark.ts';
 
 /** The batch of a folder, as its files tell it. */
 export interface KnownBatch extends LostEnds {

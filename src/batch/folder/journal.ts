@@ -1,8 +1,5 @@
 import { join } from 'node:path';
-import { GatewayError } from '../../errors.ts';
-import { readAppendedLines } from '../../files/lines.ts';
-import { bootMark } from '../../files/process-mark.ts';
-import { parseObject } from '../../json.ts';
+import { bootMark, GatewayError, parseObject, readAppendedLines } from '../../library/index.ts';
 import { batchFiles } from '../types.ts';
 import type { SlotRecord } from './records.ts';
 import { addRecord, type BatchState, newBatchState, settleState } from './state.ts';

@@ -1,9 +1,14 @@
 import { join } from 'node:path';
-import { GatewayError } from '../../errors.ts';
-import { findOwner, type LockOwner, type LockTimes, takeLock } from '../../files/lock.ts';
-import type { ProcessMark } from '../../files/process-mark.ts';
-import { cannotWrite } from '../../files/synced-file.ts';
-import { shellWord } from '../../shell-word.ts';
+import {
+  cannotWrite,
+  findOwner,
+  GatewayError,
+  type LockOwner,
+  type LockTimes,
+  type ProcessMark,
+  shellWord,
+  takeLock,
+} from '../../library/index.ts';
 import { batchFiles } from '../types.ts';
 
 /** The right to send a batch's jobs and to write into its folder, held until `release` or until another run takes it over. */

@@ -1,12 +1,19 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GatewayError } from '../../errors.ts';
-import { type Line, openIfThere, readAppendedLines, readLines } from '../../files/lines.ts';
-import { cannotWrite, SyncedFile } from '../../files/synced-file.ts';
-import { writeAtomically } from '../../files/temp-file.ts';
-import { isObject, parseObject } from '../../json.ts';
+import {
+  cannotWrite,
+  GatewayError,
+  isObject,
+  type Line,
+  openIfThere,
+  parseObject,
+  readAppendedLines,
+  readLines,
+  SyncedFile,
+  version,
+  writeAtomically,
+} from '../../library/index.ts';
 import { addManifestRow, newRowTable, type RowTable } from '../run/table.ts';
-import { version } from '../../version.ts';
 import { batchFiles, type Job, type KeptCommand, type Shard, type Vary } from '../types.ts';
 import { Slots } from './slots.ts';
 import type { BatchState } from './state.ts';

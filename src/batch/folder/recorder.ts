@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { SyncedFile } from '../../files/synced-file.ts';
+import { GatewayError, type JsonObject, shellWord, SyncedFile } from '../../library/index.ts';
 import {
   batchFiles,
   type BatchHooks,
@@ -14,9 +14,6 @@ import { listImageNames } from './results.ts';
 import { mayHaveCost } from './spending.ts';
 import { applyRecord } from './fold.ts';
 import { addRecord, type BatchState, countEndRecord } from './state.ts';
-import { GatewayError } from '../../errors.ts';
-import type { JsonObject } from '../../json.ts';
-import { shellWord } from '../../shell-word.ts';
 
 /**
  * Records the steps of the slots of a run, as long as the run has the folder, and adds them to its state. Throws GatewayError

@@ -1,4 +1,4 @@
-import type { Bound } from '../../cost/types.ts';
+import type { Bound } from '../../library/index.ts';
 import type { ProviderBatchPlan } from '../lane/provider-batches.ts';
 import type { JobEnd } from '../types.ts';
 import type { Place } from './slots.ts';

@@ -1,11 +1,19 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Bound, Cost } from '../../cost/types.ts';
-import { type Certainty, endSignals } from '../../errors.ts';
-import { openIfThere, readAppendedLines, withoutHole } from '../../files/lines.ts';
-import { createRangeReader } from '../../files/temp-file.ts';
-import type { Usage } from '../../formats/events.ts';
-import { isObject, type JsonObject, parseObject } from '../../json.ts';
+import {
+  type Bound,
+  type Certainty,
+  type Cost,
+  createRangeReader,
+  endSignals,
+  isObject,
+  type JsonObject,
+  openIfThere,
+  parseObject,
+  readAppendedLines,
+  type Usage,
+  withoutHole,
+} from '../../library/index.ts';
 import { batchFiles, type JobError } from '../types.ts';
 import { isCovered } from './fold.ts';
 import { readSlotName } from './manifest.ts';

@@ -1,6 +1,12 @@
-import { sumAmounts, addSpending, addUnknown, heldFor } from '../../cost/cost.ts';
-import type { Bound, Spending } from '../../cost/types.ts';
-import type { Usage } from '../../formats/events.ts';
+import {
+  addSpending,
+  addUnknown,
+  type Bound,
+  heldFor,
+  type Spending,
+  sumAmounts,
+  type Usage,
+} from '../../library/index.ts';
 import type { JobError } from '../types.ts';
 import type { EndRecord } from './records.ts';
 

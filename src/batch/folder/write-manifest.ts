@@ -1,9 +1,5 @@
 import { join } from 'node:path';
-import { cannotWrite } from '../../files/synced-file.ts';
-import { writeAtomically } from '../../files/temp-file.ts';
-import { GatewayError } from '../../errors.ts';
-import { isObject } from '../../json.ts';
-import { version } from '../../version.ts';
+import { cannotWrite, GatewayError, isObject, version, writeAtomically } from '../../library/index.ts';
 import { hashRowId } from '../run/table.ts';
 import { type Batch, batchFiles, type Job } from '../types.ts';
 import { findFrom, isSame, type ManifestHeader, manifestLine } from './manifest.ts';

@@ -1,7 +1,5 @@
 import { access } from 'node:fs/promises';
-import { sumAmounts } from '../../cost/cost.ts';
-import { openLedger } from '../../cost/ledger.ts';
-import type { Bound } from '../../cost/types.ts';
+import { type Bound, openLedger, sumAmounts } from '../../library/index.ts';
 import type { BatchState } from '../folder/state.ts';
 import type { CostLimit } from '../run/run-budget.ts';
 import type { BatchHost } from '../types.ts';

@@ -1,30 +1,41 @@
 import { readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { chooseHint } from '../../reasons.ts';
-import type { Body } from '../../body.ts';
-import { endSignals, GatewayError, quoteForeign } from '../../errors.ts';
-import { isUnfinished } from '../../vendors/finish-reasons.ts';
-import { removeFile } from '../../files/temp-file.ts';
-import { asideFile, cannotWrite, openToAppend } from '../../files/synced-file.ts';
-import { type BatchFormat, type BatchInfo, type BatchOutcome, loadBatchFormat } from '../../formats/batch-format.ts';
-import { readFailedReply } from '../../formats/failure.ts';
-import { type AnyApiRequest, loadFormat } from '../../formats/format.ts';
-import { type JsonObject, parseObject } from '../../json.ts';
-import { batchFiles, type BatchHost, type CollectedJob, type JobOutcome, type JournalEntry } from '../types.ts';
 import {
   type Answer,
+  type AnyApiRequest,
+  asideFile,
+  type BatchFormat,
+  type BatchInfo,
+  type BatchOutcome,
+  type Body,
+  cannotWrite,
   type CheckEnd,
+  chooseHint,
   createDeadlines,
+  createGatheredFile,
   type Deadline,
   describeRequest,
+  endSignals,
+  type FormatName,
+  GatewayError,
+  type GatheredFile,
+  getTimeoutError,
+  isUnfinished,
+  type JsonObject,
+  loadBatchFormat,
+  loadFormat,
+  openToAppend,
+  parseObject,
   type PreparedRequest,
+  quoteForeign,
+  readFailedReply,
   readParsedReply,
   readReply,
+  removeFile,
   type ResultText,
-  getTimeoutError,
-} from '../../client/index.ts';
-import type { FormatName } from '../../formats/types.ts';
+} from '../../library/index.ts';
+import { batchFiles, type BatchHost, type CollectedJob, type JobOutcome, type JournalEntry } from '../types.ts';
 import { settleJob } from '../run/live.ts';
 import { nameAnswer, type PlacedJob, prepareRow } from '../run/queue.ts';
 import { hashRowId } from '../run/table.ts';
@@ -32,7 +43,6 @@ import { formatCount } from '../counts.ts';
 import { chooseMeasure } from './failures.ts';
 import { goOnHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { listWaiting, makeEntryName, type ProviderBatch } from './provider-batches.ts';
-import { createGatheredFile, type GatheredFile } from '../../files/lines.ts';
 
 /** A provider batch that has ended, and its results, each found by its slot. */
 interface Collection {

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../library/index.ts';
 
 /**
  * The measures after a failed call to the batch API of a service. A failure without a measure ends the run; after a failed creation

@@ -1,7 +1,17 @@
-import { type BatchApi, type GatewayClient, type Deadline, openBatchApi, startDeadline } from '../../client/index.ts';
-import { GatewayError, withoutCost } from '../../errors.ts';
-import { type BatchFormat, type BatchInfo, type BatchPage, loadBatchFormat } from '../../formats/batch-format.ts';
-import { findServiceByUrl } from '../../vendors/services.ts';
+import {
+  type BatchApi,
+  type BatchFormat,
+  type BatchInfo,
+  type BatchPage,
+  type Deadline,
+  findServiceByUrl,
+  type GatewayClient,
+  GatewayError,
+  loadBatchFormat,
+  openBatchApi,
+  startDeadline,
+  withoutCost,
+} from '../../library/index.ts';
 import { getRequestOrigin } from '../gateway.ts';
 import type { BatchStep } from '../folder/records.ts';
 import type { Batch, BatchHooks, JobOutcome, JournalEntry, Step } from '../types.ts';

@@ -1,4 +1,4 @@
-import { endSignals, GatewayError } from '../../errors.ts';
+import { endSignals, GatewayError } from '../../library/index.ts';
 import { hasDue } from '../run/links.ts';
 import { nameRows } from '../run/row-names.ts';
 import { countOutcomes } from '../run/tally.ts';

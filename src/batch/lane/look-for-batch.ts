@@ -1,12 +1,9 @@
 import type { BatchHost } from '../types.ts';
-import { GatewayError } from '../../errors.ts';
-import { type BatchInfo, loadBatchFormat } from '../../formats/batch-format.ts';
+import { append, type BatchInfo, GatewayError, loadBatchFormat, parseObject } from '../../library/index.ts';
 import { formatCount } from '../counts.ts';
-import { parseObject } from '../../json.ts';
 import { ignoreUnlisted } from './failures.ts';
 import { callService, findKeyError, type LaneRun, readBatchPage, recordCreated } from './lane-run.ts';
 import { listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
-import { append } from '../../long-lists.ts';
 
 /**
  * The service's word on a provider batch whose creation was not answered: the batch, `later` (a batch that can be it has not

@@ -1,11 +1,8 @@
-import { timeText } from '../../clock.ts';
-import type { Bound, Spending } from '../../cost/types.ts';
-import type { AuthUse, FormatName } from '../../formats/types.ts';
+import { type AuthUse, type Bound, type FormatName, minOf, type Spending, timeText } from '../../library/index.ts';
 import type { BatchStep, EndRecord } from '../folder/records.ts';
 import type { SlotState } from '../folder/slots.ts';
 import { countCost, mayHaveCost, noSpending } from '../folder/spending.ts';
 import type { BatchState } from '../folder/state.ts';
-import { minOf } from '../../long-lists.ts';
 
 /** The parts that the jobs of a provider batch have in common. */
 export interface ProviderBatchPlan {

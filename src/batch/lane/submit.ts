@@ -1,16 +1,20 @@
 import { rm } from 'node:fs/promises';
-import { type RequestBody, segmentBody, streamBody } from '../../body.ts';
 import {
+  type BatchFormat,
   type CallEvent,
+  createGatheredFile,
+  getTimeoutError,
+  loadBatchFormat,
+  maxLineBytes,
   type PreparedRequest,
+  randomNonce,
+  type RequestBody,
+  segmentBody,
   type SentFile,
   startDeadline,
-  getTimeoutError,
-} from '../../client/index.ts';
-import { usageError } from '../../errors.ts';
-import { randomNonce } from '../../files/temp-file.ts';
-import { type BatchFormat, loadBatchFormat } from '../../formats/batch-format.ts';
-import { createGatheredFile, maxLineBytes } from '../../files/lines.ts';
+  streamBody,
+  usageError,
+} from '../../library/index.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
 import { tryFetchInputs, settleJob } from '../run/live.ts';
 import { jobsToSend, prepareAgain } from '../run/queue.ts';

@@ -1,5 +1,4 @@
-import type { GatewayError } from '../../errors.ts';
-import { sleepByTimer } from '../../transport/gate.ts';
+import { type GatewayError, sleepByTimer } from '../../library/index.ts';
 import { collectProviderBatch } from './collect.ts';
 import { chooseMeasure } from './failures.ts';
 import { callService, findKeyError, giveUpProviderBatch, type LaneRun } from './lane-run.ts';

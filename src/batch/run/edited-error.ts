@@ -2,7 +2,7 @@ import { maxNamed, nameSome } from '../counts.ts';
 import { listIds } from './row-names.ts';
 import type { BatchHost, BatchJobs, BatchPolicy } from '../types.ts';
 import type { BatchState } from '../folder/state.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../library/index.ts';
 
 interface EditedBatch {
   host: Pick<BatchHost, 'copyCommand' | 'nextCommand' | 'repeatCommand'>;

@@ -1,6 +1,6 @@
 import type { Slots } from '../folder/slots.ts';
 import type { RowTable } from './table.ts';
-import { append } from '../../long-lists.ts';
+import { append } from '../../library/index.ts';
 
 /** A row without an answer, whose id has an answer that no row wants any more; or that was left so by a run that sent only what was named. */
 export interface EditedRow {

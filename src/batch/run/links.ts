@@ -1,5 +1,4 @@
-import { closest } from '../../closest.ts';
-import { usageError } from '../../errors.ts';
+import { closest, usageError } from '../../library/index.ts';
 import type { BatchState } from '../folder/state.ts';
 import { type BatchJobs, type JobParent, jobProducts, type JobUse } from '../types.ts';
 import type { BatchPlan } from './plan.ts';

@@ -3,24 +3,27 @@ import type { FolderLock } from '../folder/lock.ts';
 import type { Pacer } from './pace.ts';
 import {
   type Answer,
-  tryAsk,
   type Asked,
-  type GatewayClient,
+  type CheckEnd,
+  countAnswer,
   createDeadlines,
   type Deadline,
-  type CheckEnd,
+  endSignals,
+  type GatewayClient,
+  type GatewayError,
+  getTimeoutError,
+  isBug,
+  isQuotaSpent,
   joinPayments,
+  otherModel,
   type Payment,
   type Payments,
   type PreparedRequest,
-  getTimeoutError,
-} from '../../client/index.ts';
-import { countAnswer } from '../../cost/cost.ts';
-import { unusualTier } from '../../cost/price.ts';
-import type { Spent } from '../../cost/types.ts';
-import { endSignals, type GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
-import { otherModel } from '../../vendors/services.ts';
-import type { SharedGate } from '../../transport/gate.ts';
+  type SharedGate,
+  type Spent,
+  tryAsk,
+  unusualTier,
+} from '../../library/index.ts';
 
 /** Sends the jobs of a run. */
 export interface JobSender {

@@ -1,4 +1,4 @@
-import { createGate, type GateOptions, type SharedGate, sleepByTimer } from '../../transport/gate.ts';
+import { createGate, type GateOptions, type SharedGate, sleepByTimer } from '../../library/index.ts';
 import type { BatchHost, BatchPolicy } from '../types.ts';
 import { shareRate } from './rate-group.ts';
 

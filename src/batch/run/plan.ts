@@ -17,7 +17,7 @@ import {
   type RowTable,
 } from './table.ts';
 import { gatewayKey, getRequestOrigin } from '../gateway.ts';
-import { digestText } from '../../request-key.ts';
+import { type ApiRequest, type AuthForm, type AuthUse, digestText, minOf } from '../../library/index.ts';
 import { markAgain } from '../folder/fold.ts';
 import { findKnown, numberFrom } from '../folder/manifest.ts';
 import type { RedoRecord } from '../folder/records.ts';
@@ -30,10 +30,6 @@ import {
   type GatewaySettings,
   type PreparedJob,
 } from '../types.ts';
-import type { ApiRequest } from '../../formats/format.ts';
-import { minOf } from '../../long-lists.ts';
-import type { AuthUse } from '../../formats/types.ts';
-import type { AuthForm } from '../../vendors/services.ts';
 
 /** The rows of the file, and the facts of their requests. */
 interface ReadRows {

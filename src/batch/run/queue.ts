@@ -3,9 +3,7 @@ import type { Recorder } from '../folder/recorder.ts';
 import { isReady } from './links.ts';
 import { hashRowId } from './table.ts';
 import type { Batch, Job, PreparedJob, ReadyJob, Step } from '../types.ts';
-import { untilAborted } from '../../clock.ts';
-import { GatewayError } from '../../errors.ts';
-import { append } from '../../long-lists.ts';
+import { append, GatewayError, untilAborted } from '../../library/index.ts';
 
 /** A job for which nothing is sent: its line is refused, or an earlier run answered it. */
 interface AnsweredJob {

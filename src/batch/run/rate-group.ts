@@ -1,10 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { getErrorCode } from '../../errors.ts';
-import { withLock } from '../../files/lock.ts';
-import { notWritten } from '../../files/temp-file.ts';
-import { parseObject } from '../../json.ts';
-import type { SharedGate, Sleep } from '../../transport/gate.ts';
+import { getErrorCode, notWritten, parseObject, type SharedGate, type Sleep, withLock } from '../../library/index.ts';
 import type { Pacer } from './pace.ts';
 
 /** The content of the file of a group. Times are wall clock, ms since 1970. */

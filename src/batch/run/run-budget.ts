@@ -1,7 +1,14 @@
-import { joinPayments, payFrom, type Payments } from '../../client/index.ts';
-import { sumAmounts, createBudget, sumHeld } from '../../cost/cost.ts';
-import type { Bound, Budget } from '../../cost/types.ts';
-import { GatewayError } from '../../errors.ts';
+import {
+  type Bound,
+  type Budget,
+  createBudget,
+  GatewayError,
+  joinPayments,
+  payFrom,
+  type Payments,
+  sumAmounts,
+  sumHeld,
+} from '../../library/index.ts';
 import { openBounds } from '../lane/provider-batches.ts';
 import type { Batch, ReadyJob } from '../types.ts';
 

@@ -1,7 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { GatewayError } from '../../errors.ts';
-import { joinPayment, type Payment } from '../../client/index.ts';
-import type { SharedGate } from '../../transport/gate.ts';
+import { type GatewayError, joinPayment, type Payment, type SharedGate } from '../../library/index.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import type { Tally } from './tally.ts';
 import type { JobQueue, QueuedJob } from './queue.ts';

@@ -1,5 +1,4 @@
-import { chooseHint } from '../../reasons.ts';
-import { GatewayError, getErrorMessage } from '../../errors.ts';
+import { chooseHint, GatewayError, getErrorMessage } from '../../library/index.ts';
 import { keepFailure } from '../folder/spending.ts';
 import type { Batch, JobError, JobOutcome, JournalEntry } from '../types.ts';
 

@@ -1,8 +1,16 @@
-import { usageError } from '../../errors.ts';
-import { type FieldKind, fieldEntries, type FieldName, type PlainValues } from '../../formats/request-fields.ts';
-import type { RequestField, requestFields } from '../../formats/request-fields.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import type { Use } from '../../vendors/services.ts';
+import {
+  fieldEntries,
+  type FieldKind,
+  type FieldName,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type PlainValues,
+  type RequestField,
+  type requestFields,
+  usageError,
+  type Use,
+} from '../../library/index.ts';
 import {
   decimal,
   type FlagTable,

@@ -1,9 +1,16 @@
 import { type Command, Option } from 'commander';
-import { usageError, GatewayError } from '../../errors.ts';
-import { isAspect } from '../../images/aspect.ts';
-import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
-import { closest } from '../../closest.ts';
-import { jsonFaultWords } from '../../json-position.ts';
+import {
+  closest,
+  GatewayError,
+  isAspect,
+  isObject,
+  isTooDeep,
+  jsonFaultWords,
+  type JsonObject,
+  type JsonValue,
+  tooDeepWords,
+  usageError,
+} from '../../library/index.ts';
 import type { Note } from '../help/types.ts';
 
 /** A flag of the program. It is defined once; commands name the flags that they take. */

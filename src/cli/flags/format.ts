@@ -1,5 +1,4 @@
-import { usageError } from '../../errors.ts';
-import { splitShellLine } from '../../shell-word.ts';
+import { splitShellLine, usageError } from '../../library/index.ts';
 import { type FlagTable, notAFlag, whole } from './flag.ts';
 import { maxCost, settingFlags } from './shared.ts';
 

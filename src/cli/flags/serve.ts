@@ -1,7 +1,7 @@
-import { usageError } from '../../errors.ts';
+import { usageError } from '../../library/index.ts';
 import { type FlagTable, notAFlag, oneOfWords, quoteWord, whole } from './flag.ts';
 import { connectionFlags, priceFlags } from './shared.ts';
-import { parseDuration } from '../../settings/values.ts';
+import { parseDuration } from '../settings/values.ts';
 
 /** The services that the local gateway can stand for; `gateway` is itself. */
 const served = ['gateway', 'gemini', 'anthropic', 'openai'] as const;

@@ -1,14 +1,23 @@
-import { usageError } from '../../errors.ts';
-import { formatFacts, formatNames } from '../../formats/format.ts';
-import { type FieldKind, findField } from '../../formats/request-fields.ts';
-import type { FormatName } from '../../formats/types.ts';
-import { isTooDeep, type JsonValue } from '../../json.ts';
-import { type Body, type BodyValue, isUpload } from '../../body.ts';
+import {
+  type Body,
+  type BodyValue,
+  type FieldKind,
+  findField,
+  findOwn,
+  formatFacts,
+  type FormatName,
+  formatNames,
+  getQuirks,
+  isTooDeep,
+  isUpload,
+  type JsonValue,
+  listVendors,
+  services,
+  shellWord,
+  usageError,
+} from '../../library/index.ts';
 import { quoteWord, writeValue } from './flag.ts';
-import { getQuirks, services, listVendors } from '../../vendors/services.ts';
-import type { PartialSettings } from '../../settings/types.ts';
-import { shellWord } from '../../shell-word.ts';
-import { findOwn } from '../../find-own.ts';
+import type { PartialSettings } from '../settings/types.ts';
 
 /** One `--set path=value`. The step `[]` appends to a list. */
 export interface FieldChange {

@@ -15,11 +15,12 @@ import {
 } from './flag.ts';
 import { fieldFlags } from './fields.ts';
 import { parseFieldPath } from './set.ts';
-import { formatDuration, moveBudget, parseAge, parseDuration, writeAge } from '../../settings/values.ts';
-import { isCredential } from '../../settings/redact.ts';
-import { toAttribute, getLongFlag } from '../../settings/sources.ts';
-import { type SettingDefinition, type SettingName, settingNames, settings } from '../../settings/table.ts';
-import type { Attribute, Use } from '../../settings/types.ts';
+import { formatDuration, moveBudget, parseAge, parseDuration, writeAge } from '../settings/values.ts';
+import { isCredential } from '../settings/redact.ts';
+import { toAttribute, getLongFlag } from '../settings/sources.ts';
+import { type SettingDefinition, type SettingName, settingNames, settings } from '../settings/table.ts';
+import type { Attribute } from '../settings/types.ts';
+import type { Use } from '../../library/index.ts';
 
 /** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
 const parsers = {

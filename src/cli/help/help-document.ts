@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { exitCodes } from '../../errors.ts';
+import { exitCodes } from '../../library/index.ts';
 import type { OwnDocument } from '../context.ts';
 import { getFlagFacts, isAdvanced } from '../flags/flag.ts';
 import { findDefaultName, isRepeatable, toCommandFacts } from './facts.ts';

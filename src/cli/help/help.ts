@@ -1,8 +1,8 @@
-import { bold } from '../../terminal/style.ts';
+import { bold } from '../terminal/style.ts';
 import type { CommandFacts, FlagFacts } from './types.ts';
-import { maxOf } from '../../long-lists.ts';
+import { maxOf } from '../../library/index.ts';
 
-/** The topics of `help <topic>`; each is a file of `src/help/`. */
+/** The topics of `help <topic>`; each is a file of `src/cli/help/topics/`. */
 export const topicSummaries: Readonly<Record<string, string>> = {
   agents: 'tools over MCP, a skill, help as data',
   batch: 'jobs, resuming, shards, galleries',

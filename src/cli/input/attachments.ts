@@ -3,19 +3,26 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { basename as lastOfUrl } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
-import { usageError } from '../../errors.ts';
-import type { Media } from '../../formats/plain-request.ts';
-import { makeRereadable, readInputImage, spool, type Spooling } from '../../images/input.ts';
-import { imageFacts, pixelsOf } from '../../images/image-type.ts';
-import { sniffMedia } from '../../images/media-type.ts';
+import {
+  createUpload,
+  imageFacts,
+  makeRereadable,
+  type Media,
+  pixelsOf,
+  readInputImage,
+  refuseEmptyMask,
+  shellWord,
+  sniffMedia,
+  spool,
+  type Spooling,
+  type Upload,
+  usageError,
+} from '../../library/index.ts';
 import { decodeText, isStdin, isUrl, isUtf16, readAgain, shownUrl, unreadableFile, urlForFile } from './input-files.ts';
-import { createUpload, type Upload } from '../../body.ts';
-import { shellWord } from '../../shell-word.ts';
 import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { formatSize } from './prompt.ts';
 import type { ImageInputFlags } from './stray-files.ts';
-import { refuseEmptyMask } from '../../images/mask.ts';
 
 /** An input image or file, which is read while the request is sent. */
 export interface Attached {

@@ -1,4 +1,4 @@
-import { eachMark, levelsOf, parseFlat } from '../../json.ts';
+import { eachMark, levelsOf, parseFlat } from '../../library/index.ts';
 
 /**
  * The JSON documents in an answer, as their text: the whole answer, the content of its only code block, or the objects and lists

@@ -1,12 +1,19 @@
-import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
+import {
+  describeReadError,
+  GatewayError,
+  getErrorCode,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type KnownFiles,
+  lookAtHint,
+  openOnce,
+  shellWord,
+  usageError,
+} from '../../library/index.ts';
 import { isUtf8 } from 'node:buffer';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { describeReadError } from '../../files/file-reason.ts';
-import type { KnownFiles } from '../../files/known-files.ts';
-import { openOnce } from '../../files/open-once.ts';
-import { lookAtHint, shellWord } from '../../shell-word.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { InputContext } from '../context.ts';
 import type { FileOrJson } from '../flags/fields.ts';
 import { parseJson, quoteWord } from '../flags/flag.ts';

@@ -1,10 +1,7 @@
 import { dirname, join } from 'node:path';
-import { usageError } from '../../errors.ts';
-import { closest } from '../../closest.ts';
-import { listFolder } from '../../files/list-folder.ts';
-import { configPath } from '../../settings/config-file.ts';
-import { shellWord } from '../../shell-word.ts';
-import type { Io } from '../../terminal/io.ts';
+import { closest, listFolder, shellWord, usageError } from '../../library/index.ts';
+import { configPath } from '../settings/config-file.ts';
+import type { Io } from '../terminal/io.ts';
 import { quoteWord } from '../flags/flag.ts';
 
 /** A prompt of the config folder. */

@@ -1,11 +1,10 @@
-import { settingError, usageError } from '../../errors.ts';
+import { type After, afterOnClock, settingError, untilAborted, usageError } from '../../library/index.ts';
 import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { type TemplateValues, fillText } from './template-variables.ts';
 import { decodeText, readTextFlag } from './input-files.ts';
 import { type ImageInputFlags, refuseStrayFiles } from './stray-files.ts';
-import type { InputKind } from '../../terminal/io.ts';
-import { type After, afterOnClock, untilAborted } from '../../clock.ts';
+import type { InputKind } from '../terminal/io.ts';
 import { noteMs } from './stdin.ts';
 
 /** The flags and words that a prompt can come from. */

@@ -1,6 +1,5 @@
 import ajv, { type ErrorObject } from 'ajv/dist/2020.js';
-import { getErrorMessage } from '../../errors.ts';
-import { isObject, type JsonValue } from '../../json.ts';
+import { getErrorMessage, isObject, type JsonValue } from '../../library/index.ts';
 
 /** The faults of a value in words: none if it fits. */
 export type FindFaults = (value: JsonValue) => string[];

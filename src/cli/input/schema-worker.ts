@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { type JsonValue, parseFlat } from '../../json.ts';
+import { type JsonValue, parseFlat } from '../../library/index.ts';
 import { compileRules, type FindFaults, SchemaFault } from './schema-rules.ts';
 
 /** A question for the thread: whether a schema can be used, or the faults of a JSON text. */

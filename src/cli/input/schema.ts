@@ -1,8 +1,14 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { GatewayError, getErrorMessage, usageError } from '../../errors.ts';
-import { isObject, type JsonValue, parseFlat } from '../../json.ts';
-import { jsonFaultWords } from '../../json-position.ts';
+import {
+  GatewayError,
+  getErrorMessage,
+  isObject,
+  jsonFaultWords,
+  type JsonValue,
+  parseFlat,
+  usageError,
+} from '../../library/index.ts';
 import { shippedThread } from '../shipped.ts';
 import { findJson } from './find-json.ts';
 import type { SchemaQuestion, SchemaReport } from './schema-worker.ts';

@@ -1,8 +1,13 @@
 import { isAbsolute, resolve } from 'node:path';
-import { createUpload, type BodyValue } from '../../body.ts';
-import type { Turn } from '../../formats/plain-request.ts';
-import { isObject, type JsonObject, textField } from '../../json.ts';
-import { readInputImage } from '../../images/input.ts';
+import {
+  type BodyValue,
+  createUpload,
+  isObject,
+  type JsonObject,
+  readInputImage,
+  textField,
+  type Turn,
+} from '../../library/index.ts';
 
 /** A picture of an answer, as a block of its turn: a session names its file, and holds what its service wants back with it. */
 export function pictureBlock(

@@ -1,6 +1,5 @@
-import { type After, afterOnClock } from '../../clock.ts';
-import { usageError } from '../../errors.ts';
-import type { Io } from '../../terminal/io.ts';
+import { type After, afterOnClock, usageError } from '../../library/index.ts';
+import type { Io } from '../terminal/io.ts';
 import type { Stdin } from '../context.ts';
 
 /** How to note that the program waits for stdin. */

@@ -1,8 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
-import { settingError } from '../../errors.ts';
-import { isImageExtension } from '../../images/image-type.ts';
-import { shellWord } from '../../shell-word.ts';
+import { isImageExtension, settingError, shellWord } from '../../library/index.ts';
 import type { InputContext } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 

@@ -1,7 +1,4 @@
-import { usageError } from '../../errors.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { closest } from '../../closest.ts';
-import { shellWord } from '../../shell-word.ts';
+import { closest, isObject, type JsonObject, type JsonValue, shellWord, usageError } from '../../library/index.ts';
 import type { InputContext } from '../context.ts';
 import { parseJson, quoteWord, type Var } from '../flags/flag.ts';
 import { readObjectFlag, readTextFlag } from './input-files.ts';

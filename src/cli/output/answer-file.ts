@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Result } from '../../client/index.ts';
-import { GatewayError } from '../../errors.ts';
-import { writeEscaped } from '../../terminal/escape.ts';
+import { checkFile, GatewayError, isMediaPlace, type Result, writeNewFile } from '../../library/index.ts';
+import { writeEscaped } from '../terminal/escape.ts';
 import type { Context, Selection, WriteAnswer } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { answerTexts, joinAnswerTexts } from './print.ts';
 import type { ImagePlan } from './save-images.ts';
-import { checkFile, isMediaPlace } from '../../images/publish.ts';
-import { writeNewFile } from '../../files/temp-file.ts';
 import { renderFootnotes } from './footnotes.ts';
 
 /** Flags that select a part of an answer, or a file for it, as they were typed. */
@@ -72,7 +69,7 @@ async function answerFile({ code, output }: AnswerFlags, cwd: string): Promise<s
 }
 
 async function extractCode({ text }: Result): Promise<string> {
-  const { codeBlocks } = await import('../../terminal/code-blocks.ts');
+  const { codeBlocks } = await import('../terminal/code-blocks.ts');
   const blocks = codeBlocks(text);
   if (blocks.length > 0) return blocks.join('\n');
   throw new GatewayError('no-result', 'the answer has no fenced code block', {

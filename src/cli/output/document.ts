@@ -1,16 +1,19 @@
-import { chooseHint } from '../../reasons.ts';
-import { GatewayError, exitCodes } from '../../errors.ts';
-import { isObject } from '../../json.ts';
-import { otherModel } from '../../vendors/services.ts';
-import { closest } from '../../closest.ts';
-import type { Redaction } from '../../settings/redact.ts';
-import { shellWord } from '../../shell-word.ts';
-import { jsonLine } from '../../terminal/escape.ts';
-import { totalCost } from '../../cost/cost.ts';
+import {
+  chooseHint,
+  closest,
+  exitCodes,
+  findOwn,
+  GatewayError,
+  isObject,
+  otherModel,
+  shellWord,
+  totalCost,
+} from '../../library/index.ts';
+import type { Redaction } from '../settings/redact.ts';
+import { jsonLine } from '../terminal/escape.ts';
 import type { Outcome, OwnDocument, Report } from '../context.ts';
 import { fieldPathText } from '../flags/set.ts';
 import { documentEntries, type ErrorDocument } from './result-definition.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** The end of a run, which the document needs beside the report. */
 export interface DocumentEnd {

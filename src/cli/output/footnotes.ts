@@ -1,5 +1,5 @@
-import type { Result, Source } from '../../client/index.ts';
-import { escapeLine } from '../../terminal/escape.ts';
+import type { Result, Source } from '../../library/index.ts';
+import { escapeLine } from '../terminal/escape.ts';
 import type { AnswerContext } from '../context.ts';
 import { isPrintedAtEnd } from './print.ts';
 

@@ -1,16 +1,21 @@
-import type { Spent } from '../../cost/types.ts';
+import {
+  ageText,
+  describeCosts,
+  type GatewayError,
+  type HttpReply,
+  type HttpRequest,
+  type RetryNotice,
+  type Spent,
+  timeText,
+  type Usage,
+} from '../../library/index.ts';
 import type { Context, RootOptions, Ui } from '../context.ts';
-import { type Secret, createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
-import { type Progress, startProgress } from '../../terminal/progress.ts';
-import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
-import type { Io } from '../../terminal/io.ts';
-import { wrapForStderr } from '../../terminal/output.ts';
-import { createStyle } from '../../terminal/style.ts';
-import type { GatewayError, RetryNotice } from '../../errors.ts';
-import type { HttpReply, HttpRequest } from '../../transport/types.ts';
-import type { Usage } from '../../formats/events.ts';
-import { describeCosts } from '../../cost/price.ts';
-import { ageText, timeText } from '../../clock.ts';
+import { type Secret, createRedaction, type Redaction, redactHeaders } from '../settings/redact.ts';
+import { type Progress, startProgress } from '../terminal/progress.ts';
+import { escapeForTerminal, escapeLine } from '../terminal/escape.ts';
+import type { Io } from '../terminal/io.ts';
+import { wrapForStderr } from '../terminal/output.ts';
+import { createStyle } from '../terminal/style.ts';
 
 /** Redacts nothing: the secrets of the run are not known yet. */
 export const noSecrets: Redaction = { redact: (text) => text, clean: (value) => value };

@@ -1,6 +1,4 @@
-import { joinReplies } from '../../client/index.ts';
-import { joinSpent } from '../../cost/cost.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, joinReplies, joinSpent } from '../../library/index.ts';
 import type { AnswerContext, CommandEnd, Outcome, Report, UnsavedReply } from '../context.ts';
 
 /** The outcome of a command that asked nothing, or knows nothing of its answer. */

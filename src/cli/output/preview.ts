@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { describeReadError } from '../../files/file-reason.ts';
 import {
   decodePreview,
+  describeReadError,
   describeTooLarge,
   halfBlocks,
   hasTrueColor,
-  previewForm,
   iterm2Image,
   kittyPixels,
   kittyPng,
-} from '../../images/preview.ts';
+  previewForm,
+} from '../../library/index.ts';
 import type { Context, WrittenImage } from '../context.ts';
 
 /** A preview of a larger image would take too long. */

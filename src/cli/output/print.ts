@@ -1,11 +1,17 @@
-import { drainDeltas, judgeAnswer, pickEndFields, type Result, type Wanted } from '../../client/index.ts';
-import type { StreamDelta } from '../../formats/events.ts';
-import { jsonLine, writeEscaped } from '../../terminal/escape.ts';
-import type { Output } from '../../terminal/io.ts';
-import type { Progress } from '../../terminal/progress.ts';
-import { isReadByCi } from '../../terminal/ci-guard.ts';
-import { wantsColor } from '../../terminal/style.ts';
-import { totalCost } from '../../cost/cost.ts';
+import {
+  drainDeltas,
+  judgeAnswer,
+  pickEndFields,
+  type Result,
+  type StreamDelta,
+  totalCost,
+  type Wanted,
+} from '../../library/index.ts';
+import { jsonLine, writeEscaped } from '../terminal/escape.ts';
+import type { Output } from '../terminal/io.ts';
+import type { Progress } from '../terminal/progress.ts';
+import { isReadByCi } from '../terminal/ci-guard.ts';
+import { wantsColor } from '../terminal/style.ts';
 import type { AnswerContext, Outcome } from '../context.ts';
 
 /** Whether stdout gets nothing while an answer arrives: the document, one value of it or the code is printed at the end. */
@@ -29,7 +35,7 @@ function canFormat({ stdout, env }: AnswerContext['io']): boolean {
 /** Starts the payload of formatted Markdown. `onOutput` is called before each output. */
 async function startFormatted(context: AnswerContext, onOutput?: () => void): Promise<Payload> {
   const { stdout, env } = context.io;
-  const { startMarkdown } = await import('../../terminal/live-markdown.ts');
+  const { startMarkdown } = await import('../terminal/live-markdown.ts');
   const colored = wantsColor({ env, isTTY: true, color: context.root.color });
   const live = startMarkdown(stdout, colored, onOutput);
   if (context.io.stderr.isTTY) context.ui.printWith(live.makeRoom);

@@ -1,7 +1,15 @@
 import * as v from 'valibot';
-import { replyNumber, shownFields, toolCallEntries } from '../../client/index.ts';
-import { count, flag, key, optionalKey, text } from '../../document-key.ts';
-import { exitCodes } from '../../errors.ts';
+import {
+  count,
+  exitCodes,
+  flag,
+  key,
+  optionalKey,
+  replyNumber,
+  shownFields,
+  text,
+  toolCallEntries,
+} from '../../library/index.ts';
 
 /*
  * The definition of the result document, from which the build writes result.schema.json: the keys of a reply come from their

@@ -2,24 +2,34 @@ import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import {
-  describeImage,
+  type BlobStore,
+  type CandidateNames,
+  candidateNames,
   type CheckEnd,
+  checkOutput,
+  createFileStore,
+  describeImage,
+  fitsAspect,
+  GatewayError,
+  getErrorCode,
+  isCutImage,
+  isFolder,
   isImageBlob,
+  type JsonObject,
+  matchesSize,
   mostImages,
+  notWritten,
+  type OutputPlan,
+  planOutput,
+  publishImage,
   type Result,
   type ResultImage,
-} from '../../client/index.ts';
-import { getErrorCode, GatewayError, usageError } from '../../errors.ts';
-import { isFolder, notWritten } from '../../files/temp-file.ts';
-import { fitsAspect, matchesSize } from '../../images/aspect.ts';
-import { type CandidateNames, candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
-import { checkOutput, publishImage, writeSidecar } from '../../images/publish.ts';
-import { createFileStore } from '../../images/store.ts';
-import type { BlobStore, StoredBlob } from '../../images/types.ts';
-import { isCutImage } from '../../images/whole.ts';
-import type { Io } from '../../terminal/io.ts';
+  type StoredBlob,
+  usageError,
+  writeSidecar,
+} from '../../library/index.ts';
+import type { Io } from '../terminal/io.ts';
 import type { AnswerContext, Outcome, SavedFiles, UnsavedReply, WrittenFile, WrittenImage } from '../context.ts';
-import type { JsonObject } from '../../json.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isPrintedAtEnd } from './print.ts';
 

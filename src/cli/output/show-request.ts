@@ -1,9 +1,7 @@
-import { usageError } from '../../errors.ts';
-import { hiddenHeaderNames, redactHeaders } from '../../settings/redact.ts';
-import type { Settings, KeySource } from '../../settings/types.ts';
+import { type Body, describeBody, type HttpRequest, isUpload, usageError } from '../../library/index.ts';
+import { hiddenHeaderNames, redactHeaders } from '../settings/redact.ts';
+import type { Settings, KeySource } from '../settings/types.ts';
 import type { Context, CommandEnd } from '../context.ts';
-import type { HttpRequest } from '../../transport/types.ts';
-import { type Body, describeBody, isUpload } from '../../body.ts';
 
 /** Prints the request of a body for `--dry-run` or `--curl`. It has no key, and nothing is sent. */
 export async function printRequest(

@@ -1,35 +1,45 @@
 import { openPictures } from '../input/session-pictures.ts';
-import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
-import type { Deadline, PreparedRequest } from '../../client/index.ts';
-import { usageError } from '../../errors.ts';
-import { type PlainRequest, readTurns, type Turn } from '../../formats/plain-request.ts';
+import { lastSystem, openCallResults, type SessionMessage } from '../chat/message.ts';
 import {
-  type Format,
-  formatFacts,
-  formatNames,
-  loadFormat,
+  type Body,
+  type Deadline,
+  type Effort,
   encodeFlexibly,
   encodeRequest,
-  requirePictures,
-  type RequestLimits,
-} from '../../formats/format.ts';
-import { type JsonObject, type JsonValue } from '../../json.ts';
-import { getQuirks, type ServiceName, services, type Use, listVendors } from '../../vendors/services.ts';
-import type { Settings } from '../../settings/types.ts';
-import type { Body } from '../../body.ts';
-import {
   type FieldName,
+  findEffortField,
   findField,
+  findOwn,
+  type Format,
+  formatFacts,
+  type FormatName,
+  formatNames,
   getFieldFlag,
+  getQuirks,
+  imagesFields,
   type JsonFields,
   jsonNames,
+  type JsonObject,
+  type JsonValue,
   lackedFields,
+  listVendors,
+  loadFormat,
   type PlainFields,
   plainNames,
+  type PlainRequest,
+  type PreparedRequest,
+  type Quirks,
+  readTurns,
   requestFields,
-} from '../../formats/request-fields.ts';
-import { type Effort, findEffortField } from '../../vendors/effort.ts';
-import { imagesFields } from '../../vendors/image-types.ts';
+  type RequestLimits,
+  requirePictures,
+  type ServiceName,
+  services,
+  type Turn,
+  usageError,
+  type Use,
+} from '../../library/index.ts';
+import type { Settings } from '../settings/types.ts';
 import type { InputContext } from '../context.ts';
 import { type FieldFlags, type FileOrJson } from '../flags/fields.ts';
 import { quoteWord } from '../flags/flag.ts';
@@ -47,8 +57,6 @@ import {
 import { readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import { type SchemaCheck, compileSchema } from '../input/schema.ts';
-import type { FormatName, Quirks } from '../../formats/types.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** The flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends FieldFlags, PromptFlags, VarFlags {

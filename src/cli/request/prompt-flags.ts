@@ -1,7 +1,7 @@
 import type { PromptYamlFlags } from './prompt-yaml.ts';
 import type { Context } from '../context.ts';
 import { refuseTwoPrompts } from '../input/prompt.ts';
-import { usageError } from '../../errors.ts';
+import { usageError } from '../../library/index.ts';
 import { findPrompt } from '../input/named-prompts.ts';
 
 /** Whether a path names a prompt file in the format of GitHub Models. */

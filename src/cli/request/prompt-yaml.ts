@@ -1,21 +1,23 @@
 import { LineCounter, parseDocument } from 'yaml';
-import { closest } from '../../closest.ts';
-import { usageError } from '../../errors.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import type { InputContext } from '../context.ts';
 import {
+  closest,
   fieldEntries,
   type FieldKind,
   type FieldName,
+  findOwn,
+  isObject,
+  type JsonObject,
+  type JsonValue,
   type RequestField,
   requestFields,
-} from '../../formats/request-fields.ts';
+  usageError,
+} from '../../library/index.ts';
+import type { InputContext } from '../context.ts';
 import { readValue, toFlag } from '../flags/fields.ts';
 import { parseJson, quoteWord } from '../flags/flag.ts';
 import { findSetFlag } from '../flags/set.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import type { RequestFlags } from './build-request.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** A prompt file in the format of GitHub Models (https://docs.github.com/github-models, `.prompt.yml`). */
 export interface PromptYaml {

@@ -1,8 +1,14 @@
-import { type Deadline, type GatewayClientOptions, openConnection, within } from '../../client/index.ts';
-import { usageError } from '../../errors.ts';
-import { type Credential, isUnmistakable, listCredentials, type Secret } from '../../settings/redact.ts';
-import type { PartialSettings } from '../../settings/types.ts';
-import type { Connection, FetchWrapper } from '../../transport/types.ts';
+import {
+  type Connection,
+  type Deadline,
+  type FetchWrapper,
+  type GatewayClientOptions,
+  openConnection,
+  usageError,
+  within,
+} from '../../library/index.ts';
+import { type Credential, isUnmistakable, listCredentials, type Secret } from '../settings/redact.ts';
+import type { PartialSettings } from '../settings/types.ts';
 import type { Context } from '../context.ts';
 import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { connectionOptions, getGatewayOrigin, readConfiguredKey } from './connection.ts';

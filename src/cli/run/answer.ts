@@ -1,16 +1,22 @@
-import type { Settings, Use } from '../../settings/types.ts';
+import type { Settings } from '../settings/types.ts';
+import {
+  type Answer,
+  chooseHint,
+  judgeAnswer,
+  type Result,
+  shellWord,
+  usageError,
+  type Use,
+  type Wanted,
+} from '../../library/index.ts';
 import type { AnswerContext, CommandEnd, Context, Outcome, SavedFiles } from '../context.ts';
 import { prepareAnswerFile } from '../output/answer-file.ts';
 import { logCost, logUsage } from '../output/log.ts';
 import { keepOutcome } from '../output/outcome.ts';
-import { usageError } from '../../errors.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
-import { type Wanted, type Answer, judgeAnswer, type Result } from '../../client/index.ts';
 import type { ImagePlan, ImageOutputFlags } from '../output/save-images.ts';
-import { jsonLine } from '../../terminal/escape.ts';
+import { jsonLine } from '../terminal/escape.ts';
 import { toEndDocument, isPrintedAtEnd } from '../output/print.ts';
-import { shellWord } from '../../shell-word.ts';
-import { chooseHint } from '../../reasons.ts';
 import type { CheckedAnswer, SchemaCheck } from '../input/schema.ts';
 
 /**

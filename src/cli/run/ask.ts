@@ -1,16 +1,16 @@
 import {
-  tryAsk,
   type AskOptions,
   type CheckEnd,
-  type GatewayClient,
+  countAnswer,
   type Deadline,
+  type GatewayClient,
+  GatewayError,
   listBlobs,
   type PreparedRequest,
+  type Pricing,
   type ReadDeltas,
-} from '../../client/index.ts';
-import { countAnswer } from '../../cost/cost.ts';
-import type { Pricing } from '../../cost/price.ts';
-import { GatewayError } from '../../errors.ts';
+  tryAsk,
+} from '../../library/index.ts';
 import type { Outcome } from '../context.ts';
 import { emptyOutcome } from '../output/outcome.ts';
 import type { ImageOutput } from '../output/save-images.ts';

@@ -1,18 +1,32 @@
 import { dirname, join, resolve } from 'node:path';
-import { type Fund, type PayableRequest, payFrom, type Payments, type PaidAnswer } from '../../client/index.ts';
-import { computeBound, computeAnswerCost } from '../../cost/cost.ts';
-import type { Cost } from '../../cost/types.ts';
-import { type Ledger, type LedgerBatch, openLedger, unknownAmount } from '../../cost/ledger.ts';
-import type { LedgerEntry } from '../../cost/ledger-lines.ts';
-import { getCurrency, normalizeTier, unusualTier } from '../../cost/price.ts';
-import { GatewayError, getErrorMessage, usageError } from '../../errors.ts';
-import { describeWriteError } from '../../files/file-reason.ts';
-import { prepareSharedFile } from '../../files/lock.ts';
-import { loadFormat } from '../../formats/format.ts';
-import { otherModel } from '../../vendors/services.ts';
-import { type BudgetSetting, isBudgetPath, parseBudget } from '../../settings/values.ts';
-import { configPath, stateFolder } from '../../settings/config-file.ts';
-import type { Origin, PartialSettings } from '../../settings/types.ts';
+import {
+  computeAnswerCost,
+  computeBound,
+  type Cost,
+  describeWriteError,
+  type Fund,
+  GatewayError,
+  getCurrency,
+  getErrorMessage,
+  type Ledger,
+  type LedgerBatch,
+  type LedgerEntry,
+  loadFormat,
+  normalizeTier,
+  openLedger,
+  otherModel,
+  type PaidAnswer,
+  type PayableRequest,
+  payFrom,
+  type Payments,
+  prepareSharedFile,
+  unknownAmount,
+  unusualTier,
+  usageError,
+} from '../../library/index.ts';
+import { type BudgetSetting, isBudgetPath, parseBudget } from '../settings/values.ts';
+import { configPath, stateFolder } from '../settings/config-file.ts';
+import type { Origin, PartialSettings } from '../settings/types.ts';
 import type { Context } from '../context.ts';
 import { findLackOfPrice, requirePrice } from './costs.ts';
 

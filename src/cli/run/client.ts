@@ -1,23 +1,25 @@
 import {
-  type GatewayClient,
+  type AuthForm,
+  type AuthUse,
+  byAuthUse,
   type ClientEvent,
-  type GatewayClientOptions,
-  openGatewayClient,
+  type Connection,
   type Deadline,
   deadlineOnce,
+  defaultTimeoutMs,
+  type FetchWrapper,
+  type GatewayClient,
+  type GatewayClientOptions,
+  isOwnHost,
   joinPayments,
   type Listener,
+  openGatewayClient,
   type Payments,
   readEndpoint,
   type Resent,
-} from '../../client/index.ts';
-import { defaultTimeoutMs } from '../../clock.ts';
-import { byAuthUse } from '../../formats/format.ts';
-import type { AuthUse } from '../../formats/types.ts';
-import { type AuthForm, isOwnHost } from '../../vendors/services.ts';
-import { hiddenHeaderNames, listCredentials, revealHeaders } from '../../settings/redact.ts';
-import type { PartialSettings } from '../../settings/types.ts';
-import type { Connection, FetchWrapper } from '../../transport/types.ts';
+} from '../../library/index.ts';
+import { hiddenHeaderNames, listCredentials, revealHeaders } from '../settings/redact.ts';
+import type { PartialSettings } from '../settings/types.ts';
 import { openAccess } from './access.ts';
 import { withSettingsHint } from './failure-hint.ts';
 import type { Context } from '../context.ts';

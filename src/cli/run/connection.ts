@@ -1,10 +1,8 @@
 import { resolve } from 'node:path';
-import { usageError } from '../../errors.ts';
-import { readKey } from '../../settings/key.ts';
-import type { Secret } from '../../settings/redact.ts';
-import type { KeySource, PartialSettings } from '../../settings/types.ts';
-import { requireCertificate } from '../../transport/trust.ts';
-import type { ConnectionOptions } from '../../transport/types.ts';
+import { type ConnectionOptions, requireCertificate, usageError } from '../../library/index.ts';
+import { readKey } from '../settings/key.ts';
+import type { Secret } from '../settings/redact.ts';
+import type { KeySource, PartialSettings } from '../settings/types.ts';
 import type { Context } from '../context.ts';
 import { quoteWord } from '../flags/flag.ts';
 import { readFileOrPipe, readTextFlag, readUserFile } from '../input/input-files.ts';

@@ -1,12 +1,22 @@
-import { GatewayError, usageError } from '../../errors.ts';
-import { getCurrency, isWholePrice, type Pricing, findPrice } from '../../cost/price.ts';
-import { type Fund, payFrom, type Payments } from '../../client/index.ts';
-import type { Settings } from '../../settings/types.ts';
-import { shellWord } from '../../shell-word.ts';
-import { loadFormat } from '../../formats/format.ts';
-import type { Price } from '../../cost/types.ts';
+import {
+  computeAnswerCost,
+  computeGreatestBound,
+  createBudget,
+  findPrice,
+  type Fund,
+  GatewayError,
+  getCurrency,
+  isWholePrice,
+  loadFormat,
+  payFrom,
+  type Payments,
+  type Price,
+  type Pricing,
+  shellWord,
+  usageError,
+} from '../../library/index.ts';
+import type { Settings } from '../settings/types.ts';
 import type { Ui } from '../context.ts';
-import { computeAnswerCost, computeGreatestBound, createBudget } from '../../cost/cost.ts';
 
 /** Warns if the model has a price that cannot be the cost of an answer. */
 export async function warnOfPrice(settings: Pick<Settings, 'prices' | 'model'>, ui: Pick<Ui, 'warn'>): Promise<void> {

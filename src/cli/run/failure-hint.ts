@@ -1,9 +1,15 @@
-import { hintFor, chooseHint, type Reason } from '../../reasons.ts';
-import { closest } from '../../closest.ts';
-import { type ErrorClass, GatewayError } from '../../errors.ts';
-import { type AnyApiRequest, getAskedModel } from '../../formats/format.ts';
-import { readKeptEfforts, readKeptModels } from '../../settings/memory.ts';
-import type { PartialSettings } from '../../settings/types.ts';
+import {
+  type AnyApiRequest,
+  chooseHint,
+  closest,
+  type ErrorClass,
+  GatewayError,
+  getAskedModel,
+  hintFor,
+  type Reason,
+} from '../../library/index.ts';
+import { readKeptEfforts, readKeptModels } from '../settings/memory.ts';
+import type { PartialSettings } from '../settings/types.ts';
 import type { Context, Report, RootOptions } from '../context.ts';
 
 /**

@@ -1,10 +1,16 @@
-import { chooseHint } from '../../reasons.ts';
-import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
-import type { Deadline } from '../../client/index.ts';
-import type { Progress } from '../../terminal/progress.ts';
-import type { FetchedInput, InputFetcher } from '../../transport/types.ts';
-import { spool } from '../../images/input.ts';
-import type { PartialSettings } from '../../settings/types.ts';
+import {
+  chooseHint,
+  type Deadline,
+  type ErrorClass,
+  type FetchedInput,
+  GatewayError,
+  type InputFetcher,
+  openInputFetcher,
+  spool,
+  usageError,
+} from '../../library/index.ts';
+import type { Progress } from '../terminal/progress.ts';
+import type { PartialSettings } from '../settings/types.ts';
 import type { Context, InputContext } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
 import { type FetchedFile, type FetchedFiles, parseInputUrl } from '../input/attachments.ts';
@@ -12,7 +18,6 @@ import { type InputUrl, shownUrl } from '../input/input-files.ts';
 import { formatSize } from '../input/prompt.ts';
 import { type ConnectionFlags } from './settings.ts';
 import { connectionOptions } from './connection.ts';
-import { openInputFetcher } from '../../transport/fetch-input.ts';
 
 /** Classes of errors of a fetch. The gateway has received nothing then. */
 const fetchErrors = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);

@@ -1,8 +1,15 @@
 import { open } from 'node:fs/promises';
-import { type Deadline, listLinkedImages, mostImages, type Result, type ResultImage } from '../../client/index.ts';
-import { describeReadError } from '../../files/file-reason.ts';
-import { readFirstBytes, readInputImage } from '../../images/input.ts';
-import type { PartialSettings } from '../../settings/types.ts';
+import {
+  type Deadline,
+  describeReadError,
+  listLinkedImages,
+  mostImages,
+  readFirstBytes,
+  readInputImage,
+  type Result,
+  type ResultImage,
+} from '../../library/index.ts';
+import type { PartialSettings } from '../settings/types.ts';
 import type { Context, InputContext } from '../context.ts';
 import { replayedFolder } from '../flags/shared.ts';
 import { shownUrl } from '../input/input-files.ts';

@@ -1,8 +1,6 @@
-import { keepModelChoice, readModelChoice } from '../../settings/memory.ts';
-import type { PartialSettings } from '../../settings/types.ts';
-import { GatewayError, usageError } from '../../errors.ts';
-import { chooseDefault, kindOf, servesUse } from '../../vendors/model-rules.ts';
-import { services } from '../../vendors/services.ts';
+import { keepModelChoice, readModelChoice } from '../settings/memory.ts';
+import type { PartialSettings } from '../settings/types.ts';
+import { chooseDefault, GatewayError, kindOf, servesUse, services, usageError } from '../../library/index.ts';
 import type { Context } from '../context.ts';
 import { openClient } from './client.ts';
 import { setForGoodHint } from './model-notices.ts';

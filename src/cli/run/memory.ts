@@ -1,6 +1,6 @@
-import type { Memory } from '../../client/index.ts';
-import { keepModels, type KeptTexts, openTexts, readKeptEnd } from '../../settings/memory.ts';
-import type { PartialSettings } from '../../settings/types.ts';
+import type { Memory } from '../../library/index.ts';
+import { keepModels, type KeptTexts, openTexts, readKeptEnd } from '../settings/memory.ts';
+import type { PartialSettings } from '../settings/types.ts';
 import type { Context } from '../context.ts';
 
 /** The memory of a client in the cache folder. If something cannot be written, it is not remembered. */

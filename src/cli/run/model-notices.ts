@@ -1,10 +1,16 @@
-import type { Listener, ModelEvent, PreparedRequest } from '../../client/index.ts';
-import { type ApiRequest, replaceModel } from '../../formats/format.ts';
-import { isFirstOfDay, readModelChoice } from '../../settings/memory.ts';
-import type { PartialSettings } from '../../settings/types.ts';
-import { shellWord } from '../../shell-word.ts';
-import { describeEnd, mayBeLine } from '../../vendors/model-rules.ts';
-import { services } from '../../vendors/services.ts';
+import {
+  type ApiRequest,
+  describeEnd,
+  type Listener,
+  mayBeLine,
+  type ModelEvent,
+  type PreparedRequest,
+  replaceModel,
+  services,
+  shellWord,
+} from '../../library/index.ts';
+import { isFirstOfDay, readModelChoice } from '../settings/memory.ts';
+import type { PartialSettings } from '../settings/types.ts';
 import type { Context } from '../context.ts';
 
 /** Tells the user of models that are asked in place of others, and of models that end. */

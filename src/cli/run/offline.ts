@@ -1,2 +1,2 @@
 /** The local gateway of `--offline`: its code is loaded with the first command that needs it. */
-export { startOffline } from '../../gateway/app.ts';
+export { startOffline } from '../../gateway/index.ts';

@@ -2,10 +2,10 @@ import { type ConnectionFlags, readSettings } from './settings.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { outputFlags } from '../flags/shared.ts';
 import type { AnswerFlags } from '../output/answer-file.ts';
-import type { KeptModel, Use, Settings } from '../../settings/types.ts';
+import type { KeptModel, Settings } from '../settings/types.ts';
+import { deadlineOnce, formatFacts, services, usageError, type Use, within } from '../../library/index.ts';
 import type { AnswerContext } from '../context.ts';
 import { withPromptYaml } from '../request/prompt-flags.ts';
-import { deadlineOnce, within } from '../../client/index.ts';
 import {
   type RequestFlags,
   type Building,
@@ -14,9 +14,6 @@ import {
   refuseLackingFlags,
 } from '../request/build-request.ts';
 import { inputUrls } from '../input/input-files.ts';
-import { services } from '../../vendors/services.ts';
-import { usageError } from '../../errors.ts';
-import { formatFacts } from '../../formats/format.ts';
 import { openUrlFetcher } from './fetch-urls.ts';
 
 /** The flags that every command has which asks a model, as they were typed. */

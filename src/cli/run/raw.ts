@@ -1,14 +1,14 @@
 import { tmpdir } from 'node:os';
 import {
+  BlockWriter,
   type CallEvent,
-  type GatewayClient,
   type Deadline,
+  type GatewayClient,
   type PaidEnd,
   type PaidExchange,
   type PreparedRequest,
-} from '../../client/index.ts';
-import { BlockWriter } from '../../files/block-writer.ts';
-import { createCiByteGuard, isReadByCi } from '../../terminal/ci-guard.ts';
+} from '../../library/index.ts';
+import { createCiByteGuard, isReadByCi } from '../terminal/ci-guard.ts';
 import type { AnswerContext, CommandEnd, UnsavedReply } from '../context.ts';
 import { emptyOutcome, getAttempts } from '../output/outcome.ts';
 

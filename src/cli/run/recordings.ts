@@ -1,25 +1,27 @@
 import { resolve } from 'node:path';
-import { createEmptyStore } from '../../images/store.ts';
-import { describeWriteError } from '../../files/file-reason.ts';
-import { readReply } from '../../client/index.ts';
-import { GatewayError, usageError } from '../../errors.ts';
-import { findFormatByPath } from '../../formats/format.ts';
-import { openCache } from '../../recordings/cache.ts';
-import { openReplay } from '../../recordings/replay.ts';
-import { recordedModels } from '../../recordings/models.ts';
 import {
-  openExchangeRecorder,
+  createEmptyStore,
+  describeWriteError,
   type ExchangeRecorder,
   type ExchangeRecorderOptions,
-} from '../../recordings/recorder.ts';
-import { listVariables } from '../../settings/sources.ts';
-import { createMasker, type Credential, isUnmistakable } from '../../settings/redact.ts';
-import type { Use } from '../../settings/types.ts';
-import type { Fetch, HttpReply } from '../../transport/types.ts';
+  type Fetch,
+  findFormatByPath,
+  GatewayError,
+  type HttpReply,
+  openCache,
+  openExchangeRecorder,
+  openReplay,
+  readReply,
+  recordedModels,
+  shellWord,
+  usageError,
+  type Use,
+} from '../../library/index.ts';
+import { listVariables } from '../settings/sources.ts';
+import { createMasker, type Credential, isUnmistakable } from '../settings/redact.ts';
 import type { Context } from '../context.ts';
 import { prefixUsageError } from '../flags/flag.ts';
 import { isCache, type RecordingFlags } from '../flags/shared.ts';
-import { shellWord } from '../../shell-word.ts';
 
 /** The most models of the recordings that the error names. */
 const namedModels = 5;

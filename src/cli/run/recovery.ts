@@ -2,23 +2,26 @@ import { randomBytes } from 'node:crypto';
 import { access, constants, readdir, realpath, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { listBlobs } from '../../client/index.ts';
-import { endSignals, GatewayError, isBug, toGatewayError } from '../../errors.ts';
-import { describeWriteError } from '../../files/file-reason.ts';
 import {
+  chooseHint,
+  describeWriteError,
+  endSignals,
+  GatewayError,
+  isBug,
   keepTempFiles,
+  listBlobs,
   readRecoveryHead,
   type RecoveryHead,
   type SavedBatch,
   type SavedReply,
+  shellWord,
+  toGatewayError,
   writeRecovery,
-} from '../../recovery/recovery-file.ts';
-import type { Redaction } from '../../settings/redact.ts';
-import { stateFolder } from '../../settings/config-file.ts';
-import { shellWord } from '../../shell-word.ts';
-import type { Io } from '../../terminal/io.ts';
+} from '../../library/index.ts';
+import type { Redaction } from '../settings/redact.ts';
+import { stateFolder } from '../settings/config-file.ts';
+import type { Io } from '../terminal/io.ts';
 import type { Report, Ui, UnsavedReply } from '../context.ts';
-import { chooseHint } from '../../reasons.ts';
 import { resultDocument } from '../output/document.ts';
 
 /** The run whose reply is saved. */

@@ -1,7 +1,16 @@
 import pLimit from 'p-limit';
 import type { Outcome } from '../context.ts';
-import { adviceForRest, checkEnd, type PreparedRequest, type Result } from '../../client/index.ts';
-import { endSignals, type ErrorClass, GatewayError, isQuotaSpent, getErrorMessage } from '../../errors.ts';
+import {
+  adviceForRest,
+  checkEnd,
+  endSignals,
+  type ErrorClass,
+  GatewayError,
+  getErrorMessage,
+  isQuotaSpent,
+  type PreparedRequest,
+  type Result,
+} from '../../library/index.ts';
 import { emptyOutcome, joinOutcomes } from '../output/outcome.ts';
 import { askForOutcome, type Asking, saveFiles } from './ask.ts';
 

@@ -5,7 +5,7 @@ import type { AnswerContext, CommandEnd } from '../context.ts';
 import type { CommonFlags, PreparedCommand } from './prepare.ts';
 import { checkAddress, createDryClient, openClient } from './client.ts';
 import { withKeptChoice } from './model-notices.ts';
-import type { GatewayClient, Payments } from '../../client/index.ts';
+import type { GatewayClient, Payments } from '../../library/index.ts';
 import { printRequest } from '../output/show-request.ts';
 import { warnOfPrice } from './costs.ts';
 import { sendRaw } from './raw.ts';

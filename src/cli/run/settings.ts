@@ -1,17 +1,21 @@
 import { type FlagTable, type FlagValues, parseJson, quoteWord } from '../flags/flag.ts';
 import { resolve } from 'node:path';
-import { type GatewayError, usageError } from '../../errors.ts';
-import { shellWord } from '../../shell-word.ts';
-import { configPath, readConfig } from '../../settings/config-file.ts';
-import { readHeaderFlags } from '../../settings/headers.ts';
-import { readKeptEfforts } from '../../settings/memory.ts';
-import { resolveSettings, resolvePartialSettings } from '../../settings/resolve.ts';
-import type { KeptModel, Settings, SettingsFlags, SettingsInput, PartialSettings, Use } from '../../settings/types.ts';
-import type { Prices } from '../../cost/types.ts';
-import { services } from '../../vendors/services.ts';
-import { addressNames } from '../../settings/vendor-variables.ts';
-import { isLoopback } from '../../transport/request.ts';
-import type { Io } from '../../terminal/io.ts';
+import {
+  type GatewayError,
+  isLoopback,
+  type Prices,
+  services,
+  shellWord,
+  usageError,
+  type Use,
+} from '../../library/index.ts';
+import { configPath, readConfig } from '../settings/config-file.ts';
+import { readHeaderFlags } from '../settings/headers.ts';
+import { readKeptEfforts } from '../settings/memory.ts';
+import { resolveSettings, resolvePartialSettings } from '../settings/resolve.ts';
+import type { KeptModel, Settings, SettingsFlags, SettingsInput, PartialSettings } from '../settings/types.ts';
+import { addressNames } from '../settings/vendor-variables.ts';
+import type { Io } from '../terminal/io.ts';
 import type { Context } from '../context.ts';
 import {
   type connectionFlags,
@@ -24,7 +28,7 @@ import {
 import type { RequestFlags } from '../request/build-request.ts';
 import { decodeText, readUserFile } from '../input/input-files.ts';
 import type { TextPlaces } from '../input/prompt.ts';
-import { checkPrices } from '../../settings/parse.ts';
+import { checkPrices } from '../settings/parse.ts';
 import { findListedModel } from './listed-model.ts';
 
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */

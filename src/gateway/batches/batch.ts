@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as yieldToEventLoop, setTimeout as sleep } from 'node:timers/promises';
-import { longestTimerMs } from '../../clock.ts';
-import { isObject, type JsonObject, type JsonValue, parseObject } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, longestTimerMs, parseObject } from '../../library/index.ts';
 import { type BatchFault, findFault } from '../faults/table.ts';
 import { Problem, toProblem } from '../problem.ts';
 import type { BodyHandler, GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../library/index.ts';
 import { objectAt, textAt, valueAt } from '../fields/read.ts';
 import { freeObject, object, oneOf, oneOfList, text } from '../fields/rule.ts';
 import { completionsOperation } from '../completions/format.ts';

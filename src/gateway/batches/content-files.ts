@@ -1,5 +1,4 @@
-import { isoTime } from '../../clock.ts';
-import type { JsonObject } from '../../json.ts';
+import { isoTime, type JsonObject } from '../../library/index.ts';
 import { objectAt, textAt } from '../fields/read.ts';
 import { bearerToken, headerText } from '../http/guard.ts';
 import { parseBody } from '../http/body.ts';

@@ -1,5 +1,4 @@
-import { isoTime } from '../../clock.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isoTime, type JsonObject, type JsonValue } from '../../library/index.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { anything, badValue, filledList, freeObject, object, text } from '../fields/rule.ts';
 import { contentOperation } from '../content/format.ts';

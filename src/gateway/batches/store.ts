@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../library/index.ts';
 import type { ObjectRule } from '../fields/rule.ts';
 import { checkContentType, parseBody } from '../http/body.ts';
 import { jsonReply } from '../http/reply.ts';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { findOwn, isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
 import {
   decodeBase64,
   flagAt,
@@ -12,7 +12,7 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import { decodeCompletionsRequest } from '../../formats/completions/decode.ts';
+import { decodeCompletionsRequest } from '../../library/formats/completions/decode.ts';
 import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, Path } from '../types.ts';
 import { drawsByName, type LocalModel, modelSeconds } from '../models/local.ts';
@@ -20,7 +20,6 @@ import { completionsError, completionsReply, completionsStream, completionsViola
 import { completionsBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
 import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** The completions format: OpenAI's chat completions and images. */
 export const completionsFormat: GatewayFormat = {

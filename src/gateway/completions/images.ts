@@ -1,5 +1,4 @@
-import type { Size } from '../../images/pixels/bitmap.ts';
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject, Size } from '../../library/index.ts';
 import { listAt, numberAt, objectAt, textAt, textsAt } from '../fields/read.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest, GatewayOperation } from '../types.ts';

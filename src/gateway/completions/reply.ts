@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
 import {
   type ModelAnswer,

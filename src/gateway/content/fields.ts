@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonValue } from '../../library/index.ts';
 import { textAt } from '../fields/read.ts';
 import {
   anything,

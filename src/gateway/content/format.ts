@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { findOwn, type JsonObject, type JsonValue } from '../../library/index.ts';
 import {
   decodeBase64,
   flagAt,
@@ -11,7 +11,7 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import { decodeContentRequest } from '../../formats/content/decode.ts';
+import { decodeContentRequest } from '../../library/formats/content/decode.ts';
 import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
 import { numberIn } from '../http/reply.ts';
@@ -21,7 +21,6 @@ import { contentError, contentReply, contentStream, contentViolation } from './r
 import { contentBody } from './fields.ts';
 import { badValue } from '../fields/rule.ts';
 import type { DecodedMedia, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** The content format; it also answers paths that no format claims. */
 export const contentFormat: GatewayFormat = {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../library/index.ts';
 import {
   type ModelAnswer,
   type AnswerPart,

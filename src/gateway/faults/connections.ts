@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attempt, GatewayReply } from '../types.ts';
 import type { FaultTable } from './table.ts';
-import { longestTimerMs } from '../../clock.ts';
+import { longestTimerMs } from '../../library/index.ts';
 
 /** A dripping reply comes in this many pieces. */
 const drips = 20;

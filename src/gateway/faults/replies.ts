@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../library/index.ts';
 import { listAt, objectAt } from '../fields/read.ts';
 import type { ModelAnswer, AnswerPart, Draft, MadeImage } from '../models/task.ts';
 import { Problem } from '../problem.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../library/index.ts';
 import type { GatewayFormatName, Attempt } from '../types.ts';
 import { Problem, type ProblemDetails } from '../problem.ts';
 import type { FaultTable } from './table.ts';

@@ -2,7 +2,7 @@ import { connectionFaults } from './connections.ts';
 import { replyFaults } from './replies.ts';
 import { statusFaults } from './statuses.ts';
 import { streamFaults } from './streams.ts';
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../library/index.ts';
 import type { GatewayFormatName, OperationStream, StreamEvent, Attempt, GatewayReply } from '../types.ts';
 import type { ModelAnswer } from '../models/task.ts';
 

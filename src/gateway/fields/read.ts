@@ -1,8 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { sniffType } from '../../images/image-type.ts';
+import { findOwn, isObject, type JsonObject, type JsonValue, sniffType } from '../../library/index.ts';
 import type { Path } from '../types.ts';
 import { badValue } from './rule.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** Readers of checked bodies: a field of the wanted type, or undefined. */
 export function textAt(from: JsonValue | undefined, name: string): string | undefined {

@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { findOwn, isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
 import type { Path, ValidationMode } from '../types.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** The rule that a value breaks. */
 export type Breach =

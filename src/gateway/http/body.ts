@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { isObject, isTooDeep, type JsonObject, tooDeepWords } from '../../json.ts';
-import { jsonFaultWords } from '../../json-position.ts';
+import { isObject, isTooDeep, jsonFaultWords, type JsonObject, tooDeepWords } from '../../library/index.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest } from '../types.ts';
 

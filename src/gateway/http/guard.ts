@@ -1,5 +1,5 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
-import { services, vendorHeaderNames } from '../../vendors/services.ts';
+import { services, vendorHeaderNames } from '../../library/index.ts';
 import { Problem } from '../problem.ts';
 import type { ServiceRules } from '../service.ts';
 import type { GatewayFormat, OptionNames, GatewayReply, KeyForm, ServedHeaderNames } from '../types.ts';

@@ -1,13 +1,21 @@
 import jpeg from 'jpeg-js';
-import { imageFacts } from '../../images/image-type.ts';
+import {
+  type Bitmap,
+  cropTo,
+  type Decoded,
+  decodeWithin,
+  encodePng,
+  findOwn,
+  imageFacts,
+  maxPixels,
+  scaleTo,
+  type Size,
+} from '../../library/index.ts';
 import { createByteBudget } from '../http/body.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest } from '../types.ts';
 import type { Draft, MadeImage, DecodedMedia } from '../models/task.ts';
-import { type Decoded, decodeWithin, encodePng } from '../../images/pixels/codec.ts';
-import { maxPixels, type Bitmap, type Size, cropTo, scaleTo } from '../../images/pixels/bitmap.ts';
 import { drawCard, layBand } from './test-card.ts';
-import { findOwn } from '../../find-own.ts';
 
 const jpegQuality = 90;
 const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this machine; no model was asked.' };

@@ -1,5 +1,5 @@
 import { createRandom } from '../models/random.ts';
-import { createBitmap, type Color, type Bitmap, type Size } from '../../images/pixels/bitmap.ts';
+import { type Bitmap, type Color, createBitmap, type Size } from '../../library/index.ts';
 
 /** A gradient of a size, whose colours depend only on the text. */
 export function drawCard({ width, height }: Size, text: string): Bitmap {

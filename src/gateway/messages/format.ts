@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../library/index.ts';
 import { decodeBase64, flagAt, listAt, objectAt, sniffMediaType, textAt, valueAt } from '../fields/read.ts';
-import { decodeMessagesRequest } from '../../formats/messages/decode.ts';
+import { decodeMessagesRequest } from '../../library/formats/messages/decode.ts';
 import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
 import { selectPage } from '../http/reply.ts';

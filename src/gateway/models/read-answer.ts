@@ -1,9 +1,7 @@
-import type { ReplyEvent, ReplyFacts, Usage } from '../../formats/events.ts';
-import { formatFacts } from '../../formats/format.ts';
-import type { FormatName } from '../../formats/types.ts';
-import { imageFacts } from '../../images/image-type.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { classifyReason } from '../../vendors/finish-reasons.ts';
+import type { ReplyEvent, ReplyFacts, Usage } from '../../library/formats/events.ts';
+import { formatFacts } from '../../library/formats/format.ts';
+import type { FormatName } from '../../library/formats/types.ts';
+import { classifyReason, imageFacts, isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
 import { textAt, valueAt } from '../fields/read.ts';
 import type { AnswerPart, Draft, ModelAnswer, ModelCall } from './task.ts';
 

@@ -1,6 +1,6 @@
-import { type DecodedRequest, joinTurns } from '../../formats/decoded-request.ts';
-import { getTurnBlocks, toList } from '../../formats/plain-request.ts';
-import type { JsonValue } from '../../json.ts';
+import { type DecodedRequest, joinTurns } from '../../library/formats/decoded-request.ts';
+import { getTurnBlocks, toList } from '../../library/formats/plain-request.ts';
+import type { JsonValue } from '../../library/index.ts';
 import { textAt } from '../fields/read.ts';
 import type { TextTask } from './task.ts';
 

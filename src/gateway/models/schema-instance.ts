@@ -1,8 +1,7 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { findOwn, isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
 import { listAt, numberAt, textAt, textsAt, valueAt } from '../fields/read.ts';
 import { makePatternText } from './pattern-text.ts';
 import { hashText } from './random.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** The source of the values. */
 export interface InstanceSource {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Size } from '../../images/pixels/bitmap.ts';
-import type { JsonValue } from '../../json.ts';
+import type { JsonValue, Size } from '../../library/index.ts';
 import { textAt } from '../fields/read.ts';
 import type { Problem } from '../problem.ts';
 

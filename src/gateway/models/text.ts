@@ -9,7 +9,7 @@ import {
   tokensPerImage,
 } from './task.ts';
 import { createRandom } from './random.ts';
-import { append } from '../../long-lists.ts';
+import { append } from '../../library/index.ts';
 
 const thoughts = 'The offline model does not think; it only shows where thoughts appear.';
 

@@ -12,7 +12,7 @@ import {
   type Rule,
   Violation,
 } from '../fields/rule.ts';
-import { findOwn } from '../../find-own.ts';
+import { findOwn } from '../../library/index.ts';
 
 /** Fields that decide the answer, as in completions. */
 const contentPart = openObject({ 'type!': text, text, image_url: text, file_data: text });

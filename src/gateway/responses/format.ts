@@ -1,15 +1,14 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { findOwn, type JsonObject, type JsonValue } from '../../library/index.ts';
 import { readDataUrl } from '../completions/format.ts';
 import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
 import { customTool, type DecodedMedia, type TextTask, type ToolChoice, type ToolOffer } from '../models/task.ts';
-import { decodeStops } from '../../formats/decoded-request.ts';
-import { decodeResponsesRequest } from '../../formats/responses/decode.ts';
+import { decodeStops } from '../../library/formats/decoded-request.ts';
+import { decodeResponsesRequest } from '../../library/formats/responses/decode.ts';
 import { readTask } from '../models/read-task.ts';
 import type { GatewayOperation, OperationCount, Path } from '../types.ts';
 import { responsesBody } from './fields.ts';
 import { gatherItems, keepResponse } from './store.ts';
 import { repeatRequest, responsesReply, responsesStream } from './reply.ts';
-import { findOwn } from '../../find-own.ts';
 
 /** `/v1/responses`, OpenAI's other format for texts. Its errors and its list of models are those of completions. */
 export const responsesOperation: GatewayOperation = {

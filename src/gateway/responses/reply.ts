@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
 import { completionsError } from '../completions/reply.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import {

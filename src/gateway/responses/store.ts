@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
 import { badParameter } from '../completions/reply.ts';
 import { listAt, valueAt, textAt } from '../fields/read.ts';
 import { jsonReply } from '../http/reply.ts';

@@ -1,14 +1,14 @@
 import type { Context } from '../../../src/cli/context.ts';
-import { writeReport } from '../../../src/commands/batch/report-file.ts';
-import { partNonce } from '../../../src/files/process-mark.ts';
+import { writeReport } from '../../../src/cli/commands/batch/report-file.ts';
+import { partNonce } from '../../../src/library/files/process-mark.ts';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { removePartFiles } from '../../../src/batch/folder/folder.ts';
-import { planOutput } from '../../../src/images/naming.ts';
-import { checkOutput } from '../../../src/images/publish.ts';
+import { planOutput } from '../../../src/library/images/naming.ts';
+import { checkOutput } from '../../../src/library/images/publish.ts';
 import { manyJobs, test } from '../with-batch.ts';
 
 describe("a folder that is not the batch's own", () => {

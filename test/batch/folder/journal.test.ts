@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readJournal } from '../../../src/batch/folder/journal.ts';
 import type { SlotRecord } from '../../../src/batch/folder/records.ts';
 import { addUsage, unanswered } from '../../../src/batch/folder/spending.ts';
-import { bootMark } from '../../../src/files/process-mark.ts';
+import { bootMark } from '../../../src/library/files/process-mark.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 const [a, b] = ['a', 'b'].map((digit) => digit.repeat(32)) as [string, string];

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHolder, lockFolder } from '../../../src/batch/folder/lock.ts';
-import { ownMark } from '../../../src/files/process-mark.ts';
+import { ownMark } from '../../../src/library/files/process-mark.ts';
 import { deadPid, markOf } from '../../helpers/processes.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 

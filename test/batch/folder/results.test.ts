@@ -5,7 +5,7 @@ import { readJournal } from '../../../src/batch/folder/journal.ts';
 import { noLock } from '../../../src/batch/folder/lock.ts';
 import { openRecorder } from '../../../src/batch/folder/recorder.ts';
 import { findLostEnds, openResults } from '../../../src/batch/folder/results.ts';
-import { bootMark } from '../../../src/files/process-mark.ts';
+import { bootMark } from '../../../src/library/files/process-mark.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(32)) as [string, string, string];

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BatchHooks } from '../../../src/batch/types.ts';
-import { bootMark } from '../../../src/files/process-mark.ts';
+import { bootMark } from '../../../src/library/files/process-mark.ts';
 
 /** The files that a run appends to; others are replaced as a whole. */
 type GrowingFile = Parameters<NonNullable<BatchHooks['watch']>>[0];

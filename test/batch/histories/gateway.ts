@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { type RequestBody, streamBody } from '../../../src/body.ts';
-import { GatewayError } from '../../../src/errors.ts';
-import type { Connection, HttpReply } from '../../../src/transport/types.ts';
+import { type RequestBody, streamBody } from '../../../src/library/body.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
+import type { Connection, HttpReply } from '../../../src/library/transport/types.ts';
 import { apis, completionsReply, type Route } from '../lane/apis.ts';
 import type { Batch, Ending, Entry, Reply, Result } from '../lane/batch-server.ts';
 import type { WatchedFolder } from './folder.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rowId } from '../../../src/commands/batch/jobs/data-rows.ts';
+import { rowId } from '../../../src/cli/commands/batch/jobs/data-rows.ts';
 import type { History } from './history.ts';
 
 interface EditableRow {

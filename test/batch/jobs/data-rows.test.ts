@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { DataRow } from '../../../src/commands/batch/jobs/data-rows.ts';
-import { openRows } from '../../../src/commands/batch/jobs/row-jobs.ts';
+import type { DataRow } from '../../../src/cli/commands/batch/jobs/data-rows.ts';
+import { openRows } from '../../../src/cli/commands/batch/jobs/row-jobs.ts';
 import type { Context } from '../../../src/cli/context.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 

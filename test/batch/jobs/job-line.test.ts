@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type JobRules, readDefaults, readJobLine, readPromptLine } from '../../../src/commands/batch/jobs/job-line.ts';
-import type { GatewayError } from '../../../src/errors.ts';
+import {
+  type JobRules,
+  readDefaults,
+  readJobLine,
+  readPromptLine,
+} from '../../../src/cli/commands/batch/jobs/job-line.ts';
+import type { GatewayError } from '../../../src/library/errors.ts';
 
 const rules: JobRules = { defaults: { command: 'text', values: {} }, file: 'jobs.jsonl' };
 const read = (job: unknown, line = 3) => readJobLine(JSON.stringify(job), line, rules);

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
-import { jobKeys, readDefaults, readJobObject } from '../../../src/commands/batch/jobs/job-line.ts';
-import type { JsonObject } from '../../../src/json.ts';
+import { jobKeys, readDefaults, readJobObject } from '../../../src/cli/commands/batch/jobs/job-line.ts';
+import type { JsonObject } from '../../../src/library/json.ts';
 
 const file = join(import.meta.dirname, '../../../dist/job.schema.json');
 const fits = new Ajv({ allowUnionTypes: true }).compile(JSON.parse(readFileSync(file, 'utf8')) as object);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseShard } from '../../../src/commands/batch/jobs/shard.ts';
+import { parseShard } from '../../../src/cli/commands/batch/jobs/shard.ts';
 
 const slurm = { SLURM_ARRAY_TASK_ID: '7', SLURM_ARRAY_TASK_MIN: '5', SLURM_ARRAY_TASK_COUNT: '4' };
 

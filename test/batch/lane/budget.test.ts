@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import { ownMark } from '../../../src/files/process-mark.ts';
+import { ownMark } from '../../../src/library/files/process-mark.ts';
 import { deadPid, markOf } from '../../helpers/processes.ts';
 import { run } from '../../helpers/run.ts';
 import { manyJobs } from '../with-batch.ts';

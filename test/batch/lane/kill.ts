@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { summarizeLedger } from '../../../src/cost/ledger-sums.ts';
+import { summarizeLedger } from '../../../src/library/cost/ledger-sums.ts';
 import { childProgram } from '../start-child.ts';
 import { createFolder, manyJobs } from '../with-batch.ts';
 import { type ApiName, startBatchServer } from './batch-server.ts';

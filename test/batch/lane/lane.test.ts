@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { GatewayError } from '../../../src/errors.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
 import { run } from '../../helpers/run.ts';
 import { manyJobs } from '../with-batch.ts';
 import { apiNames, type Ending } from './batch-server.ts';

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { ownMark } from '../../../src/files/process-mark.ts';
+import { ownMark } from '../../../src/library/files/process-mark.ts';
 import { run } from '../../helpers/run.ts';
 import { manyJobs } from '../with-batch.ts';
 import { hurriedClock, test } from './with-lane.ts';

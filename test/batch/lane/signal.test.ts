@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { GatewayError } from '../../../src/errors.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
 import { run } from '../../helpers/run.ts';
 import { createFolder, manyJobs } from '../with-batch.ts';
 import { test } from './with-lane.ts';

@@ -1,5 +1,5 @@
 import { test as base } from 'vitest';
-import type { Io } from '../../../src/terminal/io.ts';
+import type { Io } from '../../../src/cli/terminal/io.ts';
 import { run, type Ran, type RunOptions } from '../../helpers/run.ts';
 import { type BatchFolder, createFolder, environmentFor } from '../with-batch.ts';
 import { type ApiName, type BatchServer, startBatchServer } from './batch-server.ts';

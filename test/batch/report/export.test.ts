@@ -4,7 +4,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { parse } from 'csv-parse/sync';
 import { lexer, type Tokens } from 'marked';
 import { expect, test as plain } from 'vitest';
-import { junitReport, markdownReport } from '../../../src/commands/batch/reports.ts';
+import { junitReport, markdownReport } from '../../../src/cli/commands/batch/reports.ts';
 import { findColumns, type ReportRow, toReportRow } from '../../../src/batch/row.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { run } from '../../helpers/run.ts';

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test as plain } from 'vitest';
-import { escapeHtml, galleryCard, galleryHead, toRelativeLink } from '../../../src/commands/batch/gallery-html.ts';
+import { escapeHtml, galleryCard, galleryHead, toRelativeLink } from '../../../src/cli/commands/batch/gallery-html.ts';
 import { hostile, makeGallery } from './hostile-batch.ts';
 import { manyJobs, test } from '../with-batch.ts';
 

@@ -1,6 +1,6 @@
 import { text as textOf } from 'node:stream/consumers';
 import { expect, test as plain } from 'vitest';
-import { markdownReport, tableReport } from '../../../src/commands/batch/reports.ts';
+import { markdownReport, tableReport } from '../../../src/cli/commands/batch/reports.ts';
 import { findColumns, toReportRow } from '../../../src/batch/row.ts';
 import { test } from '../with-batch.ts';
 

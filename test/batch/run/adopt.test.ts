@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterEach, expect, vi } from 'vitest';
 import { readFolder } from '../../../src/batch/folder/folder.ts';
 import { adoptReplies } from '../../../src/batch/folder/adopt.ts';
-import { recovery } from '../../../src/commands/batch/host.ts';
-import { GatewayError } from '../../../src/errors.ts';
-import { createMemoryStore } from '../../../src/images/store.ts';
-import { type SavedBatch, writeRecovery } from '../../../src/recovery/recovery-file.ts';
+import { recovery } from '../../../src/cli/commands/batch/host.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
+import { createMemoryStore } from '../../../src/library/images/store.ts';
+import { type SavedBatch, writeRecovery } from '../../../src/library/recovery/recovery-file.ts';
 import { type BatchFolder, manyJobs, test } from '../with-batch.ts';
 import { hostOf } from './with-runner.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { describeTimes } from '../../../src/batch/index.ts';
-import { parseRate } from '../../../src/commands/batch/flags.ts';
+import { parseRate } from '../../../src/cli/commands/batch/flags.ts';
 import { createPacer, openThrottle } from '../../../src/batch/run/pace.ts';
 import { paceRetries } from '../../../src/batch/run/live.ts';
-import type { SharedGate } from '../../../src/transport/gate.ts';
-import { progressText } from '../../../src/commands/batch/progress.ts';
-import { describeNext, describeStates, listStates } from '../../../src/commands/batch/states.ts';
-import { getExitCode, spentLimit, summaryDocument } from '../../../src/commands/batch/summary.ts';
+import type { SharedGate } from '../../../src/library/transport/gate.ts';
+import { progressText } from '../../../src/cli/commands/batch/progress.ts';
+import { describeNext, describeStates, listStates } from '../../../src/cli/commands/batch/states.ts';
+import { getExitCode, spentLimit, summaryDocument } from '../../../src/cli/commands/batch/summary.ts';
 import { newManifest } from '../../../src/batch/folder/manifest.ts';
 import { countRows } from '../../../src/batch/counts.ts';
 import { hostOf } from './with-runner.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openJobQueue, type QueuedJob } from '../../../src/batch/run/queue.ts';
-import { untilAborted } from '../../../src/clock.ts';
+import { untilAborted } from '../../../src/library/clock.ts';
 import { readyOf, jobOf, silentRecorder } from './with-runner.ts';
 
 /** A queue of endless jobs; what it built, in what groups, and what it gave back. */

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFi
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { shareRate } from '../../../src/batch/run/rate-group.ts';
-import { createGate } from '../../../src/transport/gate.ts';
+import { createGate } from '../../../src/library/transport/gate.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { run } from '../../helpers/run.ts';
 

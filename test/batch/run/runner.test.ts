@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { GatewayError } from '../../../src/errors.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
 import { noLock } from '../../../src/batch/folder/lock.ts';
 import { createJobSender } from '../../../src/batch/run/live.ts';
-import type { Payment } from '../../../src/client/payment.ts';
-import { createGate } from '../../../src/transport/gate.ts';
+import type { Payment } from '../../../src/library/client/payment.ts';
+import { createGate } from '../../../src/library/transport/gate.ts';
 import { done, failed, hostOf, jobOf, readyOf, start, silentRecorder } from './with-runner.ts';
 
 const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;

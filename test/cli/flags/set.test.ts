@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { applyFieldChanges, fieldPathText, parseFieldPath, parseFieldChange } from '../../../src/cli/flags/set.ts';
-import { GatewayError } from '../../../src/errors.ts';
-import { createUpload } from '../../../src/body.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
+import { createUpload } from '../../../src/library/body.ts';
 
 test.each([
   ['a=1', ['a'], 1],

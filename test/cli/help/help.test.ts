@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tree } from '../../../src/cli/command-tree.ts';
-import { firstServiceNames, services } from '../../../src/vendors/services.ts';
+import { firstServiceNames, services } from '../../../src/library/vendors/services.ts';
 import { run } from '../../helpers/run.ts';
 
 const commands = Object.entries(tree)
@@ -105,7 +105,7 @@ describe('help --recipe', () => {
     for (const [, name = '', file = ''] of named) {
       const ran = await run(['help', topic, '--recipe', name]);
       expect(ran).toMatchObject({ code: 0, stderr: '' });
-      expect(ran.stdout).toBe(readFileSync(join(import.meta.dirname, '../../../src/help', file), 'utf8'));
+      expect(ran.stdout).toBe(readFileSync(join(import.meta.dirname, '../../../src/cli/help/topics', file), 'utf8'));
     }
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { InputKind } from '../../../src/terminal/io.ts';
+import type { InputKind } from '../../../src/cli/terminal/io.ts';
 import { readStdinText, shouldReadStdin, type StdinTextOptions } from '../../../src/cli/input/prompt.ts';
 
 describe('shouldReadStdin', () => {

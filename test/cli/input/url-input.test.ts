@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { GatewayError } from '../../../src/errors.ts';
-import { person } from '../../commands/chat/person.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
+import { person } from '../commands/chat/person.ts';
 import { createPause, cut } from '../../helpers/scripted-server.ts';
 import { canaryKey, eventStream, imageReply, messageEvents, textReply } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { canaryKey, test, textReply } from '../../helpers/with-server.ts';
 import { startScriptedServer } from '../../helpers/scripted-server.ts';
-import { authority, serverPair } from '../../transport/certificates.ts';
+import { authority, serverPair } from '../../library/transport/certificates.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { png } from '../../replies/deviation.ts';

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { startDeadline } from '../../../src/client/deadline.ts';
-import { chooseHint } from '../../../src/reasons.ts';
-import type { GatewayError } from '../../../src/errors.ts';
+import { startDeadline } from '../../../src/library/client/deadline.ts';
+import { chooseHint } from '../../../src/library/reasons.ts';
+import type { GatewayError } from '../../../src/library/errors.ts';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 

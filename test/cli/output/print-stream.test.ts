@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { printStream, stopPlain } from '../../../src/cli/output/print.ts';
 import type { AnswerContext } from '../../../src/cli/context.ts';
-import type { Answer } from '../../../src/client/result.ts';
-import type { StreamDelta } from '../../../src/formats/events.ts';
+import type { Answer } from '../../../src/library/client/result.ts';
+import type { StreamDelta } from '../../../src/library/formats/events.ts';
 
 test.each([
   ['until the first words are printed on a terminal', true, ['thinking came', 'stop', 'hi', '\n']],

@@ -1,4 +1,4 @@
-import type { FormatName } from '../../../src/formats/types.ts';
+import type { FormatName } from '../../../src/library/formats/types.ts';
 import { eventStream, messageEvents } from '../../helpers/with-server.ts';
 
 /** One answer, as each format has it. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { formatNames as formats } from '../../../src/formats/format.ts';
+import { formatNames as formats } from '../../../src/library/formats/format.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test } from '../../helpers/with-server.ts';
 import { replies, streams } from './answers.ts';

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { formatNames as formats } from '../../../src/formats/format.ts';
+import { formatNames as formats } from '../../../src/library/formats/format.ts';
 import { dot } from '../../helpers/recorded-run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test } from '../../helpers/with-server.ts';
 import { replies } from './answers.ts';
-import type { FormatName } from '../../../src/formats/types.ts';
+import type { FormatName } from '../../../src/library/formats/types.ts';
 
 const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
 const closed = { ...schema, additionalProperties: false };

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tls from 'node:tls';
 import { expect } from 'vitest';
-import { formatNames } from '../../../src/formats/format.ts';
+import { formatNames } from '../../../src/library/formats/format.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test, textReply } from '../../helpers/with-server.ts';
 import { replies } from '../request/answers.ts';
-import { startServe, upstreamKey, writeConfig } from '../../recordings/served.ts';
+import { startServe, upstreamKey, writeConfig } from '../../library/recordings/served.ts';
 
 const away = { GATEWAY_BASE_URL: 'http://gateway.test' };
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { decideRetry } from '../../../src/transport/retry.ts';
+import { decideRetry } from '../../../src/library/transport/retry.ts';
 import { manyJobs, test as batchTest } from '../../batch/with-batch.ts';
 import { test, textReply } from '../../helpers/with-server.ts';
 

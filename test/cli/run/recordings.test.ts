@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { GatewayError } from '../../../src/errors.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
 import { cut, reset } from '../../helpers/scripted-server.ts';
 import { recordedFiles } from '../../helpers/recorded-files.ts';
 import { run } from '../../helpers/run.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { startDeadline } from '../../../src/client/deadline.ts';
+import { startDeadline } from '../../../src/library/client/deadline.ts';
 import { sendAll } from '../../../src/cli/run/send-all.ts';
 import type { ImageOutput } from '../../../src/cli/output/save-images.ts';
-import { type GatewayClient, openGatewayClient } from '../../../src/client/gateway-client.ts';
-import type { Fetch } from '../../../src/transport/types.ts';
-import { GatewayError } from '../../../src/errors.ts';
-import { createMemoryStore } from '../../../src/images/store.ts';
+import { type GatewayClient, openGatewayClient } from '../../../src/library/client/gateway-client.ts';
+import type { Fetch } from '../../../src/library/transport/types.ts';
+import { GatewayError } from '../../../src/library/errors.ts';
+import { createMemoryStore } from '../../../src/library/images/store.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { png } from '../../replies/deviation.ts';
 import { replyOf } from '../../replies/reading.ts';

@@ -1,9 +1,9 @@
 import { expect, test as plain } from 'vitest';
 import type { RootOptions } from '../../../src/cli/context.ts';
 import { createUi } from '../../../src/cli/output/log.ts';
-import { Secret } from '../../../src/settings/redact.ts';
-import { sanitizeOutput } from '../../../src/terminal/output.ts';
-import type { Io } from '../../../src/terminal/io.ts';
+import { Secret } from '../../../src/cli/settings/redact.ts';
+import { sanitizeOutput } from '../../../src/cli/terminal/output.ts';
+import type { Io } from '../../../src/cli/terminal/io.ts';
 import { canaryKey, eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
 
 /** A Ui whose secret is `canary-7f3a9c51`, and what it printed. */

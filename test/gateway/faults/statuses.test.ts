@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodes } from '../../../src/errors.ts';
+import { exitCodes } from '../../../src/library/errors.ts';
 import { faultRows, findFault } from '../../../src/gateway/faults/table.ts';
 import { dig, sharedGateway } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';

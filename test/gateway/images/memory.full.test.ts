@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { encodePng } from '../../../src/images/pixels/codec.ts';
+import { encodePng } from '../../../src/library/images/pixels/codec.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 

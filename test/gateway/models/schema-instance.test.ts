@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { createInstance } from '../../../src/gateway/models/schema-instance.ts';
-import type { JsonObject } from '../../../src/json.ts';
+import type { JsonObject } from '../../../src/library/json.ts';
 
 const source = { seed: 'seed', optional: true };
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

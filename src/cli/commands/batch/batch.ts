@@ -1,0 +1,221 @@
+import type { Command } from 'commander';
+import {
+  assignAgain,
+  type Batch,
+  type BatchHooks,
+  type BatchJobs,
+  closeUnsent,
+  defaultGraceMs,
+  enterNewOutdir,
+  enterOutdir,
+  isAsWritten,
+  newBatchState,
+  requireOwn,
+  runBatch,
+  type Stop,
+  writeManifest,
+} from '../../../batch/index.ts';
+import type { Action, AnswerContext, CommandEnd, Context } from '../../context.ts';
+import { resultDocument } from '../../output/document.ts';
+import { emptyReport } from '../../output/outcome.ts';
+import { addFlags, setExamples, setNotes } from '../../flags/flag.ts';
+import { priceFlags } from '../../flags/shared.ts';
+import { countRequests, openBatchClients } from './clients.ts';
+import { noteEmptyShard, showPlan } from './dry-run.ts';
+import { failBatch, finishBatch, noteRefused } from './finish.ts';
+import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
+import { createHost } from './host.ts';
+import { productOf, requireUsable } from './jobs/references.ts';
+import { keepCommand, findTypedFolder } from './kept-command.ts';
+import { createRequestBuilder } from './jobs/request.ts';
+import { parseShard } from './jobs/shard.ts';
+import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
+import { findOutdir, readOutdir } from './outdir.ts';
+import { openParentResults } from './parent-results.ts';
+import { checkPrice, emptyFacts, type BatchPlanFacts, planJobs } from './plan.ts';
+import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
+import { trackChecking } from './progress.ts';
+import { noteGone, noteEmptyRows, noteResume } from './resume.ts';
+import { runStreamed } from './stream.ts';
+import { showEstimate } from './estimate.ts';
+import { openBatchBudgets } from './budgets.ts';
+
+/** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
+export function batchRunCommand(command: Command): Action {
+  command
+    .argument('[jobs...]', 'JSON Lines, one job per line; - is stdin; not with --data or --prompts')
+    .usage('[jobs.jsonl|-] -o <dir> [flags]');
+  setExamples(command, [
+    'gateway-cli batch jobs.jsonl -o out --concurrency 8',
+    'gateway-cli batch again out                         # continues where it stopped, with the same flags',
+    `gateway-cli batch --prompts prompts.txt --defaults '{"command":"image gen","aspect":"1:1"}' -o out`,
+    'gateway-cli batch --data rows.csv -o out "A slogan for {{city}}"',
+    'gateway-cli batch jobs.jsonl -o out --limit 20      # a sample; batch again out sends the rest',
+    'gateway-cli batch redo out 7,9                      # these two again',
+    'gateway-cli batch jobs.jsonl -o out-1 --shard 1/4   # on the first of four machines',
+  ]);
+  setNotes(command, [
+    'A job: {"id": "7", "command": "image edit", "prompt": "…", "image": ["in/7.png"], "aspect": "1:1"}. Keys are the request flags of its command (text, image gen, image edit, chat) in camel case, lists as arrays, and "profile"; files are relative to the job file.',
+    'Ctrl-C takes no further job and waits up to 10 s for those in flight; again, it stops at once.',
+  ]);
+  addFlags(command, 'Flags', batchFlags);
+  addFlags(command, 'Connection', batchConnectionFlags);
+  addFlags(command, 'Costs', priceFlags);
+  return (context: Context, words, typed) => {
+    const flags = typed as BatchFlags;
+    // Nothing was typed: the help is shown, as by every group of commands; and after it the missing parts.
+    if (
+      words.length === 0 &&
+      !flags.prompts &&
+      !flags.data &&
+      !flags.template &&
+      !flags.output &&
+      !flags.estimate &&
+      !flags.stream
+    )
+      command.parent?.outputHelp({ error: true });
+    return countRequests(context, (own) => runTyped(words, flags, own));
+  };
+}
+
+/** Runs a command of `batch`, as it was typed or as a folder keeps it. */
+export function runTyped(words: readonly string[], flags: BatchFlags, context: AnswerContext): Promise<CommandEnd> {
+  return flags.stream ? runStreamed(words, flags, context) : runJobFile(words, flags, context);
+}
+
+/**
+ * Checks all jobs, sends those that were not sent yet, and leaves a folder from which the same command goes on. With `--dry-run`
+ * and `--estimate`, nothing is sent that is paid for, and nothing is written.
+ */
+export async function runJobFile(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: AnswerContext,
+  hooks: BatchHooks = {},
+): Promise<CommandEnd> {
+  const { planned, results, checking, early } = await planJobFile(words, flags, context, hooks);
+  const { host, plan, shard, source, state, outdir } = planned;
+  if (source.emptyRows) await noteEmptyRows(source, context);
+  if (flags.estimate) return showEstimate(planned, checking.progress);
+  await closeUnsent(plan);
+  checking.stop();
+  if (state.run) await noteGone(planned);
+  if (flags.dryRun) return showPlan(planned);
+  // A mistake in the jobs must not leave an empty folder.
+  const batch = { ...planned, lock: early ?? (await enterNewOutdir(outdir, host, hooks.lock)) };
+  if (state.run) await noteResume(batch);
+  let stop: Stop | undefined;
+  try {
+    // The table names the rows, and writing it is the consent to edited rows: it is written before anything is sent.
+    if (!isAsWritten(batch)) await writeTable(batch, hooks);
+    stop = await send(batch, hooks);
+    // Of equal rows one may have got the answer that another one waited for.
+    if (assignAgain(plan, state)) await writeTable(batch, hooks);
+  } catch (error) {
+    return failBatch(batch, error);
+  }
+  await results.noteCut();
+  if (shard) await noteEmptyShard(shard, batch);
+  return finishBatch(batch, stop);
+}
+
+/** Checks all jobs and decides which are sent. With `--dry-run` and `--estimate`, the folder is not locked. */
+export async function planJobFile(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: AnswerContext,
+  hooks: BatchHooks = {},
+) {
+  if (flags.lane === 'batch') saveMemory();
+  const startedAt = context.io.elapsed();
+  const host = createHost(context, findTypedFolder({ words, flags }));
+  const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
+  if (flags.data === undefined) await refuseTypo(words, context);
+  const place = requireJobs(words, flags);
+  const policy = await readPolicy(flags, context);
+  const needsNoFolder = flags.estimate === true && flags.output === undefined;
+  const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
+  if (outdir.exists) await requireOwn(outdir.path);
+  const source = await openJobs(place, flags, context);
+  const isTrial = flags.dryRun === true || flags.estimate === true;
+  const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, host, hooks.lock) : undefined;
+  const checking = trackChecking(context);
+  const { state, lostEnds } = outdir.exists
+    ? await readOutdir(outdir.path, early, { host, context })
+    : { state: newBatchState(), lostEnds: [] };
+  const facts = emptyFacts();
+  const builder = createRequestBuilder({
+    context,
+    flags,
+    source,
+    host,
+    output: outdir.path,
+    onHashed: (bytes) => checking.add({ bytes }),
+    readResult: (parent) => results.read(parent),
+  });
+  const jobs: BatchJobs = {
+    name: source.name,
+    read: (onFault) => source.jobs(onFault),
+    settingsOf: builder.settingsOf,
+    digestSource: builder.digestSource,
+    async prepare(job) {
+      await checkPrice(await builder.settingsOf(job), job, { facts, flags, state, context });
+      return builder.prepare(job);
+    },
+    openGone: builder.openGone,
+    productOf,
+    requireUsable,
+    describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
+  };
+  const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir.path });
+  const known = { host, policy: { ...policy, command }, jobs, state, shard };
+  const plan = await planJobs({
+    ...known,
+    outdir: outdir.path,
+    facts,
+    source,
+    flags,
+    context,
+    onChecked: () => checking.add({ jobs: 1 }),
+  }).catch(async (error: unknown) => {
+    if (early) await noteRefused(error, { outdir: outdir.path, lock: early, context });
+    throw error;
+  });
+  const told = { flags, context, source, facts, startedAt };
+  const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
+  const planned = { ...known, ...told, policy: { ...known.policy, delimiter }, outdir: outdir.path, lostEnds, plan };
+  const results = openParentResults(planned, context);
+  return { planned, results, checking, early };
+}
+
+/** A batch, and the command that runs it. */
+export interface RunningBatch extends Batch {
+  flags: BatchFlags;
+  context: AnswerContext;
+  source: JobSource;
+  facts: BatchPlanFacts;
+  /** Monotonic clock at the start, in ms. */
+  startedAt: number;
+}
+
+async function writeTable(batch: Batch, { step }: BatchHooks): Promise<void> {
+  await writeManifest(batch);
+  step?.('table-written', '');
+}
+
+/** Sends the jobs of a plan. Resolves with the reason why it ended early, if any. */
+async function send(batch: RunningBatch, hooks: BatchHooks): Promise<Stop | undefined> {
+  const { plan, flags, context } = batch;
+  const clients = await openBatchClients(plan.gateways, flags, context, hooks.connection);
+  const isInBatches = [...plan.gateways.values()].some(({ settings }) => settings.lane === 'batch');
+  if (isInBatches) saveMemory();
+  const isLive = !isInBatches && plan.toSend > 0;
+  const concurrency = isLive ? await limitConcurrency(flags, plan.toSend, context) : 1;
+  context.gracePeriod.ms = (hooks.graceMs ?? defaultGraceMs) + 2000;
+  return runBatch(batch, {
+    clients,
+    concurrency,
+    budgets: isInBatches ? await openBatchBudgets(plan.gateways, flags.tag, context) : new Map(),
+    hooks,
+  });
+}

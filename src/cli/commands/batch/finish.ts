@@ -1,0 +1,302 @@
+import { readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import {
+  batchFiles,
+  type BatchPlan,
+  countRows,
+  type Counts,
+  formatCount,
+  type JobError,
+  listAwaiting,
+  listFailures,
+  listIds,
+  maxNamed,
+  nameSome,
+  sentBefore,
+  type Stop,
+  writeSummary,
+} from '../../../batch/index.ts';
+import {
+  chooseHint,
+  exitCodes,
+  GatewayError,
+  parseObject,
+  seeSpentHint,
+  toGatewayError,
+} from '../../../library/index.ts';
+import type { CommandEnd, OwnDocument } from '../../context.ts';
+import { emptyOutcome } from '../../output/outcome.ts';
+import { errorDocument } from '../../output/document.ts';
+import type { RunningBatch } from './batch.ts';
+import { renewGallery } from './gallery.ts';
+import { toTypedFolder } from './kept-command.ts';
+import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
+import {
+  countKept,
+  describeFailures,
+  describeSpending,
+  getExitCode,
+  keptHint,
+  findMaybeBilled,
+  summaryDocument,
+} from './summary.ts';
+
+/** The parts of a batch that its end needs, whether its jobs were known before or not. */
+export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Partial<Pick<RunningBatch, 'jobs'>>;
+
+/** Whether the batch has a folder: results of jobs that come one by one can be printed alone. */
+function hasFolder({ flags }: Pick<EndedBatch, 'flags'>): boolean {
+  return flags.output !== undefined;
+}
+
+/**
+ * Notes in the summary of the last run that another one was refused, as rows were edited: the status of the folder tells it. All else
+ * stays as it is.
+ */
+export async function noteRefused(
+  thrown: unknown,
+  { outdir, lock, context }: Pick<EndedBatch, 'outdir' | 'lock' | 'context'>,
+): Promise<void> {
+  const error = toGatewayError(thrown);
+  const summary = parseObject(await readFile(join(outdir, batchFiles.summary), 'utf8').catch(() => ''));
+  if (error.class !== 'batch-edited' || summary['schema'] === undefined) return;
+  const { exitCode } = error;
+  const told = { ok: false, exitCode, error: errorDocument(error, { outcome: emptyOutcome }, context.ui) };
+  await saveSummary({ outdir, lock }, { ...summary, ...told }).catch(() => undefined);
+}
+
+/** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */
+export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandEnd> {
+  if (!hasFolder(batch)) return { error };
+  const counts = countLines(batch);
+  const known = { counts, states: listStates(counts), failures: await nameFailures(batch) };
+  const document = await summarize(batch, known, error);
+  await saveSummary(batch, document).catch(() => undefined);
+  return { document, error };
+}
+
+/** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
+export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandEnd> {
+  const { context, flags, plan, policy, outdir, state } = batch;
+  const counts = countLines(batch);
+  const failures = await nameFailures(batch);
+  const spent = findSpent(stop);
+  const states = listStates(counts, {
+    spent,
+    folder: flags.stream ? undefined : toTypedFolder(shownPath(outdir, context.io.cwd), policy.command?.flags),
+    maybeBilled: findMaybeBilled(state),
+    kept: countKept(state),
+    refused: plan.refused,
+    leftToRedo: await nameRows(listLeftToRedo(plan.table, state, plan.isOwn), batch),
+  });
+  const ended = { counts, states, failures, stop, spent };
+  const failure = stop === 'signal' ? undefined : await judgeEnd(ended, batch);
+  const error: unknown = stop === 'signal' ? context.signal.reason : failure;
+  const document = await summarize(batch, ended, error);
+  if (hasFolder(batch)) await saveSummary(batch, document);
+  if (hasFolder(batch) && stop !== 'signal') await renewPage(batch);
+  if (failure === undefined) await context.ui.note(describeStates(states));
+  const waiting = plan.table.links.size > 0 ? await describeWaiting(batch) : undefined;
+  if (waiting !== undefined) await context.ui.note(waiting);
+  const cost = describeSpending(state.spending, batch.facts.pricing.hasPrices);
+  if (cost !== '') await context.ui.note(cost);
+  await noteTried(batch);
+  // For jobs at the service, the wait for them has told the next command.
+  const isTold = failure !== undefined || (stop === 'signal' && counts.submitted !== undefined) || flags.stream;
+  if (!isTold) for (const line of describeNext(states)) await context.ui.note(line);
+  if (stop === 'signal') return { document, error };
+  if (!context.root.json && !flags.stream)
+    await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
+  if (hasFolder(batch)) await noteFailures(failures, batch);
+  return { document, error };
+}
+
+/** Writes the page of the folder anew. A failure of that is no failure of the run. */
+async function renewPage({ context, outdir }: EndedBatch): Promise<void> {
+  try {
+    await renewGallery(shownPath(outdir, context.io.cwd), context);
+  } catch (error) {
+    await context.ui.warn(`${batchFiles.gallery} shows an earlier run: ${toGatewayError(error).message}`);
+  }
+}
+
+/** The rows of a batch at the end of a run. */
+interface RunEnd {
+  counts: Counts;
+  states: readonly StateRows[];
+  failures: ReadonlyMap<string, JobError>;
+  stop: Stop | undefined;
+  /** The flag whose limit stopped the run. */
+  spent: string | undefined;
+}
+
+/** The flag whose limit stopped the run, with a place for a greater one, and with the end of its period if it has one. */
+function findSpent(stop: Stop | undefined): string | undefined {
+  if (stop === 'cost') return '--max-cost <more>';
+  const budget = findBudget(stop);
+  // A budget with a period can pay again in the next one.
+  if (budget === undefined) return undefined;
+  return budget.retryable ? '--budget <more>, or when its next period begins' : '--budget <more>';
+}
+
+function findBudget(stop: Stop | undefined): GatewayError['details'] | undefined {
+  return stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
+}
+
+/** The ids of rows, in the order of the file. */
+async function nameRows(places: readonly number[], { jobs }: EndedBatch): Promise<string[]> {
+  return jobs ? listIds(places, jobs) : [];
+}
+
+/** The reasons why rows of the table have no answer, by their ids. */
+async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
+  const { plan, state } = batch;
+  const failures = listFailures(state);
+  const places: number[] = [];
+  const { table } = plan;
+  if (failures.size > 0)
+    for (let place = 0; place < table.size; place++) if (failures.has(table.slots[place] as number)) places.push(place);
+  const ids = await nameRows(places, batch);
+  return new Map(
+    places.map((place, at) => {
+      const slot = table.slots[place] as number;
+      return [ids[at] ?? state.ids.get(slot) ?? String(place + 1), failures.get(slot) as JobError];
+    }),
+  );
+}
+
+function countTable({ state, plan }: EndedBatch): Counts {
+  const counts = countRows(plan.table, state, plan.isOwn);
+  const waiting = plan.table.links.size > 0 ? listAwaiting({ plan, state }).length + plan.held.length : 0;
+  return waiting > 0 ? { ...counts, waiting } : counts;
+}
+
+/** The counts of the rows of the table, and of the lines of a stream that are no rows: these have failed. */
+function countLines(batch: EndedBatch): Counts {
+  const { refused } = batch.plan;
+  const counts = countTable(batch);
+  return { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
+}
+
+/** The number of jobs that a run leaves for the next one, without jobs that wait for results which the next run will not have either. */
+function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number {
+  return toSend === 0 ? left - waiting : left;
+}
+
+/** The summary of a run, with the error that it ends with. */
+async function summarize(
+  { context, state, plan, outdir, facts, startedAt }: EndedBatch,
+  { counts, states, failures }: Pick<RunEnd, 'counts' | 'states' | 'failures'>,
+  thrown: unknown,
+): Promise<OwnDocument> {
+  const error = thrown === undefined ? undefined : toGatewayError(thrown);
+  return summaryDocument({
+    counts,
+    states,
+    skipped: sentBefore(plan),
+    usage: state.usage,
+    spending: state.spending,
+    hasPrices: facts.pricing.hasPrices,
+    durationMs: context.io.elapsed() - startedAt,
+    outdir: shownPath(outdir, context.io.cwd),
+    failures,
+    exitCode: error?.exitCode ?? exitCodes.ok.code,
+    error:
+      error &&
+      errorDocument(error, { outcome: { ...emptyOutcome, attempts: context.sent?.attempts ?? 0 } }, context.ui),
+  });
+}
+
+async function saveSummary({ lock, outdir }: Pick<EndedBatch, 'lock' | 'outdir'>, summary: object): Promise<void> {
+  lock.confirm();
+  await writeSummary(outdir, JSON.stringify(summary));
+}
+
+/**
+ * The error of the batch by its end; undefined if it succeeded. Jobs that are still at the service are no failure of a run that
+ * does not wait for them.
+ */
+async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBatch): Promise<GatewayError | undefined> {
+  const { flags, state, outdir, plan, policy } = batch;
+  // Rows that are left for another run are no failure; nor are waiting rows, if the jobs that they wait for are counted.
+  const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
+  const excused = stop === undefined ? countLeft(plan, counts) + waiting : 0;
+  const excusedAgain = stop === undefined ? excused + plan.leftAgain : 0;
+  const pending = Math.max(0, counts.pending - excused);
+  const again = states.find(({ state }) => state === 'to make again')?.rows ?? 0;
+  const undone = again - excusedAgain;
+  const submitted = flags.wait === false ? 0 : counts.submitted;
+  const code = getExitCode({ ...counts, pending, again: 0, submitted: submitted ?? 0 });
+  if (code === exitCodes.ok.code && undone <= 0) return undefined;
+  const early = {
+    cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
+    failures: `stopped after ${formatCount(counts.failed + counts.unknown, 'failure')}: `,
+    signal: '',
+  };
+  const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
+  const budget = findBudget(stop);
+  const hints = hasFolder(batch)
+    ? [await keptHint(counts, state.beganAt, [outdir]), ...describeNext(states), budget && seeSpentHint(budget)]
+    : [eachHasError, stop instanceof GatewayError ? chooseHint(stop) : undefined];
+  const { done, failed, unknown } = counts;
+  const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;
+  return new GatewayError('batch-failed', `${why ?? ''}${describeStates(states)}`, {
+    hint: hints.filter((line) => line !== undefined).join('\n'),
+    ...(done > 0 || isOpen ? { sent: 'yes' } : { sent: 'no', billed: 'no' }),
+    ...(done > 0 && !isOpen && { billed: 'yes' }),
+    retryable: failed + unknown === 0 && (spent === undefined || budget?.retryable === true),
+  });
+}
+
+const eachHasError = 'each line with "ok":false has its error; a job without a line was not sent';
+
+/** The jobs that others wait for, with their states. */
+async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
+  const { plan, state } = batch;
+  const waiting = [...listAwaiting(batch), ...batch.plan.held];
+  if (waiting.length === 0) return undefined;
+  const { table } = plan;
+  const slotOf = (place: number): number => table.slots[place] as number;
+  const isOpen = (place: number): boolean => !['done', 'incomplete'].includes(state.slots.stateOf(slotOf(place)));
+  const places = [
+    ...new Set(waiting.flatMap((place) => table.links.get(place)?.parents ?? []).map(({ place }) => place)),
+  ].filter(isOpen);
+  places.sort((a, b) => a - b);
+  const ids = await nameRows(places, batch);
+  const named = ids.map((id, at) => `${id} (${describeState(slotOf(places[at] as number), batch)})`);
+  return `${formatCount(waiting.length, 'job')} ${waiting.length === 1 ? 'waits' : 'wait'} for the result of ${nameSome(named)}`;
+}
+
+function describeState(slot: number, { state: { atService, slots } }: EndedBatch): string {
+  if (atService.has(slot)) return 'at the service';
+  const state = slots.stateOf(slot);
+  return state === 'pending' ? 'not sent yet' : state === 'sent' ? 'unknown' : state;
+}
+
+/** Tells why the first few jobs failed. */
+async function noteFailures(failures: ReadonlyMap<string, JobError>, batch: EndedBatch): Promise<void> {
+  const { context, outdir } = batch;
+  const counts = countTable(batch);
+  const outdirs = [shownPath(outdir, context.io.cwd)];
+  for (const line of describeFailures(failures, { counts, most: maxNamed, outdirs })) await context.ui.note(line);
+}
+
+/** Tells of jobs that were sent again and got no answer: they keep the answer that they had. */
+async function noteTried(batch: EndedBatch): Promise<void> {
+  const { plan, state, context } = batch;
+  const { slots } = state;
+  const places: number[] = [];
+  for (let place = 0; place < plan.table.size; place++) {
+    const slot = plan.table.slots[place] as number;
+    const isTried = slots.has(slot, 'tried') || (slots.stateOf(slot) === 'sent' && !state.atService.has(slot));
+    if (plan.isOwn(place) && isTried && slots.answersOf(slot) > 0) places.push(place);
+  }
+  if (places.length === 0) return;
+  const what = `the earlier answer of ${nameSome(await nameRows(places, batch))} stays the result, as no other came`;
+  await context.ui.warn(what);
+}
+
+function shownPath(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short === '' ? '.' : short.startsWith('..') ? path : short;
+}

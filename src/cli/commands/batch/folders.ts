@@ -1,0 +1,342 @@
+import {
+  addUsage,
+  batchFiles,
+  type BatchState,
+  countOtherAnswers,
+  countRemoved,
+  countRows,
+  type Counts,
+  findHolder,
+  findOutdated,
+  formatCount,
+  type JobError,
+  type KnownBatch,
+  listVariations,
+  type ManifestRow,
+  openResults,
+  readManifestRows,
+  type ReportRow,
+  type ResultReader,
+  type RowState,
+  toReportRow,
+  unanswered,
+  type Variation,
+} from '../../../batch/index.ts';
+import { toTypedFolder } from './kept-command.ts';
+import { nextCommand, type TypedFolder } from './next-command.ts';
+import { readBatchFolder } from './outdir.ts';
+import { basename, join } from 'node:path';
+import type { Context } from '../../context.ts';
+import { isObject, joinSpendings, type JsonObject, maxOf, minOf } from '../../../library/index.ts';
+import { warnUnread } from './summary.ts';
+
+/** The folder of a batch, or of one of its shards, as it was read. */
+export interface BatchFolder extends KnownBatch {
+  /** The name of the folder, as the user typed it. */
+  name: string;
+  typed: TypedFolder;
+  folder: string;
+  /** The run that holds the folder, if there is one. */
+  holder: Awaited<ReturnType<typeof findHolder>>;
+  /** The rows of the folder are those of the first folder of the report. */
+  isSameTable: boolean;
+  /** Slots whose answers were made of an earlier answer. */
+  outdated: ReadonlySet<number>;
+}
+
+/** Reads the folder of a batch, or those of its shards. Tells of a shard that is not among them, and of a folder with another table. */
+export async function readFolders(names: readonly string[], context: Context): Promise<BatchFolder[]> {
+  const folders: BatchFolder[] = [];
+  for (const name of names) {
+    const found = await readBatchFolder(name, context);
+    const typed = toTypedFolder(name, found.state.manifest.header?.command?.flags);
+    await warnRemoved(await countRemoved(found.folder, found.state), typed, context);
+    const holder = await findHolder(found.folder);
+    const outdated = findOutdated(found.state);
+    const read = { name, typed, ...found, holder, outdated, isSameTable: true };
+    folders.push({ ...read, isSameTable: hasTableOf(read, folders[0] ?? read) });
+  }
+  if (folders.length > 1) await noteShards(folders, context);
+  return folders;
+}
+
+/** Warns of answers whose lines another program took out of results.jsonl: they were paid, and no run sends their rows again by itself. */
+async function warnRemoved(count: number, folder: TypedFolder, { ui }: Context): Promise<void> {
+  if (count === 0) return;
+  const what = `${formatCount(count, 'answer')} that the journal knows ${count === 1 ? 'is' : 'are'} not in ${join(folder.outdir, batchFiles.results)}`;
+  await ui.warn(`${what}: put the file back, or make the rows again with ${nextCommand(folder, 'redo', '<ids>')}`);
+}
+
+/** Warns of lines of results.jsonl that are no results: no report has them. */
+export function warnUnreadable(folders: readonly BatchFolder[], context: Context): Promise<void> {
+  return warnUnread({ unreadable: folders.reduce((sum, { unreadable }) => sum + unreadable, 0) }, context);
+}
+
+async function noteShards(folders: readonly BatchFolder[], { ui }: Context): Promise<void> {
+  const [first] = folders as [BatchFolder, ...BatchFolder[]];
+  for (const { name, isSameTable } of folders)
+    if (!isSameTable) await ui.warn(`${name} has another table than ${first.name}, whose rows are reported`);
+  const shards = folders.flatMap(({ state }) => state.manifest.header?.shard ?? []);
+  const total = shards[0]?.total ?? 0;
+  const missing = Array.from({ length: total }, (_, at) => at + 1).filter(
+    (index) => !shards.some((one) => one.index === index && one.total === total),
+  );
+  if (missing.length === 0 || shards.length < folders.length) return;
+  const shown = missing.slice(0, 10).map((index) => `${index}/${total}`);
+  await ui.warn(`not among the folders: shard ${shown.join(', ')}${missing.length > 10 ? ' …' : ''}`);
+}
+
+/** Whether the tables of two folders have the same rows with the same questions. */
+function hasTableOf(one: BatchFolder, other: BatchFolder): boolean {
+  const [rows, those] = [one.state.manifest.rows, other.state.manifest.rows];
+  if (one === other || rows.size !== those.size) return one === other;
+  for (let place = 0; place < rows.size; place++)
+    if (rows.ids[place] !== those.ids[place] || keyOfRow(one, place) !== keyOfRow(other, place)) return false;
+  return true;
+}
+
+/** The name of a report: that of the folder, or of the first folder and the number of others. */
+export function chooseReportName(folders: readonly BatchFolder[]): string {
+  const first = basename(folders[0]?.folder ?? '');
+  return folders.length < 2 ? first : `${first} and ${formatCount(folders.length - 1, 'other folder')}`;
+}
+
+/** Counts the rows of a folder by their state, without the rows of other shards. */
+export function countFolder({ state }: BatchFolder): Counts {
+  const { rows } = state.manifest;
+  return countRows(rows, state, (place) => rows.others[place] === 0);
+}
+
+/** Counts the rows of the table by their state in any of the folders. */
+export function countFolders(folders: readonly BatchFolder[]): Counts {
+  if (folders.length === 1) return addCounts(folders.map(countFolder));
+  const found = folders.map((): number[] => []);
+  for (const { at, slot } of listFound(folders)) found[at]?.push(slot);
+  return addCounts(
+    found.map((slots, at) => {
+      const { state } = folders[at] as BatchFolder;
+      return countRows({ size: slots.length, slots: Int32Array.from(slots) }, state);
+    }),
+  );
+}
+
+/** The sum of the counts. */
+function addCounts(counts: readonly Counts[]): Counts {
+  const sum: Counts = { jobs: 0, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
+  for (const one of counts)
+    for (const [name, count] of Object.entries(one) as [keyof Counts, number][]) sum[name] = (sum[name] ?? 0) + count;
+  return sum;
+}
+
+/** The facts of several journals together. */
+export function joinStates(
+  states: readonly BatchState[],
+): Pick<BatchState, 'usage' | 'spending' | 'durationMs' | 'beganAt'> {
+  const began = states.flatMap(({ beganAt }) => beganAt ?? []);
+  return {
+    usage: states.reduce((sum, { usage }) => addUsage(sum, usage), {}),
+    spending: joinSpendings(states.map(({ spending }) => spending)),
+    // Shards run at the same time.
+    durationMs: maxOf(states.map(({ durationMs }) => durationMs)),
+    beganAt: began.length > 0 ? minOf(began) : undefined,
+  };
+}
+
+/** The key of the row at a place, without the generations of the answers that it uses. */
+function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): string {
+  const { rows } = manifest;
+  return rows.own.get(place) ?? slots.keyOf(rows.slots[place] as number);
+}
+
+/** The slot of a row in one of several folders, which has its state. Slot -1: no folder has it. */
+interface Found {
+  at: number;
+  slot: number;
+}
+
+/**
+ * Finds the folder with the newest state of a row, and its slot there. Only the folder of its shard knows which of equal rows has
+ * which answer; if that folder has another table, its places tell nothing, and the slot is looked up by its name.
+ */
+function findSlot(name: string, place: number, folders: readonly BatchFolder[]): Found {
+  let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
+  if (folders.length === 1) return best;
+  for (const [at, { isSameTable, state }] of folders.entries()) {
+    const isOwner = isSameTable && state.manifest.rows.others[place] === 0;
+    const slot = isOwner ? (state.manifest.rows.slots[place] as number) : state.slots.findNamed(name);
+    const isSent = slot >= 0 && (state.slots.answersOf(slot) > 0 || state.slots.stateOf(slot) !== 'pending');
+    if (isSent) best = { at, slot };
+  }
+  return best;
+}
+
+/** The rows of the table in the order of the file. */
+function* listFound(folders: readonly BatchFolder[]): Generator<Found, void> {
+  const [first] = folders;
+  if (first === undefined) return;
+  const { slots, manifest } = first.state;
+  for (let place = 0; place < manifest.rows.size; place++) {
+    const slot = manifest.rows.slots[place] as number;
+    yield folders.length === 1 ? { at: 0, slot } : findSlot(slots.nameOf(slot), place, folders);
+  }
+}
+
+/** The answers that no row wants. */
+function* listAside(folders: readonly BatchFolder[]): Generator<Found, void> {
+  for (const [at, { state }] of folders.entries())
+    for (let slot = 0; slot < state.slots.size; slot++)
+      if (state.slots.answersOf(slot) > 0 && !state.slots.has(slot, 'wanted')) yield { at, slot };
+}
+
+/** A row of a report, and its slot. */
+export interface FoundRow extends Found {
+  row: Omit<ManifestRow, 'slot'> & Pick<ReportRow, 'version'>;
+}
+
+/** The rows of a report: those of the table, with `all` also the answers that no row wants, and those that do not count. */
+export interface RowChoice {
+  all?: boolean | undefined;
+}
+
+/** The rows of a report in the order of the file, then the other answers. The rows of one block come together. */
+export async function* listRows(
+  folders: readonly BatchFolder[],
+  { all = false }: RowChoice,
+): AsyncGenerator<FoundRow[], void> {
+  const [first] = folders;
+  if (first === undefined) return;
+  let place = 0;
+  // The slot is found by name, as a run can have written another table since the state was read.
+  for await (const rows of readManifestRows(first.folder))
+    yield rows.map((row) => ({ row: all ? { ...row, version: 'now' } : row, ...findSlot(row.slot, place++, folders) }));
+  if (all) yield Array.from(listAside(folders), (found) => ({ row: { id: '', version: 'earlier' }, ...found }));
+}
+
+/** The state of a slot in a report. */
+function getRowState({ slots }: BatchState, slot: number): RowState {
+  if (slot < 0) return 'pending';
+  const state = slots.stateOf(slot);
+  if (state === 'failed') return 'failed';
+  if (state === 'sent') return 'unknown';
+  return slots.answersOf(slot) > 0 ? 'done' : 'pending';
+}
+
+/** The number of rows of a report in each state. */
+export function countStates(folders: readonly BatchFolder[], { all = false }: RowChoice): Record<RowState, number> {
+  const counts = { done: 0, failed: 0, unknown: 0, pending: 0 };
+  for (const found of all ? [listFound(folders), listAside(folders)] : [listFound(folders)])
+    for (const { at, slot } of found) {
+      const { state } = folders[at] as BatchFolder;
+      counts[getRowState(state, slot)]++;
+      if (all) counts.done += countOtherAnswers(slot, state);
+    }
+  return counts;
+}
+
+/**
+ * Reads the rows of a report with their results, in the order of the table. Rows whose results were read together come together; if
+ * results are large, these are few.
+ */
+export async function* readReportRows(
+  folders: readonly BatchFolder[],
+  choice: RowChoice,
+): AsyncGenerator<readonly ReportRow[], void> {
+  const results = await openFolderResults(folders);
+  try {
+    for await (const rows of listRows(folders, choice)) {
+      let block: ReportRow[] = [];
+      for (const found of rows) {
+        const reading = results.read(found);
+        if (reading instanceof Promise) {
+          yield block;
+          block = [];
+        }
+        const row = createReportRow(found, reading instanceof Promise ? await reading : reading, folders);
+        block.push(folders.length > 1 ? nameFolder(row, folders[found.at] as BatchFolder) : row);
+      }
+      yield block;
+    }
+    if (choice.all) yield* readOtherAnswers(folders, results);
+  } finally {
+    await results.close();
+  }
+}
+
+/** Reads the answers that do not count, of rows and of answers that no row wants. They come last, as no row of the table is one. */
+async function* readOtherAnswers(
+  folders: readonly BatchFolder[],
+  results: FolderResults,
+): AsyncGenerator<readonly ReportRow[], void> {
+  for await (const rows of listRows(folders, { all: true }))
+    for (const found of rows) {
+      const { id, version } = found.row;
+      const folder = folders[found.at] as BatchFolder;
+      if (!folder.state.takes.has(found.slot)) continue;
+      const others = (await results.readTakes(found)).map(([number, document]): ReportRow => {
+        const row = toReportRow({ id, version: 'earlier', state: 'done' }, document);
+        const choose = version === 'earlier' ? undefined : `${id}=${number}`;
+        return { ...(folders.length > 1 ? nameFolder(row, folder) : row), choose };
+      });
+      yield others;
+    }
+}
+
+/** Puts the folder in front of the paths of a row's pictures, as the user typed it, for a report on several folders. */
+function nameFolder(row: ReportRow, { name }: BatchFolder): ReportRow {
+  return { ...row, images: row.images.map((path) => join(name, path)) };
+}
+
+type FolderResults = Awaited<ReturnType<typeof openFolderResults>>;
+
+/** Opens the results of folders. To be closed. */
+export async function openFolderResults(folders: readonly BatchFolder[]) {
+  const readers: ResultReader[] = [];
+  for (const { folder, state } of folders) readers.push(await openResults(folder, state.slots));
+  return {
+    read: ({ at, slot }: Found) => (slot < 0 ? undefined : readers[at]?.read(slot)),
+    /** The answers of a slot that do not count, by their numbers. */
+    async readTakes({ at, slot }: Found): Promise<[number, JsonObject][]> {
+      const { slots, takes } = (folders[at] as BatchFolder).state;
+      const found: [number, JsonObject][] = [];
+      for (const [index, place] of (takes.get(slot) ?? []).entries()) {
+        const document = index + 1 === slots.countingOf(slot) ? undefined : await readers[at]?.readTake(slot, place);
+        if (document) found.push([index + 1, document]);
+      }
+      return found;
+    },
+    async close(): Promise<void> {
+      for (const reader of readers) await reader.close();
+    },
+  };
+}
+
+const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in this folder, and it may be in flight' };
+
+/** The row of a report by its row of the table and its result. */
+export function createReportRow(
+  { row, at, slot }: FoundRow,
+  document: JsonObject | undefined,
+  folders: readonly BatchFolder[],
+): ReportRow {
+  const { state: batch, holder, outdated } = folders[at] as BatchFolder;
+  const { id, version, name, command, prompt } = row;
+  const state = getRowState(batch, slot);
+  const isNow = state !== 'done' || version === 'earlier' || !outdated.has(slot);
+  const told = { id, version: isNow ? version : ('outdated' as const), name, state };
+  const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
+  if (document !== undefined) return toReportRow({ ...told, vars }, document);
+  const missing = describeMissing(state, slot, batch);
+  const error = holder && missing === unanswered ? inFlight : missing;
+  return { ...told, command, vars, prompt, images: [], error };
+}
+
+function describeMissing(rowState: RowState, slot: number, { failures }: BatchState): JobError | undefined {
+  if (rowState === 'pending') return undefined;
+  if (rowState === 'done') return { class: 'not-written', message: 'its line is not in results.jsonl any more' };
+  return failures.get(slot) ?? (rowState === 'unknown' ? unanswered : undefined);
+}
+
+/** The variations of the rows; the last one is for rows without a variation. */
+export function listFolderVariations(folders: readonly BatchFolder[]): Variation[] {
+  return listVariations(folders[0]?.state.manifest.header?.vary);
+}

@@ -1,0 +1,175 @@
+import { access } from 'node:fs/promises';
+import {
+  type BatchHost,
+  findImageName,
+  type Job,
+  type JobParent,
+  type JobProduct,
+  type JobUse,
+} from '../../../../batch/index.ts';
+import { isObject, type JsonObject, shellWord, usageError } from '../../../../library/index.ts';
+import type { FetchedFile } from '../../../input/attachments.ts';
+import type { Var } from '../../../flags/flag.ts';
+
+/** A job's name for the text of another one: `{{@outline.text}}`. */
+const textName = /\{\{[ \t]*@([^{}]+?)\.text[ \t]*\}\}/g;
+
+/** A text that looks like such a name; a name in another form would be sent unchanged. */
+const nearName = /(?<![${])\{\{[ \t]*@([^{}]*?)[ \t]*\}\}(?!\})/g;
+
+const fileKeys = ['image', 'attach', 'mask'] as const;
+const textKeys = ['prompt', 'system'] as const;
+
+/**
+ * The other jobs that a job uses: `"image": ["@hero"]`, or `{{@outline.text}}` in its prompt or its system instruction. Undefined
+ * for most jobs.
+ */
+export function findUses({ values }: Pick<Job, 'values'>): JobUse[] | undefined {
+  const texts = listTextNames({ values });
+  if (texts.length === 0 && fileKeys.every((key) => values[key] === undefined)) return undefined;
+  const words = fileKeys.flatMap((key) => [values[key] ?? []].flat()).filter(isReference);
+  const pictures = words.map((word) => word.slice(1));
+  const names = new Set([...pictures, ...texts]);
+  const uses = [...names].map((name) => ({ name, text: texts.includes(name), picture: pictures.includes(name) }));
+  return uses.length > 0 ? uses : undefined;
+}
+
+/** The jobs whose texts a job uses. */
+function listTextNames({ values }: Pick<Job, 'values'>): string[] {
+  if (values['vars'] === false) return [];
+  const names: string[] = [];
+  for (const key of textKeys) {
+    const text = values[key];
+    if (typeof text !== 'string' || !text.includes('{{')) continue;
+    for (const [, name = ''] of text.matchAll(textName)) names.push(name);
+  }
+  return names;
+}
+
+/** Throws GatewayError usage for a text that looks like the text of another job and is not: it would be sent unchanged, and paid. */
+export function refuseNearNames({ values }: Pick<Job, 'values'>): void {
+  if (values['vars'] === false) return;
+  for (const key of textKeys) {
+    const text = values[key];
+    const near =
+      typeof text === 'string' && text.includes('{{') && [...text.replaceAll(textName, '').matchAll(nearName)][0];
+    if (!near) continue;
+    const [blank, inside = ''] = near;
+    const name = inside.replace(/\.[a-z]*$/i, '') || 'id';
+    const picture = `for its picture: "image":["@${name}"]; `;
+    throw usageError(
+      `${blank} is not the text of another job`,
+      `for its text: {{@${name}.text}}; ${picture}to send it as it stands: "vars":false`,
+    );
+  }
+}
+
+export function productOf({ command, values }: Job): JobProduct {
+  if (command.startsWith('image')) return 'pictures';
+  // A body of the user's own can ask for pictures too.
+  return ['body', 'set', 'tools'].some((key) => values[key] !== undefined) ? 'any' : 'text';
+}
+
+/** Throws GatewayError usage for a use that another job does not make: both jobs would be paid before that is found. */
+export function requireUsable({ name, text, picture }: JobUse, product: JobProduct, place: string): void {
+  if (text && product === 'pictures')
+    throw usageError(
+      `${place}: {{@${name}.text}}: ${name} makes pictures, and no text`,
+      'name a job that answers in words',
+    );
+  if (picture && product === 'text')
+    throw usageError(
+      `${place}: @${name}: ${name} answers in words, and makes no picture`,
+      `for its text: {{@${name}.text}}`,
+    );
+}
+
+function isReference(word: unknown): word is string {
+  return typeof word === 'string' && word.length > 1 && word.startsWith('@');
+}
+
+/** The address in place of the picture of a job until the picture is there. Nothing is fetched from such an address. */
+const addressOf = (name: string): string => `https://job.invalid/${encodeURIComponent(name)}`;
+
+/** The job with inputs in place of its names for other jobs, so that a request can be built. Without `texts`, names for texts stay. */
+export function fillReferences(job: Job, texts?: ReadonlyMap<string, string>): Job {
+  const values = { ...job.values };
+  for (const key of fileKeys) {
+    const words = values[key];
+    if (Array.isArray(words)) values[key] = words.map((word) => (isReference(word) ? addressOf(word.slice(1)) : word));
+    else if (isReference(words)) values[key] = addressOf(words.slice(1));
+  }
+  const filled: Var[] = [];
+  for (const key of values['vars'] === false ? [] : textKeys) {
+    const text = values[key];
+    if (typeof text !== 'string' || !text.includes('@')) continue;
+    values[key] = text.replaceAll(textName, (blank: string, name: string) => {
+      const variable = `_result_${filled.length}`;
+      filled.push({ name: variable, value: texts?.get(name) ?? blank });
+      return `{{${variable}}}`;
+    });
+  }
+  return { ...job, values: filled.length > 0 ? { ...values, var: filled } : values };
+}
+
+/** The job with numbers as its names for other jobs, in the order of these names, whatever the ids of the jobs are. */
+export function nameByPlace(job: Job): Job {
+  const places = new Map(job.uses?.map(({ name }, at) => [name, String(at)]));
+  const values = { ...job.values };
+  const rename = (word: unknown): unknown => (isReference(word) ? `@${places.get(word.slice(1))}` : word);
+  for (const key of fileKeys) {
+    const words = values[key];
+    if (words !== undefined) values[key] = Array.isArray(words) ? words.map(rename) : rename(words);
+  }
+  for (const key of values['vars'] === false ? [] : textKeys) {
+    const text = values[key];
+    if (typeof text === 'string')
+      values[key] = text.replaceAll(textName, (blank: string, name: string) =>
+        blank.replace(`@${name}`, () => `@${places.get(name)}`),
+      );
+  }
+  return { ...job, values };
+}
+
+/** Whether a prompt uses the text of another job. */
+export function usesText(prompt: string): boolean {
+  return listTextNames({ values: { prompt } }).length > 0;
+}
+
+/**
+ * The results that a job uses, as inputs of its request. Throws GatewayError usage for a result that is missing, or lacks the used
+ * text or picture.
+ */
+export async function readReferences(
+  job: Job,
+  read: (parent: JobParent) => Promise<{ document: JsonObject; folder: string } | undefined>,
+  { nextCommand }: Pick<BatchHost, 'nextCommand'>,
+): Promise<{ files: [string, FetchedFile][]; texts: Map<string, string> }> {
+  const files: [string, FetchedFile][] = [];
+  const texts = new Map<string, string>();
+  for (const parent of job.parents ?? []) {
+    const { name, id, text: usesText, picture: usesPicture } = parent;
+    const result = await read(parent);
+    const both = nextCommand('redo', shellWord(`${id},${job.id}`));
+    if (result === undefined)
+      throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: ${both}`);
+    const { document, folder } = result;
+    const { text, images } = document;
+    if (usesText) {
+      if (typeof text !== 'string' || text === '')
+        throw usageError(`the result of ${id} has no text`, 'name a job that answers in words');
+      texts.set(name, text);
+    }
+    if (!usesPicture) continue;
+    const [first] = Array.isArray(images) ? images : [];
+    const picture = isObject(first) ? findImageName(first['path']) : undefined;
+    if (picture === undefined) throw usageError(`the result of ${id} has no picture`, 'name a job that makes one');
+    const path = `${folder}/${picture}`;
+    await access(path).catch((error: unknown) => {
+      const what = `the picture of ${id} is not in images any more; to make both again: ${both}`;
+      throw usageError(what, undefined, error);
+    });
+    files.push([addressOf(name), { path, mimeType: undefined }]);
+  }
+  return { files, texts };
+}

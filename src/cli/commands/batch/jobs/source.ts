@@ -1,0 +1,361 @@
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Job, JobCommand } from '../../../../batch/index.ts';
+import {
+  arrivingLines,
+  chooseHint,
+  closest,
+  GatewayError,
+  isObject,
+  type JsonObject,
+  type Line,
+  parseObject,
+  readLines,
+  shellWord,
+  usageError,
+} from '../../../../library/index.ts';
+import {
+  atPlace,
+  type Defaults,
+  type JobRules,
+  getOwn,
+  jobFields,
+  jobKeys,
+  readDefaults,
+  placeOf,
+  requireUsed,
+  readJobLine,
+  readPromptLine,
+} from './job-line.ts';
+import { notUtf8, openLineFile } from './lines.ts';
+import { isWorkbook } from './data-rows.ts';
+import { openRowJobs } from './row-jobs.ts';
+import { expandJob, readVariations, writeVary } from './vary.ts';
+import type { SourceFlags } from '../flags.ts';
+import type { Context } from '../../../context.ts';
+import { parseJson } from '../../../flags/flag.ts';
+import { isPromptYaml, withPromptYaml } from '../../../request/prompt-flags.ts';
+import { readObjectFlag } from '../../../input/input-files.ts';
+
+/** A job file, open: it can be read as often as needed, and holds no job in memory. */
+export interface JobSource {
+  /** The name of the file, as the user typed it. */
+  name: string;
+  /** The form of a line, in words for hints: `write one prompt per line`. */
+  lineForm: string;
+  /** The folder against which the jobs' files are read. */
+  folder: string;
+  /** Returns the hint for a template variable without a value, if it is not a key of a job. */
+  adviseVariable?: (name: string) => string;
+  /** The delimiter of the cells of CSV, once rows were read. */
+  readonly delimiter?: string | undefined;
+  /** The number of rows that were left out, as they have no value, or none for the prompt; of the rows that were read so far. */
+  readonly emptyRows?: number | undefined;
+  /**
+   * The jobs in their order. A line that is not a job goes to `onFault` as GatewayError usage with file and line, and is
+   * passed over.
+   */
+  jobs(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
+}
+
+/** The typed place of the jobs, and the prompt for rows that was typed after it. */
+interface JobPlace {
+  path: string;
+  prompt: string | undefined;
+}
+
+/** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
+export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, context: Context): Promise<JobSource> {
+  const isRows = takesRows(flags);
+  const defaults = await readDefaultsFlag(flags, context, isRows);
+  if (isRows) return openRowJobs({ ...flags, prompt }, defaults, context);
+  const label = flags.prompts === undefined ? 'jobs' : '--prompts';
+  const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
+  const handle = await openLineFile(path, { label, instead }, context);
+  const { cwd } = context.io;
+  const rules = { defaults, file: path === '-' ? 'stdin' : path };
+  const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
+  const reading = { rules, flags, context: { ...context, io: { ...context.io, cwd: folder } } };
+  const variations = flags.vary && readVariations(flags.vary);
+  return {
+    name: rules.file,
+    lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
+    folder,
+    async *jobs(onFault) {
+      const commands = new Set<JobCommand>();
+      let hasFault = false;
+      for await (const lines of readLines(handle))
+        for (const line of lines) {
+          if (line.isTooLong) throw usageError(`line ${line.number} is longer than 256 MiB`);
+          let jobs: Job[] = [];
+          try {
+            const found = readLineJob(line, reading);
+            // To wait for each of a million lines takes longer than to read them.
+            const job = found instanceof Promise ? await found : found;
+            if (job) jobs = expandJob(job, rules.file, variations);
+            if (job) commands.add(job.command);
+          } catch (error) {
+            const isFirst = !hasFault && commands.size === 0;
+            hasFault = true;
+            onFault(isFirst && isTableRow(line.text, defaults) ? tableError(path, flags.output) : error);
+          }
+          for (const job of jobs) yield job;
+        }
+      if (flags.defaults !== undefined && !hasFault) requireUsed(defaults, commands);
+    },
+  };
+}
+
+const promptKeys = ['prompt', 'promptFile', 'contents', 'messages', 'body'];
+
+/** Whether a line that is no job looks like a row of a table: it has keys of no job, and lacks the keys that each job has. */
+function isTableRow(text: string, { values }: Defaults): boolean {
+  const keys = Object.keys(parseObject(text)).filter((key) => !jobFields.has(key));
+  const hasPrompt = [...keys, ...Object.keys(values)].some((key) => closest(key, promptKeys) !== undefined);
+  return !hasPrompt && keys.some((key) => Object.values(jobKeys).every((table) => getOwn(table, key) === undefined));
+}
+
+/** The error for a table in place of a file of jobs. `output`: the folder, as typed. */
+function tableError(path: string, output = 'out'): GatewayError {
+  const format = /\.(?:csv|tsv|jsonl|ndjson)$/i.test(path) ? '' : ' --data-format jsonl';
+  const [name, word] = path === '-' ? ['stdin', path] : [JSON.stringify(path), shellWord(path)];
+  return usageError(
+    `${name} is a table, not a file of jobs`,
+    `its rows fill a template: gateway-cli batch --data ${word}${format} --template prompt.md -o ${shellWord(output)}`,
+  );
+}
+
+/** A line of `--stream`: a job, or an error that names its place. */
+export type StreamedJob = { line: number; id: string } & ({ job: Job } | { error: GatewayError });
+
+/** Opens the jobs of `--stream`, which come on stdin one by one; empty lines are skipped. Throws GatewayError usage. */
+export async function openJobStream(flags: SourceFlags, context: Context): Promise<AsyncGenerator<StreamedJob, void>> {
+  const defaults = await readDefaultsFlag(flags, context);
+  const reading = { rules: { defaults, file: 'stdin' }, flags, context };
+  return readJobStream(context.stdin.claim('jobs', { quiet: true }), reading);
+}
+
+async function* readJobStream(
+  chunks: AsyncIterable<Uint8Array>,
+  reading: LineReading,
+): AsyncGenerator<StreamedJob, void> {
+  for await (const line of arrivingLines(chunks)) {
+    const { number, text } = line;
+    try {
+      if (line.isTooLong) throw usageError(`stdin:${number}: the line is longer than 256 MiB`);
+      const job = await readLineJob(line, reading);
+      for (const one of job ? expandJob(job, 'stdin') : []) yield { line: number, id: one.id, job: one };
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;
+      const { id } = parseObject(text);
+      const isId = (typeof id === 'string' && id !== '') || Number.isSafeInteger(id);
+      yield { line: number, id: isId ? String(id) : String(number), error };
+    }
+  }
+}
+
+/** The rules and flags by which lines are read. */
+interface LineReading {
+  rules: JobRules;
+  flags: SourceFlags;
+  /** The context whose folder is that of the jobs. */
+  context: Context;
+}
+
+/** The job of a line, or of a prompt; undefined for an empty one. Throws GatewayError usage with file and line. */
+function readLineJob({ text, number, isUtf8 }: Line, reading: LineReading): Job | undefined | Promise<Job> {
+  const { rules, flags } = reading;
+  if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
+  const job = flags.prompts === undefined ? readJobLine(text, number, rules) : readPromptLine(text, number, rules);
+  return job && isPromptYaml(String(job.values['promptFile'] ?? '')) ? withPromptFile(job, reading) : job;
+}
+
+/** The job with the content of its `.prompt.yml`; a model that was typed for the whole batch wins. */
+async function withPromptFile(job: Job, { rules, flags: { model }, context }: LineReading): Promise<Job> {
+  const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
+  const typed = { ...(model !== undefined && { model }), ...job.values };
+  const values = await withPromptYaml([], typed, silent, job.command).catch((error: unknown) => {
+    throw atPlace(rules.file, job, error);
+  });
+  return { ...job, values: { ...values } };
+}
+
+/** Throws GatewayError usage if the word after `batch` may be meant as another command of it. */
+export async function refuseTypo([word, ...rest]: readonly string[], { io }: Context): Promise<void> {
+  if (word === undefined || (await stat(resolve(io.cwd, word)).catch(() => undefined))) return;
+  if (word === 'merge') {
+    const folders = rest.length > 0 ? rest.map(shellWord).join(' ') : 'out-1 out-2';
+    throw usageError(
+      'there is no batch merge any more: the reports take the folders of all shards',
+      `for example: gateway-cli batch export ${folders} -o results.csv; or batch status, batch gallery`,
+    );
+  }
+  const meant = closest(word, ['run', 'again', 'redo', 'retry', 'choose', 'status', 'cancel', 'export', 'gallery']);
+  if (meant === undefined) return;
+  const example = ['gateway-cli batch', meant, ...rest].join(' ');
+  throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
+}
+
+/** The place of the jobs: exactly one file of jobs, of prompts or of rows. Throws GatewayError usage. */
+export function requireJobs(words: readonly string[], flags: SourceFlags): JobPlace {
+  const prompt = promptIn(words, flags);
+  const [jobs, ...rest] = prompt === undefined ? words : [];
+  if (prompt !== undefined && flags.template !== undefined)
+    throw usageError('the prompt is given twice: after batch and in --template', 'keep one of them');
+  const template = rest.length > 0 && flags.data === undefined && words.find((word) => /\s|\{\{/.test(word));
+  if (template)
+    throw usageError(
+      `a prompt after batch is for rows of a table: ${JSON.stringify(template)}`,
+      `for example: gateway-cli batch --data rows.csv -o out ${shellWord(template)}; each job of a job file has its own`,
+    );
+  if (rest.length > 0)
+    throw usageError(
+      `a batch takes one job file, not ${rest.length + 1}`,
+      `join them: cat ${words.map(shellWord).join(' ')} | gateway-cli batch - -o ${shellWord(flags.output ?? 'out')}`,
+    );
+  if (jobs !== undefined && flags.data === undefined && isWorkbook(jobs))
+    throw usageError(
+      `${JSON.stringify(jobs)} is a workbook, not a file of jobs`,
+      `save it as CSV in your spreadsheet: gateway-cli batch --data rows.csv -o out 'a slogan for {{column}}'`,
+    );
+  if (jobs !== undefined && flags.data === undefined && isTable(jobs)) throw tableError(jobs, flags.output);
+  const rows = flags.data === undefined ? '--template' : '--data';
+  const given = { jobs, '--prompts': flags.prompts, [rows]: flags.data ?? flags.template };
+  const named = Object.entries(given).filter(([, path]) => path !== undefined);
+  const names = named.map(([name]) => name);
+  if (names.length > 1) {
+    const column =
+      jobs === undefined || flags.data === undefined
+        ? ''
+        : `; a prompt for the rows names a column: ${shellWord(`${jobs} {{column}}`)}`;
+    throw usageError(`${names.join(' and ')} are both given`, `keep one of them${column}`);
+  }
+  const { idColumn, dataFormat, delimiter } = flags;
+  const ofRows = { '--id-column': idColumn, '--data-format': dataFormat, '--delimiter': delimiter };
+  for (const [flag, value] of Object.entries(ofRows))
+    if (value !== undefined && !takesRows(flags))
+      throw usageError(`${flag} is for rows`, 'for example: --data rows.csv --template prompt.md');
+  const path = named[0]?.[1];
+  if (path !== undefined && path !== '') return { path, prompt };
+  throw usageError('there are no jobs', 'for example: gateway-cli batch jobs.jsonl -o out');
+}
+
+/** The prompt for the rows of `--data`: words that are no path of a job file. */
+export function promptIn(words: readonly string[], { data }: { data?: string | undefined }): string | undefined {
+  const prompt = words.join(' ');
+  return data !== undefined && /\s|\{\{/.test(prompt) ? prompt : undefined;
+}
+
+/** Whether a path is that of a table by its name. */
+export function isTable(path: string): boolean {
+  return /\.(?:csv|tsv)$/i.test(path);
+}
+
+function takesRows({ data, template }: SourceFlags): boolean {
+  return data !== undefined || template !== undefined;
+}
+
+const noDefaults: Defaults = { command: 'text', values: {} };
+
+async function readDefaultsFlag(flags: SourceFlags, context: Context, isRows = false): Promise<Defaults> {
+  const word = flags.defaults;
+  const defaults = word === undefined ? noDefaults : readDefaults(await readDefaultsObject(word, context), isRows);
+  requireTaken(defaults, flags, context);
+  return flags.vars === false ? { ...defaults, values: { ...defaults.values, vars: false } } : defaults;
+}
+
+/** Throws GatewayError usage for a flag that no job takes, as --vary or --defaults gives each job its value: it would be left out unseen. */
+function requireTaken({ values }: Defaults, { model, vars, vary = [] }: SourceFlags, { root }: Context): void {
+  const flags = { model: ['-m', model], profile: ['--profile', root.profile], vars: ['--no-vars', vars === false] };
+  for (const [key, [flag, value]] of Object.entries(flags)) {
+    if (value === undefined || value === false) continue;
+    if (vary.some(([name]) => name === key)) {
+      const others = vary.filter(([name]) => name !== key).map(writeVary);
+      const all = typeof value === 'string' ? [...others, `${key}=${value}`] : others;
+      throw usageError(
+        `${flag} has no effect beside --vary ${key}, which gives each job its own`,
+        `leave ${flag} out; or name all that varies: ${all.map((one) => `--vary ${shellWord(one)}`).join(' ')}`,
+      );
+    }
+    if (Object.hasOwn(values, key) && values[key] !== false)
+      throw usageError(`${flag} and ${JSON.stringify(key)} of --defaults are both given`, 'keep one of them');
+  }
+}
+
+async function readDefaultsObject(word: string, context: Context): Promise<JsonObject> {
+  if (!word.trimStart().startsWith('{')) return readObjectFlag('--defaults', word, context);
+  const value = parseJson('--defaults', word);
+  return isObject(value) ? value : {};
+}
+
+/** The mistakes in the lines of a job file, reported together and not one line a run. */
+export interface LineErrors {
+  /** Takes the mistake of one line; anything else is thrown. */
+  add: (error: unknown) => void;
+  /** Enough mistakes are known: another one is only counted. */
+  readonly isFull: boolean;
+  countAnother(): void;
+  /** Throws GatewayError usage if a mistake was added. */
+  throwIfAny(): void;
+}
+
+/** At most this many mistakes are reported one by one. */
+const maxShown = 10;
+
+/**
+ * Collects mistakes whose messages begin with the file's name and a line number. A mistake of a template is the same in every row
+ * and is reported once.
+ */
+export function collectLineErrors({ name: file, adviseVariable }: JobSource): LineErrors {
+  const named = new Map<string, { error: GatewayError; times: number }>();
+  let [count, others] = [0, 0];
+  let last: string | undefined;
+  return {
+    add(error) {
+      if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
+        throw error;
+      // The jobs of one line with a count have the same mistake.
+      if (error.message === last) return;
+      last = error.message;
+      count++;
+      const mistake = adviseVariable
+        ? error.message.slice(file.length).replace(/^:(?:\d+| row \d+)/, '')
+        : error.message;
+      const same = named.get(mistake);
+      if (same) same.times++;
+      else if (named.size < maxShown) named.set(mistake, { error, times: 1 });
+      else others++;
+    },
+    get isFull() {
+      return count >= maxShown;
+    },
+    countAnother() {
+      count++;
+      others++;
+    },
+    throwIfAny() {
+      const [first] = named.values();
+      if (first === undefined) return;
+      if (count === 1) throw first.error;
+      const lines = [...named.values()].map(
+        ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
+      );
+      const hint = chooseHint(first.error);
+      const isCommon = [...named.values()].every(({ error }) => chooseHint(error) === hint);
+      if (isCommon && hint !== undefined) lines.push(hint);
+      if (others > 0) lines.push(`and ${others} more`);
+      throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
+    },
+  };
+}
+
+/** The error for an id that an earlier line has. */
+export async function duplicateError({ id, ...where }: Job, source: JobSource): Promise<Error> {
+  for await (const job of source.jobs(() => undefined)) {
+    if (job.id !== id) continue;
+    const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id);
+    const other = job.place ?? `line ${job.line}`;
+    return usageError(`${placeOf(source.name, where)}: the id ${shown} is already used in ${other}`, 'ids are unique');
+  }
+  return usageError(`${placeOf(source.name, where)}: the file changed while it was read`);
+}

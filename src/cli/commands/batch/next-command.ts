@@ -1,0 +1,78 @@
+import { relative, resolve } from 'node:path';
+import { shellWord } from '../../../library/index.ts';
+
+/** The command that was typed, with more flags. */
+export function repeatCommand(argv: readonly string[], more: string): string {
+  // Words after `--` are no flags.
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  const typed = argv.map((word) => (/^--?[\w-]+$/.test(word) ? word : shellWord(word)));
+  return ['gateway-cli', ...typed.slice(0, end), more, ...typed.slice(end)].join(' ');
+}
+
+/** The command that was typed, with more flags, without those by which it only tells what it would do. */
+export function repeatToRun(argv: readonly string[], more: string): string {
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  return repeatCommand(
+    argv.filter((word, at) => at > end || (word !== '--dry-run' && word !== '--estimate')),
+    more,
+  );
+}
+
+/** The folder of a batch in commands to type: its name, and the words that give its table again if that came on stdin. */
+export interface TypedFolder {
+  outdir: string;
+  table?: string | undefined;
+  /** Its jobs come on stdin one by one: what needs all of them takes a file. */
+  isStream?: boolean;
+}
+
+/**
+ * The one place that makes the command to type next in a folder. Without a folder, jobs come one by one, and only the same command
+ * goes on. `words`: the states that `retry` sends again, the ids of `redo` as one word of the shell, or flags. `flags`: further ones.
+ */
+export function nextCommand(
+  folder: TypedFolder | undefined,
+  name: 'again' | 'redo' | 'retry',
+  words: string = name === 'retry' ? 'failed' : '',
+  flags = '',
+): string {
+  if (folder === undefined)
+    return joinWords([name === 'retry' ? `the same command with --retry ${words}` : 'the same command', flags]);
+  const { outdir, isStream } = folder;
+  const table = isStream && name === 'redo' ? '<file>' : (folder.table ?? '');
+  // Without a file after it, the word is what `retry` means by itself.
+  const typed = name === 'retry' && words === 'failed' && table === '' ? '' : words;
+  const piped = isStream && name !== 'redo' ? '< <file>' : '';
+  const isDashed = name === 'redo' && beginsWithDash(typed);
+  const [before, after] = isDashed && table.startsWith('-') ? [table, ''] : ['', table];
+  const rest = isDashed ? [before, flags, '--', typed, after] : [typed, after, piped, flags];
+  return joinWords(['gateway-cli batch', name, shellWord(outdir), ...rest]);
+}
+
+function joinWords(words: readonly string[]): string {
+  return words.filter((word) => word !== '').join(' ');
+}
+
+/** The command that has answers of rows count: `3=1`. */
+export function chooseCommand(outdir: string, choices: readonly string[]): string {
+  return `gateway-cli batch choose ${shellWord(outdir)} ${toOperands(choices)}`;
+}
+
+/** Words of the shell that are no flags: ids can begin with a dash. They come last. */
+export function toOperands(words: readonly string[]): string {
+  const typed = words.map(shellWord).join(' ');
+  return words.some((word) => word.startsWith('-')) ? `-- ${typed}` : typed;
+}
+
+/** Whether a word of the shell is taken for a flag. */
+function beginsWithDash(word: string): boolean {
+  return /^\$?'?-/.test(word);
+}
+
+/** The command that copies a folder to a place beside it, so that its table stays there as it is. */
+export function copyCommand(outdir: string, cwd: string): string {
+  const folder = resolve(cwd, outdir);
+  const short = relative(cwd, folder);
+  const name = short === '' || short.startsWith('..') ? folder : short;
+  return `cp -r ${shellWord(name)} ${shellWord(`${name}-before`)}`;
+}

@@ -1,0 +1,85 @@
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import {
+  addKeptReplies,
+  batchFiles,
+  type BatchHost,
+  type BatchState,
+  type FolderLock,
+  type KnownBatch,
+  type LostEnds,
+  readFolder,
+} from '../../../batch/index.ts';
+import type { Context } from '../../context.ts';
+import {
+  describeReadError,
+  GatewayError,
+  getErrorCode,
+  isFolder,
+  shellWord,
+  usageError,
+} from '../../../library/index.ts';
+import { recovery } from './host.ts';
+import { warnUnread } from './summary.ts';
+
+/** The absolute path of `-o`. Throws GatewayError usage if none is given, it is not a folder, or its parent does not exist. */
+export async function findOutdir(
+  output: string | undefined,
+  { io }: Context,
+): Promise<{ path: string; exists: boolean }> {
+  if (output === undefined || output === '' || output === '-')
+    throw usageError('a batch needs a folder for its results', 'for example: -o out');
+  const path = resolve(io.cwd, output);
+  const found = await folderAt(path);
+  if (found === 'file') throw usageError(`-o ${output}: it is not a folder`, 'name another one');
+  if (found === 'none' && (await folderAt(dirname(path))) !== 'folder')
+    throw usageError(
+      `-o ${output}: its parent folder is not there`,
+      `make it first: mkdir -p ${shellWord(dirname(output))}`,
+    );
+  return { path, exists: found === 'folder' };
+}
+
+/**
+ * Reads the folder of a batch: its path, the state by its journal, and the ends that the journal may lack. Throws GatewayError
+ * usage if it is not one.
+ */
+export async function readBatchFolder(outdir: string, { io, ui }: Context): Promise<KnownBatch & { folder: string }> {
+  const folder = resolve(io.cwd, outdir);
+  const hint = 'name the folder that you gave to gateway-cli batch -o';
+  const progress = ui.progress(`reading ${outdir}`);
+  try {
+    const known = await readFolder(folder).catch((error: unknown) => {
+      if (error instanceof GatewayError) throw error;
+      const why = getErrorCode(error) === 'ENOTDIR' ? ' is not a folder' : `: ${describeReadError(error)}`;
+      throw usageError(`${outdir}${why}`, hint, error);
+    });
+    if (known.state.run === undefined)
+      throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
+    return { ...known, folder };
+  } finally {
+    progress.stop();
+  }
+}
+
+/** The remains of earlier runs in the folder of a run; with its lock, also the replies that they could not write there. */
+export async function readOutdir(
+  path: string,
+  lock: FolderLock | undefined,
+  { host, context }: { host: BatchHost; context: Context },
+): Promise<LostEnds & { state: BatchState }> {
+  const { state, ...found } = await readFolder(path);
+  const ends = state.run && lock ? await addKeptReplies(path, state, { ends: found, lock, host, recovery }) : found;
+  const torn = [...(state.torn ? [batchFiles.journal] : []), ...(found.torn ? [batchFiles.results] : [])];
+  await warnUnread({ unreadable: found.unreadable, torn }, context);
+  return { state, ...ends };
+}
+
+async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
+  try {
+    return (await stat(path)).isDirectory() ? 'folder' : 'file';
+  } catch (error) {
+    if (getErrorCode(error) === 'ENOENT') return 'none';
+    throw usageError(`-o ${path}: ${describeReadError(error)}`, 'name another folder', error);
+  }
+}

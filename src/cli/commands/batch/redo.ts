@@ -1,0 +1,87 @@
+import { type Job, nameSome } from '../../../batch/index.ts';
+import type { Context } from '../../context.ts';
+import { isObject, shellWord, usageError } from '../../../library/index.ts';
+import type { RunningBatch } from './batch.ts';
+import type { JobSource } from './jobs/source.ts';
+import { toOperands } from './next-command.ts';
+import {
+  type FoundRow,
+  listManifestRows,
+  type NamedRow,
+  noRowError,
+  openRowNames,
+  requireSameRows,
+} from './row-names.ts';
+
+/** Finds the jobs of `--redo` in a file, in whose folder other runs may have been. */
+export function openRedo(
+  typed: readonly string[],
+  { source, host, outdir, state }: Pick<RunningBatch, 'source' | 'host' | 'outdir' | 'state'>,
+) {
+  // Each word is tried as a whole, too, as an id can have a comma.
+  const words = typed.flatMap((word) => [word, ...word.split(',')]);
+  const names = openRowNames(words);
+  async function findAll(word: string): Promise<readonly FoundRow[]> {
+    const named = names.find(word);
+    if (named.length > 0) return named;
+    if (word.includes(',')) return (await Promise.all(word.split(',').map(findAll))).flat();
+    throw await noRowError(word, source.name, listJobRows(source));
+  }
+  return {
+    see: (job: Job, place: number): void => names.see(nameJob(job), place),
+    /** The rows of the words. Throws GatewayError usage for a word that names none, or another one than in the last run. */
+    async find(): Promise<readonly FoundRow[]> {
+      const found = (await Promise.all(typed.map(findAll))).flat();
+      if (state.run !== undefined && found.some(({ isByNumber }) => isByNumber))
+        await requireSameRows(
+          words,
+          { before: () => listManifestRows(outdir), now: () => listJobRows(source), table: source.name },
+          ({ id, isNumbered }, is) =>
+            isNumbered || is === undefined
+              ? takeTableHint(host.nextCommand('again'))
+              : `name it by its id: ${toOperands([id])}; or, for the row that it is now: ${toOperands([is.id])}`,
+        );
+      return found;
+    },
+  };
+}
+
+/**
+ * Tells of named rows that other shards have, as this run leaves them. Throws GatewayError usage if the command makes nothing but
+ * named rows, and all are of other shards.
+ */
+export async function noteOtherShards(
+  rows: readonly FoundRow[],
+  { plan, shard, policy, state, flags }: Pick<RunningBatch, 'plan' | 'policy' | 'shard' | 'state' | 'flags'>,
+  { ui }: Context,
+): Promise<void> {
+  const others = rows.filter(({ place }) => !plan.isOwn(place));
+  const [first] = others;
+  if (shard === undefined || first === undefined) return;
+  const [own, other] = [`${shard.index}/${shard.total}`, `${plan.shardOf(first.place)}/${shard.total}`];
+  const names = nameSome(others.map(({ id, place }) => `${id} of ${plan.shardOf(place)}/${shard.total}`));
+  const had = state.manifest.header?.shard;
+  const isHere = had === undefined || `${had.index}/${had.total}` === other;
+  const outdir = isHere && flags.output !== undefined ? shellWord(flags.output) : '<outdir>';
+  const ids = others.filter(({ place }) => plan.shardOf(place) === plan.shardOf(first.place)).map(({ id }) => id);
+  const next = `in the folder of ${other}: gateway-cli batch redo ${outdir} --shard ${other} ${toOperands([ids.join(',')])}`;
+  const what = `shard ${own} does not have ${names}`;
+  if (policy.onlyNamed && others.length === rows.length) throw usageError(what, next);
+  await ui.warn(`${what}; ${next}`);
+}
+
+/** The names of the row of a job in its file. */
+function nameJob({ id, lineId, line, number = line, isNumbered, values: { vars, prompt } }: Job): NamedRow {
+  const text = typeof prompt === 'string' ? prompt : undefined;
+  return { id, lineId, number, isNumbered, content: isObject(vars) ? vars : text };
+}
+
+/** The rows of a file. */
+export async function* listJobRows({ jobs }: Pick<JobSource, 'jobs'>): AsyncGenerator<NamedRow> {
+  for await (const job of jobs(() => undefined)) yield nameJob(job);
+}
+
+/** What to do where a number is another row of the file by now. */
+export function takeTableHint(again: string): string {
+  return `put the file back; or take it as it is now, which also sends what is not sent yet: ${again}`;
+}

@@ -1,0 +1,98 @@
+import {
+  type BatchPlan,
+  countAside,
+  countRows,
+  findWithoutImage,
+  formatCount,
+  listIds,
+  listStuck,
+  maxNamed,
+  nameRows,
+  nameSome,
+  sentBefore,
+} from '../../../batch/index.ts';
+import type { Context } from '../../context.ts';
+import { describeCosts } from '../../../library/index.ts';
+import type { RunningBatch } from './batch.ts';
+import type { JobSource } from './jobs/source.ts';
+import { toTypedFolder } from './kept-command.ts';
+import { describeStates, listStates } from './states.ts';
+import { countKept, describeAside, missingImageStep } from './summary.ts';
+
+type PlannedBatch = Omit<RunningBatch, 'lock'>;
+
+/** Tells people of a batch that goes on, before any of its jobs is sent. */
+export async function noteResume(batch: PlannedBatch): Promise<void> {
+  const { plan, context, flags, state } = batch;
+  const before = sentBefore(plan) + plan.again;
+  if (before > 0) {
+    const stuck = plan.table.links.size > 0 ? listStuck({ plan, state }).length : 0;
+    const next = describeNext(plan, stuck);
+    const states = listStates(countRows(plan.table, state, plan.isOwn), { kept: countKept(state) });
+    await context.ui.note(`${describeStates(states)}; ${next}`);
+  }
+  for (const line of await describeAgain(batch)) await context.ui.note(line);
+  const aside = countAside(state);
+  if (aside > 0) await context.ui.note(describeAside(aside, [flags.output ?? batch.outdir]));
+}
+
+/** The number of jobs that are sent, without those that are held back, and of those that are sent a second time: these may be paid for twice. */
+function describeNext({ toSend, again }: BatchPlan, held: number): string {
+  const now = toSend - held;
+  if (held > 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
+  const first = toSend - again;
+  return `${again} ${be(again, 'is')} sent again${first > 0 ? `, ${first} for the first time` : ''}`;
+}
+
+/** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
+export async function describeAgain({ facts, host, jobs, plan, policy }: PlannedBatch): Promise<string[]> {
+  const lines: string[] = [];
+  if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}`);
+  const { edited, fresh } = facts;
+  if (policy.onlyNamed && fresh.jobs > 0)
+    lines.push(`sent for the first time: ${await nameRows(fresh.places, fresh.jobs, jobs)}`);
+  if (edited.jobs > 0) {
+    const most = edited.most && edited.most.length > 0 ? `, for at most ${describeCosts(edited.most)}` : '';
+    const use = edited.jobs === 1 ? 'uses' : 'use';
+    const why = edited.stale === edited.jobs ? `${use} a newer result` : `${be(edited.jobs, 'was')} edited`;
+    const names = await nameRows(edited.places, edited.jobs, jobs);
+    lines.push(
+      `${formatCount(edited.jobs, 'job')} ${why} and ${be(edited.jobs, 'is')} paid for again${most}: ${names}`,
+    );
+  }
+  if (plan.unaccepted.length > 0) {
+    const names = nameSome(await listIds(plan.unaccepted.slice(0, maxNamed), jobs), plan.unaccepted.length);
+    const what = `${formatCount(plan.unaccepted.length, 'job')} ${be(plan.unaccepted.length, 'was')} edited and left: ${names}`;
+    lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
+  }
+  // Those of earlier runs are told in the table of states.
+  if (plan.stays.size === 0 || plan.again === 0) return lines;
+  const staying = [...plan.stays.keys()].toSorted((a, b) => a - b);
+  const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), plan.stays.size);
+  const [keep, they] = plan.stays.size === 1 ? ['keeps', 'it'] : ['keep', 'they'];
+  const what = `${formatCount(plan.stays.size, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
+  lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
+  return lines;
+}
+
+/** Tells of rows of empty cells, which are no jobs. */
+export async function noteEmptyRows({ name, emptyRows = 0 }: JobSource, { ui }: Context): Promise<void> {
+  await ui.note(`${formatCount(emptyRows, 'row')} of ${name} without a value ${be(emptyRows, 'is')} left out`);
+}
+
+/** Tells of jobs that are done, and whose images were removed since. */
+export async function noteGone({ context, flags, jobs, outdir, plan, policy, state }: PlannedBatch): Promise<void> {
+  const { due, table } = plan;
+  const slots = new Set(await findWithoutImage(outdir, state));
+  const places: number[] = [];
+  for (let place = 0; slots.size > 0 && place < table.size; place++)
+    if (due[place] === 0 && slots.has(table.slots[place] as number)) places.push(place);
+  const folder = toTypedFolder(flags.output ?? '', policy.command?.flags);
+  const gone = missingImageStep(await listIds(places, jobs), table.links.size > 0, folder);
+  if (gone) await context.ui.warn(gone);
+}
+
+function be(count: number, one: 'is' | 'was'): string {
+  if (count === 1) return one;
+  return one === 'is' ? 'are' : 'were';
+}

@@ -1,0 +1,148 @@
+import { type BatchState, type Counts, isLeftToRedo, type RowTable } from '../../../batch/index.ts';
+import { shellWord } from '../../../library/index.ts';
+import { nextCommand, type TypedFolder } from './next-command.ts';
+import { maxRedone } from './summary.ts';
+
+/** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
+export interface StateRows {
+  state:
+    | 'done'
+    | 'incomplete'
+    | 'to make again'
+    | 'outdated'
+    | 'failed'
+    | 'not valid'
+    | 'unknown'
+    | 'at the service'
+    | 'not sent yet'
+    | 'edited'
+    | 'waiting';
+  rows: number;
+  /** The state that counts these rows, too. */
+  of?: 'done' | 'failed' | 'not sent yet';
+  /** The number of unknown rows whose answers were paid, and are in recovery files. */
+  kept?: number;
+  next?: string | undefined;
+  mayBillTwice?: true;
+  /** What to do before the command, or in place of one. */
+  before?: string;
+}
+
+/** The facts that the next command depends on, beside the rows themselves. */
+export interface NextFacts {
+  /** Absent if the jobs of the folder come one by one: then no command of its own sends them. */
+  folder?: TypedFolder | undefined;
+  /** The flag whose limit allows no more requests, with a place for a greater one. */
+  spent?: string | undefined;
+  /** Whether some request of these rows failed, and may have been billed. */
+  maybeBilled?: { failed: boolean; again: boolean };
+  kept?: number | undefined;
+  /** The number of failed rows that are lines of a stream, and no jobs: only the user can send these again. */
+  refused?: number;
+  /** The ids of `listLeftToRedo`. */
+  leftToRedo?: readonly string[];
+}
+
+/** The table of states, from which a run, `batch status`, summary.json and hints tell the same of the rows. */
+export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
+  const { done, incomplete, again = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
+  const { pending, edited = 0, waiting = 0 } = counts;
+  const { maybeBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
+  // While rows are edited, a run without the flag asks for them.
+  const goOn = sendCommand('again', edited > 0 ? '--accept-changes' : '', facts);
+  const redo =
+    leftToRedo.length > 0 ? sendCommand('redo', shellWord(leftToRedo.slice(0, maxRedone).join(',')), facts) : goOn;
+  const twice = { mayBillTwice: true } as const;
+  const all: StateRows[] = [
+    { state: 'done', rows: done },
+    {
+      state: 'incomplete',
+      of: 'done',
+      rows: incomplete,
+      next: sendCommand('retry', 'incomplete', facts),
+      ...twice,
+      before: 'give these jobs more maxTokens before',
+    },
+    {
+      state: 'to make again',
+      of: 'done',
+      rows: Math.max(again, leftToRedo.length),
+      next: redo,
+      ...(maybeBilled?.again && twice),
+    },
+    { state: 'outdated', of: 'done', rows: outdated, next: sendCommand('again', '--accept-changes', facts) },
+    {
+      state: 'failed',
+      rows: failed,
+      ...(failed > refused && { next: sendCommand('retry', undefined, facts) }),
+      ...(maybeBilled?.failed && twice),
+    },
+    { state: 'not valid', of: 'failed', rows: refused, before: 'correct these lines, and send them again' },
+    {
+      state: 'unknown',
+      rows: unknown,
+      ...(kept > 0 && { kept }),
+      next: sendCommand('retry', 'unknown', facts),
+      ...twice,
+    },
+    { state: 'at the service', rows: submitted, next: sendCommand('again', '--lane batch', facts) },
+    // Rows that wait for failed rows can be sent once these are done.
+    { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
+    { state: 'edited', of: 'not sent yet', rows: edited },
+    { state: 'waiting', of: 'not sent yet', rows: waiting },
+  ];
+  return all.filter(({ state, rows }) => rows > 0 || state === 'done');
+}
+
+/**
+ * The places of rows that are to be made again, and keep their earlier answers, as no other one came. Their slots say so, whatever
+ * the rows are called by now. Rows that may have been billed are unknown, and not among them.
+ */
+export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place: number) => boolean): number[] {
+  const { atService, slots } = state;
+  const isLeft = (slot: number): boolean =>
+    slots.answersOf(slot) > 0 && slots.stateOf(slot) !== 'sent' && !atService.has(slot) && isLeftToRedo(slot, state);
+  const places: number[] = [];
+  for (let place = 0; place < table.size; place++)
+    if (isOwn(place) && isLeft(table.slots[place] as number)) places.push(place);
+  return places;
+}
+
+/** The command that sends rows, with a greater limit if one is spent. */
+function sendCommand(
+  name: 'again' | 'redo' | 'retry',
+  words: string | undefined,
+  { folder, spent }: NextFacts,
+): string {
+  return nextCommand(folder, name, words, spent);
+}
+
+/** The table in one line: `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`. */
+export function describeStates(states: readonly StateRows[]): string {
+  return states
+    .filter(({ of }) => of === undefined)
+    .map((one) => {
+      const parts = [...describeBilled(one), ...states.filter(({ of }) => of === one.state).map(describePart)];
+      return `${one.rows} ${one.state}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`;
+    })
+    .join(', ');
+}
+
+function describeBilled({ state, rows, kept = 0 }: StateRows): string[] {
+  if (state !== 'unknown') return [];
+  return [...(kept > 0 ? [`${kept} paid and kept`] : []), ...(rows > kept ? ['may have been billed'] : [])];
+}
+
+function describePart({ state, rows }: StateRows): string {
+  return state === 'waiting' ? `${rows} wait for results of other jobs` : `${rows} ${state}`;
+}
+
+/** The commands to type for the rows that are left: a line for each state. */
+export function describeNext(states: readonly StateRows[]): string[] {
+  return states
+    .filter(({ next, before }) => next !== undefined || before !== undefined)
+    .map(({ state, rows, next, mayBillTwice, before }) => {
+      const notes = [next, mayBillTwice && 'may be billed twice', before].filter(Boolean);
+      return `${rows} ${state}: ${notes.join('; ')}`;
+    });
+}

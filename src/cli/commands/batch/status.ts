@@ -1,0 +1,256 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import {
+  batchFiles,
+  type BatchState,
+  countAside,
+  countEarlier,
+  type Counts,
+  describeRun,
+  describeTimes,
+  findWithoutImage,
+  formatCount,
+  type JobError,
+  listFailures,
+  listOpenProviderBatches,
+  listWaiting,
+  type ProviderBatch,
+  readManifestRows,
+  unanswered,
+} from '../../../batch/index.ts';
+import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
+import {
+  countKept,
+  describeAside,
+  describeFailures,
+  describeSpending,
+  keptHint,
+  findMaybeBilled,
+  missingImageStep,
+  spentLimit,
+  summaryDocument,
+} from './summary.ts';
+import { exitCodes, isObject, isoTime, type JsonObject, parseObject } from '../../../library/index.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
+import type { Action, Context, CommandEnd, OwnDocument } from '../../context.ts';
+import { setExamples } from '../../flags/flag.ts';
+
+/** At most this many failures are named. */
+const maxShown = 20;
+
+/** `batch status <outdir…>`: shows the state of a batch, while it runs and after. */
+export function batchStatusCommand(command: Command): Action {
+  command.argument('<outdir...>', 'folder of a batch, or the folders of its shards').usage('<outdir…> [flags]');
+  setExamples(command, [
+    'gateway-cli batch status out',
+    'gateway-cli batch status out-1 out-2 out-3 out-4     # the shards together',
+    'gateway-cli batch status out --json | jq .done',
+  ]);
+  return (context, words) => runStatus(words, context);
+}
+
+async function runStatus(names: readonly string[], context: Context): Promise<CommandEnd> {
+  const folders: FolderStatus[] = [];
+  for (const one of await readFolders(names, context)) folders.push(await readStatus(one));
+  const status = joinStatuses(folders);
+  const document = toDocument(status, names[0] as string);
+  if (context.root.json) return { document };
+  const { stdout } = context.io;
+  const lines = [...describeStatus(status, context.io.now()), ...(await describeEnd(status))];
+  await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
+  return { document };
+}
+
+interface FolderStatus extends BatchFolder {
+  counts: Counts;
+  /** Reasons why jobs have no answer, by the ids of the jobs. */
+  failures: [string, JobError][];
+  /** Ids of jobs whose images were removed. */
+  missingPictures: string[];
+  states: readonly StateRows[];
+  /** Ids of jobs that are to be made again. */
+  leftToRedo: string[];
+  lastError: JsonObject | undefined;
+}
+
+async function readStatus(one: BatchFolder): Promise<FolderStatus> {
+  const { folder, holder, state, typed } = one;
+  const { slots, manifest } = state;
+  const counts = countFolder(one);
+  const { error, waiting } = holder ? {} : await lastSummary(folder, counts);
+  const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
+  const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => manifest.rows.others[place] === 0).map(
+    (place) => wanted[place] as number,
+  );
+  const gone = new Set(await findWithoutImage(folder, state));
+  const failures = [...listFailures(state)];
+  const ids = await readIds(folder, slots, new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo]));
+  const nameSlot = (slot: number): string => ids.get(slot) ?? slots.nameOf(slot);
+  return {
+    ...one,
+    counts,
+    failures: failures
+      // While a run works, it is unknown which of its jobs are still in flight.
+      .filter(([, failure]) => !holder || failure !== unanswered)
+      .map(([slot, failure]) => [nameSlot(slot), failure]),
+    missingPictures: Array.from(
+      wanted.filter((slot) => gone.has(slot)),
+      nameSlot,
+    ),
+    leftToRedo: leftToRedo.map(nameSlot),
+    // Only a run knows which jobs wait for others; its count holds if it came to its end.
+    states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
+      folder: manifest.header?.command && typed,
+      spent: spentLimit(state),
+      maybeBilled: findMaybeBilled(state),
+      kept: countKept(state),
+      leftToRedo: leftToRedo.map(nameSlot),
+    }),
+    lastError: isObject(error) ? error : undefined,
+  };
+}
+
+/** The ids of the rows of some slots. The table is read once more for them: all of its ids would fill the memory. */
+async function readIds(
+  folder: string,
+  slots: BatchState['slots'],
+  wanted: ReadonlySet<number>,
+): Promise<Map<number, string>> {
+  const ids = new Map<number, string>();
+  if (wanted.size === 0) return ids;
+  for await (const rows of readManifestRows(folder))
+    for (const { slot: name, id } of rows) {
+      const slot = slots.findNamed(name);
+      if (wanted.has(slot)) ids.set(slot, id);
+    }
+  return ids;
+}
+
+/** Joins the states of folders into one. */
+function joinStatuses(folders: readonly FolderStatus[]) {
+  const counts = countFolders(folders);
+  const [first] = folders as [FolderStatus, ...FolderStatus[]];
+  const leftToRedo = folders.flatMap((one) => one.leftToRedo);
+  return {
+    ...joinStates(folders.map(({ state }) => state)),
+    folders,
+    counts,
+    // The next command is for one folder only.
+    states:
+      folders.length === 1
+        ? first.states
+        : listStates(counts, { leftToRedo }).map((one) => ({ ...one, next: undefined })),
+    failures: new Map(folders.flatMap((one) => one.failures)),
+    holder: folders.find((one) => one.holder)?.holder,
+    lastError: folders.find((one) => one.lastError)?.lastError,
+    aside: folders.reduce((sum, { state }) => sum + countAside(state), 0),
+    earlier: folders.reduce((sum, { state }) => sum + countEarlier(state), 0),
+  };
+}
+
+type Status = ReturnType<typeof joinStatuses>;
+
+function toDocument(status: Status, outdir: string): OwnDocument {
+  const { folders, holder, lastError, aside, earlier } = status;
+  const missingPictures = folders.flatMap((one) => one.missingPictures);
+  // This command succeeded, even if jobs failed: the document has the exit code of the process.
+  return {
+    ...summaryDocument({ ...status, skipped: 0, outdir, exitCode: exitCodes.ok.code }),
+    ...(folders.length > 1 && { outdir: undefined, folders: folders.map(describeFolder) }),
+    ...(lastError && { lastError }),
+    running: holder && { pid: holder.pid, host: holder.host },
+    ...toAtService(folders.map(({ state }) => state)),
+    ...(missingPictures.length > 0 && { missingPictures }),
+    ...(aside > 0 && { aside }),
+    ...(earlier > 0 && { earlier }),
+  };
+}
+
+/** The state of the jobs, in lines for people. */
+function describeStatus(
+  { folders, counts, states, spending, failures, aside, earlier }: Status,
+  now: number,
+): string[] {
+  const isOne = folders.length === 1;
+  const names = folders.map(({ name }) => name);
+  const told = [
+    describeSpending(spending),
+    ...folders.map((one) =>
+      missingImageStep(one.missingPictures, one.state.manifest.header?.linked === true, one.typed),
+    ),
+    aside + earlier > 0 && describeAside(aside, names, earlier),
+  ];
+  return [
+    `${formatCount(counts.jobs, 'job')}: ${describeStates(states)}`,
+    ...(isOne ? [] : folders.map((one) => `${one.name}: ${describeStates(one.states)}`)),
+    ...folders.flatMap(({ name, holder }) =>
+      holder ? `${describeRun(holder)} works on ${isOne ? 'it' : name}; what is unknown may be in flight` : [],
+    ),
+    ...folders.flatMap(({ state }) =>
+      listOpenProviderBatches(state).map((providerBatch) => describeProviderBatch(providerBatch, state, now)),
+    ),
+    ...told.flatMap((line) => line || []),
+    ...describeFailures(failures, { counts, most: maxShown, outdirs: names }),
+  ];
+}
+
+/** The end of the last run, and the command to type next; nothing while a run works. */
+async function describeEnd({ folders, counts, holder, beganAt, lastError }: Status): Promise<string[]> {
+  if (holder) return [];
+  const { class: name, message } = openError(counts, lastError);
+  const isNews = typeof message === 'string' && name !== 'batch-failed';
+  const kept = await keptHint(
+    counts,
+    beganAt,
+    folders.map(({ folder }) => folder),
+  );
+  const next = folders.flatMap(listNext);
+  return [...(isNews ? [`last run: ${message}`] : []), ...(kept === undefined ? [] : [kept]), ...next];
+}
+
+/** The error of the last run, while there are jobs that it did not send, or edits that nobody accepted; otherwise empty. */
+function openError({ pending }: Counts, lastError: JsonObject = {}): JsonObject {
+  return pending > 0 || lastError['class'] === 'batch-edited' ? lastError : {};
+}
+
+/** The commands to type next in a folder: those that its last run gave, while its error is open. */
+function listNext({ counts, lastError, states }: FolderStatus): readonly string[] {
+  const { hint } = openError(counts, lastError);
+  return typeof hint === 'string' ? hint.split('\n') : describeNext(states);
+}
+
+function describeFolder({ name, counts, states, holder }: FolderStatus): object {
+  return { outdir: name, ...counts, states, running: holder && { pid: holder.pid, host: holder.host } };
+}
+
+/** The summary of the last run; empty if it wrote none, or if jobs have ended since. */
+async function lastSummary(folder: string, counts: Counts): Promise<JsonObject> {
+  const text = await readFile(join(folder, batchFiles.summary), 'utf8').catch(() => '');
+  const summary = parseObject(text);
+  const names = ['done', 'failed', 'unknown', 'pending'] as const;
+  return names.every((name) => summary[name] === counts[name]) ? summary : {};
+}
+
+/** The provider batches that the service holds. */
+function toAtService(states: readonly BatchState[]): object {
+  const open = states.flatMap((state) =>
+    listOpenProviderBatches(state).map((providerBatch) => ({ part: providerBatch, state })),
+  );
+  const parts = open.map(({ part: providerBatch, state }) => ({
+    batch: providerBatch.batch,
+    mark: providerBatch.mark,
+    model: providerBatch.plan.model,
+    jobs: listWaiting(providerBatch, state).length,
+    submittedAt: isoTime(providerBatch.at),
+    expiresAt: providerBatch.lastsMs === undefined ? undefined : isoTime(providerBatch.at + providerBatch.lastsMs),
+  }));
+  return parts.length === 0 ? {} : { atService: parts };
+}
+
+function describeProviderBatch(providerBatch: ProviderBatch, state: BatchState, now: number): string {
+  const { batch = 'a batch whose creation is not answered', plan } = providerBatch;
+  const jobs = formatCount(listWaiting(providerBatch, state).length, 'job');
+  return `${batch}: ${jobs} of ${plan.model}, ${describeTimes([providerBatch], now)}`;
+}

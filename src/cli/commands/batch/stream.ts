@@ -1,0 +1,237 @@
+import {
+  type Batch,
+  type BatchHost,
+  decideSlot,
+  defaultGraceMs,
+  emptyPlan,
+  enterOutdir,
+  getRequestOrigin,
+  type Job,
+  type KeptCommand,
+  newBatchState,
+  noLock,
+  openAssigning,
+  openManifest,
+  openResults,
+  type PreparedJob,
+  type QueuedJob,
+  readyJob,
+  requireOwn,
+  type ResultReader,
+  runStream,
+  type Stop,
+  unanswered,
+} from '../../../batch/index.ts';
+import type { AnswerContext, CommandEnd } from '../../context.ts';
+import { resultDocument } from '../../output/document.ts';
+import { emptyReport } from '../../output/outcome.ts';
+import { GatewayError, untilAborted, usageError } from '../../../library/index.ts';
+import { openClientsLate } from './clients.ts';
+import { type EndedBatch, failBatch, finishBatch } from './finish.ts';
+import { type BatchFlags, requireStream } from './flags.ts';
+import { createHost } from './host.ts';
+import { createRequestBuilder } from './jobs/request.ts';
+import { openJobStream, type StreamedJob } from './jobs/source.ts';
+import { keepCommand, findTypedFolder } from './kept-command.ts';
+import { findOutdir, readOutdir } from './outdir.ts';
+import { checkPrice, emptyFacts } from './plan.ts';
+import { limitConcurrency, readPolicy, saveMemory } from './policy.ts';
+import { openPrinter } from './printer.ts';
+
+/** A batch whose rows are not known before they come: its table grows by a row with each line. */
+interface StreamBatch extends EndedBatch {
+  /** Builds the request of a job, if it has the prices that the flags need. */
+  prepare(job: Job): Promise<PreparedJob>;
+  /** Gives a row its slot. */
+  assign: ReturnType<typeof openAssigning>;
+  /** Writes a row into the table of the folder, if there is one. */
+  enter(job: Job, slot: number): void;
+  /** The results of earlier runs; undefined without a folder. */
+  results: ResultReader | undefined;
+}
+
+/** `batch - --stream`: takes jobs from stdin until it ends, and prints each result when its job has ended. */
+export async function runStreamed(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: AnswerContext,
+): Promise<CommandEnd> {
+  const batch = await openStream(words, flags, context);
+  let stop: Stop | undefined;
+  try {
+    stop = await sendStream(batch);
+  } catch (error) {
+    return failBatch(batch, error);
+  }
+  const { jobs, refused } = batch.plan;
+  if (flags.retry && jobs + refused === 0 && stop === undefined)
+    throw usageError(
+      'no job came on stdin: of a stream, only the jobs that come once more are sent again',
+      `pipe them in: ${batch.host.nextCommand('retry', flags.retry.join(','))}`,
+    );
+  return finishBatch(batch, stop);
+}
+
+async function openStream(words: readonly string[], flags: BatchFlags, context: AnswerContext): Promise<StreamBatch> {
+  requireStream(words, flags, context);
+  const policy = await readPolicy(flags, context);
+  saveMemory();
+  const host = createHost(context, findTypedFolder({ words, flags }));
+  const { cwd } = context.io;
+  const startedAt = context.io.elapsed();
+  const outdir = flags.output === undefined ? undefined : await findOutdir(flags.output, context);
+  if (outdir?.exists) await requireOwn(outdir.path);
+  const builder = createRequestBuilder({
+    context,
+    flags,
+    source: { name: 'stdin', folder: cwd },
+    host,
+    output: outdir?.path ?? cwd,
+    isFolderless: outdir === undefined,
+  });
+  const settings = await builder.settingsOf({ id: '', line: 0, command: 'text', name: undefined, values: {} });
+  if (settings.lane === 'batch') throw usageError('--stream cannot be combined with --lane batch', 'use --lane live');
+  const folder = outdir
+    ? await openFolder(outdir.path, { words, flags, host, context })
+    : { lock: noLock, state: newBatchState(), lostEnds: [], results: undefined, enter: () => undefined };
+  const { state } = folder;
+  const plan = emptyPlan(getRequestOrigin(settings));
+  const facts = emptyFacts();
+  return {
+    ...folder,
+    host,
+    policy,
+    plan,
+    outdir: outdir?.path ?? cwd,
+    flags,
+    context,
+    facts,
+    startedAt,
+    assign: openAssigning(plan.table, state.slots),
+    async prepare(job) {
+      await checkPrice(await builder.settingsOf(job), job, { facts, flags, context, state });
+      return builder.prepare(job);
+    },
+  };
+}
+
+async function openFolder(
+  path: string,
+  {
+    words,
+    flags,
+    host,
+    context,
+  }: { words: readonly string[]; flags: BatchFlags; host: BatchHost; context: AnswerContext },
+) {
+  const lock = await enterOutdir(path, host);
+  const { state, lostEnds } = await readOutdir(path, lock, { host, context });
+  const results = await openResults(path, state.slots);
+  host.atEnd(() => results.close());
+  const command: KeptCommand = await keepCommand({ words, flags, shard: undefined }, { ...context, folder: path });
+  const manifest = await openManifest(path, { state, command });
+  host.atEnd(() => manifest.close());
+  return { lock, state, lostEnds, results, enter: manifest.enter };
+}
+
+/** Sends the jobs as they come. Resolves when stdin has ended and every job has, with the reason if it ended early. */
+async function sendStream(batch: StreamBatch): Promise<Stop | undefined> {
+  const { flags, context, results } = batch;
+  const lines = await openJobStream(flags, context);
+  const printer = openPrinter({ isOrdered: flags.ordered === true, hasFolder: results !== undefined }, context);
+  context.gracePeriod.ms = defaultGraceMs + 2000;
+  return runStream(
+    { ...batch, shard: undefined },
+    {
+      async *source(signal) {
+        for (;;) {
+          const { value: line, done } = await untilAborted(lines.next(), signal);
+          if (done) return;
+          const job = await takeLine(line, batch);
+          printer.expect(job);
+          yield job;
+        }
+      },
+      printer,
+      clientOf: openClientsLate(flags, context),
+      concurrency: await limitConcurrency(flags, undefined, context),
+      hasFolder: results !== undefined,
+    },
+  );
+}
+
+/** The job of a line: ready to be sent, or with its answer if nothing is sent for it. */
+async function takeLine(line: StreamedJob, batch: StreamBatch): Promise<QueuedJob> {
+  if ('error' in line) return refuseLine(line, line.error, batch);
+  const { job } = line;
+  let prepared: PreparedJob | undefined;
+  try {
+    if (job.command.startsWith('image') && batch.results === undefined)
+      throw usageError(`stdin:${job.line}: an image needs a folder`, 'name one: gateway-cli batch - --stream -o out');
+    prepared = await batch.prepare(job);
+    const slot = batch.assign({ id: job.id, key: prepared.key });
+    if (slot === undefined)
+      throw usageError(
+        `stdin:${job.line}: the id ${JSON.stringify(job.id)} asks the same before`,
+        'each line is answered once',
+      );
+    batch.enter(job, slot);
+    batch.plan.jobs++;
+    const document = batch.results && (await findDocument(job, slot, batch.results, batch));
+    if (document === undefined) {
+      batch.plan.toSend++;
+      return readyJob(job, slot, prepared, batch.state);
+    }
+    await prepared.close();
+    return { job, document };
+  } catch (error) {
+    await prepared?.close();
+    if (!(error instanceof GatewayError) || error.class === 'not-written') throw error;
+    return refuseLine(line, error, batch);
+  }
+}
+
+/** The document of a slot that is not sent; undefined if it is to be sent. */
+async function findDocument(
+  job: Job,
+  slot: number,
+  results: ResultReader,
+  batch: Pick<Batch, 'policy' | 'state'> & { context: AnswerContext },
+): Promise<object | undefined> {
+  const { policy, state, context } = batch;
+  const { slots, atService } = state;
+  const isCut = policy.retry?.includes('incomplete') && slots.stateOf(slot) === 'incomplete';
+  const current = isCut ? 'pending' : slots.stateOf(slot);
+  // Each line is named by the one who writes it.
+  const decision = decideSlot(current, { isAtService: atService.has(slot), isNamed: true, policy });
+  if (decision === 'send') return undefined;
+  const maybeBilled = { sent: 'yes', billed: 'unknown', retryable: false } as const;
+  if (decision === 'collect') {
+    const hint = 'the command that submitted it collects it: --lane batch';
+    const what = 'its result is not collected yet: it is at the service';
+    return describeFailure(job.command, new GatewayError('no-reply', what, { hint, ...maybeBilled }), context);
+  }
+  const result = await results.read(slot);
+  if (result) {
+    const { slot: _, t: __, id: ___, doubtful: ____, bound: _____, ...document } = result;
+    const { vars } = job.values;
+    return { ...document, ...(vars !== undefined && context.ui.clean({ vars })) };
+  }
+  const hint = 'to send it again, which may bill it twice: --retry unknown';
+  return describeFailure(
+    job.command,
+    new GatewayError('no-reply', unanswered.message, { hint, ...maybeBilled }),
+    context,
+  );
+}
+
+/** A line that is no row, with its error. */
+function refuseLine(line: StreamedJob, error: GatewayError, { plan, context }: StreamBatch): QueuedJob {
+  plan.refused++;
+  const command = 'job' in line ? line.job.command : 'text';
+  return { job: { id: line.id }, document: describeFailure(command, error, context) };
+}
+
+function describeFailure(command: string, error: GatewayError, { ui }: AnswerContext): object {
+  return resultDocument(emptyReport(command), { error, durationMs: 0, redaction: ui });
+}

@@ -1,0 +1,171 @@
+import {
+  batchFiles,
+  type BatchState,
+  type Counts,
+  formatCount,
+  type JobError,
+  listFailures,
+} from '../../../batch/index.ts';
+import {
+  areWithin,
+  asideFile,
+  describeCosts,
+  exitCodes,
+  shellWord,
+  type Spending,
+  sumAmounts,
+  type Usage,
+} from '../../../library/index.ts';
+import type { Context, OwnDocument } from '../../context.ts';
+import { nextCommand, type TypedFolder } from './next-command.ts';
+import { hasJobReplies } from '../../run/recovery.ts';
+import type { StateRows } from './states.ts';
+
+/** The facts that a summary is made of. */
+export interface SummaryFacts {
+  counts: Counts;
+  states: readonly StateRows[];
+  /** The number of jobs that this run left, as an earlier one ended them. */
+  skipped: number;
+  usage: Usage;
+  spending: Spending;
+  /** The user wants costs: unknown ones are told, too. */
+  hasPrices?: boolean;
+  durationMs: number;
+  outdir: string;
+  failures: ReadonlyMap<string, JobError>;
+  /** The exit code of the process, if it differs from that of the counts. */
+  exitCode?: number | undefined;
+  /** The error of the batch, if it has one. */
+  error?: object | undefined;
+}
+
+/** 0 if every job is done, otherwise 13. */
+export function getExitCode({ failed, unknown, pending, again = 0, submitted = 0 }: Counts): number {
+  return failed + unknown + pending + again + submitted === 0 ? exitCodes.ok.code : exitCodes['batch-failed'].code;
+}
+
+/** The document of `batch --json` and of summary.json. */
+export function summaryDocument(facts: SummaryFacts): OwnDocument {
+  const { counts, states, skipped, usage, spending, hasPrices = false, durationMs, outdir, failures } = facts;
+  const exitCode = facts.exitCode ?? getExitCode(counts);
+  return {
+    schema: 'gateway-cli/batch@1',
+    ok: exitCode === exitCodes.ok.code,
+    exitCode,
+    ...counts,
+    states,
+    skipped,
+    usage,
+    ...(spending.costs.length > 0 && { cost: spending.costs }),
+    ...((spending.costs.length > 0 || (hasPrices && spending.unknown > 0)) && { costUnknown: spending.unknown }),
+    durationMs: Math.round(durationMs),
+    outdir,
+    failures: [...failures].map(([id, error]) => ({ id, error })),
+    ...(facts.error && { error: facts.error }),
+  };
+}
+
+/**
+ * The reasons why jobs failed: at most `most` lines, one for each job, then the number of the others and the command that lists all.
+ * Not every reason is kept, and a job whose state is unknown has no line in the results.
+ */
+export function describeFailures(
+  failures: SummaryFacts['failures'],
+  { counts, most, outdirs }: { counts: Counts; most: number; outdirs: readonly string[] },
+): string[] {
+  const lines = [...failures].slice(0, most).map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
+  const more = Math.max(failures.size, counts.failed) - lines.length;
+  return more > 0 ? [...lines, `and ${more} more: ${exportCommand(outdirs)}`] : lines;
+}
+
+/** The number of unknown jobs with answers in recovery files: they are paid, and could not be written into the folder. */
+export function countKept({ failures, slots, atService }: BatchState): number {
+  const isUnknown = (slot: number): boolean => slots.stateOf(slot) === 'sent' && !atService.has(slot);
+  return [...failures].filter(([slot, error]) => error.class === 'not-written' && isUnknown(slot)).length;
+}
+
+/** Whether a request that failed may have been billed, of a row that has failed, or of one that is to be made again. */
+export function findMaybeBilled(state: BatchState): { failed: boolean; again: boolean } {
+  const maybe = [...listFailures(state)].filter(([, { billed }]) => billed !== 'no').map(([slot]) => slot);
+  return {
+    failed: maybe.some((slot) => state.slots.stateOf(slot) === 'failed'),
+    again: maybe.some((slot) => state.slots.has(slot, 'tried') && state.slots.answersOf(slot) > 0),
+  };
+}
+
+/** The known cost, and the number of jobs with an unknown one. Empty if no cost is known and no job has a price. */
+export function describeSpending({ costs, unknown }: Spending, hasPrices = false): string {
+  if (costs.length === 0 && !hasPrices) return '';
+  const parts = costs.length === 0 ? [] : [`cost: ${describeCosts(costs)}`];
+  if (unknown > 0) parts.push(`the cost of ${formatCount(unknown, 'job')} is unknown`);
+  return parts.join('; ');
+}
+
+/**
+ * Warns about lines of a batch's own files that a crash or another program left. The next run moves the end of a torn file; any other line stays
+ * where it is.
+ */
+export async function warnUnread(
+  { unreadable, torn = [] }: { unreadable: number; torn?: readonly string[] },
+  { ui }: Context,
+): Promise<void> {
+  for (const name of torn) await ui.warn(`the last line of ${name} is torn; a run keeps it in ${asideFile(name)}`);
+  if (unreadable === 0) return;
+  const left = unreadable === 1 ? 'and is left out' : 'and are left out';
+  await ui.warn(
+    `${formatCount(unreadable, 'line')} of ${batchFiles.results} cannot be read as results of this batch, ${left}`,
+  );
+}
+
+/** The command that lists the rows of folders, as typed. */
+function exportCommand(outdirs: readonly string[]): string {
+  return `gateway-cli batch export ${outdirs.map(shellWord).join(' ')}`;
+}
+
+/** Tells of answers that were paid for and are in no row: `count` that no row wants, and `earlier` ones beside those that count. */
+export function describeAside(count: number, outdirs: readonly string[], earlier = 0): string {
+  const parts = [
+    ...(count > 0 ? [`${formatCount(count, 'answer')} that no job asks for now`] : []),
+    ...(earlier > 0 ? [`${formatCount(earlier, 'earlier answer')} of jobs that were made again`] : []),
+  ];
+  return `${parts.join(', ')}: ${exportCommand(outdirs)} --all`;
+}
+
+/** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
+export function spentLimit({ spending, run }: BatchState): string | undefined {
+  if (run?.maxCost === undefined) return undefined;
+  const spent = sumAmounts([...spending.costs.map(({ amount }) => amount), spending.held]);
+  const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
+  return hasRoom ? undefined : '--max-cost <more>';
+}
+
+/** At most this many jobs that `--redo` makes again are named. */
+export const maxRedone = 50;
+
+/** The command to make jobs again; if some use results of others, these are made again, too. */
+function redoStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string {
+  const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
+  const typed = shellWord(ids.slice(0, maxRedone).join(','));
+  const redo = nextCommand(folder, 'redo', typed, isLinked ? '--accept-changes' : '');
+  return `to make ${them} again${some}${isLinked ? `, and what uses ${them}` : ''}: ${redo}`;
+}
+
+/** The command to type for removed images of finished jobs; undefined if none were removed. */
+export function missingImageStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string | undefined {
+  if (ids.length === 0) return undefined;
+  const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
+  return `${what}; ${redoStep(ids, isLinked, folder)}`;
+}
+
+/** The hint before the user pays again for an unknown job: its reply may be in a recovery file. */
+export async function keptHint(
+  { unknown }: Counts,
+  beganAt: number | undefined,
+  folders: readonly string[],
+): Promise<string | undefined> {
+  if (unknown === 0 || beganAt === undefined) return undefined;
+  const kept = await Promise.all(folders.map((folder) => hasJobReplies(beganAt, folder)));
+  if (!kept.includes(true)) return undefined;
+  return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';
+}

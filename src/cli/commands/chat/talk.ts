@@ -1,0 +1,227 @@
+import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
+import { toStorable } from '../../chat/session-file.ts';
+import { listSessions, sessionPath } from '../../chat/session-path.ts';
+import {
+  type BodyValue,
+  deadlineOnce,
+  describeWriteError,
+  endSignals,
+  type GatewayClient,
+  GatewayError,
+  localTime,
+  type Turn,
+} from '../../../library/index.ts';
+import type { Settings } from '../../settings/types.ts';
+import { formatError, wrapForStderr } from '../../terminal/output.ts';
+import { createStyle } from '../../terminal/style.ts';
+import type { LineEditor } from '../../terminal/line-editor.ts';
+import { type ChatFlags, type SavedSession, lockedSession, storableTurns } from './session.ts';
+import { openTools } from './tools.ts';
+import { askTurn, getQuestion } from './turn.ts';
+import type { AnswerContext, Outcome } from '../../context.ts';
+import { joinOutcomes, toReport } from '../../output/outcome.ts';
+import { finishText } from '../../run/answer.ts';
+import { planSaving } from '../../output/save-images.ts';
+import { planBesideText } from '../../run/sending.ts';
+import { prepareRequest } from '../../run/prepare.ts';
+import { saveUnread } from '../../run/recovery.ts';
+
+/** A conversation with a person, while it goes on. */
+export interface Talk {
+  context: AnswerContext;
+  settings: Settings;
+  flags: ChatFlags;
+  client: GatewayClient;
+  editor: LineEditor;
+  /** The system instruction. Undefined: as the session has it; null: none. */
+  system: string | null | undefined;
+  /** Images and files for the next prompt. */
+  images: string[];
+  attach: string[];
+  /** Copies of files that were pipes, by their path: a pipe cannot be read again. */
+  copies: Map<string, string>;
+  messages: readonly SessionMessage[];
+  session: SavedSession | undefined;
+  /** The last prompt, for `/retry`. */
+  last: ChatPrompt | undefined;
+  /** The outcome of the last prompt, with the sums of all prompts: `addUp` makes it. */
+  outcome: Outcome;
+}
+
+interface ChatPrompt {
+  text: string;
+  images: string[];
+  attach: string[];
+  answered: boolean;
+}
+
+/** Sends a prompt; a failure is printed, and the conversation goes on. Returns false after Ctrl-C twice. */
+export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
+  const { images, attach } = talk;
+  talk.images = [];
+  talk.attach = [];
+  return runPrompt({ text, images, attach, answered: false }, talk);
+}
+
+/** Sends the last prompt again, and replaces its answer. */
+export async function retryPrompt(talk: Talk): Promise<boolean> {
+  const { last } = talk;
+  if (last) return runPrompt(last, talk);
+  await talk.context.ui.note('there is no prompt to ask again');
+  return true;
+}
+
+async function runPrompt(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
+  const { context, editor } = talk;
+  const stop = new AbortController();
+  let leaving = false;
+  const partial: PartialAnswer = { text: '', question: undefined, service: undefined };
+  talk.last = prompt;
+  editor.onInterrupt((again) => {
+    leaving ||= again;
+    stop.abort(new GatewayError('interrupted', 'the answer was stopped', { sent: 'unknown' }));
+  });
+  try {
+    await askAndSave(prompt, talk, { signal: AbortSignal.any([context.signal, stop.signal]), partial });
+  } catch (error) {
+    const isEnding = context.signal.aborted;
+    if (!stop.signal.aborted && !isEnding) {
+      const report = toReport(talk.outcome, context);
+      const unread = await saveUnread(error, { report, io: context.io, redaction: context.ui });
+      await logFailure(unread.error, context);
+    } else await savePartialAnswer(prompt, talk, partial);
+    if (isEnding) throw error;
+  } finally {
+    editor.onInterrupt(undefined);
+  }
+  return !leaving;
+}
+
+/** The part of a turn that came before it was stopped. */
+interface PartialAnswer {
+  text: string;
+  /** The last message of its request. */
+  question: Turn | undefined;
+  /** The service that was asked, under the name that a session remembers. */
+  service: string | undefined;
+}
+
+async function askAndSave(
+  prompt: ChatPrompt,
+  talk: Talk,
+  { signal, partial }: { signal: AbortSignal; partial: PartialAnswer },
+): Promise<void> {
+  const { context, settings, flags, client, system, editor, copies } = talk;
+  const { text, images: image, attach } = prompt;
+  const before = saidBefore(prompt, talk);
+  const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
+  const deadline = deadlineOnce(settings.timeoutMs, signal);
+  const building = { context, use: 'chat' as const, settings, deadline, earlier, copies };
+  const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
+  const request = await prepareRequest([], turnFlags, building);
+  partial.question = getQuestion(request);
+  partial.service = request.quirks.service;
+  // Between the lines of an answer; Ctrl-C is a no.
+  const askPerson = async (question: string): Promise<string> => {
+    const read = await editor.read(question, { isQuestion: true });
+    return read.kind === 'entry' ? read.text : '';
+  };
+  const tools = await openTools(flags, request, { context, ask: askPerson });
+  const beside = await planBesideText(flags, request, context);
+  const images = await planSaving(beside, context);
+  const onText = (part: string): void => void (partial.text += part);
+  const setup = { context, settings, flags, client, images, tools, deadline: deadline(), onText };
+  const turn = await askTurn(request, setup);
+  const { outcome, schemaAnswer } = turn;
+  talk.outcome = addUp(talk.outcome, outcome);
+  const { reply, thrown, error } = outcome;
+  if (reply === undefined) throw thrown?.value ?? error;
+  // A conversation has its words on the terminal, whatever its pictures are.
+  const plan = { ...beside, output: undefined };
+  const ended = await finishText({ ...talk.outcome, reply }, { plan, schemaAnswer }, { flags, context, settings });
+  if (ended.error !== undefined) throw ended.error;
+  const messages = await storableTurns(turn, request, context);
+  if (messages) await saveTurn(messages, prompt, talk);
+}
+
+/** The outcome of the last prompt, with the costs, the requests and the unsaved files of all prompts. */
+function addUp(before: Outcome, last: Outcome): Outcome {
+  const { spent, attempts, unsaved } = joinOutcomes([before, last], 'rounds');
+  return { ...last, spent, attempts, unsaved };
+}
+
+/** The part of an answer that was shown belongs to the conversation. */
+async function savePartialAnswer(
+  prompt: ChatPrompt,
+  talk: Talk,
+  { text, question, service }: PartialAnswer,
+): Promise<void> {
+  const { io, ui } = talk.context;
+  if (text.trim() === '' || question === undefined)
+    return ui.note('stopped; this turn is not kept. /retry asks it again');
+  const at = new Date(io.now()).toISOString();
+  const message = (await toStorable(question as unknown as BodyValue)) as unknown as SessionMessage;
+  const content = [{ type: 'text', text: ui.clean(text) }];
+  const model = talk.settings.model;
+  await saveTurn(
+    [
+      { ...message, model, at },
+      { role: 'assistant', content, model, service, at },
+    ],
+    prompt,
+    talk,
+  );
+  await ui.note('stopped; what came of the answer is kept. /retry asks it again');
+}
+
+/** The messages before a prompt, whose answer is replaced if it has one. */
+function saidBefore({ answered }: ChatPrompt, { messages }: Talk): readonly SessionMessage[] {
+  return answered ? messages.slice(0, lastTurnStart(messages)) : messages;
+}
+
+/**
+ * Adds a turn to the conversation, and to its session all turns that the session lacks. A conversation without a session gets one
+ * named by the date, so that a crash loses no finished turn; if none can be made, there is a warning.
+ */
+async function saveTurn(turn: readonly SessionMessage[], prompt: ChatPrompt, talk: Talk): Promise<void> {
+  const before = saidBefore(prompt, talk);
+  const isReplaced = prompt.answered;
+  talk.messages = [...before, ...turn];
+  prompt.answered = true;
+  if (talk.flags.save === false) return;
+  talk.session ??= await freshSession(talk.context);
+  const { file } = talk.session;
+  if (!file) return;
+  const stored = file.messages.length;
+  if (isReplaced && before.length < stored) await file.replaceLast(turn);
+  else await file.append(talk.messages.slice(stored));
+}
+
+async function freshSession(context: AnswerContext): Promise<SavedSession> {
+  try {
+    const label = await freshName(context.io.now());
+    const file = await lockedSession(await sessionPath(label, context.io.cwd), context);
+    return { file, label, isFresh: true };
+  } catch (error) {
+    await context.ui.warn(`this conversation is not kept: ${describeWriteError(error)}`);
+    return { file: undefined, label: '' };
+  }
+}
+
+/** `2026-11-20-1503`, in local time, with a number if that name is taken. */
+async function freshName(now: number): Promise<string> {
+  const base = localTime(now).replace(' ', '-').replace(':', '');
+  const taken = new Set((await listSessions()).map(({ name }) => name));
+  let name = base;
+  for (let n = 2; taken.has(name); n++) name = `${base}-${n}`;
+  return name;
+}
+
+/** Prints the failure of a turn; a failure that ends the program is thrown. */
+export async function logFailure(error: unknown, { io, root, ui, signal }: AnswerContext): Promise<void> {
+  const isOrdinary = error instanceof GatewayError && error.class !== 'internal' && !endSignals.has(error.class);
+  if (signal.aborted || !isOrdinary) throw error;
+  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
+  const text = formatError(error, ui.redact, await style.failure(error.class));
+  await io.stderr.write(`${await wrapForStderr(text, io)}\n`);
+}

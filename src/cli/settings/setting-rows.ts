@@ -1,0 +1,175 @@
+import { formatDuration } from './values.ts';
+import { formatNames, listUses, type Use, useNames } from '../../library/index.ts';
+import { resolveEveryUse } from './resolve.ts';
+import { mask } from './redact.ts';
+import { type SettingDefinition, type SettingName, settingNames, settings } from './table.ts';
+import type { SettingsInput, Origin, PartialSettings, SourcedValue } from './types.ts';
+
+/** One setting in the form in which it is shown; a key is shown by its source only. */
+export interface SettingRow {
+  key: string;
+  /** The uses that have this value; absent if it is the same for every use. */
+  uses?: readonly Use[];
+  value: string | number | boolean;
+  /** `flag --model`, `environment GATEWAY_MODEL`, `profile work (<path>)` or `default`. */
+  from: string;
+}
+
+/** The sources of settings, without the use. */
+export type SettingsPlace = Omit<SettingsInput, 'use'>;
+
+/** `baseUrl`, or `baseUrl of text, image` if other uses have another. */
+export function rowName({ key, uses }: SettingRow): string {
+  return uses === undefined ? key : `${key} of ${uses.join(', ')}`;
+}
+
+/**
+ * Every setting that has a value, with its origin; with `used`, without defaults of settings that the service does not use.
+ * Throws GatewayError usage for wrong values.
+ */
+export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
+  const byUse = resolveEveryUse(place);
+  return groups.flatMap((names) => {
+    const [first] = names as [SettingName];
+    if (isForAllUses(first))
+      return merged(Object.values(byUse), (partial) => names.flatMap((name) => showSetting(name, '', partial)));
+    const row: SettingDefinition = settings[first];
+    const fields: Readonly<Record<string, Pick<SettingDefinition, 'uses' | 'formats'>>> = row.fields ?? { '': row };
+    const own = first === 'model' ? merged(Object.values(byUse), listAliasRows) : [];
+    const rows = Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
+      merged(
+        // The form of authentication belongs to the format of each use.
+        uses
+          .map((use) => byUse[use])
+          .filter((one) => formats.includes(one.format) || (which === 'all' && first !== 'auth')),
+        (partial) => showSetting(first, field, partial).filter((shown) => which === 'all' || isUsed(shown, partial)),
+      ),
+    );
+    return [...rows, ...own];
+  });
+}
+
+/** The rows of a profile's own names for models. */
+function listAliasRows({ aliases, profile }: PartialSettings): ShownSetting[] {
+  const origin: Origin = { kind: 'profile', from: `profile ${profile}` };
+  return Object.entries(aliases).map(([name, value]) => ({ key: `models.${name}`, value, origin }));
+}
+
+/** The prices of all models, and of each, as JSON: `config set prices` and `config set prices.<model>` take these values. */
+export function priceRows(place: SettingsPlace): SettingRow[] {
+  return merged(Object.values(resolveEveryUse(place)), ({ prices, origins }) => {
+    const [first] = Object.values(origins.prices);
+    if (first === undefined) return [];
+    const from = [...new Set(Object.values(origins.prices).map((origin) => origin.from))].join(', ');
+    return [
+      { origin: { ...first, from }, key: 'prices', value: JSON.stringify(prices) },
+      ...Object.entries(prices).map(([model, price]) => ({
+        origin: origins.prices[model] as Origin,
+        key: `prices.${model}`,
+        value: JSON.stringify(price),
+      })),
+    ];
+  });
+}
+
+function isForAllUses(name: SettingName): boolean {
+  const { fields, uses }: SettingDefinition = settings[name];
+  return fields === undefined && uses === undefined;
+}
+
+/** Neighbours in the table that count for every use are shown together: with several profiles, the rows of each stay together. */
+const groups = settingNames.reduce<SettingName[][]>((groups, name) => {
+  const last = groups.at(-1);
+  if (last && [...last, name].every((one) => isForAllUses(one) && !['headers', 'prices'].includes(one)))
+    last.push(name);
+  else groups.push([name]);
+  return groups;
+}, []);
+
+/** A value under its key in the list. */
+type ShownSetting = SourcedValue<string | number | boolean> & { key: string };
+
+/** Whether a setting was set, or the service has the commands that use it. */
+function isUsed({ origin }: ShownSetting, { service, use }: PartialSettings): boolean {
+  return isChosen(origin) || listUses(service).includes(use);
+}
+
+function isChosen({ kind }: Origin): boolean {
+  return kind !== 'default' && kind !== 'service';
+}
+
+/** The rows of several uses; equal ones become one. */
+function merged(
+  partials: readonly PartialSettings[],
+  show: (partial: PartialSettings) => ShownSetting[],
+): SettingRow[] {
+  const rows: (SettingRow & { uses: Use[] })[] = [];
+  for (const partial of partials) {
+    for (const { key, value, origin } of show(partial)) {
+      const { from } = origin;
+      const same = rows.find((row) => row.key === key && row.value === value && row.from === from);
+      if (same) same.uses.push(partial.use);
+      else rows.push({ key, uses: [partial.use], value, from });
+    }
+  }
+  return rows.map(({ uses, ...row }) => (uses.length === partials.length ? row : { ...row, uses }));
+}
+
+/** The values of a setting, or of a field of it, for one use. */
+function showSetting(name: SettingName, field: string, partial: PartialSettings): ShownSetting[] {
+  const { key = name, kind, shown, formats }: SettingDefinition = settings[name];
+  const { key: keySource, origins } = partial;
+  switch (name) {
+    case 'apiKey':
+      return keySource.kind === 'value' ? [{ ...keySource, key, value: mask }] : [];
+    case 'apiKeyFile':
+      return keySource.kind === 'file' ? [{ ...keySource, key, value: keySource.path }] : [];
+    case 'apiKeyCommand':
+      // Only the name of the program is shown: its arguments may hold a secret.
+      return keySource.kind === 'command' ? [{ ...keySource, key, value: `${keySource.argv[0] ?? ''} …` }] : [];
+    case 'headers':
+      return partial.headers.map((header) => ({
+        origin: origins.headers[header.name] as Origin,
+        key: `${key}.${header.name}`,
+        value: String(header.value),
+      }));
+    case 'prices':
+      return Object.entries(partial.prices).flatMap(([model, price]) =>
+        flattenPrice(price).map(([parts, value]) => ({
+          origin: origins.prices[model] as Origin,
+          key: [key, model, ...parts].join('.'),
+          value,
+        })),
+      );
+  }
+  const headerName = field as keyof PartialSettings['headerNames'];
+  const value = name === 'headerNames' ? partial.headerNames[headerName] : partial[name];
+  const origin = name === 'headerNames' ? origins.headerNames[headerName] : origins[name];
+  if (value === undefined || origin === undefined || shown === 'never') return [];
+  if ((shown === 'if on' && value === false) || (shown === 'if set' && !isChosen(origin))) return [];
+  const from = formats && !isChosen(origin) ? `${origin.from} of the ${formats.join(' and ')} format` : origin.from;
+  const shownKey = field === '' ? key : `${key}.${field}`;
+  return [{ key: shownKey, value: shownValue(kind, value), origin: { ...origin, from } }];
+}
+
+/** The values within a price with the names that lead to them; values in a list begin with its number, from 0. */
+function flattenPrice(value: object): [string[], string | number][] {
+  return Object.entries(value).flatMap(([name, part]: [string, string | number | object]) =>
+    typeof part === 'object'
+      ? flattenPrice(part).map(([names, inner]): [string[], string | number] => [[name, ...names], inner])
+      : [[[name], part]],
+  );
+}
+
+function shownValue(kind: SettingDefinition['kind'], value: string | number | boolean): string | number | boolean {
+  if (kind === 'duration') return formatDuration(Number(value));
+  return kind === 'url' ? withoutSecrets(String(value)) : value;
+}
+
+/** A URL with a password or a query is refused when it is used; here it is shown without them. */
+function withoutSecrets(text: string): string {
+  const url = new URL(text);
+  const user = url.username === '' && url.password === '' ? '' : `${mask}@`;
+  const query = url.search === '' ? '' : `?${mask}`;
+  return user === '' && query === '' ? text : `${url.protocol}//${user}${url.host}${url.pathname}${query}`;
+}

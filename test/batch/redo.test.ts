@@ -266,3 +266,48 @@ describe('--redo of jobs that use results of others', () => {
     expect([...server.counts.values()]).toEqual([2, 1, 2]);
   });
 });
+
+describe('ids with commas', () => {
+  const rows = ['x,y', 'z', 'x', 'y'].map((id) => ({ id, prompt: `to ${id}` }));
+  const counted = (server: CountingServer) => rows.map(({ prompt }) => server.counts.get(prompt));
+
+  test('a printed list of ids has none with a comma; these are named alone', async ({ server, folder, batch }) => {
+    folder.jobs(...rows.slice(0, 2), { id: 'v,w', prompt: 'to v,w' });
+    await batch();
+    server.answer = () => ({ status: 400 });
+    const all = await batch(['again', 'out', '--redo', 'x,y', '--redo', 'z', '--redo', 'v,w']);
+    expect(all.stderr).toContain('3 to make again: gateway-cli batch redo out z\n');
+    expect((await batch(['status', 'out'])).stdout).toContain('3 to make again: gateway-cli batch redo out z\n');
+    server.answer = () => undefined;
+    expect((await batch(['redo', 'out', 'z'])).stderr).toContain('2 to make again: gateway-cli batch redo out x,y\n');
+    expect((await batch(['redo', 'out', 'x,y'])).stderr).toContain('1 to make again: gateway-cli batch redo out v,w\n');
+    expect(await batch(['redo', 'out', 'v,w'])).toMatchObject({ code: 0 });
+    expect([...server.counts.values()]).toEqual([3, 3, 3]);
+  });
+
+  test('a word that names rows in two ways is refused with their numbers', async ({ server, folder, batch }) => {
+    folder.jobs(...rows);
+    await batch();
+    const refused = await batch(['redo', 'out', 'x,y,z']);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        '"x,y,z" can be read in two ways: as "x", "y", "z", or as "x,y", "z"\n  name the rows by their numbers: 3,4,2, or 1,2\n',
+      ),
+    ]);
+    expect(await batch(['redo', 'out', 'x,y'])).toMatchObject({ code: 2 });
+    expect(counted(server)).toEqual([1, 1, 1, 1]);
+    expect(await batch(['redo', 'out', '1,2'])).toMatchObject({ code: 0 });
+    expect(counted(server)).toEqual([2, 2, 1, 1]);
+    folder.jobs(...rows, { id: '7', prompt: 'to 7' });
+    expect((await batch(['redo', 'out', 'x,y'])).stderr).toContain('give the rows ids without a comma');
+  });
+
+  test('a word that names rows in one way is read in that way', async ({ server, folder, batch }) => {
+    folder.jobs(...rows.slice(0, 3));
+    await batch();
+    expect(await batch(['redo', 'out', 'z,x,y'])).toMatchObject({ code: 0 });
+    expect(counted(server)).toEqual([2, 2, 1, undefined]);
+    expect((await batch(['redo', 'out', 'x,z,y'])).stderr).toContain('jobs.jsonl has no job "y"');
+  });
+});

@@ -67,7 +67,7 @@ describe('shards', () => {
         .flatMap(({ id, other }) => (other === undefined ? [String(id)] : []));
     const [[own = ''], [other = '']] = [ownOf(1), ownOf(2)];
     const next = `in the folder of 2/2: gateway-cli batch redo <outdir> --shard 2/2 ${other}\n`;
-    const refused = await batch(['redo', 'out-1', other]);
+    const refused = await batch(['redo', 'out-1', `${other},${other.slice(1)}`]);
     expect([refused.code, refused.stderr]).toEqual([
       2,
       expect.stringContaining(`shard 1/2 does not have ${other} of 2/2\n  ${next}`),

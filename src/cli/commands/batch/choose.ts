@@ -113,8 +113,10 @@ async function findRows(
   const found = choices.map(({ word, answer }) => ({ word, answer, rows: names.find(word) }));
   const unknown = found.find(({ rows }) => rows.length === 0);
   if (unknown) {
-    const write = (ids: readonly string[]): string[] => ids.map((id) => `${id}=${unknown.answer}`);
-    throw await noRowError(unknown.word, outdir, listManifestRows(folder), write);
+    throw await noRowError(unknown.word, outdir, listManifestRows(folder), (ids) => ({
+      words: ids.map((id) => `${id}=${unknown.answer}`),
+      count: ids.length,
+    }));
   }
   return found.map(({ word, answer, rows: [row, ...others] }) => {
     if (others.length === 0) return row as FoundRow;

@@ -1,14 +1,15 @@
 import { type Job, nameSome } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
-import { isObject, shellWord, usageError } from '../../../library/index.ts';
+import { type GatewayError, isObject, maxOf, shellWord, usageError } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
-import { toOperands } from './next-command.ts';
+import { joinIds, toOperands } from './next-command.ts';
 import {
   type FoundRow,
   listManifestRows,
   type NamedRow,
   noRowError,
+  numberOf,
   openRowNames,
   requireSameRows,
 } from './row-names.ts';
@@ -18,20 +19,35 @@ export function openRedo(
   typed: readonly string[],
   { source, host, outdir, state }: Pick<RunningBatch, 'source' | 'host' | 'outdir' | 'state'>,
 ) {
-  // Each word is tried as a whole, too, as an id can have a comma.
-  const words = typed.flatMap((word) => [word, ...word.split(',')]);
-  const names = openRowNames(words);
-  async function findAll(word: string): Promise<readonly FoundRow[]> {
-    const named = names.find(word);
-    if (named.length > 0) return named;
-    if (word.includes(',')) return (await Promise.all(word.split(',').map(findAll))).flat();
-    throw await noRowError(word, source.name, listJobRows(source));
+  const names = openRowNames(typed.flatMap((word) => [word, ...word.split(',')]));
+  // A word with commas can have ids in it that have commas, too.
+  const withCommas = new Set(typed);
+  async function readWord(word: string): Promise<readonly string[]> {
+    const parts = word.split(',');
+    const isName = (name: string): boolean => names.find(name).length > 0;
+    const lengths = [...withCommas].filter(isName).map((name) => name.split(',').length);
+    const [reading, other] = listReadings(parts, isName, maxOf([1, ...lengths]));
+    if (reading === undefined) {
+      const unknown = parts.find((part) => !isName(part)) as string;
+      throw await noRowError(unknown, source.name, listJobRows(source));
+    }
+    if (other !== undefined) throw twoReadingsError(word, [reading, other], names);
+    return reading;
   }
   return {
-    see: (job: Job, place: number): void => names.see(nameJob(job), place),
+    see(job: Job, place: number): void {
+      const row = nameJob(job);
+      for (const id of [row.id, row.lineId ?? row.id]) {
+        if (!id.includes(',') || !typed.some((word) => `,${word},`.includes(`,${id},`))) continue;
+        withCommas.add(id);
+        names.add(id);
+      }
+      names.see(row, place);
+    },
     /** The rows of the words. Throws GatewayError usage for a word that names none, or another one than in the last run. */
     async find(): Promise<readonly FoundRow[]> {
-      const found = (await Promise.all(typed.map(findAll))).flat();
+      const words = (await Promise.all(typed.map(readWord))).flat();
+      const found = words.flatMap((word) => names.find(word));
       if (state.run !== undefined && found.some(({ isByNumber }) => isByNumber))
         await requireSameRows(
           words,
@@ -41,9 +57,48 @@ export function openRedo(
               ? takeTableHint(host.nextCommand('again'))
               : `name it by its id: ${toOperands([id])}; or, for the row that it is now: ${toOperands([is.id])}`,
         );
-      return found;
+      return [...new Map(found.map((row) => [row.place, row])).values()];
     },
   };
+}
+
+/**
+ * The ways to read the parts of a word, joined by commas, as names of rows: two at most. `longest`: the number of parts of the longest
+ * name.
+ */
+function listReadings(
+  parts: readonly string[],
+  isName: (name: string) => boolean,
+  longest: number,
+): readonly (readonly string[])[] {
+  // The readings of what begins at each part, from the end on.
+  const readingsAt: (readonly (readonly string[])[])[] = [];
+  readingsAt[parts.length] = [[]];
+  for (let at = parts.length - 1; at >= 0; at--) {
+    const readings: string[][] = [];
+    for (let end = at + 1; end <= Math.min(at + longest, parts.length); end++) {
+      const name = parts.slice(at, end).join(',');
+      if (isName(name)) for (const rest of readingsAt[end] ?? []) readings.push([name, ...rest]);
+    }
+    readingsAt[at] = readings.slice(0, 2);
+  }
+  return readingsAt[0] ?? [];
+}
+
+/** The error for a word that names rows in two ways, as an id has a comma: either could be paid for. */
+function twoReadingsError(
+  word: string,
+  readings: readonly (readonly string[])[],
+  names: ReturnType<typeof openRowNames>,
+): GatewayError {
+  const told = readings.map((ids) => nameSome(ids.map((id) => JSON.stringify(id))));
+  const numbers = readings.map((ids) => ids.flatMap(names.find).map(numberOf).join(','));
+  return usageError(
+    `${JSON.stringify(word)} can be read in two ways: as ${told.join(', or as ')}`,
+    names.takesNumbers()
+      ? `name the rows by their numbers: ${numbers.join(', or ')}`
+      : 'give the rows ids without a comma: another id of a row is free',
+  );
 }
 
 /**
@@ -64,7 +119,7 @@ export async function noteOtherShards(
   const isHere = had === undefined || `${had.index}/${had.total}` === other;
   const outdir = isHere && flags.output !== undefined ? shellWord(flags.output) : '<outdir>';
   const ids = others.filter(({ place }) => plan.shardOf(place) === plan.shardOf(first.place)).map(({ id }) => id);
-  const next = `in the folder of ${other}: gateway-cli batch redo ${outdir} --shard ${other} ${toOperands([ids.join(',')])}`;
+  const next = `in the folder of ${other}: gateway-cli batch redo ${outdir} --shard ${other} ${toOperands([joinIds(ids).word])}`;
   const what = `shard ${own} does not have ${names}`;
   if (policy.onlyNamed && others.length === rows.length) throw usageError(what, next);
   await ui.warn(`${what}; ${next}`);

@@ -1,6 +1,6 @@
 import { readManifestRows } from '../../../batch/index.ts';
 import { closest, type GatewayError, isObject, usageError } from '../../../library/index.ts';
-import { toOperands } from './next-command.ts';
+import { joinIds, toOperands } from './next-command.ts';
 
 /** The names of a row: its id, the id of the line that makes several jobs, and the number of its row in the file. */
 export interface NamedRow {
@@ -28,13 +28,19 @@ export function openRowNames(words: readonly string[]) {
   const byId = new Map<string, FoundRow[]>(words.map((word) => [word, []]));
   const byNumber = new Map<string, FoundRow[]>(words.map((word) => [word, []]));
   const wantedOf = new Map<number, { word: string; rest: string }[]>();
-  for (const word of words) {
+  for (const word of new Set(words)) {
     const [, number, rest = ''] = numberForm.exec(word) ?? [];
     if (number === undefined) continue;
     wantedOf.set(Number(number), [...(wantedOf.get(Number(number)) ?? []), { word, rest }]);
   }
   let haveNumbers = false;
   return {
+    /** Looks for one more id, from the next row on. */
+    add(id: string): void {
+      if (!byId.has(id)) byId.set(id, []);
+    },
+    /** Whether rows can be named by their numbers, as no ids of the rows so far are numbers. */
+    takesNumbers: (): boolean => !haveNumbers,
     see({ id, lineId = id, number, isNumbered = false, content }: NamedRow, place: number): void {
       const row = { id, lineId, number, isNumbered, content, place };
       byId.get(id)?.push({ ...row, isByNumber: isNumbered });
@@ -49,6 +55,11 @@ export function openRowNames(words: readonly string[]) {
       return named.length > 0 || haveNumbers ? named : (byNumber.get(word) ?? []);
     },
   };
+}
+
+/** The name of a row by its number. */
+export function numberOf({ id, lineId = id, number }: FoundRow): string {
+  return `${number}${id.startsWith(lineId) ? id.slice(lineId.length) : ''}`;
 }
 
 /** The rows of the table as the last run read it. */
@@ -114,8 +125,13 @@ const maxCompared = 1000;
 /** At most this many rows are named. */
 const maxListed = 20;
 
-/** Rows as words of the command, to type in place of the one that was wrong. */
-type WriteRows = (names: readonly string[]) => readonly string[];
+/** The first few rows as words of the command, to type in place of the one that was wrong, and how many of them there are. */
+type WriteRows = (names: readonly string[]) => { words: readonly string[]; count: number };
+
+const writeOneWord: WriteRows = (names) => {
+  const { word, count } = joinIds(names, maxListed);
+  return { words: [word], count };
+};
 
 /**
  * The error for a word that names no row of a table. `name`: the table, as the user typed it. `write`: how the command takes rows, if
@@ -125,18 +141,20 @@ export async function noRowError(
   word: string,
   name: string,
   rows: AsyncIterable<NamedRow>,
-  write: WriteRows = (names) => [names.join(',')],
+  write: WriteRows = writeOneWord,
 ): Promise<GatewayError> {
   const known: NamedRow[] = [];
   for await (const row of rows) if (known.push(row) === maxCompared) break;
   const ids = known.map(({ id }) => id);
   const near = closest(word, ids);
-  const listSome = (names: readonly string[]): string =>
-    `${toOperands(write(names.slice(0, maxListed)))}${names.length > maxListed ? ' …' : ''}`;
+  const listSome = (names: readonly string[]): string => {
+    const { words, count } = write(names.slice(0, maxListed));
+    return `${toOperands(words)}${names.length > count ? ' …' : ''}`;
+  };
   const hint =
     near === undefined
       ? `name ids, or numbers of rows: ${listSome(ids)}`
-      : `did you mean: ${toOperands(write([near]))}`;
+      : `did you mean: ${toOperands(write([near]).words)}`;
   const range = listRange(word, known);
   return usageError(
     `${name} has no job ${JSON.stringify(word)}`,

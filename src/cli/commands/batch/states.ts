@@ -1,7 +1,6 @@
 import { type BatchState, type Counts, isLeftToRedo, type RowTable } from '../../../batch/index.ts';
 import { shellWord } from '../../../library/index.ts';
-import { nextCommand, type TypedFolder } from './next-command.ts';
-import { maxRedone } from './summary.ts';
+import { joinIds, nextCommand, type TypedFolder } from './next-command.ts';
 
 /** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
 export interface StateRows {
@@ -50,8 +49,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { maybeBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
   // While rows are edited, a run without the flag asks for them.
   const goOn = sendCommand('again', edited > 0 ? '--accept-changes' : '', facts);
-  const redo =
-    leftToRedo.length > 0 ? sendCommand('redo', shellWord(leftToRedo.slice(0, maxRedone).join(',')), facts) : goOn;
+  const redo = leftToRedo.length > 0 ? sendCommand('redo', shellWord(joinIds(leftToRedo).word), facts) : goOn;
   const twice = { mayBillTwice: true } as const;
   const all: StateRows[] = [
     { state: 'done', rows: done },

@@ -17,7 +17,7 @@ import {
   type Usage,
 } from '../../../library/index.ts';
 import type { Context, OwnDocument } from '../../context.ts';
-import { nextCommand, type TypedFolder } from './next-command.ts';
+import { joinIds, nextCommand, type TypedFolder } from './next-command.ts';
 import { hasJobReplies } from '../../run/recovery.ts';
 import type { StateRows } from './states.ts';
 
@@ -140,15 +140,12 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
   return hasRoom ? undefined : '--max-cost <more>';
 }
 
-/** At most this many jobs that `--redo` makes again are named. */
-export const maxRedone = 50;
-
 /** The command to make jobs again; if some use results of others, these are made again, too. */
 function redoStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string {
-  const [them, some] = [ids.length === 1 ? 'it' : 'them', ids.length > maxRedone ? `, the first ${maxRedone}` : ''];
-  const typed = shellWord(ids.slice(0, maxRedone).join(','));
-  const redo = nextCommand(folder, 'redo', typed, isLinked ? '--accept-changes' : '');
-  return `to make ${them} again${some}${isLinked ? `, and what uses ${them}` : ''}: ${redo}`;
+  const { word, count } = joinIds(ids);
+  const [them, use] = ids.length === 1 ? ['it', 'it'] : [count < ids.length ? `${count} of them` : 'them', 'them'];
+  const redo = nextCommand(folder, 'redo', shellWord(word), isLinked ? '--accept-changes' : '');
+  return `to make ${them} again${isLinked ? `, and what uses ${use}` : ''}: ${redo}`;
 }
 
 /** The command to type for removed images of finished jobs; undefined if none were removed. */

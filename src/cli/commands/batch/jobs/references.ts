@@ -10,6 +10,7 @@ import {
 import { isObject, type JsonObject, shellWord, usageError } from '../../../../library/index.ts';
 import type { FetchedFile } from '../../../input/attachments.ts';
 import type { Var } from '../../../flags/flag.ts';
+import { joinIds } from '../next-command.ts';
 
 /** A job's name for the text of another one: `{{@outline.text}}`. */
 const textName = /\{\{[ \t]*@([^{}]+?)\.text[ \t]*\}\}/g;
@@ -150,9 +151,11 @@ export async function readReferences(
   for (const parent of job.parents ?? []) {
     const { name, id, text: usesText, picture: usesPicture } = parent;
     const result = await read(parent);
-    const both = nextCommand('redo', shellWord(`${id},${job.id}`));
+    const redo = (name: string): string => nextCommand('redo', shellWord(name));
+    const { word, count } = joinIds([id, job.id]);
+    const steps = count === 2 ? redo(word) : `${redo(id)} and then ${redo(job.id)}`;
     if (result === undefined)
-      throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: ${both}`);
+      throw usageError(`the result of ${id} is not in results.jsonl any more; to make both again: ${steps}`);
     const { document, folder } = result;
     const { text, images } = document;
     if (usesText) {
@@ -166,7 +169,7 @@ export async function readReferences(
     if (picture === undefined) throw usageError(`the result of ${id} has no picture`, 'name a job that makes one');
     const path = `${folder}/${picture}`;
     await access(path).catch((error: unknown) => {
-      const what = `the picture of ${id} is not in images any more; to make both again: ${both}`;
+      const what = `the picture of ${id} is not in images any more; to make both again: ${steps}`;
       throw usageError(what, undefined, error);
     });
     files.push([addressOf(name), { path, mimeType: undefined }]);

@@ -4,7 +4,7 @@ import type { Counts } from './types.ts';
 
 /** Counts the rows of a table by the state of their slots. `isOwn`: whether a row belongs to this shard. */
 export function countRows(
-  table: Pick<RowTable, 'size' | 'slots'>,
+  table: Pick<RowTable, 'size' | 'slots' | 'edited'>,
   state: Pick<BatchState, 'slots' | 'atService' | 'manifest'>,
   isOwn: (place: number) => boolean = () => true,
 ): Counts {
@@ -21,7 +21,7 @@ export function countRows(
     else if (slotState === 'sent') counts.unknown++;
     else if (slots.answersOf(slot) === 0) {
       counts.pending++;
-      if (slots.has(slot, 'edited')) counts.edited = (counts.edited ?? 0) + 1;
+      if (table.edited.has(place)) counts.edited = (counts.edited ?? 0) + 1;
     } else {
       counts.done++;
       if (slots.has(slot, 'cut')) counts.incomplete++;

@@ -630,6 +630,59 @@ describe('batch redo and batch retry send only what they name', () => {
     expect((await at('.', 'status', 'out')).stdout).not.toContain('edited');
   });
 
+  test('a row that was left and equals another one asks no more once it was accepted, though it failed', async ({
+    server,
+    folder,
+    at,
+  }) => {
+    const [a, b] = manyJobs(2) as [object, object];
+    folder.jobs(a, b);
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    folder.jobs(a, { ...b, prompt: 'p1' });
+    await at('.', 'redo', 'out', 'p1');
+    server.answer = () => ({ status: 400 });
+    expect(await at('.', 'again', 'out', '--accept-changes')).toMatchObject({ code: 13 });
+    server.answer = () => undefined;
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 13 });
+    expect(await at('.', 'retry', 'out')).toMatchObject({ code: 0 });
+  });
+
+  test('a row that was left stays the edited one, whatever a new row asks', async ({ server, folder, at }) => {
+    const [a, b] = manyJobs(2) as [object, object];
+    folder.jobs(a, b);
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    folder.jobs(a, { ...b, prompt: 'p1' });
+    await at('.', 'redo', 'out', 'p1');
+    folder.jobs(a, { ...b, prompt: 'z' }, { id: 'n', prompt: 'p1' });
+    await at('.', 'redo', 'out', 'n');
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 14 });
+    expect(server.counts.has('z')).toBe(false);
+  });
+
+  test('a redo that fails is no success, whatever is left', async ({ server, folder, at }) => {
+    folder.jobs(...manyJobs(1));
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    server.answer = () => ({ status: 400 });
+    folder.jobs(...manyJobs(2));
+    expect(await at('.', 'redo', 'out', 'p1')).toMatchObject({ code: 13 });
+  });
+
+  test('retry sends a mended row of a table without ids also beside one that was edited', async ({
+    server,
+    folder,
+    at,
+  }) => {
+    const rows = (...prompts: string[]) => folder.jobs(...prompts.map((prompt) => ({ prompt })));
+    rows('p1', 'p2', 'p3');
+    server.answer = (prompt) => (prompt === 'p2' ? { status: 400 } : undefined);
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    server.answer = () => undefined;
+    rows('p1', 'mended', 'edited');
+    await at('.', 'retry', 'out');
+    expect([...server.counts.keys()]).toEqual(['p1', 'p2', 'p3', 'mended']);
+    expect(await at('.', 'again', 'out')).toMatchObject({ code: 14 });
+  });
+
   test('another flag is an edit of all rows, which is asked for', async ({ server, folder, at }) => {
     folder.jobs(...manyJobs(3));
     await at('.', 'jobs.jsonl', '-o', 'out');

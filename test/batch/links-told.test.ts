@@ -71,6 +71,16 @@ describe('what people are told of jobs that use results of others', () => {
     expect((await batch(['status', 'out'])).stdout).toContain('3 jobs: 3 done\n');
   });
 
+  test('an outdated job keeps its answer also under another id', async ({ server, folder, batch }) => {
+    folder.jobs(outline, chapter);
+    await batch();
+    await batch(['redo', 'out', 'outline']);
+    folder.jobs(outline, { ...chapter, id: 'renamed' });
+    const again = await batch(['again', 'out']);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('2 done (1 outdated)\n')]);
+    expect(server.bodies).toHaveLength(3);
+  });
+
   test('a job is not outdated if what it uses was not made again', async ({ server, folder, batch }) => {
     folder.jobs(outline, chapter);
     await batch();

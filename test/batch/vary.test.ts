@@ -165,7 +165,8 @@ describe('--vary', () => {
     expect(sent(server)).toEqual(['a', 'b', 'c'].flatMap((model) => [`${model} Greet x`, `${model} Greet y`]));
     // A row moves, and another comes.
     writeRows(folder, ['y', 'z']);
-    expect(await batch([...argv, '--vary', 'model=a,b,c'])).toMatchObject({ code: 0 });
+    expect(await batch([...argv, '--vary', 'model=a,b,c'])).toMatchObject({ code: 14 });
+    expect(await batch([...argv, '--vary', 'model=a,b,c', '--accept-changes'])).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(9);
     const lines = table((await batch(['export', 'out'])).stdout);
     expect(lines.map((line) => line.split(',').slice(0, 3).join())).toEqual([

@@ -96,7 +96,7 @@ export function readSlotName(text: string): string {
 }
 
 const head =
-  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"uses":"([^"]*)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"from":"([^"]*)")?/;
+  /^\{"slot":"([0-9a-f]{32}(?:-(?:[2-9]|[1-9]\d{1,8}))?)","id":("(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*")(,"numbered":true)?(?:,"own":"([^"]*)")?(?:,"uses":"([^"]*)")?(?:,"other":(\d+))?(,"edited":true)?(?:,"from":"([0-9a-f]{32})")?/;
 
 /** The beginning of a line of jobs.jsonl, whose variables can be long; undefined for a line that is no row. */
 export function readManifestHead(text: string): ManifestHead | undefined {

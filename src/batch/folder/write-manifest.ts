@@ -64,7 +64,7 @@ function describeRow(job: Job, place: number, { plan, state }: ManifestBatch): s
     own: table.own.get(place),
     uses: state.manifest.uses.get(slot),
     other: plan.isOwn(place) ? undefined : plan.shardOf(place),
-    edited: state.slots.has(slot, 'edited') || undefined,
+    edited: table.edited.has(place) || undefined,
     from: findFrom(state.manifest, table, place),
     row: number,
     of: lineId,
@@ -83,7 +83,12 @@ export function isAsWritten({ plan, policy, state }: Pick<Batch, 'plan' | 'polic
   // A row that was built can have other variables.
   if (table.size !== before.size || plan.built > 0) return false;
   for (let place = 0; place < table.size; place++)
-    if (table.slots[place] !== before.slots[place] || table.ids[place] !== before.ids[place]) return false;
+    if (
+      table.slots[place] !== before.slots[place] ||
+      table.ids[place] !== before.ids[place] ||
+      table.edited.has(place) !== before.edited.has(place)
+    )
+      return false;
   return true;
 }
 

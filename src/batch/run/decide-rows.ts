@@ -120,7 +120,10 @@ function cutToLimit(
  * Finds rows that failed and were edited since. They ask something new, but who mends a row and types `batch retry` means that row.
  * To be asked once the wanted slots are marked.
  */
-function openMended(table: RowTable, { policy, state: { manifest, slots } }: Deciding): (place: number) => boolean {
+export function openMended(
+  table: RowTable,
+  { policy, state: { manifest, slots } }: Deciding,
+): (place: number) => boolean {
   if (policy.onlyNamed !== true || policy.retry?.includes('failed') !== true) return () => false;
   const before = indexRows(manifest.rows);
   const known = new Set(manifest.rows.slots.subarray(0, manifest.rows.size));

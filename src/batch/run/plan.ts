@@ -1,7 +1,7 @@
-import { type EditedRow, findEdited, markEdited, markWanted } from './edited.ts';
+import { type EditedRow, findEdited, markWanted } from './edited.ts';
 import { assignSlots } from './assign.ts';
 import { isMadeAgain } from './decide.ts';
-import { decideRows, type DecidedRows, type Deciding } from './decide-rows.ts';
+import { decideRows, openMended, type DecidedRows, type Deciding } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
 import { openStale } from './stale.ts';
@@ -147,7 +147,8 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const compared = { hasOtherFlags: hasOtherFlags(options), isOwn: options.shard && assigned.isOwn };
   const find = (): EditedRow[] => {
     markWanted(table, slots);
-    return findEdited(table, manifest.rows, slots, compared);
+    const isMended = openMended(table, options);
+    return findEdited(table, manifest.rows, slots, compared).filter(({ place }) => !isMended(place));
   };
   const edited = find();
   const unaccepted = listUnaccepted(edited, named, options.policy);
@@ -158,7 +159,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     throw await editedError(listUnaccepted(find(), named, options.policy), { ...options, shared });
   }
   const decided = decideRows(table, { ...assigned, edited, named }, options);
-  markEdited(unaccepted, table, slots);
+  for (const place of unaccepted) table.edited.add(place);
   return { ...read, ...assigned, ...decided, edited, unaccepted, refused: 0 };
 }
 

@@ -44,6 +44,8 @@ export interface RowTable {
   slots: Int32Array;
   /** For each row of a manifest that belongs to another shard the number of that; 0 for the others. */
   others: Uint32Array;
+  /** The places of rows that were edited, and that the user has not said to pay for. */
+  edited: Set<number>;
   /** The rows that use others, by their places; and their keys without the generations of the answers that they use. */
   links: Map<number, RowLink>;
   own: Map<number, string>;
@@ -68,6 +70,7 @@ export function newRowTable(rows = 0): RowTable {
     firsts: new Int32Array(room),
     slots: new Int32Array(room),
     others: new Uint32Array(room),
+    edited: new Set(),
     links: new Map(),
     own: new Map(),
     levels: [],
@@ -162,7 +165,7 @@ export function addManifestRow(table: RowTable, row: ManifestHead, slots: Slots)
   const place = enterRow(table, { id: row.id, isNumbered: row.numbered, first, slot });
   if (row.own !== undefined) table.own.set(place, row.own);
   table.others[place] = row.other ?? 0;
-  if (row.edited) slots.setFlag(slot, 'edited');
+  if (row.edited) table.edited.add(place);
   return place;
 }
 

@@ -164,13 +164,20 @@ test('a row is edited if its id has an answer that no row wants any more', () =>
   expect(edited('sb', 'ra', fold())).toEqual([]);
 });
 
-test('where ids are numbers, a row is edited if an answer lay between the same two neighbours', () => {
+test('where ids are numbers, each new row may be an edited one while an answer has no row', () => {
   const fold = () => foldOf(end('done', keyA), end('done', keyB), end('done', keyC));
   expect(edited('1a 2d 3c', '1a 2b 3c', fold())).toEqual([1]);
   expect(edited('1d 2a 3b 4c', '1a 2b 3c', fold())).toEqual([]);
-  expect(edited('1a 2c 3d', '1a 2b 3c', fold())).toEqual([]);
-  // They have another order: each new one can be the edited one.
+  // It can have moved, too.
+  expect(edited('1a 2c 3d', '1a 2b 3c', fold())).toEqual([2]);
   expect(edited('1c 2a 3d', '1a 2b 3c', fold())).toEqual([2]);
+  // Rows that were never sent are no edits where the others are.
+  expect(edited('1d 2e 3f', '1a 2b 3c', foldOf(end('done', keyA)))).toEqual([0]);
+});
+
+test('ids count as long as an answer without a row has one of them, whichever rows got other ids', () => {
+  const fold = () => foldOf(end('done', keyA), end('done', keyB), end('done', keyC));
+  expect(edited('rd se tf ya', 'ra sb tc', fold())).toEqual([1, 2]);
 });
 
 test('where another column has the ids, a row is edited as if they were numbers', () => {
@@ -178,8 +185,7 @@ test('where another column has the ids, a row is edited as if they were numbers'
   expect(edited('xa yd zc', '1a 2b 3c', fold())).toEqual([1]);
   expect(edited('xa yd zc', 'ra sb tc', fold())).toEqual([1]);
   expect(edited('1a 2d 3c', 'ra sb tc', fold())).toEqual([1]);
-  // A new row at the end, and one that left.
-  expect(edited('xa yc zd', 'ra sb tc', fold())).toEqual([]);
+  expect(edited('xa yc zd', 'ra sb tc', fold())).toEqual([2]);
   // Nothing says that this is the same table.
   expect(edited('xd ye', 'ra sb', fold())).toEqual([]);
 });

@@ -115,7 +115,10 @@ export function countFolders(folders: readonly BatchFolder[]): Counts {
   return addCounts(
     found.map((slots, at) => {
       const { state } = folders[at] as BatchFolder;
-      return countRows({ size: slots.length, slots: Int32Array.from(slots) }, state);
+      const { rows } = state.manifest;
+      const marked = new Set([...rows.edited].map((place) => rows.slots[place]));
+      const edited = new Set(slots.flatMap((slot, place) => (marked.has(slot) ? [place] : [])));
+      return countRows({ size: slots.length, slots: Int32Array.from(slots), edited }, state);
     }),
   );
 }

@@ -67,12 +67,21 @@ export async function describeAgain({ facts, host, jobs, plan, policy }: Planned
   }
   // Those of earlier runs are told in the table of states.
   if (plan.stays.size === 0 || plan.again === 0) return lines;
-  const staying = [...plan.stays.keys()].toSorted((a, b) => a - b);
-  const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), plan.stays.size);
-  const [keep, they] = plan.stays.size === 1 ? ['keeps', 'it'] : ['keep', 'they'];
-  const what = `${formatCount(plan.stays.size, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
+  const staying = listStaying(plan);
+  const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), staying.length);
+  const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
+  const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
   lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
   return lines;
+}
+
+/** The rows that stay as they are, and those that use them: what makes the first again makes these again too. */
+function listStaying({ due, stays, table }: BatchPlan): number[] {
+  const staying = new Set(stays.keys());
+  for (const place of table.levels.flat())
+    if (due[place] === 0 && table.links.get(place)?.parents.some((parent) => staying.has(parent.place)))
+      staying.add(place);
+  return [...staying].toSorted((a, b) => a - b);
 }
 
 /** Tells of rows of empty cells, which are no jobs. */

@@ -490,6 +490,15 @@ describe('batch again', () => {
     expect(redo.code).toBe(0);
   });
 
+  test('`-` after the rows of redo pipes the jobs in once more', async ({ folder, server }) => {
+    const options = { cwd: folder.cwd, env: environmentFor(server), stdin: '{"id":"a","prompt":"p1"}\n' };
+    await run(['batch', '-', '-o', 'out'], options);
+    expect(await run(['batch', 'redo', 'out', 'a', '-'], options)).toMatchObject({ code: 0 });
+    expect(server.counts.get('p1')).toBe(2);
+    const words = await run(['batch', 'redo', 'out', '1', '2'], options);
+    expect([words.code, words.stderr]).toEqual([2, expect.stringContaining('batch redo out 1,2\n')]);
+  });
+
   test('a row of a stream that the power left half written is left out', async ({ folder, server }) => {
     const options = { cwd: folder.cwd, env: environmentFor(server) };
     const stdin = '{"id":"a","prompt":"a"}\n';

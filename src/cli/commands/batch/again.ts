@@ -113,7 +113,8 @@ async function requireOneWord(
   { io }: Context,
 ): Promise<void> {
   const [word] = others;
-  if (word === undefined || !/^[\w,+-]+$/.test(word)) return;
+  // `-` pipes the jobs in.
+  if (word === undefined || word === '-' || !/^[\w,+-]+$/.test(word)) return;
   if (await stat(resolve(io.cwd, word)).catch(() => undefined)) return;
   throw usageError(
     `batch redo takes the rows as one word, and there is no file ${JSON.stringify(word)}`,

@@ -298,8 +298,8 @@ export interface BatchHost {
   nextCommand(name: 'again' | 'retry' | 'redo', words?: string): string;
   /** Returns the command that was typed, with more flags. */
   repeatCommand(more: string): string;
-  /** Returns the command that copies the folder to a place beside it. */
-  copyCommand(): string;
+  /** Returns the command that copies the folder to a free place beside it. */
+  copyCommand(): Promise<string>;
   /** Tells of an event. Awaited wherever a run can wait. */
   on(event: BatchEvent): Promise<void>;
   /** Registers a cleanup for the end of the run. The last one runs first. */

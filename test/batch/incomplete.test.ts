@@ -22,7 +22,7 @@ test('an answer that the token limit cut is shown everywhere, and is sent again 
   const ran = await batch(['--json']);
   expect([ran.code, JSON.parse(ran.stdout)]).toMatchObject([0, { done: 2, incomplete: 1, failed: 0 }]);
   expect(ran.stderr).toContain(
-    '1 incomplete: gateway-cli batch retry out incomplete; may be billed twice; give these jobs more maxTokens before\n',
+    '1 incomplete: gateway-cli batch retry out incomplete  # billed again; give these jobs more maxTokens before\n',
   );
 
   const status = await batch(['status', 'out']);

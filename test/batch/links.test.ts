@@ -311,7 +311,7 @@ describe('a job that uses the result of another one', () => {
     server.answer = () => ({ drop: true });
     await batch(['--retries', '0']);
     const next =
-      '1 unknown: gateway-cli batch retry out unknown; may be billed twice\n1 not sent yet: gateway-cli batch again out\n';
+      '1 unknown: gateway-cli batch retry out unknown  # may be billed twice\n1 not sent yet: gateway-cli batch again out\n';
     expect((await batch(['status', 'out'])).stdout).not.toContain(next);
     rmSync(join(folder.cwd, 'out/summary.json'));
     expect((await batch(['status', 'out'])).stdout).toContain(next);

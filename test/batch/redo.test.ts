@@ -69,7 +69,7 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(failed.stderr).toContain('1 to make again: gateway-cli batch redo out p1\n');
     expect(failed.stderr).not.toContain('batch retry out\n');
     expect((await batch(['status', 'out'])).stdout).toContain(
-      '1 to make again: gateway-cli batch redo out p1\n1 unknown: gateway-cli batch retry out unknown; may be billed twice\n',
+      '1 to make again: gateway-cli batch redo out p1\n1 unknown: gateway-cli batch retry out unknown  # may be billed twice\n',
     );
     server.answer = () => undefined;
     expect(await batch(redo)).toMatchObject({ code: 13 });

@@ -34,10 +34,11 @@ describe('what a batch says', () => {
   });
 
   test.each([
-    ['out', 'cp -r out out-before'],
-    ['./out/', 'cp -r out out-before'],
-  ])('of edited rows: how to keep the table of before, in the folder %s', async (name, copy) => {
+    ['out', 'cp -r out out-before', []],
+    ['./out/', 'cp -r out out-before-3', ['out-before', 'out-before-2']],
+  ])('of edited rows: how to keep the table of before, in the folder %s', async (name, copy, taken) => {
     const { cwd, jobs } = createFolder();
+    for (const path of taken) mkdirSync(join(cwd, path));
     jobs({ id: 'a', prompt: 'one' });
     await run(['batch', 'jobs.jsonl', '-o', name, '--offline'], { cwd });
     jobs({ id: 'a', prompt: 'uno' });
@@ -153,11 +154,11 @@ describe('what a batch says', () => {
     server.answer = () => ({ drop: true });
     folder.jobs(...manyJobs(2));
     const both =
-      /1 unknown: gateway-cli batch retry out unknown; may be billed twice\n *1 not sent yet: gateway-cli batch again out\n/;
+      /1 unknown: gateway-cli batch retry out unknown  # may be billed twice\n *1 not sent yet: gateway-cli batch again out\n/;
     expect((await batch(['--max-failures', '1', '--concurrency', '1'])).stderr).toMatch(both);
     expect((await batch(['status', 'out'])).stdout).toMatch(both);
     await batch();
-    const told = '2 unknown: gateway-cli batch retry out unknown; may be billed twice\n';
+    const told = '2 unknown: gateway-cli batch retry out unknown  # may be billed twice\n';
     expect((await batch()).stderr).toContain(told);
     expect((await batch(['status', 'out'])).stdout).toContain(told);
   });
@@ -166,7 +167,7 @@ describe('what a batch says', () => {
     server.answer = (prompt) =>
       prompt === 'p1' ? { body: '{"candidates":[{"content":{"parts":[{"text":"ha' } : undefined;
     folder.jobs(...manyJobs(2));
-    const told = '1 failed: gateway-cli batch retry out; may be billed twice\n';
+    const told = '1 failed: gateway-cli batch retry out  # may be billed twice\n';
     expect((await batch()).stderr).toContain(told);
     expect(folder.lines('results.jsonl')).toContainEqual(
       expect.objectContaining({ id: 'p1', error: expect.objectContaining({ billed: 'yes' }) as object }),
@@ -180,13 +181,13 @@ describe('what a batch says', () => {
   test('so may what a service failed at, after it had the request', async ({ server, folder, batch }) => {
     server.answer = () => ({ status: 500, body: {} });
     folder.jobs(...manyJobs(1));
-    const told = '1 failed: gateway-cli batch retry out; may be billed twice\n';
+    const told = '1 failed: gateway-cli batch retry out  # may be billed twice\n';
     expect((await batch(['--retries', '0'])).stderr).toContain(told);
     expect((await batch(['status', 'out'])).stdout).toContain(told);
     server.answer = () => undefined;
     await batch(['retry', 'out']);
     server.answer = () => ({ status: 500, body: {} });
-    const again = '1 to make again: gateway-cli batch redo out p1; may be billed twice\n';
+    const again = '1 to make again: gateway-cli batch redo out p1  # may be billed twice\n';
     expect((await batch(['redo', 'out', '1', '--retries', '0'])).stderr).toContain(again);
     expect((await batch(['status', 'out'])).stdout).toContain(again);
   });

@@ -22,7 +22,7 @@ export async function editedError(places: readonly number[], batch: EditedBatch)
   const hints = [
     `to make those again too: ${batch.host.repeatCommand('--accept-changes')}`,
     ...(isKept(batch) ? [] : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
-    `to keep the table of before as well, copy it first: ${batch.host.copyCommand()}`,
+    `to keep the table of before as well, copy it first: ${await batch.host.copyCommand()}`,
   ];
   return new GatewayError('batch-edited', `${were} edited since an earlier run sent ${them}: ${names}${inWhat}`, {
     hint: hints.join('\n'),

@@ -213,10 +213,10 @@ describe('the summary', () => {
       '2 done (1 incomplete, 1 to make again), 1 failed, 1 unknown (1 paid and kept), 4 at the service, 3 not sent yet (2 wait for results of other jobs)',
     );
     expect(describeNext(states)).toEqual([
-      "1 incomplete: gateway-cli batch retry 'my out' incomplete; may be billed twice; give these jobs more maxTokens before",
+      "1 incomplete: gateway-cli batch retry 'my out' incomplete  # billed again; give these jobs more maxTokens before",
       "1 to make again: gateway-cli batch redo 'my out' 7",
-      "1 failed: gateway-cli batch retry 'my out'; may be billed twice",
-      "1 unknown: gateway-cli batch retry 'my out' unknown; may be billed twice",
+      "1 failed: gateway-cli batch retry 'my out'  # may be billed twice",
+      "1 unknown: gateway-cli batch retry 'my out' unknown  # may be billed twice",
       "4 at the service: gateway-cli batch again 'my out' --lane batch",
       "3 not sent yet: gateway-cli batch again 'my out'",
     ]);

@@ -53,7 +53,7 @@ export function hostOf(signal: AbortSignal): BatchHost {
     redaction,
     nextCommand: (name) => name,
     repeatCommand: (more) => more,
-    copyCommand: () => 'copy',
+    copyCommand: async () => 'copy',
     on,
     atEnd,
   };

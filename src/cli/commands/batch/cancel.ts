@@ -73,7 +73,7 @@ async function runCancel(outdir: string, flags: ConnectionFlags, context: Contex
 /** The error for a creation that is not answered: without an id at the service nothing can be cancelled. */
 function unansweredCreation(jobs: number, folder: TypedFolder): GatewayError {
   return new GatewayError('no-reply', `${formatCount(jobs, 'job')}: the creation of the batch is not answered yet`, {
-    hint: `to look for it: ${nextCommand(folder, 'again')}; then cancel it`,
+    hint: `to look for it, before you cancel it: ${nextCommand(folder, 'again')}`,
     sent: 'yes',
   });
 }

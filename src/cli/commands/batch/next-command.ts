@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { shellWord } from '../../../library/index.ts';
 
@@ -82,10 +83,20 @@ function beginsWithDash(word: string): boolean {
   return /^\$?'?-/.test(word);
 }
 
-/** The command that copies a folder to a place beside it, so that its table stays there as it is. */
-export function copyCommand(outdir: string, cwd: string): string {
+/** The command that copies a folder to a free place beside it, so that its table stays there as it is. */
+export async function copyCommand(outdir: string, cwd: string): Promise<string> {
   const folder = resolve(cwd, outdir);
   const short = relative(cwd, folder);
   const name = short === '' || short.startsWith('..') ? folder : short;
-  return `cp -r ${shellWord(name)} ${shellWord(`${name}-before`)}`;
+  let copy = `${name}-before`;
+  // Into a folder that is there, `cp` would copy this one as a part of that.
+  for (let count = 2; await isTaken(resolve(cwd, copy)); count++) copy = `${name}-before-${count}`;
+  return `cp -r ${shellWord(name)} ${shellWord(copy)}`;
+}
+
+async function isTaken(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }

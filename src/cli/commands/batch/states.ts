@@ -135,12 +135,18 @@ function describePart({ state, rows }: StateRows): string {
   return state === 'waiting' ? `${rows} wait for results of other jobs` : `${rows} ${state}`;
 }
 
-/** The commands to type for the rows that are left: a line for each state. */
+/**
+ * The commands to type for the rows that are left: a line for each state. What is to be known before is a comment of the shell, as
+ * lines are copied whole.
+ */
 export function describeNext(states: readonly StateRows[]): string[] {
   return states
     .filter(({ next, before }) => next !== undefined || before !== undefined)
     .map(({ state, rows, next, mayBillTwice, before }) => {
-      const notes = [next, mayBillTwice && 'may be billed twice', before].filter(Boolean);
-      return `${rows} ${state}: ${notes.join('; ')}`;
+      // An answer that a limit cut was billed for certain.
+      const billed = state === 'incomplete' ? 'billed again' : 'may be billed twice';
+      const notes = [mayBillTwice && billed, before].filter(Boolean).join('; ');
+      const steps = next === undefined ? [notes] : notes === '' ? [next] : [next, `# ${notes}`];
+      return `${rows} ${state}: ${steps.join('  ')}`;
     });
 }

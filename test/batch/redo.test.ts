@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { requireSameRows } from '../../src/cli/commands/batch/row-names.ts';
 import { GatewayError } from '../../src/library/errors.ts';
 import type { CountingServer } from './counting-server.ts';
 import { earlierAnswers, manyJobs, test } from './with-batch.ts';
@@ -155,6 +156,37 @@ describe('--redo that ended before its jobs were made again', () => {
       stderr: expect.stringContaining('name it by its id: Lima; or, for the row that it is now: Rome\n'),
     });
     expect(await batch(['redo', 'named', 'Rome'])).toMatchObject({ code: 0 });
+  });
+
+  test('an equal row beside one that was edited, or that it was made equal to, does not make it another one', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.write('rows.csv', 'city\nRome\nOslo\nRome\n');
+    await batch(['run', '--data', 'rows.csv', '-o', 'out', '{{city}}']);
+    folder.write('rows.csv', 'city\nParis\nOslo\nRome\n');
+    expect(await batch(['redo', 'out', '1'])).toMatchObject({ code: 0 });
+    expect(server.counts.get('Paris')).toBe(1);
+    folder.write('rows.csv', 'city\nRome\nRome\nRome\n');
+    expect(await batch(['redo', 'out', '2', '--dry-run'])).toMatchObject({ code: 0 });
+    folder.write('rows.csv', 'city\nOslo\nRome\nRome\n');
+    expect(await batch(['redo', 'out', '2', '--dry-run'])).toMatchObject({ code: 2 });
+    folder.write('rows.csv', 'city\nParis\nRome\n');
+    expect(await batch(['redo', 'out', '2', '--dry-run'])).toMatchObject({ code: 2 });
+  });
+
+  test('the tables are read as often for many edited rows as for one', async () => {
+    const reads = { before: 0, now: 0 };
+    const tableOf = (name: keyof typeof reads) =>
+      async function* () {
+        reads[name]++;
+        for (let number = 1; number <= 9; number++)
+          yield { id: `row-${number}`, number, isNumbered: true, content: { city: `${name} ${number}` } };
+      };
+    const tables = { before: tableOf('before'), now: tableOf('now'), table: 'rows.csv' };
+    await requireSameRows(['1', '2', '3', '4', '5', '6', '7', '8', '9'], tables, () => '');
+    expect(reads).toEqual({ before: 2, now: 2 });
   });
 
   test('--dry-run names the rows that it would send, and hints run the command', async ({ server, folder, batch }) => {

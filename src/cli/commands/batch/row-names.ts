@@ -82,18 +82,16 @@ export async function requireSameRows(
   describeNext: (was: FoundRow, is: FoundRow | undefined) => string,
 ): Promise<void> {
   const [had, has] = [await findRows(words, before), await findRows(words, now)];
-  for (const word of words) {
+  const rows = words.flatMap((word) => {
     const was = had.find(word).find(({ isByNumber }) => isByNumber);
-    if (was === undefined) continue;
-    const [row] = has.find(word);
-    const isById = row !== undefined && !was.isNumbered && !row.isNumbered;
-    const isSame = isById
-      ? was.lineId === row.lineId
-      : row !== undefined && !(await hasMoved(was, row, { before, now }));
-    if (isSame) continue;
+    return was === undefined ? [] : [{ word, was, is: has.find(word)[0] }];
+  });
+  const moved = await findMoved(rows.flatMap(toEdit), { before, now });
+  for (const { word, was, is } of rows) {
+    if (is !== undefined && (isNamedById(was, is) ? was.lineId === is.lineId : !moved.has(was))) continue;
     throw usageError(
       `row ${word} of ${table} is another one now than in the last run, where it was ${was.id}`,
-      describeNext(was, row),
+      describeNext(was, is),
     );
   }
 }
@@ -105,19 +103,69 @@ async function findRows(words: readonly string[], read: Rows): Promise<ReturnTyp
   return names;
 }
 
-/** Whether the content of a number is that of another number in the other table. Columns that only one of them has tell nothing. */
-async function hasMoved(was: FoundRow, is: FoundRow, { before, now }: { before: Rows; now: Rows }): Promise<boolean> {
-  const columns = isObject(was.content) && isObject(is.content) ? Object.keys(was.content) : [];
-  const common = columns.filter((name) => Object.hasOwn(is.content as object, name));
-  const contentOf = ({ content }: Pick<NamedRow, 'content'>): string =>
-    JSON.stringify(isObject(content) ? common.map((name) => content[name]) : content);
-  const isElsewhere = async (content: string, number: number, read: Rows): Promise<boolean> => {
-    for await (const row of read()) if (row.number !== number && contentOf(row) === content) return true;
-    return false;
-  };
-  const [old, current] = [contentOf(was), contentOf(is)];
-  if (old === current) return false;
-  return (await isElsewhere(old, is.number, now)) || (await isElsewhere(current, was.number, before));
+/** Whether the ids of a number tell the rows apart. */
+function isNamedById(was: FoundRow, is: FoundRow): boolean {
+  return !was.isNumbered && !is.isNumbered;
+}
+
+/** A number whose content is another one now. */
+interface Edit {
+  was: FoundRow;
+  is: FoundRow;
+  /** The columns that both contents have, by which rows are compared: others tell nothing. Undefined if one is a prompt. */
+  columns: readonly string[] | undefined;
+}
+
+function toEdit({ was, is }: { was: FoundRow; is: FoundRow | undefined }): Edit[] {
+  if (is === undefined || isNamedById(was, is)) return [];
+  const [before, now] = [was.content, is.content];
+  const columns =
+    isObject(before) && isObject(now) ? Object.keys(before).filter((name) => Object.hasOwn(now, name)) : undefined;
+  return contentKey(was, columns) === contentKey(is, columns) ? [] : [{ was, is, columns }];
+}
+
+/** What tells the content of a row from that of others, in some columns. */
+function contentKey({ content }: Pick<NamedRow, 'content'>, columns: Edit['columns']): string {
+  return JSON.stringify([columns, isObject(content) && columns ? columns.map((name) => content[name]) : content]);
+}
+
+/**
+ * The rows of the last run whose content is at more other numbers now than before, or whose number has a content that was at more
+ * other numbers before. Each table is read once.
+ */
+async function findMoved(
+  edits: readonly Edit[],
+  { before, now }: { before: Rows; now: Rows },
+): Promise<ReadonlySet<FoundRow>> {
+  if (edits.length === 0) return new Set();
+  const [had, has] = [await findContents(edits, before), await findContents(edits, now)];
+  const moved = edits.filter(({ was, is, columns }) => {
+    const [old, current] = [contentKey(was, columns), contentKey(is, columns)];
+    const [oldBefore, oldNow] = [countOthers(had, old, was), countOthers(has, old, is)];
+    const [currentBefore, currentNow] = [countOthers(had, current, was), countOthers(has, current, is)];
+    return oldNow > oldBefore || currentBefore > currentNow;
+  });
+  return new Set(moved.map(({ was }) => was));
+}
+
+/** The numbers of the rows of a table that have the contents of edits. */
+async function findContents(edits: readonly Edit[], read: Rows): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
+  const numbersOf = new Map<string, Set<number>>();
+  for (const { was, is, columns } of edits)
+    for (const row of [was, is]) numbersOf.set(contentKey(row, columns), new Set());
+  const kinds = [...new Map(edits.map(({ columns }) => [JSON.stringify(columns), columns])).values()];
+  for await (const row of read()) for (const columns of kinds) numbersOf.get(contentKey(row, columns))?.add(row.number);
+  return numbersOf;
+}
+
+/** The number of rows that have a content, beside one row. */
+function countOthers(
+  numbersOf: ReadonlyMap<string, ReadonlySet<number>>,
+  key: string,
+  { number }: Pick<NamedRow, 'number'>,
+): number {
+  const numbers = numbersOf.get(key);
+  return numbers === undefined ? 0 : numbers.size - (numbers.has(number) ? 1 : 0);
 }
 
 /** At most this many rows are compared with the typed word. */

@@ -376,3 +376,22 @@ test('the gallery shows all answers of a row, with the commands that have anothe
   expect(page()).toContain('take 3');
   expect(folder.read('all.html')).toBe(kept);
 });
+
+test('of rows of a stream with the same id, one is named by its slot', async ({ server, folder, batch }) => {
+  number(server);
+  const line = (model: string) => ({ stdin: `{"id":"s","prompt":"hi","model":"${model}"}\n` });
+  await batch(['run', '-', '--stream', '-o', 'out'], line('m1'));
+  await batch(['again', 'out'], line('m2'));
+  const slots = folder.lines('jobs.jsonl').flatMap(({ slot }) => slot ?? []);
+  expect(slots).toHaveLength(2);
+  const refused = await batch(['choose', 'out', 's=1']);
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining(`row s is 2 jobs: s (slot ${slots[0]}), s (slot ${slots[1]})
+  name one of them by its slot, which results.jsonl has, too: gateway-cli batch choose out ${slots[0]}=1\n`),
+  ]);
+  expect(await batch(['choose', 'out', `${slots[1]}=1`])).toMatchObject({
+    code: 0,
+    stdout: 's: answer 1 of 1 counts already\n',
+  });
+});

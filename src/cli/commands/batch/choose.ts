@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import {
+  batchFiles,
   type BatchState,
   chooseAnswers,
   closeUnsent,
@@ -120,12 +121,20 @@ async function findRows(
   }
   return found.map(({ word, answer, rows: [row, ...others] }) => {
     if (others.length === 0) return row as FoundRow;
-    const ids = [row, ...others].flatMap((one) => one?.id ?? []);
-    throw usageError(
-      `row ${word} is ${formatCount(ids.length, 'job')}: ${nameSome(ids)}`,
-      `name one of them: ${chooseCommand(outdir, [`${ids[0]}=${answer}`])}`,
-    );
+    throw severalRowsError({ word, answer }, [row as FoundRow, ...others], outdir);
   });
+}
+
+/** The error for a word that names several rows. Lines of a stream can have the same id: then their slots tell them apart. */
+function severalRowsError({ word, answer }: Choice, rows: readonly FoundRow[], outdir: string): GatewayError {
+  const ids = rows.map(({ id }) => id);
+  const haveSameId = new Set(ids).size < ids.length;
+  const names = haveSameId ? rows.map(({ id, slot }) => `${id} (slot ${slot})`) : ids;
+  const name = haveSameId ? rows[0]?.slot : ids[0];
+  return usageError(
+    `row ${word} is ${formatCount(ids.length, 'job')}: ${nameSome(names)}`,
+    `name one of them${haveSameId ? ` by its slot, which ${batchFiles.results} has, too` : ''}: ${chooseCommand(outdir, [`${name}=${answer}`])}`,
+  );
 }
 
 /** Throws GatewayError usage for a number that is another row in the file now: the answers are those of the last run. */

@@ -10,12 +10,14 @@ export interface NamedRow {
   number: number;
   /** The id is the number of the row. */
   isNumbered?: boolean | undefined;
+  /** The name of its slot in a manifest: rows of a stream can have the same id. */
+  slot?: string | undefined;
   /** The variables of the row, or its prompt: they tell a numbered row from others. */
   content?: unknown;
 }
 
 /** A row that a word names, and its place in the table. `isByNumber`: by its number, or by an id that is its number. */
-export interface FoundRow extends Pick<NamedRow, 'id' | 'lineId' | 'number' | 'isNumbered' | 'content'> {
+export interface FoundRow extends NamedRow {
   place: number;
   isByNumber: boolean;
 }
@@ -41,15 +43,16 @@ export function openRowNames(words: readonly string[]) {
     },
     /** Whether rows can be named by their numbers, as no ids of the rows so far are numbers. */
     takesNumbers: (): boolean => !haveNumbers,
-    see({ id, lineId = id, number, isNumbered = false, content }: NamedRow, place: number): void {
-      const row = { id, lineId, number, isNumbered, content, place };
+    see({ id, lineId = id, number, isNumbered = false, slot, content }: NamedRow, place: number): void {
+      const row = { id, lineId, number, isNumbered, slot, content, place };
       byId.get(id)?.push({ ...row, isByNumber: isNumbered });
       if (lineId !== id) byId.get(lineId)?.push({ ...row, isByNumber: isNumbered });
+      if (slot !== undefined) byId.get(slot)?.push({ ...row, isByNumber: false });
       haveNumbers ||= lineId !== String(number) && /^\d+$/.test(lineId);
       for (const { word, rest } of wantedOf.get(number) ?? [])
         if (rest === '' || id === `${lineId}${rest}`) byNumber.get(word)?.push({ ...row, isByNumber: true });
     },
-    /** Finds rows by id, otherwise by number. If ids are other numbers, a number that is no id is a mistake. */
+    /** Finds rows by id or slot, otherwise by number. If ids are other numbers, a number that is no id is a mistake. */
     find(word: string): readonly FoundRow[] {
       const named = byId.get(word) ?? [];
       return named.length > 0 || haveNumbers ? named : (byNumber.get(word) ?? []);
@@ -65,8 +68,8 @@ export function numberOf({ id, lineId = id, number }: FoundRow): string {
 /** The rows of the table as the last run read it. */
 export async function* listManifestRows(folder: string): AsyncGenerator<NamedRow> {
   for await (const rows of readManifestRows(folder))
-    for (const { id, of: lineId, row: number = 0, numbered: isNumbered, vars, prompt } of rows)
-      yield { id, lineId, number, isNumbered, content: vars ?? prompt };
+    for (const { slot, id, of: lineId, row: number = 0, numbered: isNumbered, vars, prompt } of rows)
+      yield { id, lineId, number, isNumbered, slot, content: vars ?? prompt };
 }
 
 /** A table of rows, which can be read as often as needed. */

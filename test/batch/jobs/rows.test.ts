@@ -388,7 +388,7 @@ test('a prompt after a job file belongs to rows', async () => {
     code: 2,
     stderr:
       'gateway-cli: usage: a prompt after batch is for rows of a table: "x {{prompt}}"\n' +
-      "  for example: gateway-cli batch --data rows.csv -o out 'x {{prompt}}'; each job of a job file has its own\n",
+      "  for example: gateway-cli batch --data rows.csv -o out 'x {{prompt}}'  # each job of a job file has its own\n",
   });
 });
 

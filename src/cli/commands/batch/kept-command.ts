@@ -244,7 +244,7 @@ async function recallFlags(recalling: Recalling, rows: FlagTable, context: Conte
   if (hidden !== undefined)
     throw usageError(
       `${outdir} does not keep the value of header ${hidden}, which may be a secret`,
-      `type it again: ${repeatCommand(argv, `--header '${hidden}: …'`)}; or put it into a file: --header @headers.txt`,
+      `put it into a file, --header @headers.txt, or type it again: ${repeatCommand(argv, `--header '${hidden}: …'`)}`,
     );
   const { profile } = command;
   const asker = { ...context, root: { ...(profile !== undefined && { profile }), ...root } };

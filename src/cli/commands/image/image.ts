@@ -192,7 +192,7 @@ export function imageEditCommand(command: Command): Action {
       await refuseStrayFiles(words, {}, context);
       throw usageError(
         'there is no image to edit',
-        'for example: gateway-cli image edit -i photo.jpg "make it gray"; -i - takes it from stdin',
+        'for example: gateway-cli image edit -i photo.jpg "make it gray"  # -i - takes it from stdin',
       );
     }
     return answerCommand(typed, { use: 'edit', context }, (answerContext) =>

@@ -187,7 +187,7 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
     const folders = rest.length > 0 ? rest.map(shellWord).join(' ') : 'out-1 out-2';
     throw usageError(
       'there is no batch merge any more: the reports take the folders of all shards',
-      `for example: gateway-cli batch export ${folders} -o results.csv; or batch status, batch gallery`,
+      `for example: gateway-cli batch export ${folders} -o results.csv  # or batch status, batch gallery`,
     );
   }
   const meant = closest(word, ['run', 'again', 'redo', 'retry', 'choose', 'status', 'cancel', 'export', 'gallery']);
@@ -206,7 +206,7 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): JobPl
   if (template)
     throw usageError(
       `a prompt after batch is for rows of a table: ${JSON.stringify(template)}`,
-      `for example: gateway-cli batch --data rows.csv -o out ${shellWord(template)}; each job of a job file has its own`,
+      `for example: gateway-cli batch --data rows.csv -o out ${shellWord(template)}  # each job of a job file has its own`,
     );
   if (rest.length > 0)
     throw usageError(

@@ -207,6 +207,7 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
   if (name === journal) return head.startsWith(recordStart) || recordStart.startsWith(head);
   if (name === summary) return (await readHead(folder, name))?.startsWith(summaryStart) === true;
   const stats = await lstat(join(folder, name));
+  if (name === asideFile(journal) || name === asideFile(results)) return stats.isFile();
   // The table is written before the first record.
   if (name === manifest) return (await readHead(folder, name))?.startsWith(manifestStart) === true;
   if (name === results) return stats.isFile() && stats.size === 0;

@@ -143,3 +143,24 @@ test('an end that a kill left out is in the journal only once its result is sync
   const played = play({ rows: 1 }, [{ kill: 13 }, { kill: 2, losesPower: true, random: 1 }]);
   await expect(played).resolves.toBeUndefined();
 });
+
+test('a folder whose first record two power cuts took goes on', async () => {
+  const policy = { acceptChanges: true };
+  const played = play({ rows: 1, kinds: 1 }, [
+    { policy, kill: 2, losesPower: true, random: -642_689 },
+    { policy, kill: 2, tear: 3 },
+    { policy },
+    { policy },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});
+
+test('a folder whose first record a power cut took goes on, and again', async () => {
+  const policy = { acceptChanges: true };
+  const played = play({ rows: 1, kinds: 1 }, [
+    { policy: { ...policy, redo: [0] }, kill: 2, losesPower: true, random: -296_062_421 },
+    { policy },
+    { policy },
+  ]);
+  await expect(played).resolves.toBeUndefined();
+});

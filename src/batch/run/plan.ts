@@ -64,8 +64,6 @@ interface AssignedRows {
 export interface BatchPlan extends ReadRows, AssignedRows, DecidedRows {
   /** The rows that were edited, whether this run sends them or not. */
   edited: readonly EditedRow[];
-  /** The places of edited rows that this run leaves, as it sends only what was named: the next run asks for them. */
-  unaccepted: readonly number[];
   /** The number of lines that are no rows, in a stream of rows. */
   refused: number;
 }
@@ -103,7 +101,6 @@ export function emptyPlan(origin: string): BatchPlan {
     leftAgain: 0,
     held: [],
     edited: [],
-    unaccepted: [],
     refused: 0,
   };
 }
@@ -159,8 +156,9 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     throw await editedError(listUnaccepted(find(), named, options.policy), { ...options, shared });
   }
   const decided = decideRows(table, { ...assigned, edited, named }, options);
+  // What was not named is left, and the next run asks for it.
   for (const place of unaccepted) table.edited.add(place);
-  return { ...read, ...assigned, ...decided, edited, unaccepted, refused: 0 };
+  return { ...read, ...assigned, ...decided, edited, refused: 0 };
 }
 
 /** Reads the rows of the file, and finds those that others use. */

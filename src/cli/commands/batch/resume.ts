@@ -60,9 +60,10 @@ export async function describeAgain({ facts, host, jobs, plan, policy }: Planned
       `${formatCount(edited.jobs, 'job')} ${why} and ${be(edited.jobs, 'is')} paid for again${most}: ${names}`,
     );
   }
-  if (plan.unaccepted.length > 0) {
-    const names = nameSome(await listIds(plan.unaccepted.slice(0, maxNamed), jobs), plan.unaccepted.length);
-    const what = `${formatCount(plan.unaccepted.length, 'job')} ${be(plan.unaccepted.length, 'was')} edited and left: ${names}`;
+  const left = [...plan.table.edited];
+  if (left.length > 0) {
+    const names = nameSome(await listIds(left.slice(0, maxNamed), jobs), left.length);
+    const what = `${formatCount(left.length, 'job')} ${be(left.length, 'was')} edited and left: ${names}`;
     lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
   }
   // Those of earlier runs are told in the table of states.

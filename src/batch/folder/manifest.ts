@@ -82,10 +82,10 @@ export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' 
 
 /** The line of a row. The members that `readManifestHead` reads come first. */
 export function manifestLine(row: ManifestRow): string {
-  const { slot, id, numbered, own, uses, other, edited, from, row: number, ...others } = row;
-  const { of, name, command, vars, prompt } = others;
-  const known = { slot, id, numbered, own, uses, other, edited, from };
-  return JSON.stringify({ ...known, row: number, of, name, command, vars, prompt });
+  const { slot, id, numbered, own, uses, other, edited, from, ...others } = row;
+  const { row: number, of, name, command, vars, prompt } = others;
+  const first = { slot, id, numbered, own, uses, other, edited, from };
+  return JSON.stringify({ ...first, row: number, of, name, command, vars, prompt });
 }
 
 const slotAt = '{"slot":"'.length;

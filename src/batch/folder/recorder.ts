@@ -91,7 +91,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   const begun = { ...run, results: results.size };
   addRecord(begun, state);
   await writeRecords([...lostEnds, begun], open);
-  // The first record of a journal is on the disk before another one: no power cut can take it alone, and leave lines that belong to no run.
+  // The first record of a journal is on the disk before another one: no power cut takes it alone, and leaves lines of no run.
   await writeRecords(marked, open);
   return {
     async ready(group) {

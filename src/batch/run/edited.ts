@@ -8,7 +8,7 @@ export interface EditedRow {
   isStale: boolean;
 }
 
-/** Beside the table of this run. */
+/** Facts of this run beside its table. */
 interface Comparing {
   /** The last run read the same table with other flags. */
   hasOtherFlags?: boolean;
@@ -29,7 +29,7 @@ export function findEdited(
   slots: Slots,
   { hasOtherFlags, isOwn }: Comparing = {},
 ): EditedRow[] {
-  const orphans = new Set(listOrphans(before, slots, isOwn !== undefined));
+  const orphans = findOrphans(before, slots, isOwn !== undefined);
   if (orphans.size === 0 && before.edited.size === 0) return [];
   const idsBefore = indexRows(before);
   const placeBefore = new Int32Array(slots.size).fill(-1);
@@ -45,14 +45,19 @@ export function findEdited(
     const kind = kindOf(table, place);
     const sameId = idsBefore.find(table.ids[place] as number);
     const sameSlot = placeBefore[slot] as number;
+    // What a numbered row asks tells more about it than its number.
     const was = kind > 0 && sameSlot >= 0 ? sameSlot : (sameId ?? sameSlot);
     const isLeft = before.edited.has(was);
-    const isEdited = kind > 0 ? kinds.has(kind) && sameSlot < 0 && !isUnanswered(sameId) : orphans.has(was);
-    const own = before.own.get(was);
-    const isStale = !isLeft && own !== undefined && own === table.own.get(place);
-    if (isLeft || isEdited) edited.push({ place, isStale });
+    const isEdited = kind > 0 ? sameSlot < 0 && kinds.has(kind) && !isUnanswered(sameId) : orphans.has(was);
+    if (isLeft || isEdited) edited.push({ place, isStale: !isLeft && hasOwnOf(was, place) });
   }
   return edited;
+
+  /** Whether the row asks the same as before, apart from the answers that it uses. */
+  function hasOwnOf(was: number, place: number): boolean {
+    const own = before.own.get(was);
+    return own !== undefined && own === table.own.get(place);
+  }
 
   /** Whether a row had the same number, was never answered, and is gone: then its place has another question, and no answer is lost. */
   function isUnanswered(sameId: number | undefined): boolean {
@@ -70,12 +75,12 @@ export function markWanted(table: RowTable, slots: Slots): void {
  * The orphans: places in `before` of slots that have an answer, or may have been billed, and are not wanted any more; or of rows
  * that were edited then already, and left. A row that failed is mended, not edited.
  */
-function listOrphans(before: RowTable, slots: Slots, isSharded: boolean): number[] {
-  const found: number[] = [];
+function findOrphans(before: RowTable, slots: Slots, isSharded: boolean): Set<number> {
+  const found = new Set<number>();
   for (let place = 0; place < before.size; place++) {
     const slot = before.slots[place] as number;
     if (slots.has(slot, 'wanted')) continue;
-    if ((isSharded && before.others[place] !== 0) || isPaid(slot, slots) || before.edited.has(place)) found.push(place);
+    if ((isSharded && before.others[place] !== 0) || isPaid(slot, slots) || before.edited.has(place)) found.add(place);
   }
   return found;
 }

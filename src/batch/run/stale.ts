@@ -2,8 +2,9 @@ import type { Slots } from '../folder/slots.ts';
 import type { RowTable } from './table.ts';
 
 /**
- * Finds the rows that stay though rows that they use are made again: a user who names rows with `--redo` means only these. Gives
- * the earlier slot of a row, if only the answers that it uses are others. To be asked once the slot of the row in this run is known.
+ * Finds the rows that stay though rows that they use are made again or were edited, as the user has not said to pay for them, too.
+ * Gives the earlier slot of a row, if only the answers that it uses are others. To be asked once the slot of the row in this run is
+ * known.
  */
 export function openStale(table: RowTable, before: RowTable, slots: Slots): (place: number) => number | undefined {
   const byId = new Map<number, number>();

@@ -23,7 +23,7 @@ export interface StateRows {
   kept?: number;
   next?: string | undefined;
   mayBillTwice?: true;
-  /** What to do before the command, or in place of one. */
+  /** What to know before the command, or to do in place of one. */
   before?: string;
 }
 
@@ -50,7 +50,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   // While rows are edited, a run without the flag asks for them.
   const goOn = sendCommand('again', edited > 0 ? '--accept-changes' : '', facts);
   const redo = leftToRedo.length > 0 ? sendCommand('redo', shellWord(joinIds(leftToRedo).word), facts) : goOn;
-  const twice = { mayBillTwice: true } as const;
+  const twice = { mayBillTwice: true, before: 'may be billed twice' } as const;
   const all: StateRows[] = [
     { state: 'done', rows: done },
     {
@@ -59,7 +59,8 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       rows: incomplete,
       next: sendCommand('retry', 'incomplete', facts),
       ...twice,
-      before: 'give these jobs more maxTokens before',
+      // An answer that a limit cut was billed for certain.
+      before: 'billed again; give these jobs more maxTokens before',
     },
     {
       state: 'to make again',
@@ -142,11 +143,8 @@ function describePart({ state, rows }: StateRows): string {
 export function describeNext(states: readonly StateRows[]): string[] {
   return states
     .filter(({ next, before }) => next !== undefined || before !== undefined)
-    .map(({ state, rows, next, mayBillTwice, before }) => {
-      // An answer that a limit cut was billed for certain.
-      const billed = state === 'incomplete' ? 'billed again' : 'may be billed twice';
-      const notes = [mayBillTwice && billed, before].filter(Boolean).join('; ');
-      const steps = next === undefined ? [notes] : notes === '' ? [next] : [next, `# ${notes}`];
-      return `${rows} ${state}: ${steps.join('  ')}`;
+    .map(({ state, rows, next, before }) => {
+      const note = next === undefined || before === undefined ? before : `# ${before}`;
+      return `${rows} ${state}: ${[next, note].filter((part) => part !== undefined).join('  ')}`;
     });
 }

@@ -59,7 +59,7 @@ export { lookAtHint, shellWord, splitShellLine } from './shell-word.ts';
 export { minNode, version } from './version.ts';
 
 export { emptyResult } from './client/arriving-reply.ts';
-export { describeRequest } from './client/ask.ts';
+export { toReadOptions } from './client/ask.ts';
 export type { AskOptions, Performed, PreparedRequest } from './client/ask.ts';
 export { openBatchApi } from './client/batch-api.ts';
 export type { BatchApi, ResultText, SentFile } from './client/batch-api.ts';

@@ -15,7 +15,7 @@ import {
   createDeadlines,
   createGatheredFile,
   type Deadline,
-  describeRequest,
+  toReadOptions,
   endSignals,
   type FormatName,
   GatewayError,
@@ -405,7 +405,7 @@ async function readJobResult(
     await output.prepare();
     const body = requireReplyBody(result, format, request);
     const { store, mostImages } = output;
-    const known = request && describeRequest(request, await loadFormat(request.post.format));
+    const known = request && toReadOptions(request, await loadFormat(request.post.format));
     const options = { ...known, format, model, store, mostImages, endOf, joined: true as const };
     // A short body has no Base64 that must stay out of memory: it is not written and parsed again.
     const answer = isShort

@@ -82,17 +82,17 @@ export async function* ask(
 }
 
 async function* askHop(
-  given: PreparedRequest,
+  request: PreparedRequest,
   client: AskingClient,
   options: BoundedAskOptions & { store: BlobStore },
 ): AsyncGenerator<StreamDelta[], AnsweredHop> {
   const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience, store } = options;
-  const { reply, attempts, prepared: request, payment } = await client.sendPaid(given, options);
+  const { reply, attempts, prepared: sent, payment } = await client.sendPaid(request, options);
   let end: PaidEnd = {};
   try {
-    const { post, insteadOf } = request;
+    const { post, insteadOf } = sent;
     const format = await loadFormat(post.format);
-    const reading = { ...describeRequest(request, format), endOf, mostImages, joined, patience, store };
+    const reading = { ...toReadOptions(sent, format), endOf, mostImages, joined, patience, store };
     const { answer: read, ending } = yield* holdEnding(readDeltas(reply, reading, format));
     const isRecorded = reply.recordedAt !== undefined;
     const came = read.result;
@@ -101,7 +101,7 @@ async function* askHop(
     const cut = describeCutPrompt(post, came.usage?.inputTokens, options.service);
     const warnings = [...came.warnings, passed, cut].filter((text) => text !== undefined);
     const result = { ...came, ...(insteadOf && { insteadOf }), ...(modelEnds && { modelEnds }), warnings };
-    const answer = { ...read, result, request, attempts, isRecorded };
+    const answer = { ...read, result, request: sent, attempts, isRecorded };
     end = { answer };
     return { answer, ending };
   } catch (error) {
@@ -113,7 +113,7 @@ async function* askHop(
 }
 
 /** The facts of a request by which its reply is read. */
-export function describeRequest(
+export function toReadOptions(
   { post, model, candidates }: PreparedRequest,
   { toolNames }: Pick<Format, 'toolNames'>,
 ): Pick<ReadOptions, 'model' | 'candidates' | 'keepThink' | 'offered' | 'asked'> {

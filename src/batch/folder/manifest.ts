@@ -83,9 +83,7 @@ export type ManifestHead = Pick<ManifestRow, 'slot' | 'id' | 'numbered' | 'own' 
 /** The line of a row. The members that `readManifestHead` reads come first. */
 export function manifestLine(row: ManifestRow): string {
   const { slot, id, numbered, own, uses, other, edited, from, ...others } = row;
-  const { row: number, of, name, command, vars, prompt } = others;
-  const first = { slot, id, numbered, own, uses, other, edited, from };
-  return JSON.stringify({ ...first, row: number, of, name, command, vars, prompt });
+  return JSON.stringify({ slot, id, numbered, own, uses, other, edited, from, ...others });
 }
 
 const slotAt = '{"slot":"'.length;

@@ -692,6 +692,30 @@ describe('batch redo and batch retry send only what they name', () => {
     expect(await at('.', 'again', 'out')).toMatchObject({ code: 14 });
   });
 
+  test('of more new rows of a table without ids than answers without a row, it is said that some are new', async ({
+    folder,
+    at,
+  }) => {
+    const rows = (...prompts: string[]) => folder.jobs(...prompts.map((prompt) => ({ prompt })));
+    rows('p1', 'p2');
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    rows('p1', 'edited', 'new', 'other');
+    const asked = await at('.', 'again', 'out');
+    expect(asked.stderr).toContain('3 jobs were edited since an earlier run sent them, or are new: 2, 3, 4\n');
+    const left = await at('.', 'redo', 'out', '1');
+    expect(left.stderr).toContain('3 jobs were edited or are new, and left: 2, 3, 4; to make those again too: ');
+    const paid = await at('.', 'again', 'out', '--accept-changes');
+    expect(paid.stderr).toContain('3 jobs were edited or are new, and are paid for: 2, 3, 4\n');
+  });
+
+  test('a default that is typed replaces the flag that the folder keeps', async ({ folder, at }) => {
+    folder.jobs({ prompt: 'p1' });
+    await at('.', 'jobs.jsonl', '-o', 'out', '-m', 'm1');
+    const ran = await at('.', 'again', 'out', '--defaults', '{"model":"m2"}', '--accept-changes');
+    expect(ran).toMatchObject({ code: 0 });
+    expect(folder.lines('results.jsonl').at(-1)).toMatchObject({ requestedModel: 'm2' });
+  });
+
   test('another flag is an edit of all rows, which is asked for', async ({ server, folder, at }) => {
     folder.jobs(...manyJobs(3));
     await at('.', 'jobs.jsonl', '-o', 'out');

@@ -16,7 +16,7 @@ describe('what people are told of jobs that use results of others', () => {
     folder.jobs(outline, chapter, epilogue);
     await batch();
     const { code, stderr } = await batch(['--redo', 'outline,chapter']);
-    expect([code, stderr]).toEqual([0, expect.stringContaining('1 is sent again, 1 for the first time\n')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('1 is sent again, 1 as it changed\n')]);
     expect(stderr).not.toContain('edited');
   });
 

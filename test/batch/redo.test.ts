@@ -317,17 +317,20 @@ describe('ids with commas', () => {
     expect([...server.counts.values()]).toEqual([3, 3, 3]);
   });
 
-  test('a word that names rows in two ways is refused with their numbers', async ({ server, folder, batch }) => {
+  test('a word that is an id and names other rows, too, is refused with their numbers', async ({
+    server,
+    folder,
+    batch,
+  }) => {
     folder.jobs(...rows);
     await batch();
-    const refused = await batch(['redo', 'out', 'x,y,z']);
+    const refused = await batch(['redo', 'out', 'x,y']);
     expect([refused.code, refused.stderr]).toEqual([
       2,
       expect.stringContaining(
-        '"x,y,z" can be read in two ways: as "x", "y", "z", or as "x,y", "z"\n  name the rows by their numbers: 3,4,2, or 1,2\n',
+        '"x,y" can be read in two ways: as "x,y", or as "x", "y"\n  name the rows by their numbers: 1, or 3,4\n',
       ),
     ]);
-    expect(await batch(['redo', 'out', 'x,y'])).toMatchObject({ code: 2 });
     expect(counted(server)).toEqual([1, 1, 1, 1]);
     expect(await batch(['redo', 'out', '1,2'])).toMatchObject({ code: 0 });
     expect(counted(server)).toEqual([2, 2, 1, 1]);
@@ -335,11 +338,12 @@ describe('ids with commas', () => {
     expect((await batch(['redo', 'out', 'x,y'])).stderr).toContain('give the rows ids without a comma');
   });
 
-  test('a word that names rows in one way is read in that way', async ({ server, folder, batch }) => {
+  test('a list with an id that has a comma names no row', async ({ folder, batch }) => {
     folder.jobs(...rows.slice(0, 3));
     await batch();
-    expect(await batch(['redo', 'out', 'z,x,y'])).toMatchObject({ code: 0 });
-    expect(counted(server)).toEqual([2, 2, 1, undefined]);
-    expect((await batch(['redo', 'out', 'x,z,y'])).stderr).toContain('jobs.jsonl has no job "y"');
+    expect(await batch(['redo', 'out', 'z,x,y'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('jobs.jsonl has no job "y"') as string,
+    });
   });
 });

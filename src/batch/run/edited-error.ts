@@ -1,4 +1,5 @@
 import { maxNamed, nameSome } from '../counts.ts';
+import type { EditedRow } from './edited.ts';
 import { listIds } from './row-names.ts';
 import type { BatchHost, BatchJobs, BatchPolicy } from '../types.ts';
 import type { BatchState } from '../folder/state.ts';
@@ -14,9 +15,11 @@ interface EditedBatch {
 }
 
 /** The error for edited rows that would be paid for: their number, the first of them, the edited parts, and the command to type. */
-export async function editedError(places: readonly number[], batch: EditedBatch): Promise<GatewayError> {
-  const names = nameSome(await listIds(places.slice(0, maxNamed), batch.jobs), places.length);
-  const [were, them] = places.length === 1 ? ['1 job was', 'it'] : [`${places.length} jobs were`, 'them'];
+export async function editedError(rows: readonly EditedRow[], batch: EditedBatch): Promise<GatewayError> {
+  const places = rows.slice(0, maxNamed).map(({ place }) => place);
+  const names = nameSome(await listIds(places, batch.jobs), rows.length);
+  const [were, are, them] = rows.length === 1 ? ['1 job was', 'is', 'it'] : [`${rows.length} jobs were`, 'are', 'them'];
+  const orNew = rows.some(({ mayBeNew }) => mayBeNew) ? `, or ${are} new` : '';
   const parts = findSharedEdits(batch);
   const inWhat = parts.length > 0 ? ` (in ${parts.join(', ')})` : '';
   const hints = [
@@ -24,10 +27,14 @@ export async function editedError(places: readonly number[], batch: EditedBatch)
     ...(isKept(batch) ? [] : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
     `to keep the table of before as well, copy it first: ${await batch.host.copyCommand()}`,
   ];
-  return new GatewayError('batch-edited', `${were} edited since an earlier run sent ${them}: ${names}${inWhat}`, {
-    hint: hints.join('\n'),
-    sent: 'no',
-  });
+  return new GatewayError(
+    'batch-edited',
+    `${were} edited since an earlier run sent ${them}${orNew}: ${names}${inWhat}`,
+    {
+      hint: hints.join('\n'),
+      sent: 'no',
+    },
+  );
 }
 
 type Comparing = Pick<EditedBatch, 'policy' | 'shared' | 'state'>;

@@ -6,6 +6,8 @@ export interface EditedRow {
   place: number;
   /** The row itself was not edited: an answer that it uses is newer than the one that its own answer was made of. */
   isStale: boolean;
+  /** There are fewer answers without a row than rows that may have been edited: some of these are new. */
+  mayBeNew: boolean;
 }
 
 /** Facts of this run beside its table. */
@@ -36,8 +38,8 @@ export function findEdited(
   for (let place = 0; place < before.size; place++) placeBefore[before.slots[place] as number] = place;
   const hasOtherIds = haveOtherIds(table, before, { orphans, placeBefore, hasOtherFlags });
   const kindOf = ({ numbered }: RowTable, place: number): number => (hasOtherIds ? 1 : (numbered[place] as number));
-  const kinds = new Set([...orphans].map((place) => kindOf(before, place)));
-  const edited: EditedRow[] = [];
+  const orphansOf = countBy(orphans, (place) => kindOf(before, place));
+  const found: Omit<EditedRow, 'mayBeNew'>[] = [];
   for (let place = 0; place < table.size; place++) {
     const slot = table.slots[place] as number;
     // A failed row is sent by the user's word alone.
@@ -48,10 +50,12 @@ export function findEdited(
     // What a numbered row asks tells more about it than its number.
     const was = kind > 0 && sameSlot >= 0 ? sameSlot : (sameId ?? sameSlot);
     const isLeft = before.edited.has(was);
-    const isEdited = kind > 0 ? sameSlot < 0 && kinds.has(kind) && !isUnanswered(sameId) : orphans.has(was);
-    if (isLeft || isEdited) edited.push({ place, isStale: !isLeft && hasOwnOf(was, place) });
+    const isEdited = kind > 0 ? sameSlot < 0 && orphansOf.has(kind) && !isUnanswered(sameId) : orphans.has(was);
+    if (isLeft || isEdited) found.push({ place, isStale: !isLeft && hasOwnOf(was, place) });
   }
-  return edited;
+  const foundOf = countBy(found, ({ place }) => kindOf(table, place));
+  const mayBeNew = (kind: number): boolean => kind > 0 && (foundOf.get(kind) ?? 0) > (orphansOf.get(kind) ?? 0);
+  return found.map((row) => ({ ...row, mayBeNew: mayBeNew(kindOf(table, row.place)) }));
 
   /** Whether the row asks the same as before, apart from the answers that it uses. */
   function hasOwnOf(was: number, place: number): boolean {
@@ -63,6 +67,12 @@ export function findEdited(
   function isUnanswered(sameId: number | undefined): boolean {
     return sameId !== undefined && !orphans.has(sameId) && !slots.has(before.slots[sameId] as number, 'wanted');
   }
+}
+
+function countBy<Item>(items: Iterable<Item>, kindOf: (item: Item) => number): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const item of items) counts.set(kindOf(item), (counts.get(kindOf(item)) ?? 0) + 1);
+  return counts;
 }
 
 /** Marks the slots of the rows of a table as wanted. */

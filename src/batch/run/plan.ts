@@ -157,7 +157,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   }
   const decided = decideRows(table, { ...assigned, edited, named }, options);
   // What was not named is left, and the next run asks for it.
-  for (const place of unaccepted) table.edited.add(place);
+  for (const { place } of unaccepted) table.edited.add(place);
   return { ...read, ...assigned, ...decided, edited, refused: 0 };
 }
 
@@ -310,14 +310,13 @@ function noteUses(
       manifest.uses.set(table.slots[place] as number, uses.map((use) => nameUse(use, slots)).join(' '));
 }
 
-/** Lists the places of rows that were edited, and that the user has not said to pay for. */
+/** Lists the rows that were edited, and that the user has not said to pay for. */
 function listUnaccepted(
   edited: readonly EditedRow[],
   named: NamedRows | undefined,
   { acceptChanges }: BatchPolicy,
-): number[] {
-  if (acceptChanges) return [];
-  return edited.map(({ place }) => place).filter((place) => !named?.has(place));
+): readonly EditedRow[] {
+  return acceptChanges ? [] : edited.filter(({ place }) => !named?.has(place));
 }
 
 /** Closes the requests that were built and are not sent. */

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run } from '../../helpers/run.ts';
@@ -34,27 +34,36 @@ test('a batch that is done says no more than that', async () => {
   });
 });
 
-test('a folder whose last run was refused says that rows were edited, until another run has come to its end', async () => {
-  const cwd = scratchFolder();
-  const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
-  const write = (prompt: string) => writeFileSync(join(cwd, 'jobs.jsonl'), `${JSON.stringify({ id: 'a', prompt })}\n`);
-  write('one');
-  await cli('jobs.jsonl', '-o', 'out', '--offline');
-  write('uno');
-  const refused = await cli('again', 'out');
-  expect(refused.code).toBe(14);
-  const [message = '', ...hints] = refused.stderr.trimEnd().split('\n');
-  const { stdout } = await cli('status', 'out');
-  const told = [message.replace('gateway-cli: batch-edited: ', 'last run: '), ...hints.map((hint) => hint.trim())];
-  expect(stdout).toBe(`1 job: 1 done\n${told.join('\n')}\n`);
-  expect(JSON.parse((await cli('status', 'out', '--json')).stdout)).toMatchObject({
-    done: 1,
-    lastError: { class: 'batch-edited' },
-  });
-  write('one');
-  expect((await cli('again', 'out')).code).toBe(0);
-  expect((await cli('status', 'out')).stdout).toBe('1 job: 1 done\n');
-});
+test.each([
+  ['a folder', true],
+  ['a folder without a summary', false],
+])(
+  '%s whose last run was refused says that rows were edited, until another run has come to its end',
+  async (_, hasSummary) => {
+    const cwd = scratchFolder();
+    const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
+    const write = (prompt: string) =>
+      writeFileSync(join(cwd, 'jobs.jsonl'), `${JSON.stringify({ id: 'a', prompt })}\n`);
+    write('one');
+    await cli('jobs.jsonl', '-o', 'out', '--offline');
+    // As if that run had been killed before its end.
+    if (!hasSummary) rmSync(join(cwd, 'out/summary.json'));
+    write('uno');
+    const refused = await cli('again', 'out');
+    expect(refused.code).toBe(14);
+    const [message = '', ...hints] = refused.stderr.trimEnd().split('\n');
+    const { stdout } = await cli('status', 'out');
+    const told = [message.replace('gateway-cli: batch-edited: ', 'last run: '), ...hints.map((hint) => hint.trim())];
+    expect(stdout).toBe(`1 job: 1 done\n${told.join('\n')}\n`);
+    expect(JSON.parse((await cli('status', 'out', '--json')).stdout)).toMatchObject({
+      done: 1,
+      lastError: { class: 'batch-edited' },
+    });
+    write('one');
+    expect((await cli('again', 'out')).code).toBe(0);
+    expect((await cli('status', 'out')).stdout).toBe('1 job: 1 done\n');
+  },
+);
 
 test('a lock that does not say whose it is belongs to another run, in the words and the document', async () => {
   const cwd = scratchFolder();

@@ -224,7 +224,8 @@ test('a batch stops before the job that could pass the budget, and goes on with 
   expect(JSON.parse(status.stdout)).toMatchObject({ ok: true, exitCode: 0, lastError: error });
   expect((await cli(['batch', 'status', 'out'], { cwd })).stdout).toContain(`\n${goOn}\n`);
   const daily = await batch('--budget', './daily.jsonl:0.0001/day', ...prices, '--json');
-  const again = { retryable: true, hint: expect.stringContaining(`${goOn}, or when its next period begins`) as string };
+  const wait = 'without a greater budget, it goes on when the next period begins';
+  const again = { retryable: true, hint: expect.stringContaining(`${goOn}\n${wait}\n`) as string };
   expect(JSON.parse(daily.stdout)).toMatchObject({ exitCode: 13, error: again });
   for (let n = 0; n < 2; n++) server.reply({ body: textReply('a') });
   expect((await batch('--budget', './team.jsonl:1', ...prices)).code).toBe(0);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import {
   batchFiles,
@@ -12,22 +11,17 @@ import {
   listIds,
   maxNamed,
   nameSome,
+  readFolder,
   sentBefore,
   type Stop,
   writeSummary,
 } from '../../../batch/index.ts';
-import {
-  chooseHint,
-  exitCodes,
-  GatewayError,
-  parseObject,
-  seeSpentHint,
-  toGatewayError,
-} from '../../../library/index.ts';
+import { chooseHint, exitCodes, GatewayError, seeSpentHint, toGatewayError } from '../../../library/index.ts';
 import type { CommandEnd, OwnDocument } from '../../context.ts';
 import { emptyOutcome } from '../../output/outcome.ts';
 import { errorDocument } from '../../output/document.ts';
 import type { RunningBatch } from './batch.ts';
+import { countFolder } from './folders.ts';
 import { renewGallery } from './gallery.ts';
 import { toTypedFolder } from './kept-command.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
@@ -38,6 +32,7 @@ import {
   getExitCode,
   keptHint,
   findMaybeBilled,
+  readSummary,
   summaryDocument,
 } from './summary.ts';
 
@@ -49,20 +44,34 @@ function hasFolder({ flags }: Pick<EndedBatch, 'flags'>): boolean {
   return flags.output !== undefined;
 }
 
-/**
- * Notes in the summary of the last run that another one was refused, as rows were edited: the status of the folder tells it. All else
- * stays as it is.
- */
+/** Notes in the summary of the last run that another one was refused, as rows were edited: the status of the folder tells it. */
 export async function noteRefused(
   thrown: unknown,
   { outdir, lock, context }: Pick<EndedBatch, 'outdir' | 'lock' | 'context'>,
 ): Promise<void> {
   const error = toGatewayError(thrown);
-  const summary = parseObject(await readFile(join(outdir, batchFiles.summary), 'utf8').catch(() => ''));
-  if (error.class !== 'batch-edited' || summary['schema'] === undefined) return;
-  const { exitCode } = error;
-  const told = { ok: false, exitCode, error: errorDocument(error, { outcome: emptyOutcome }, context.ui) };
-  await saveSummary({ outdir, lock }, { ...summary, ...told }).catch(() => undefined);
+  if (error.class !== 'batch-edited') return;
+  // The plan has changed the state that it was given.
+  const { state } = await readFolder(outdir);
+  const counts = countFolder({ state });
+  const fresh = summaryDocument({
+    counts,
+    states: listStates(counts),
+    skipped: 0,
+    usage: state.usage,
+    spending: state.spending,
+    durationMs: 0,
+    outdir: shownPath(outdir, context.io.cwd),
+    failures: new Map(),
+  });
+  const refused = {
+    ok: false,
+    exitCode: error.exitCode,
+    error: errorDocument(error, { outcome: emptyOutcome }, context.ui),
+  };
+  // A run that was killed wrote no summary.
+  const summary = { ...fresh, ...(await readSummary(outdir, counts)), ...refused };
+  await saveSummary({ outdir, lock }, summary).catch(() => undefined);
 }
 
 /** Ends a batch whose journal could not be written: the summary is tried, and the error is reported. */
@@ -130,13 +139,16 @@ interface RunEnd {
   spent: string | undefined;
 }
 
-/** The flag whose limit stopped the run, with a place for a greater one, and with the end of its period if it has one. */
+/** The flag whose limit stopped the run, with a place for a greater one. */
 function findSpent(stop: Stop | undefined): string | undefined {
   if (stop === 'cost') return '--max-cost <more>';
-  const budget = findBudget(stop);
-  // A budget with a period can pay again in the next one.
-  if (budget === undefined) return undefined;
-  return budget.retryable ? '--budget <more>, or when its next period begins' : '--budget <more>';
+  return findBudget(stop) && '--budget <more>';
+}
+
+/** What to do where a budget is spent, beside allowing more. */
+function describeBudget(budget: GatewayError['details']): string[] {
+  const wait = 'without a greater budget, it goes on when the next period begins';
+  return [...(budget.retryable ? [wait] : []), seeSpentHint(budget)];
 }
 
 function findBudget(stop: Stop | undefined): GatewayError['details'] | undefined {
@@ -236,7 +248,11 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
   const budget = findBudget(stop);
   const hints = hasFolder(batch)
-    ? [await keptHint(counts, state.beganAt, [outdir]), ...describeNext(states), budget && seeSpentHint(budget)]
+    ? [
+        await keptHint(counts, state.beganAt, [outdir]),
+        ...describeNext(states),
+        ...(budget ? describeBudget(budget) : []),
+      ]
     : [eachHasError, stop instanceof GatewayError ? chooseHint(stop) : undefined];
   const { done, failed, unknown } = counts;
   const isOpen = failed + unknown + (counts.submitted ?? 0) > 0;

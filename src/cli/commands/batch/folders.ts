@@ -102,7 +102,7 @@ export function chooseReportName(folders: readonly BatchFolder[]): string {
 }
 
 /** Counts the rows of a folder by their state, without the rows of other shards. */
-export function countFolder({ state }: BatchFolder): Counts {
+export function countFolder({ state }: Pick<BatchFolder, 'state'>): Counts {
   const { rows } = state.manifest;
   return countRows(rows, state, (place) => rows.others[place] === 0);
 }
@@ -277,7 +277,9 @@ async function* readOtherAnswers(
       if (!folder.state.takes.has(found.slot)) continue;
       const others = (await results.readTakes(found)).map(([number, document]): ReportRow => {
         const row = toReportRow({ id, version: 'earlier', state: 'done' }, document);
-        const choose = version === 'earlier' ? undefined : `${id}=${number}`;
+        // Lines of a stream can have the same id.
+        const name = folder.typed.isStream ? folder.state.slots.nameOf(found.slot) : id;
+        const choose = version === 'earlier' ? undefined : `${name}=${number}`;
         return { ...(folders.length > 1 ? nameFolder(row, folder) : row), choose };
       });
       yield others;

@@ -15,7 +15,7 @@ import { GatewayError, getErrorCode, isFolder, shellWord, usageError } from '../
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
-import { isTable, promptIn } from './jobs/source.ts';
+import { isTable, promptIn, readDefaultsObject } from './jobs/source.ts';
 import { repeatCommand, type TypedFolder } from './next-command.ts';
 
 /** A command of `batch`: its words, and its flags as they were typed. */
@@ -160,7 +160,9 @@ export async function recallCommand(
     throw usageError(`${JSON.stringify(first)} is a table, not a file of jobs`, adviseData(first, context.argv));
   const typed = mapFlags({ ...flags, ...nameWords(words, data ? String(data) : undefined) }, table, (value) => value);
   const varied = (flags.vary ?? []).map(([key]) => key);
-  const gone = new Set([...Object.keys(typed).flatMap((name) => [name, ...(replaced[name] ?? [])]), ...varied]);
+  const given = flags.defaults === undefined ? [] : Object.keys(await readDefaultsObject(flags.defaults, context));
+  const names = Object.keys(typed).flatMap((name) => [name, ...(replaced[name] ?? [])]);
+  const gone = new Set([...names, ...varied, ...given]);
   const rows = Object.fromEntries(Object.entries(keptTable).filter(([name]) => !gone.has(name)));
   const { left, root } = await recallFlags({ ...known, outdir, command, typed: flags }, rows, context);
   await requireTable(left, outdir, context);

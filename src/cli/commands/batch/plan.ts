@@ -35,10 +35,10 @@ import type { FoundRow } from './row-names.ts';
 /** The facts of a plan that people are told, beside those that the run needs. */
 export interface BatchPlanFacts {
   /**
-   * Jobs that are sent because they were edited: their number, the number of those that only use a newer result, and the most that
-   * they can cost if known.
+   * Jobs that are sent because they were edited: their number, the number of those that only use a newer result, whether some of them
+   * may be new, and the most that they can cost if known.
    */
-  edited: { places: number[]; jobs: number; stale: number; most: readonly Cost[] | undefined };
+  edited: { places: number[]; jobs: number; stale: number; mayBeNew: boolean; most: readonly Cost[] | undefined };
   /** The first jobs that are sent again, by their places. */
   again: number[];
   /** The number of jobs that are sent for the first time and were not edited, and the places of the first of them. */
@@ -69,7 +69,7 @@ export interface JobKind {
 }
 
 export function emptyFacts(): BatchPlanFacts {
-  const edited = { places: [], jobs: 0, stale: 0, most: [] };
+  const edited = { places: [], jobs: 0, stale: 0, mayBeNew: false, most: [] };
   const pricing = { hasPrices: false, currencies: new Set<string>(), warnings: new Set<string>() };
   return { edited, again: [], fresh: { places: [], jobs: 0 }, first: undefined, kinds: new Map(), pricing };
 }
@@ -182,6 +182,7 @@ function keepBuilt(facts: BatchPlanFacts) {
       const { edited } = facts;
       if (edited.jobs++ < maxNamed) edited.places.push(place);
       if (isEdited.isStale) edited.stale++;
+      edited.mayBeNew ||= isEdited.mayBeNew;
       const most = mostOf[place];
       edited.most = most && edited.most ? addCost(edited.most, most) : undefined;
     },

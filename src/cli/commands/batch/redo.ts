@@ -1,6 +1,6 @@
 import { type Job, nameSome } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
-import { type GatewayError, isObject, maxOf, shellWord, usageError } from '../../../library/index.ts';
+import { type GatewayError, isObject, shellWord, usageError } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import { joinIds, toOperands } from './next-command.ts';
@@ -20,29 +20,19 @@ export function openRedo(
   { source, host, outdir, state }: Pick<RunningBatch, 'source' | 'host' | 'outdir' | 'state'>,
 ) {
   const names = openRowNames(typed.flatMap((word) => [word, ...word.split(',')]));
-  // A word with commas can have ids in it that have commas, too.
-  const withCommas = new Set(typed);
+  /** Reads a word as one id, or as names of rows joined by commas. */
   async function readWord(word: string): Promise<readonly string[]> {
     const parts = word.split(',');
-    const isName = (name: string): boolean => names.find(name).length > 0;
-    const lengths = [...withCommas].filter(isName).map((name) => name.split(',').length);
-    const [reading, other] = listReadings(parts, isName, maxOf([1, ...lengths]));
-    if (reading === undefined) {
-      const unknown = parts.find((part) => !isName(part)) as string;
-      throw await noRowError(unknown, source.name, listJobRows(source));
-    }
-    if (other !== undefined) throw twoReadingsError(word, [reading, other], names);
-    return reading;
+    const unknown = parts.find((part) => names.find(part).length === 0);
+    const isId = parts.length > 1 && names.find(word).length > 0;
+    if (isId && unknown === undefined) throw twoReadingsError(word, [[word], parts], names);
+    if (isId) return [word];
+    if (unknown !== undefined) throw await noRowError(unknown, source.name, listJobRows(source));
+    return parts;
   }
   return {
     see(job: Job, place: number): void {
-      const row = nameJob(job);
-      for (const id of [row.id, row.lineId ?? row.id]) {
-        if (!id.includes(',') || !typed.some((word) => `,${word},`.includes(`,${id},`))) continue;
-        withCommas.add(id);
-        names.add(id);
-      }
-      names.see(row, place);
+      names.see(nameJob(job), place);
     },
     /** The rows of the words. Throws GatewayError usage for a word that names none, or another one than in the last run. */
     async find(): Promise<readonly FoundRow[]> {
@@ -60,29 +50,6 @@ export function openRedo(
       return [...new Map(found.map((row) => [row.place, row])).values()];
     },
   };
-}
-
-/**
- * The ways to read the parts of a word, joined by commas, as names of rows: two at most. `longest`: the number of parts of the longest
- * name.
- */
-function listReadings(
-  parts: readonly string[],
-  isName: (name: string) => boolean,
-  longest: number,
-): readonly (readonly string[])[] {
-  // The readings of what begins at each part, from the end on.
-  const readingsAt: (readonly (readonly string[])[])[] = [];
-  readingsAt[parts.length] = [[]];
-  for (let at = parts.length - 1; at >= 0; at--) {
-    const readings: string[][] = [];
-    for (let end = at + 1; end <= Math.min(at + longest, parts.length); end++) {
-      const name = parts.slice(at, end).join(',');
-      if (isName(name)) for (const rest of readingsAt[end] ?? []) readings.push([name, ...rest]);
-    }
-    readingsAt[at] = readings.slice(0, 2);
-  }
-  return readingsAt[0] ?? [];
 }
 
 /** The error for a word that names rows in two ways, as an id has a comma: either could be paid for. */

@@ -27,7 +27,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
     const stuck = plan.table.links.size > 0 ? listStuck({ plan, state }).length : 0;
-    const next = describeNext(plan, stuck);
+    const next = describeNext(batch, stuck);
     const states = listStates(countRows(plan.table, state, plan.isOwn), { kept: countKept(state) });
     await context.ui.note(`${describeStates(states)}; ${next}`);
   }
@@ -37,11 +37,14 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
 }
 
 /** The number of jobs that are sent, without those that are held back, and of those that are sent a second time: these may be paid for twice. */
-function describeNext({ toSend, again }: BatchPlan, held: number): string {
+function describeNext({ plan: { toSend, again }, facts: { edited, fresh } }: PlannedBatch, held: number): string {
   const now = toSend - held;
   if (held > 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
-  const first = toSend - again;
-  return `${again} ${be(again, 'is')} sent again${first > 0 ? `, ${first} for the first time` : ''}`;
+  const others = [
+    ...(edited.jobs > 0 ? [`${edited.jobs} as ${edited.jobs === 1 ? 'it' : 'they'} changed`] : []),
+    ...(fresh.jobs > 0 ? [`${fresh.jobs} for the first time`] : []),
+  ];
+  return [`${again} ${be(again, 'is')} sent again`, ...others].join(', ');
 }
 
 /** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
@@ -56,14 +59,15 @@ export async function describeAgain({ facts, host, jobs, plan, policy }: Planned
     const use = edited.jobs === 1 ? 'uses' : 'use';
     const why = edited.stale === edited.jobs ? `${use} a newer result` : `${be(edited.jobs, 'was')} edited`;
     const names = await nameRows(edited.places, edited.jobs, jobs);
-    lines.push(
-      `${formatCount(edited.jobs, 'job')} ${why} and ${be(edited.jobs, 'is')} paid for again${most}: ${names}`,
-    );
+    const are = be(edited.jobs, 'is');
+    const what = edited.mayBeNew ? `or ${are} new, and ${are} paid for` : `and ${are} paid for again`;
+    lines.push(`${formatCount(edited.jobs, 'job')} ${why} ${what}${most}: ${names}`);
   }
   const left = [...plan.table.edited];
   if (left.length > 0) {
     const names = nameSome(await listIds(left.slice(0, maxNamed), jobs), left.length);
-    const what = `${formatCount(left.length, 'job')} ${be(left.length, 'was')} edited and left: ${names}`;
+    const orNew = plan.edited.some(({ mayBeNew }) => mayBeNew) ? ` or ${be(left.length, 'is')} new,` : '';
+    const what = `${formatCount(left.length, 'job')} ${be(left.length, 'was')} edited${orNew} and left: ${names}`;
     lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
   }
   // Those of earlier runs are told in the table of states.

@@ -37,10 +37,6 @@ export function openRowNames(words: readonly string[]) {
   }
   let haveNumbers = false;
   return {
-    /** Looks for one more id, from the next row on. */
-    add(id: string): void {
-      if (!byId.has(id)) byId.set(id, []);
-    },
     /** Whether rows can be named by their numbers, as no ids of the rows so far are numbers. */
     takesNumbers: (): boolean => !haveNumbers,
     see({ id, lineId = id, number, isNumbered = false, slot, content }: NamedRow, place: number): void {

@@ -1,8 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import {
-  batchFiles,
   type BatchState,
   countAside,
   countEarlier,
@@ -28,10 +25,11 @@ import {
   keptHint,
   findMaybeBilled,
   missingImageStep,
+  readSummary,
   spentLimit,
   summaryDocument,
 } from './summary.ts';
-import { exitCodes, isObject, isoTime, type JsonObject, parseObject } from '../../../library/index.ts';
+import { exitCodes, isObject, isoTime, type JsonObject } from '../../../library/index.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { type BatchFolder, countFolder, countFolders, joinStates, readFolders } from './folders.ts';
 import type { Action, Context, CommandEnd, OwnDocument } from '../../context.ts';
@@ -79,7 +77,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const { folder, holder, state, typed } = one;
   const { slots, manifest } = state;
   const counts = countFolder(one);
-  const { error, waiting } = holder ? {} : await lastSummary(folder, counts);
+  const { error, waiting } = holder ? {} : await readSummary(folder, counts);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
   const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => manifest.rows.others[place] === 0).map(
     (place) => wanted[place] as number,
@@ -223,14 +221,6 @@ function listNext({ counts, lastError, states }: FolderStatus): readonly string[
 
 function describeFolder({ name, counts, states, holder }: FolderStatus): object {
   return { outdir: name, ...counts, states, running: holder && { pid: holder.pid, host: holder.host } };
-}
-
-/** The summary of the last run; empty if it wrote none, or if jobs have ended since. */
-async function lastSummary(folder: string, counts: Counts): Promise<JsonObject> {
-  const text = await readFile(join(folder, batchFiles.summary), 'utf8').catch(() => '');
-  const summary = parseObject(text);
-  const names = ['done', 'failed', 'unknown', 'pending'] as const;
-  return names.every((name) => summary[name] === counts[name]) ? summary : {};
 }
 
 /** The provider batches that the service holds. */

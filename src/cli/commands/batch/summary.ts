@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   batchFiles,
   type BatchState,
@@ -11,6 +13,8 @@ import {
   asideFile,
   describeCosts,
   exitCodes,
+  type JsonObject,
+  parseObject,
   shellWord,
   type Spending,
   sumAmounts,
@@ -64,6 +68,14 @@ export function summaryDocument(facts: SummaryFacts): OwnDocument {
     failures: [...failures].map(([id, error]) => ({ id, error })),
     ...(facts.error && { error: facts.error }),
   };
+}
+
+/** Reads the summary of the last run; empty if it wrote none, or if jobs have ended since. */
+export async function readSummary(folder: string, counts: Counts): Promise<JsonObject> {
+  const text = await readFile(join(folder, batchFiles.summary), 'utf8').catch(() => '');
+  const summary = parseObject(text);
+  const names = ['done', 'failed', 'unknown', 'pending'] as const;
+  return names.every((name) => summary[name] === counts[name]) ? summary : {};
 }
 
 /**

@@ -282,7 +282,8 @@ function requireTaken({ values }: Defaults, { model, vars, vary = [] }: SourceFl
   }
 }
 
-async function readDefaultsObject(word: string, context: Context): Promise<JsonObject> {
+/** Reads the value of `--defaults`: JSON, or the path of a file with it. */
+export async function readDefaultsObject(word: string, context: Context): Promise<JsonObject> {
   if (!word.trimStart().startsWith('{')) return readObjectFlag('--defaults', word, context);
   const value = parseJson('--defaults', word);
   return isObject(value) ? value : {};

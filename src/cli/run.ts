@@ -22,7 +22,7 @@ export interface EndSignals {
 }
 
 /** How a run ended. */
-export interface ProgramEnd {
+interface ProgramEnd {
   exitCode: number;
   error: GatewayError | undefined;
 }

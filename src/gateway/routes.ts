@@ -128,7 +128,7 @@ const routes = rows.map((row): Route => {
 });
 
 /** The destination of a request; without a route it is a path that only an upstream gateway may know. */
-export type Destination = { route: Route | undefined; pathId: string | undefined } | 'health';
+type Destination = { route: Route | undefined; pathId: string | undefined } | 'health';
 
 /** The format of errors on a path, also on an unknown path: the format of the service, if the gateway stands for one. */
 export function chooseErrorFormat(

@@ -1,5 +1,5 @@
 /** The place of the fault in a JSON text, counted from 1, and the token that is expected there. */
-export interface JsonFault {
+interface JsonFault {
   line: number;
   column: number;
   expected: string;
@@ -22,7 +22,7 @@ export function jsonFaultWords(text: string): string {
 }
 
 /** How far a text is JSON. */
-export interface JsonStop {
+interface JsonStop {
   /** The text can go on to be JSON; otherwise a token of it is wrong. */
   isCut: boolean;
   /** The position of the token that is cut or wrong; the end of the text if there is none. */

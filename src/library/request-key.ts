@@ -5,7 +5,7 @@ import { getErrorCode, usageError } from './errors.ts';
 import { isObject, type JsonValue } from './json.ts';
 
 /** The parts of a request that its key depends on. */
-export interface AskedRequest {
+interface AskedRequest {
   /** The method; `POST` if absent. */
   method?: string | undefined;
   /**

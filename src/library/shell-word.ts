@@ -28,7 +28,7 @@ export function lookAtHint(path: string, code: string | undefined): string {
 }
 
 /** A shell's line, split into words. */
-export interface ShellLine {
+interface ShellLine {
   words: string[];
   /** The quote that is not closed; empty if there is none. */
   quote: string;

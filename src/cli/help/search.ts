@@ -1,7 +1,7 @@
 import type { CommandFacts } from './types.ts';
 
 /** A place of the help that has some words, as two columns: the words to type, and the sentence with the words. */
-export type HelpHit = readonly [typed: string, text: string];
+type HelpHit = readonly [typed: string, text: string];
 
 /** Lines of one topic that a search shows at most. */
 const linesOfTopic = 3;

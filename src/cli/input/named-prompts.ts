@@ -5,7 +5,7 @@ import type { Io } from '../terminal/io.ts';
 import { quoteWord } from '../flags/flag.ts';
 
 /** A prompt of the config folder. */
-export interface NamedPrompt {
+interface NamedPrompt {
   name: string;
   path: string;
 }

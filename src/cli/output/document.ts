@@ -16,7 +16,7 @@ import { fieldPathText } from '../flags/set.ts';
 import { documentEntries, type ErrorDocument } from './result-definition.ts';
 
 /** The end of a run, which the document needs beside the report. */
-export interface DocumentEnd {
+interface DocumentEnd {
   error: GatewayError | undefined;
   durationMs: number;
   redaction: Redaction;

@@ -4,7 +4,7 @@ import type { AnswerContext } from '../context.ts';
 import { isPrintedAtEnd } from './print.ts';
 
 /** Flags of the sources under an answer. */
-export interface FootnoteFlags {
+interface FootnoteFlags {
   /** `--sources`, or false by `--no-sources`; undefined: on terminals. */
   sources?: boolean | undefined;
 }

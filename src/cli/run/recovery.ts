@@ -25,7 +25,7 @@ import type { Report, Ui, UnsavedReply } from '../context.ts';
 import { resultDocument } from '../output/document.ts';
 
 /** The run whose reply is saved. */
-export interface RecoveryInput {
+interface RecoveryInput {
   report: Report;
   io: Io;
   redaction: Redaction;
@@ -35,7 +35,7 @@ export interface RecoveryInput {
 }
 
 /** The error about a file that could not be written, and the recovery file that has its content, if there is one. */
-export interface Lost {
+interface Lost {
   error: GatewayError;
   kept: string | undefined;
 }

@@ -15,7 +15,7 @@ import { emptyOutcome, joinOutcomes } from '../output/outcome.ts';
 import { askForOutcome, type Asking, saveFiles } from './ask.ts';
 
 /** The request, the number of times to send it, and the place of the images. */
-export interface SendAllOptions extends Asking {
+interface SendAllOptions extends Asking {
   request: PreparedRequest;
   count: number;
   concurrency?: number | undefined;
@@ -26,7 +26,7 @@ export interface SendAllOptions extends Asking {
 }
 
 /** The outcomes of all requests; `thrown` is the exception that ended more than its own request. */
-export interface AllOutcomes {
+interface AllOutcomes {
   outcomes: Outcome[];
   thrown: Outcome['thrown'];
 }

@@ -63,7 +63,7 @@ export function isCredential(name: string, value: string): boolean {
 const queryKey = /^(?:code|sig)$/i;
 
 /** Replaces every known secret in a text. */
-export type Redactor = (text: string) => string;
+type Redactor = (text: string) => string;
 
 /** The functions that keep the secrets of a run out of its output and its files. */
 export interface Redaction {

@@ -12,7 +12,7 @@ export interface Dialog {
 }
 
 /** The streams of a dialog. */
-export interface DialogPlace {
+interface DialogPlace {
   stdin: ReadStream;
   stderr: WriteStream;
   jobs: JobControl;

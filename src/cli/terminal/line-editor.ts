@@ -30,7 +30,7 @@ export interface EditorOptions {
 }
 
 /** The terminal of an editor. */
-export interface EditorPlace {
+interface EditorPlace {
   stdin: ReadStream;
   stdout: WriteStream;
   jobs: JobControl;

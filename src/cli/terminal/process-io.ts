@@ -94,7 +94,7 @@ function currentFolder(process: NodeJS.Process): string {
 }
 
 /** An output stream of the process. */
-export interface OutputPlace {
+interface OutputPlace {
   fd: 1 | 2;
   /** The result of fstat. */
   stats: Stats | undefined;

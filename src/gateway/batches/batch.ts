@@ -6,7 +6,7 @@ import { Problem, toProblem } from '../problem.ts';
 import type { BodyHandler, GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
 
 /** How one request of a batch ended. */
-export type LineEnd = 'succeeded' | 'errored' | 'canceled' | 'expired';
+type LineEnd = 'succeeded' | 'errored' | 'canceled' | 'expired';
 
 /** The result of one request: the body of its reply, or of the error. */
 interface LineResult {

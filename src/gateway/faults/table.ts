@@ -39,7 +39,7 @@ export function findFault(model: string): Fault | undefined {
 }
 
 /** The row of a fault model in the topic `faults`. */
-export interface FaultRow {
+interface FaultRow {
   /** The model's name: `fault-…`. */
   name: string;
   description: string;

@@ -89,7 +89,7 @@ export function preflightReply({ headers }: IncomingMessage): GatewayReply {
 }
 
 /** The rules for a caller's key. */
-export interface KeyRules {
+interface KeyRules {
   /** The key; undefined: every caller is allowed, with or without a key. */
   key?: string | undefined;
   headerNames: ServedHeaderNames;

@@ -4,7 +4,7 @@ import { makePatternText } from './pattern-text.ts';
 import { hashText } from './random.ts';
 
 /** The source of the values. */
-export interface InstanceSource {
+interface InstanceSource {
   /** The seed of the numbers. */
   seed: string;
   /** Whether properties that the schema does not require are made too. */

@@ -17,7 +17,7 @@ import type { Memory } from './memory.ts';
  */
 
 /** A request whose last attempt was refused, and was certainly not billed. */
-export interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
+interface Refused<Request extends AnyApiRequest = AnyApiRequest> {
   /** The request as it was sent. */
   apiRequest: Request;
   error: GatewayError;

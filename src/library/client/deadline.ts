@@ -187,7 +187,7 @@ function timeoutError(ms: number, phase: Phase): GatewayError {
  * Time in ms for which the rest of a body is awaited; undefined: without limit. The time begins again when `heard`, the count of
  * events, grows. Called before each chunk.
  */
-export type Patience = () => { ms: number | undefined; heard: number };
+type Patience = () => { ms: number | undefined; heard: number };
 
 /**
  * Reads a body that may not end though its reply has (deviation 24: only pings and comments follow). When the time is over, so

@@ -19,7 +19,7 @@ export interface Wanted {
 }
 
 /** The verdict on an answer: at most one of the two. */
-export interface Verdict {
+interface Verdict {
   /** The answer is a failure. */
   error?: GatewayError | undefined;
   /** The answer is not a failure, but may not be whole. */

@@ -5,7 +5,7 @@ import { nameInPriceList } from '../vendors/price-lists.ts';
 import { isWholePrice } from './price.ts';
 
 /** The prices in a list that others keep, as settings have them. */
-export interface ReadPrices {
+interface ReadPrices {
   prices: Prices;
   /** Number of all models in the list. */
   listed: number;

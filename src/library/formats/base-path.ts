@@ -43,7 +43,7 @@ export function refuseOtherOperation({ pathname }: URL, format: FormatName): voi
 }
 
 /** The facts of a base URL that decide the place of operations. */
-export interface BasePath {
+interface BasePath {
   /** The path of the base URL, without slashes at its end. */
   path: string;
   /** The path of the service's own base URL, if this is the service's host. */

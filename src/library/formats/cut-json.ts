@@ -1,7 +1,7 @@
 import { findJsonStop } from '../json-position.ts';
 
 /** JSON text without its end, closed so that its values can be kept. */
-export interface ClosedJson {
+interface ClosedJson {
   /** Cut back to the last whole value, open brackets closed. */
   json: string;
   /** The text is not the beginning of JSON: `json` holds the part before its first wrong character. */

@@ -129,7 +129,7 @@ export function mediaType(declared: string): string | undefined {
 }
 
 /** The extension of an image's file, and a warning if it differs from the gateway's declared type. */
-export interface Extension {
+interface Extension {
   /** Without the dot, lower case: safe in any file name. */
   extension: string;
   /** The type of the bytes; the declared one if the bytes are of no known type. */

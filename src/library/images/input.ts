@@ -10,7 +10,7 @@ import { imageFacts } from './image-type.ts';
 import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
 
 /** An input image, of which only the first bytes were read. */
-export interface InputImage {
+interface InputImage {
   /** The media type, from the bytes. */
   mimeType: string;
   bytes: number;
@@ -21,7 +21,7 @@ export interface InputImage {
 }
 
 /** How an input is read. */
-export interface InputOptions {
+interface InputOptions {
   /** The name in messages (`-i -`); by default the path. */
   label?: string | undefined;
   /** Computes the SHA-256 too, which reads the whole file. */

@@ -32,7 +32,7 @@ interface CandidateName {
 export type CandidateNames = (at: number) => CandidateName | undefined;
 
 /** The facts that the names depend on. */
-export interface PlanFacts {
+interface PlanFacts {
   /** Whether `output` is an existing folder. */
   isDirectory: boolean;
   count: number;

@@ -50,7 +50,7 @@ export function iterm2Image(bytes: Uint8Array, { columns, rows }: PreviewRoom): 
 }
 
 /** How a terminal can show an image. */
-export type PreviewForm = 'kitty' | 'iterm2' | 'blocks' | 'none';
+type PreviewForm = 'kitty' | 'iterm2' | 'blocks' | 'none';
 
 type TerminalVariables = Readonly<Record<string, string | undefined>>;
 

@@ -21,7 +21,7 @@ import { type CandidateNames, candidateNames, givenNames, type OutputPlan } from
 import type { StoredBlob } from './types.ts';
 
 /** How an output is checked. */
-export interface OutputCheck {
+interface OutputCheck {
   cwd: string;
   force: boolean;
   /** Sidecars will be written too. */
@@ -172,7 +172,7 @@ function ignoreMissingPath(error: unknown): undefined {
 }
 
 /** How an image is published. */
-export interface PublishOptions extends Pick<Placing, 'linkFile'> {
+interface PublishOptions extends Pick<Placing, 'linkFile'> {
   /** The folder for relative names. */
   cwd: string;
   /** Names that the user gave can replace a file. */

@@ -1,7 +1,7 @@
 import { maxOf } from '../long-lists.ts';
 
 /** The kind of a string value: any string, one that is Base64 as a whole, or prose that can contain a data URL. */
-export type ValueKind = 'plain' | 'data' | 'text';
+type ValueKind = 'plain' | 'data' | 'text';
 
 interface Frame {
   array: boolean;

@@ -19,7 +19,7 @@ const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
 
 /** Limits which hosts are connected to. */
-export interface HostGuard {
+interface HostGuard {
   /** The error for a host to whose name or address no connection is allowed. */
   check(host: string): GatewayError | undefined;
   /** Looks up a name; gives an error for an address that must not be connected to. */

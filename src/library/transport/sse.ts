@@ -25,7 +25,7 @@ export interface EventLimits {
  * Reads complete events at a position of the stream's text, between two events, and returns their end: for events so frequent
  * that parsing each into fields would take most of the time. Undefined for any other text.
  */
-export type Shortcut<Known> = (text: string, at: number) => { value: Known; events: number; end: number } | undefined;
+type Shortcut<Known> = (text: string, at: number) => { value: Known; events: number; end: number } | undefined;
 
 const mebibyte = 1024 * 1024;
 

@@ -197,7 +197,7 @@ export interface FoundRow extends Found {
 }
 
 /** The rows of a report: those of the table, with `all` also the answers that no row wants, and those that do not count. */
-export interface RowChoice {
+interface RowChoice {
   all?: boolean | undefined;
 }
 

@@ -28,7 +28,7 @@ export interface StateRows {
 }
 
 /** The facts that the next command depends on, beside the rows themselves. */
-export interface NextFacts {
+interface NextFacts {
   /** Absent if the jobs of the folder come one by one: then no command of its own sends them. */
   folder?: TypedFolder | undefined;
   /** The flag whose limit allows no more requests, with a place for a greater one. */

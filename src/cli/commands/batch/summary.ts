@@ -26,7 +26,7 @@ import { hasJobReplies } from '../../run/recovery.ts';
 import type { StateRows } from './states.ts';
 
 /** The facts that a summary is made of. */
-export interface SummaryFacts {
+interface SummaryFacts {
   counts: Counts;
   states: readonly StateRows[];
   /** The number of jobs that this run left, as an earlier one ended them. */

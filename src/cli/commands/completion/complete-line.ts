@@ -3,7 +3,7 @@ import type { CommandFacts, FlagFacts } from '../../help/types.ts';
 import { splitShellLine } from '../../../library/index.ts';
 
 /** A line at which TAB was pressed; the last word is the one being typed: empty after a blank. */
-export interface TypedLine {
+interface TypedLine {
   shell: string;
   words: readonly string[];
 }

@@ -11,7 +11,7 @@ const maxListBytes = 32 * 1024 * 1024;
 const maxModels = 2000;
 
 /** The prices of `config set prices @<file|url>`, and a message about them. */
-export interface PriceFile {
+interface PriceFile {
   /** The profile's own prices, replaced by those of the file. */
   word: (config: Config) => string;
   told: string;

@@ -40,7 +40,7 @@ export interface Choice {
 }
 
 /** About the number of characters of a reply that are kept until its end. */
-export interface Held {
+interface Held {
   characters: number;
 }
 

@@ -80,7 +80,7 @@ interface BuilderOptions {
 const maxSchemas = 100;
 
 /** Builds requests of jobs; settings, schemas and files that jobs share are read once each. */
-export interface RequestBuilder {
+interface RequestBuilder {
   /** Throws GatewayError usage with the job's place in its file. */
   prepare(job: Job): Promise<PreparedJob>;
   openGone: BatchJobs['openGone'];

@@ -273,3 +273,11 @@ test('no file beneath the command line names a flag', () => {
   );
   expect(named).toEqual([]);
 });
+
+test('each type has a name of its own, but for the answers of both packages', () => {
+  const names = [...texts].flatMap(([file, text]) => {
+    if (file === 'gateway/testing/testing-types.ts') return [];
+    return [...text.matchAll(/^(?:export )?(?:interface|type) (\w+)/gm)].map(([, name]) => name);
+  });
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});

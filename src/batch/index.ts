@@ -11,6 +11,7 @@ export { defaultGraceMs, runBatch, runStream } from './run/run.ts';
 export type { ResultPrinter, Stop } from './run/runner.ts';
 export type { BatchEvent, RunProgress } from './events.ts';
 export type { BatchBudget } from './lane/budgets.ts';
+export type { CostLimit } from './run/run-budget.ts';
 export { batchFiles, jobCommands, retryWords } from './types.ts';
 export type {
   Batch,

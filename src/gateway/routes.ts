@@ -101,13 +101,13 @@ const rows: readonly RouteRow[] = [
   { path: '/{version}/models(?:/{id})?' },
 ];
 
-type Rows = Readonly<Record<string, Omit<RouteRow, 'path'>>>;
+type RouteRows = Readonly<Record<string, Omit<RouteRow, 'path'>>>;
 
-function listRows(format: GatewayFormatName, paths: Rows): RouteRow[] {
+function listRows(format: GatewayFormatName, paths: RouteRows): RouteRow[] {
   return Object.entries(paths).map(([path, row]) => ({ path, format, ...row }));
 }
 
-function batchRows(paths: BatchPaths): Rows {
+function batchRows(paths: BatchPaths): RouteRows {
   return mapValues(paths, (batch) => ({ batch }));
 }
 

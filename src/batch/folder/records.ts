@@ -97,7 +97,7 @@ interface SkipRecord extends Place {
 }
 
 /** The last record of a run that left nothing of `--redo` to make. */
-interface RunEnd {
+interface RedoneRecord {
   t: 'end';
 }
 
@@ -111,4 +111,4 @@ export type SlotRecord =
   | EndRecord
   | SkipRecord
   | BatchStep
-  | RunEnd;
+  | RedoneRecord;

@@ -11,7 +11,7 @@ import type { JobError } from '../types.ts';
 import type { EndRecord } from './records.ts';
 
 /** The usage and the costs of all runs of a batch, also for answers that no row wants any more. */
-export interface Spent {
+export interface SpendingState {
   usage: Usage;
   spending: Spending;
   /** The bounds of the costs of slots without an end, if their models have a price. */
@@ -26,7 +26,7 @@ export interface Spent {
   ids: Map<number, string>;
 }
 
-export function newSpent(): Spent {
+export function newSpendingState(): SpendingState {
   return {
     usage: {},
     spending: noSpending(),
@@ -71,19 +71,19 @@ export const unanswered: JobError = {
 };
 
 /** Keeps the newest error of a slot, if there is room. */
-export function keepFailure(failures: Spent['failures'], slot: number, error: JobError): void {
+export function keepFailure(failures: SpendingState['failures'], slot: number, error: JobError): void {
   if (failures.size < maxFailures || failures.has(slot)) failures.set(slot, error);
 }
 
 /** Counts a slot that was sent, and whose run is over, as one of unknown cost. */
-export function countLost(slot: number, spent: Spent): void {
+export function countLost(slot: number, spent: SpendingState): void {
   keepFailure(spent.failures, slot, unanswered);
   if (!spent.held.has(slot)) spent.held.set(slot, countUnknown(spent, spent.bounds.get(slot)));
   spent.bounds.delete(slot);
 }
 
 /** Counts the end of a slot, with its usage and cost. */
-export function countEnd(slot: number, end: EndRecord, spent: Spent): void {
+export function countEnd(slot: number, end: EndRecord, spent: SpendingState): void {
   const { t, cost, error } = end;
   const bound = end.bound ?? spent.bounds.get(slot);
   spent.bounds.delete(slot);
@@ -105,7 +105,7 @@ export function countEnd(slot: number, end: EndRecord, spent: Spent): void {
  */
 export function countCost(
   end: Pick<EndRecord, 'cost' | 'doubtful' | 'billed' | 'error'>,
-  spent: Pick<Spent, 'spending'>,
+  spent: Pick<SpendingState, 'spending'>,
   bound?: Bound,
 ): void {
   if (end.cost !== undefined) spent.spending = addSpending(spent.spending, end.cost);
@@ -122,7 +122,7 @@ export function mayHaveCost({ cost, billed, error }: Pick<EndRecord, 'cost' | 'b
 }
 
 /** Counts a request of unknown cost. Returns the amount that it counts with against a limit. */
-function countUnknown(spent: Pick<Spent, 'spending'>, bound: Bound | undefined): string {
+function countUnknown(spent: Pick<SpendingState, 'spending'>, bound: Bound | undefined): string {
   if (bound === undefined && spent.spending.dearest === '0') {
     // A million rows without a price need no decimal arithmetic.
     spent.spending.unknown++;

@@ -2,11 +2,11 @@ import type { JobError } from '../types.ts';
 import { type Fold, applyRecord, newFold, settleRun } from './fold.ts';
 import { newManifest, type Manifest } from './manifest.ts';
 import type { EndRecord, RunStart, SlotRecord } from './records.ts';
-import { countEnd, countLost, newSpent, type Spent } from './spending.ts';
+import { countEnd, countLost, newSpendingState, type SpendingState } from './spending.ts';
 import { addPaid } from '../lane/provider-batches.ts';
 
 /** The state of a batch: read from its folder, and kept up to date by a run. */
-export interface BatchState extends Fold, Spent {
+export interface BatchState extends Fold, SpendingState {
   /** The record of the last run; undefined for an empty journal. */
   run: RunStart | undefined;
   /** The table as the last run read it. */
@@ -25,7 +25,7 @@ export interface BatchState extends Fold, Spent {
 export function newBatchState(rows = 0): BatchState {
   return {
     ...newFold(rows),
-    ...newSpent(),
+    ...newSpendingState(),
     run: undefined,
     manifest: newManifest(),
     beganAt: undefined,

@@ -21,10 +21,10 @@ interface Measures {
   results: 'again' | 'later';
 }
 
-type Failure = 'elsewhere' | 'barred' | 'refused' | 'conflict' | 'missing' | 'busy' | 'unsent' | 'unsure' | 'odd';
+type FailureName = 'elsewhere' | 'barred' | 'refused' | 'conflict' | 'missing' | 'busy' | 'unsent' | 'unsure' | 'odd';
 
 /** The one table of failures of the batch API. */
-const measures: Readonly<Record<Failure, Partial<Measures>>> = {
+const measures: Readonly<Record<FailureName, Partial<Measures>>> = {
   elsewhere: { create: 'drop', look: 'leave' },
   barred: { create: 'drop' },
   refused: { create: 'drop', list: 'none' },
@@ -48,7 +48,7 @@ export function ignoreUnlisted(error: unknown): undefined {
   throw error;
 }
 
-function nameFailure(error: unknown): Failure | undefined {
+function nameFailure(error: unknown): FailureName | undefined {
   if (!(error instanceof GatewayError)) return undefined;
   const { sent, status = 0 } = error.details;
   switch (error.class) {

@@ -2,7 +2,7 @@ import type { Fold } from '../folder/fold.ts';
 import type { SlotState } from '../folder/slots.ts';
 import type { BatchPolicy } from '../types.ts';
 
-type RetryPolicy = Pick<BatchPolicy, 'retry' | 'onlyNamed'>;
+type ResendPolicy = Pick<BatchPolicy, 'retry' | 'onlyNamed'>;
 
 /**
  * Decides whether a slot is paid for, by its state and by the user's word. No other place decides that. `isNamed`: the user named
@@ -10,7 +10,7 @@ type RetryPolicy = Pick<BatchPolicy, 'retry' | 'onlyNamed'>;
  */
 export function decideSlot(
   state: SlotState,
-  { isAtService, isNamed, policy }: { isAtService: boolean; isNamed: boolean; policy: RetryPolicy },
+  { isAtService, isNamed, policy }: { isAtService: boolean; isNamed: boolean; policy: ResendPolicy },
 ): 'send' | 'collect' | 'leave' | 'later' {
   if (isAtService) return 'collect';
   if (state === 'pending') return isNamed || policy.onlyNamed !== true ? 'send' : 'later';
@@ -25,7 +25,7 @@ export function decideSlot(
  */
 export function isMadeAgain(
   slot: number,
-  { isNamed, goesOn, policy }: { isNamed: boolean; goesOn: boolean; policy: RetryPolicy },
+  { isNamed, goesOn, policy }: { isNamed: boolean; goesOn: boolean; policy: ResendPolicy },
   { slots, atService }: Pick<Fold, 'slots' | 'atService'>,
 ): boolean {
   const state = slots.stateOf(slot);

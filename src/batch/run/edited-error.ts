@@ -37,27 +37,27 @@ export async function editedError(rows: readonly EditedRow[], batch: EditedBatch
   );
 }
 
-type Comparing = Pick<EditedBatch, 'policy' | 'shared' | 'state'>;
+type ComparedBatch = Pick<EditedBatch, 'policy' | 'shared' | 'state'>;
 
 /** Whether rows were edited by other flags than those that the folder keeps, not in the table alone. */
-export function isEditedByFlags(batch: Comparing): boolean {
+export function isEditedByFlags(batch: ComparedBatch): boolean {
   return !isKept(batch) && findSharedEdits(batch).length > 0;
 }
 
 /** Whether the same table is read with other flags, which can name its rows anew. */
-export function hasOtherFlags(batch: Pick<Comparing, 'policy' | 'state'>): boolean {
+export function hasOtherFlags(batch: Pick<ComparedBatch, 'policy' | 'state'>): boolean {
   const [now, before] = [batch.policy.command?.flags, batch.state.manifest.header?.command?.flags];
   return !isKept(batch) && now?.['jobs'] === before?.['jobs'] && now?.['data'] === before?.['data'];
 }
 
 /** Whether the command is the one that made the folder. */
-function isKept({ policy, state: { manifest } }: Pick<Comparing, 'policy' | 'state'>): boolean {
+function isKept({ policy, state: { manifest } }: Pick<ComparedBatch, 'policy' | 'state'>): boolean {
   const { command } = manifest.header ?? {};
   return command === undefined || JSON.stringify(command) === JSON.stringify(policy.command);
 }
 
 /** The shared parts in which all rows were edited. */
-function findSharedEdits({ shared: now, state: { manifest } }: Comparing): string[] {
+function findSharedEdits({ shared: now, state: { manifest } }: ComparedBatch): string[] {
   const { shared: before = {} } = manifest.header ?? {};
   return Object.keys({ ...now, ...before })
     .filter((name) => now[name] !== before[name])

@@ -28,10 +28,10 @@ export interface JobQueue {
 }
 
 /** Gives the jobs of a run in their order. The signal ends its waits. Throws the errors that end the batch. */
-export type JobSource = (signal: AbortSignal) => AsyncGenerator<QueuedJob, void>;
+export type JobFeed = (signal: AbortSignal) => AsyncGenerator<QueuedJob, void>;
 
 interface JobQueueOptions {
-  source: JobSource;
+  source: JobFeed;
   recorder: Recorder;
   /**
    * The most jobs that are ready, unless jobs end much faster than the disk writes: while requests are in flight, the next ones are built and

@@ -1,21 +1,21 @@
 import { maxNamed, nameSome } from '../counts.ts';
 import type { BatchJobs, Job } from '../types.ts';
 
-type Rows = Pick<BatchJobs, 'read'>;
+type ReadJobs = Pick<BatchJobs, 'read'>;
 
 /** The ids of rows, by their places in the file. */
-export async function listIds(places: readonly number[], jobs: Rows): Promise<string[]> {
+export async function listIds(places: readonly number[], jobs: ReadJobs): Promise<string[]> {
   return (await findRows(places, jobs)).map(({ id }) => id);
 }
 
 /** Names rows as `batch redo` takes them, by id and number: the first few of `places`, and how many more of `count` there are. */
-export async function nameRows(places: readonly number[], count: number, jobs: Rows): Promise<string> {
+export async function nameRows(places: readonly number[], count: number, jobs: ReadJobs): Promise<string> {
   const rows = await findRows(places.slice(0, maxNamed), jobs);
   const names = rows.map(({ id, line, number = line, isNumbered }) => (isNumbered ? id : `${id} (row ${number})`));
   return nameSome(names, count);
 }
 
-async function findRows(places: readonly number[], jobs: Rows): Promise<Job[]> {
+async function findRows(places: readonly number[], jobs: ReadJobs): Promise<Job[]> {
   const wanted = new Set(places);
   const rows: Job[] = [];
   let place = 0;

@@ -10,7 +10,7 @@ import { isLeftToRedo } from './decide.ts';
 import { hasDue } from './links.ts';
 import { describeNamed } from './table.ts';
 import { openThrottle } from './pace.ts';
-import { type JobSource, openJobQueue, readyJobs } from './queue.ts';
+import { type JobFeed, openJobQueue, readyJobs } from './queue.ts';
 import { openRunLimit } from './run-budget.ts';
 import { type ResultPrinter, runJobs, type Stop } from './runner.ts';
 import { countOutcomes } from './tally.ts';
@@ -62,7 +62,7 @@ async function sendLive(
   await host.on({ type: 'sending', jobs: plan.toSend, progress });
   try {
     for (;;) {
-      const source: JobSource = () => readyJobs(batch, step);
+      const source: JobFeed = () => readyJobs(batch, step);
       const queue = openJobQueue({ source, recorder, ahead: concurrency, elapsed: () => host.elapsed() });
       const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
       // Rows that waited for the answers of these are sent next.
@@ -75,7 +75,7 @@ async function sendLive(
 
 interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
   /** The source of the jobs, which come one by one. */
-  source: JobSource;
+  source: JobFeed;
   /** Prints the outcome of each job. */
   printer: ResultPrinter;
   concurrency: number;

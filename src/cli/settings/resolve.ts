@@ -79,7 +79,7 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
   const plain = pickPlain(input, { any: chosenProfile, service: serviceProfile, origin: originProfile });
   const fallback = given('fallback', input) ?? inProfile('fallback', serviceProfile);
   const key = offline ? offlineKey : pickKey(input, place);
-  const found: Found = {
+  const found: FoundSettings = {
     ...plain,
     budget: pickBudget(plain.budget, offline),
     profile: serviceProfile?.name,
@@ -119,7 +119,7 @@ export function resolvePartialSettings(input: SettingsInput): PartialSettings {
 /** Values with their origins, as they are found. */
 type Sourced<T> = { [N in keyof T]: SourcedValue<NonNullable<T[N]>> | Extract<T[N], undefined> };
 type SourcedOfUse = Pick<PartialSettings, 'profile' | 'service' | 'format' | 'baseUrl' | 'model' | 'fallback' | 'auth'>;
-type Found = Sourced<PlainSettings & SourcedOfUse>;
+type FoundSettings = Sourced<PlainSettings & SourcedOfUse>;
 
 function listValues<T extends object>(found: Sourced<T>): T {
   return mapEntries(found, (source) => source?.value) as T;
@@ -215,7 +215,7 @@ function pickPlain(
 }
 
 /** Ignores a budget that is set for every command if the local gateway answers: its replies cost nothing. */
-function pickBudget(budget: Found['budget'], offline: boolean): Found['budget'] {
+function pickBudget(budget: FoundSettings['budget'], offline: boolean): FoundSettings['budget'] {
   return budget?.value === noBudget || (offline && budget?.origin.kind !== 'flag') ? undefined : budget;
 }
 
@@ -309,7 +309,7 @@ function pickFormat(input: SettingsInput, { serviceProfile, service, baseUrl }: 
 function pickAuth(
   input: SettingsInput,
   serviceProfile: PickedProfile | undefined,
-  { service: { value: service }, format, key }: Pick<Found, 'service' | 'format'> & { key: KeySource },
+  { service: { value: service }, format, key }: Pick<FoundSettings, 'service' | 'format'> & { key: KeySource },
 ): SourcedValue<AuthForm> {
   const row = chooseAuthUse(format.value, input.use);
   const form = given('auth', input) ?? fromProfile(serviceProfile, ({ auth }) => auth?.[row]);

@@ -40,7 +40,7 @@ export type Rule = (value: JsonValue, path: Path, mode: ValidationMode) => JsonV
 export type ObjectRule = (value: JsonValue, path: Path, mode: ValidationMode) => JsonObject;
 
 /** The fields an object may have, and their rules. A name that ends with `!` is required. */
-export type Fields = Readonly<Record<string, Rule>>;
+export type FieldRules = Readonly<Record<string, Rule>>;
 
 interface Bounds {
   min?: number;
@@ -132,7 +132,7 @@ export function choose(pick: (value: JsonValue) => Rule): Rule {
  * An object of known fields, in camelCase also by their snake_case names; others are refused or left out, as the mode says. A
  * null counts as absent.
  */
-export function object(spec: Fields): ObjectRule {
+export function object(spec: FieldRules): ObjectRule {
   return objectRule(spec, (name, path, mode) => {
     if (mode.isStrict) throw new Violation(path, { kind: 'unknown', name });
     mode.leftOut([...path, name]);
@@ -141,12 +141,12 @@ export function object(spec: Fields): ObjectRule {
 }
 
 /** An object of which only these fields are read; it can have others. */
-export function openObject(spec: Fields): ObjectRule {
+export function openObject(spec: FieldRules): ObjectRule {
   return objectRule(spec, () => true);
 }
 
 /** `keeps`: whether a field that `spec` does not have stays. */
-function objectRule(spec: Fields, keeps: (name: string, path: Path, mode: ValidationMode) => boolean): ObjectRule {
+function objectRule(spec: FieldRules, keeps: (name: string, path: Path, mode: ValidationMode) => boolean): ObjectRule {
   const fields = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
   const required = Object.keys(spec)
     .filter((name) => name.endsWith('!'))

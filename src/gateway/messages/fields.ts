@@ -12,14 +12,14 @@ import {
   object,
   oneOf,
   text,
-  type Fields,
+  type FieldRules,
   type Rule,
   badValue,
 } from '../fields/rule.ts';
 import type { Path, ValidationMode } from '../types.ts';
 
 /** Fields that the service takes and the specification does not name. */
-const newerFields: Fields = {
+const newerFields: FieldRules = {
   thinking: object({
     'type!': oneOf('enabled', 'adaptive', 'disabled', 'between_tools'),
     budget_tokens: integer(),

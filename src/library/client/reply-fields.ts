@@ -174,28 +174,30 @@ const rows: { [Name in Exclude<keyof Result, OfTheAnswer>]-?: ReplyField<NonNull
   },
 };
 
-type Rows = Readonly<Record<string, ReplyField<unknown>>>;
+type ReplyRows = Readonly<Record<string, ReplyField<unknown>>>;
 
 /** The keys of the JSON document that a reply gives, in their order. */
 export const shownFields: v.ObjectEntries = Object.fromEntries(
-  Object.entries(rows as Rows).flatMap(([name, { shown }]) => (shown === undefined ? [] : [[name, shown]])),
+  Object.entries(rows as ReplyRows).flatMap(([name, { shown }]) => (shown === undefined ? [] : [[name, shown]])),
 );
 
 /** The keys of the JSON document that the results of MCP tools have, too. */
-export const toolResultKeys: readonly string[] = Object.entries(rows as Rows).flatMap(([name, { inTools }]) =>
+export const toolResultKeys: readonly string[] = Object.entries(rows as ReplyRows).flatMap(([name, { inTools }]) =>
   inTools ? [name] : [],
 );
 
 /** What a reply gives beside what was read while it came. */
 export function pickEndFields(result: Result): Record<string, unknown> {
-  const names = Object.entries(rows as Rows).flatMap(([name, row]) => (row.shown && !row.isStreamed ? [name] : []));
+  const names = Object.entries(rows as ReplyRows).flatMap(([name, row]) =>
+    row.shown && !row.isStreamed ? [name] : [],
+  );
   return Object.fromEntries(names.map((name) => [name, result[name as keyof Result]]));
 }
 
 /** Joins replies into one. `complete` comes from the reply that gives the other facts. */
 export function joinReplies(results: readonly Result[], on: Occasion): Result {
   const joined: Record<string, unknown> = { ...(on === 'answers' ? results[0] : results.at(-1)) };
-  for (const [name, { join }] of Object.entries(rows as Rows)) {
+  for (const [name, { join }] of Object.entries(rows as ReplyRows)) {
     if (!join?.[on]) continue;
     const value = join[on](
       results.map((result) => result[name as keyof Result]),
@@ -211,7 +213,7 @@ export function joinReplies(results: readonly Result[], on: Occasion): Result {
 export function noteFacts(known: ReplyFacts, said: ReplyFacts): ReplyFacts {
   const noted: Record<string, unknown> = known as Record<string, unknown>;
   for (const [name, value] of Object.entries(said)) {
-    const { again } = (rows as Rows)[name] as ReplyField<unknown>;
+    const { again } = (rows as ReplyRows)[name] as ReplyField<unknown>;
     if (value !== undefined) noted[name] = again ? again(noted[name], value) : value;
   }
   return known;

@@ -103,10 +103,10 @@ function atLength({ tiers = [], ...base }: Price, promptTokens: number): Price {
   return { ...base, ...amounts };
 }
 
-type Amounts = { [name in (typeof tokenAmounts)[number] | 'image' | 'search']: string | number | undefined };
+type CompleteAmounts = { [name in (typeof tokenAmounts)[number] | 'image' | 'search']: string | number | undefined };
 
 /** Completes the amounts of a price by those that follow from others. An amount without a source stays undefined: none is guessed. */
-function completeAmounts(price: Price, { inputHasCached }: FormatFacts['billing']): Amounts {
+function completeAmounts(price: Price, { inputHasCached }: FormatFacts['billing']): CompleteAmounts {
   // If only images have a price, the prompt is free.
   const free = isOfImagesAlone(price) ? '0' : undefined;
   const { input = free, imageInput = free, audioInput = free } = price;
@@ -120,7 +120,7 @@ function completeAmounts(price: Price, { inputHasCached }: FormatFacts['billing'
 }
 
 /** Removes tokens that the amount for an image covers: the tokens of the image, and if output has no price, all other output. */
-function withoutImages(billed: Billed, price: Amounts): Billed {
+function withoutImages(billed: Billed, price: CompleteAmounts): Billed {
   if (price.image === undefined) return billed;
   if (!billed.countsImageOutput)
     return price.output === undefined && billed.images > 0 ? { ...billed, output: 0 } : billed;

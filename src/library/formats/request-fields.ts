@@ -471,14 +471,14 @@ export const requestFields = {
   }),
 };
 
-type Fields = typeof requestFields;
-export type FieldName = keyof Fields;
+type FieldTable = typeof requestFields;
+export type FieldName = keyof FieldTable;
 
 /** The fields whose kind has a value type in `Values`, with this type. */
-type FieldsOf<Values, Name extends keyof Fields = NamesOf<Values>> = {
-  [N in Name]?: Values[Fields[N]['kind'] & keyof Values] | undefined;
+type FieldsOf<Values, Name extends keyof FieldTable = NamesOf<Values>> = {
+  [N in Name]?: Values[FieldTable[N]['kind'] & keyof Values] | undefined;
 };
-type NamesOf<Values> = { [N in FieldName]: Fields[N]['kind'] extends keyof Values ? N : never }[FieldName];
+type NamesOf<Values> = { [N in FieldName]: FieldTable[N]['kind'] extends keyof Values ? N : never }[FieldName];
 
 /** The plain fields of a request, which the library has under the same names. */
 export type PlainFields = FieldsOf<PlainValues>;

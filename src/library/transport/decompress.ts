@@ -24,7 +24,7 @@ export function decompress(reply: HttpReply, encoding: string, request: string):
     void source.return?.();
     return { ...reply, headers, body: Readable.from([]) };
   }
-  const wire: Wire = { source, chunks: [], bytes: 0, failure: undefined };
+  const wire: WireBody = { source, chunks: [], bytes: 0, failure: undefined };
   const failUnread = (fault: string): Promise<never> =>
     throwUnread(wire, { status: reply.status, request, encoding, fault });
   return {
@@ -50,7 +50,7 @@ const decoders = new Map<string, OpenDecoder | undefined>([
 ]);
 
 /** A body as it comes, which is kept while it is read. */
-interface Wire {
+interface WireBody {
   source: AsyncIterator<Uint8Array>;
   chunks: Uint8Array[];
   bytes: number;
@@ -59,7 +59,7 @@ interface Wire {
 }
 
 /** Never throws: a failure is in `wire`. */
-async function* readWire(wire: Wire): AsyncGenerator<Uint8Array> {
+async function* readWire(wire: WireBody): AsyncGenerator<Uint8Array> {
   try {
     for (let next = await wire.source.next(); !next.done; next = await wire.source.next()) {
       wire.bytes += next.value.byteLength;
@@ -73,7 +73,7 @@ async function* readWire(wire: Wire): AsyncGenerator<Uint8Array> {
 
 /** Throws the error of a body that cannot be read, with all of its bytes; after an abort by the caller, its reason. */
 async function throwUnread(
-  wire: Wire,
+  wire: WireBody,
   { encoding, fault, ...known }: { status: number; request: string; encoding: string; fault: string },
 ): Promise<never> {
   const pieces = readWire(wire);
@@ -92,7 +92,7 @@ async function throwUnread(
 
 type Fail = (fault: string) => Promise<never>;
 
-function unread(wire: Wire, fail: Fail): AsyncIterableIterator<Uint8Array> {
+function unread(wire: WireBody, fail: Fail): AsyncIterableIterator<Uint8Array> {
   return {
     next: () => fail('which this program cannot read'),
     async return() {
@@ -106,7 +106,7 @@ function unread(wire: Wire, fail: Fail): AsyncIterableIterator<Uint8Array> {
 }
 
 /** Not written as a generator, whose `return` would wait for the next chunk. */
-function decodeWire(wire: Wire, open: OpenDecoder, fail: Fail): AsyncIterableIterator<Uint8Array> {
+function decodeWire(wire: WireBody, open: OpenDecoder, fail: Fail): AsyncIterableIterator<Uint8Array> {
   let decoder: ReturnType<OpenDecoder> | undefined;
   let output: AsyncIterator<Uint8Array> | undefined;
   return {
@@ -134,7 +134,7 @@ function decodeWire(wire: Wire, open: OpenDecoder, fail: Fail): AsyncIterableIte
   };
 }
 
-async function* bounded(chunks: AsyncIterator<Uint8Array>, wire: Wire): AsyncGenerator<Uint8Array> {
+async function* bounded(chunks: AsyncIterator<Uint8Array>, wire: WireBody): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
     bytes += next.value.byteLength;

@@ -1,4 +1,4 @@
-import type { BatchBudget, BatchPlan } from '../../../batch/index.ts';
+import type { BatchBudget, BatchPlan, CostLimit } from '../../../batch/index.ts';
 import { createBudget, subtractAmounts, sumAmounts } from '../../../library/index.ts';
 import { ownSettings } from './own-settings.ts';
 import type { Context } from '../../context.ts';
@@ -10,8 +10,6 @@ import {
   reserveBatch,
   type Tag,
 } from '../../run/budget.ts';
-
-type CostLimit = Awaited<ReturnType<BatchBudget['openLimit']>>;
 
 /** The budgets that pay for provider batches, by the gateways that have one. Gateways with the same budget share its rest. */
 export async function openBatchBudgets(

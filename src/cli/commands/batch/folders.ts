@@ -152,7 +152,7 @@ function keyOfRow({ state: { manifest, slots } }: BatchFolder, place: number): s
 }
 
 /** The slot of a row in one of several folders, which has its state. Slot -1: no folder has it. */
-interface Found {
+interface FoundSlot {
   at: number;
   slot: number;
 }
@@ -161,7 +161,7 @@ interface Found {
  * Finds the folder with the newest state of a row, and its slot there. Only the folder of its shard knows which of equal rows has
  * which answer; if that folder has another table, its places tell nothing, and the slot is looked up by its name.
  */
-function findSlot(name: string, place: number, folders: readonly BatchFolder[]): Found {
+function findSlot(name: string, place: number, folders: readonly BatchFolder[]): FoundSlot {
   let best = { at: 0, slot: folders[0]?.state.slots.findNamed(name) ?? -1 };
   if (folders.length === 1) return best;
   for (const [at, { isSameTable, state }] of folders.entries()) {
@@ -174,7 +174,7 @@ function findSlot(name: string, place: number, folders: readonly BatchFolder[]):
 }
 
 /** The rows of the table in the order of the file. */
-function* listFound(folders: readonly BatchFolder[]): Generator<Found, void> {
+function* listFound(folders: readonly BatchFolder[]): Generator<FoundSlot, void> {
   const [first] = folders;
   if (first === undefined) return;
   const { slots, manifest } = first.state;
@@ -185,14 +185,14 @@ function* listFound(folders: readonly BatchFolder[]): Generator<Found, void> {
 }
 
 /** The answers that no row wants. */
-function* listAside(folders: readonly BatchFolder[]): Generator<Found, void> {
+function* listAside(folders: readonly BatchFolder[]): Generator<FoundSlot, void> {
   for (const [at, { state }] of folders.entries())
     for (let slot = 0; slot < state.slots.size; slot++)
       if (state.slots.answersOf(slot) > 0 && !state.slots.has(slot, 'wanted')) yield { at, slot };
 }
 
 /** A row of a report, and its slot. */
-export interface FoundRow extends Found {
+interface ReportedRow extends FoundSlot {
   row: Omit<ManifestRow, 'slot'> & Pick<ReportRow, 'version'>;
 }
 
@@ -205,7 +205,7 @@ interface RowChoice {
 export async function* listRows(
   folders: readonly BatchFolder[],
   { all = false }: RowChoice,
-): AsyncGenerator<FoundRow[], void> {
+): AsyncGenerator<ReportedRow[], void> {
   const [first] = folders;
   if (first === undefined) return;
   let place = 0;
@@ -298,9 +298,9 @@ export async function openFolderResults(folders: readonly BatchFolder[]) {
   const readers: ResultReader[] = [];
   for (const { folder, state } of folders) readers.push(await openResults(folder, state.slots));
   return {
-    read: ({ at, slot }: Found) => (slot < 0 ? undefined : readers[at]?.read(slot)),
+    read: ({ at, slot }: FoundSlot) => (slot < 0 ? undefined : readers[at]?.read(slot)),
     /** The answers of a slot that do not count, by their numbers. */
-    async readTakes({ at, slot }: Found): Promise<[number, JsonObject][]> {
+    async readTakes({ at, slot }: FoundSlot): Promise<[number, JsonObject][]> {
       const { slots, takes } = (folders[at] as BatchFolder).state;
       const found: [number, JsonObject][] = [];
       for (const [index, place] of (takes.get(slot) ?? []).entries()) {
@@ -319,7 +319,7 @@ const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in th
 
 /** The row of a report by its row of the table and its result. */
 export function createReportRow(
-  { row, at, slot }: FoundRow,
+  { row, at, slot }: ReportedRow,
   document: JsonObject | undefined,
   folders: readonly BatchFolder[],
 ): ReportRow {

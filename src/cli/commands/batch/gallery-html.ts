@@ -10,11 +10,11 @@ export interface Card extends Pick<ReportRow, 'id' | 'prompt' | 'text' | 'error'
   images: readonly string[];
   /** The number of the answer that counts, if there are several, and the other answers. */
   counting?: number;
-  takes?: readonly Take[];
+  takes?: readonly OtherTake[];
 }
 
 /** An answer that does not count, and the command that makes it count. */
-export interface Take extends Pick<Card, 'text' | 'images'> {
+export interface OtherTake extends Pick<Card, 'text' | 'images'> {
   number: number;
   command: string | undefined;
 }
@@ -86,7 +86,7 @@ export function galleryCard({ id, state, version, prompt, text, error, images, c
     .join('')}</article>\n`;
 }
 
-function takePart({ number, text, images, command }: Take): string {
+function takePart({ number, text, images, command }: OtherTake): string {
   const parts = [`<p>answer ${number}</p>`, ...images.map(picture), text && paragraph('text', text)];
   return [...parts, command && `<code>${escapeHtml(command)}</code>`].filter(Boolean).join('');
 }

@@ -9,7 +9,7 @@ import {
   galleryHead,
   type PageKind,
   readPageKind,
-  type Take,
+  type OtherTake,
   toRelativeLink,
 } from './gallery-html.ts';
 import {
@@ -49,7 +49,7 @@ export function batchGalleryCommand(command: Command): Action {
 }
 
 /** A page as the user names it, and whether runs write it again. */
-interface Page {
+interface NamedPage {
   path: string;
   kind: PageKind;
 }
@@ -89,7 +89,7 @@ export async function renewGallery(outdir: string, context: Context): Promise<vo
 /** Writes a page with a card for each row that was sent. */
 async function writeGallery(
   folders: readonly BatchFolder[],
-  page: Page,
+  page: NamedPage,
   { all, context }: { all: boolean | undefined; context: Context },
 ): Promise<void> {
   const progress = context.ui.progress('preparing the gallery');
@@ -109,7 +109,12 @@ async function listPictures(folder: string): Promise<string[]> {
 }
 
 /** Writes a page with a card for each picture, and the prompt of its sidecar. */
-async function writePictures(outdir: string, names: readonly string[], page: Page, context: Context): Promise<void> {
+async function writePictures(
+  outdir: string,
+  names: readonly string[],
+  page: NamedPage,
+  context: Context,
+): Promise<void> {
   const folder = resolve(context.io.cwd, outdir);
   const from = dirname(resolve(context.io.cwd, page.path));
   async function* readPictures(): AsyncGenerator<Card, void> {
@@ -127,7 +132,7 @@ async function writePictures(outdir: string, names: readonly string[], page: Pag
 
 /** Writes a page, whole or not at all. Throws GatewayError usage if there is a file that is no gallery, and not-written. */
 async function writePage(
-  { path, kind }: Page,
+  { path, kind }: NamedPage,
   about: { title: string; summary: string },
   cards: AsyncIterable<Card>,
   context: Context,
@@ -170,7 +175,7 @@ async function* readCards(
         if (row.state === 'pending') continue;
         const listLinks = ({ images }: ReportRow): string[] =>
           images.map((path) => toRelativeLink(relative(from, join(folder, path))));
-        const takes = (await results.readTakes(found)).map(([number, document]): Take => {
+        const takes = (await results.readTakes(found)).map(([number, document]): OtherTake => {
           const take = toReportRow({ id: row.id, state: 'done' }, document);
           const choose = chooseCommand(name, [`${row.id}=${number}`]);
           // An answer that no row wants belongs to no row, so it cannot be chosen.

@@ -138,7 +138,7 @@ function usesToTake({ name }: Service, { profile, profiles }: Config): Use[] {
   });
 }
 
-interface Question {
+interface KeyQuestion {
   key: string;
   text: string;
   required?: boolean;
@@ -153,7 +153,7 @@ interface KeyAnswer {
 
 const modelTexts = { text: 'Model of text', chat: 'Model of chat', image: 'Model of image gen and image edit' };
 
-function listQuestions(service: Service, context: Context): Question[] {
+function listQuestions(service: Service, context: Context): KeyQuestion[] {
   const { keyPage, baseUrl, template, models, isKeyless } = service;
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
   const variable = keysIn(context.io.env).find(({ name }) => name === service.name)?.variable;
@@ -185,7 +185,7 @@ async function askValues(service: Service, state: InitState): Promise<KeyAnswer[
 const shortestKey = 8;
 
 /** The answer of a person; undefined if the setting stays as it is. */
-async function askUntilRight(question: Question, state: InitState): Promise<KeyAnswer | undefined> {
+async function askUntilRight(question: KeyQuestion, state: InitState): Promise<KeyAnswer | undefined> {
   const { dialog, loaded, profile, context } = state;
   const { key, text, hidden = false, required = false } = question;
   const before = currentValue(loaded, profile, key);

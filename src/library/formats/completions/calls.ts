@@ -11,7 +11,7 @@ import { badReply } from '../../errors.ts';
 import type { ReplyEvent } from '../events.ts';
 
 /** A call of a tool while its pieces arrive. */
-interface ArrivingCall {
+interface OpenCall {
   /** The number of its block. */
   readonly block: number;
   /** The number of the call on the wire, if it has one. */
@@ -42,9 +42,9 @@ interface ArrivingPiece {
 
 /** The calls of one candidate. Their blocks are numbered from `firstBlock`. */
 export function createToolCallJoiner(firstBlock: number) {
-  const calls: ArrivingCall[] = [];
+  const calls: OpenCall[] = [];
 
-  function openCall({ index, id }: ArrivingPiece): ArrivingCall {
+  function openCall({ index, id }: ArrivingPiece): OpenCall {
     if (calls.length >= maxCalls) throw badReply(`the answer has more than ${maxCalls} calls of tools`);
     const block = firstBlock + calls.length;
     const call = {
@@ -67,7 +67,7 @@ export function createToolCallJoiner(firstBlock: number) {
   return {
     /** Adds the calls of a message, or pieces of calls, and returns their events. */
     add(message: JsonObject): ReplyEvent[] {
-      const seen = new Set<ArrivingCall>();
+      const seen = new Set<OpenCall>();
       return piecesIn(message).flatMap((piece) => {
         const earlier = calls.filter((call) => !seen.has(call));
         const call = findCall(earlier, piece) ?? openCall(piece);
@@ -88,7 +88,7 @@ export function createToolCallJoiner(firstBlock: number) {
  * The call that a piece belongs to. An id decides. The number alone does not: some servers number all calls 0, and others count
  * their pieces. Without either, a name begins a call, unless it is the name of the last call, whose end is missing.
  */
-function findCall(calls: readonly ArrivingCall[], piece: ArrivingPiece): ArrivingCall | undefined {
+function findCall(calls: readonly OpenCall[], piece: ArrivingPiece): OpenCall | undefined {
   const { index, id, name } = piece;
   const last = calls.at(-1);
   const named = id === undefined ? undefined : calls.find((call) => call.id === id);
@@ -104,7 +104,7 @@ function findCall(calls: readonly ArrivingCall[], piece: ArrivingPiece): Arrivin
 }
 
 /** Whether a piece with the number of a call has another name, or other arguments of its own: the arguments are not for that call. */
-function isOther(call: ArrivingCall, { id, name, json }: ArrivingPiece): boolean {
+function isOther(call: OpenCall, { id, name, json }: ArrivingPiece): boolean {
   if (name === '' || !call.hasStarted) return false;
   if (name !== call.name) return true;
   const wereAll = call.id === undefined && id === undefined && hasArguments(call.newest);
@@ -140,7 +140,7 @@ function isFilledPiece({ id, name, json }: ArrivingPiece): boolean {
   return id !== undefined || name !== '' || !/^(?:\{\})?$/.test(json.trim());
 }
 
-function callEvent(call: ArrivingCall, candidate: number): ReplyEvent {
+function callEvent(call: OpenCall, candidate: number): ReplyEvent {
   const { id, name, signature } = call;
   const json = getArguments(call);
   const input = parseArguments(json);
@@ -149,14 +149,14 @@ function callEvent(call: ArrivingCall, candidate: number): ReplyEvent {
 }
 
 /** The calls in the order of their numbers on the wire; in the order in which they came if some have the same number. */
-function inOrder(calls: readonly ArrivingCall[]): readonly ArrivingCall[] {
+function inOrder(calls: readonly OpenCall[]): readonly OpenCall[] {
   const numbers = new Set(calls.map(({ wireIndex }) => wireIndex));
   if (numbers.size < calls.length || numbers.has(undefined)) return calls;
   return calls.toSorted((one, other) => (one.wireIndex ?? 0) - (other.wireIndex ?? 0));
 }
 
 /** The start waits for the arguments: a name may come in pieces. */
-function callStartEvents(call: ArrivingCall, calls: readonly ArrivingCall[]): ReplyEvent[] {
+function callStartEvents(call: OpenCall, calls: readonly OpenCall[]): ReplyEvent[] {
   if (call.hasStarted) return [];
   const started = inOrder(calls.filter((each) => each.hasStarted || each === call));
   const next = started[started.indexOf(call) + 1];
@@ -165,11 +165,7 @@ function callStartEvents(call: ArrivingCall, calls: readonly ArrivingCall[]): Re
   return [{ type: 'block-start', raw, index: call.block, ...(next && { before: next.block }) }];
 }
 
-function grow(
-  call: ArrivingCall,
-  { id, name, json, signature }: ArrivingPiece,
-  calls: readonly ArrivingCall[],
-): ReplyEvent[] {
+function grow(call: OpenCall, { id, name, json, signature }: ArrivingPiece, calls: readonly OpenCall[]): ReplyEvent[] {
   call.id ??= id;
   call.signature ??= signature;
   // The name is not added twice: some servers repeat it with every piece.
@@ -181,7 +177,7 @@ function grow(
 }
 
 /** The events that are known only at the end of a call. */
-function callEndEvents(call: ArrivingCall): ReplyEvent[] {
+function callEndEvents(call: OpenCall): ReplyEvent[] {
   const { block: index, signature, joined } = call;
   const whole = getArguments(call);
   return [
@@ -246,7 +242,7 @@ function isWholeText({ text, kind, isClosed, isBroken }: GrowingJson): boolean {
 }
 
 /** The arguments of a call. If the pieces joined are JSON, they are as the format wants it. */
-function getArguments({ joined: { text: json }, newest }: ArrivingCall): string {
+function getArguments({ joined: { text: json }, newest }: OpenCall): string {
   if (parseArguments(json) !== undefined) return json;
   // `{}` in front of the pieces comes from a call without arguments.
   const rest = json.replace(/^\s*\{\}/, '');

@@ -21,7 +21,7 @@ import { addDetail, detailsText, encodeSignature, type ThinkingPlace } from './t
 import { append } from '../../long-lists.ts';
 
 /** One candidate of a reply, as far as it came. */
-export interface Choice {
+export interface ArrivingChoice {
   readonly candidate: number;
   role?: string;
   reason?: string;
@@ -50,7 +50,7 @@ const answered = new Set(['stop', 'eos', 'end_turn', 'stop_sequence', 'STOP']);
 /** The index of the thinking block; calls have the next ones. */
 const thinkingBlock = 0;
 
-export function newChoice(candidate: number, held: Held, keepsTags: boolean): Choice {
+export function newChoice(candidate: number, held: Held, keepsTags: boolean): ArrivingChoice {
   held.characters += valueCost;
   const calls = createToolCallJoiner(thinkingBlock + 1);
   return {
@@ -65,7 +65,7 @@ export function newChoice(candidate: number, held: Held, keepsTags: boolean): Ch
 }
 
 /** The events of a choice, of a chunk or of a whole reply, which has `message` in place of `delta`. */
-export function choiceEvents(choice: Choice, raw: JsonObject, asked: Body | undefined): ReplyEvent[] {
+export function choiceEvents(choice: ArrivingChoice, raw: JsonObject, asked: Body | undefined): ReplyEvent[] {
   const delta = objectField(raw, 'delta');
   const message = objectField(raw, 'message');
   const events = delta ? choiceMessageEvents(choice, delta, false) : [];
@@ -80,7 +80,7 @@ export function choiceEvents(choice: Choice, raw: JsonObject, asked: Body | unde
 }
 
 /** The events of a message, or of a piece of one. */
-function choiceMessageEvents(choice: Choice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
+function choiceMessageEvents(choice: ArrivingChoice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
   const { candidate, calls, held } = choice;
   const { content, refusal } = message;
   // Most chunks of a stream add a piece of text, and nothing else.
@@ -106,7 +106,7 @@ function choiceMessageEvents(choice: Choice, message: JsonObject, isWhole: boole
   return events;
 }
 
-function roleEvents(choice: Choice, message: JsonObject): ReplyEvent[] {
+function roleEvents(choice: ArrivingChoice, message: JsonObject): ReplyEvent[] {
   const role = textField(message, 'role');
   if (!role || role === choice.role) return [];
   choice.role = role;
@@ -114,7 +114,7 @@ function roleEvents(choice: Choice, message: JsonObject): ReplyEvent[] {
 }
 
 /** The thinking is taken once: services that send it under two names send the same text twice. */
-function thinkingEvents(choice: Choice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
+function thinkingEvents(choice: ArrivingChoice, message: JsonObject, isWhole: boolean): ReplyEvent[] {
   const details = (listField(message, 'reasoningDetails') ?? []).filter(isObject);
   for (const detail of details) choice.held.characters += addDetail(choice.details, detail, isWhole);
   const content = textField(message, 'reasoningContent') ?? '';
@@ -123,7 +123,7 @@ function thinkingEvents(choice: Choice, message: JsonObject, isWhole: boolean): 
 }
 
 /** If some thinking came in `reasoning_content`, all thinking goes back in that field: servers refuse a turn without it. */
-function thoughtEvents(choice: Choice, text: string, place: ThinkingPlace): ReplyEvent[] {
+function thoughtEvents(choice: ArrivingChoice, text: string, place: ThinkingPlace): ReplyEvent[] {
   if (text === '') return [];
   const { candidate } = choice;
   if (choice.thinkingPlace !== 'reasoning_content') choice.thinkingPlace = place;
@@ -131,7 +131,7 @@ function thoughtEvents(choice: Choice, text: string, place: ThinkingPlace): Repl
 }
 
 /** A part of a message's content. Mistral's thinking is a list of texts. */
-function messagePartEvents(choice: Choice, part: JsonValue): ReplyEvent[] {
+function messagePartEvents(choice: ArrivingChoice, part: JsonValue): ReplyEvent[] {
   if (!isObject(part)) return textEvents(choice, part);
   const { type, thinking, text, refusal } = part;
   if (type === 'thinking') return thoughtEvents(choice, textsIn(thinking), 'thinking');
@@ -145,7 +145,7 @@ function textsIn(value: JsonValue | undefined): string {
 }
 
 /** If a service sends thinking in a field, it has taken it out of the text: tags there are words of the answer. */
-function textEvents(choice: Choice, text: JsonValue | undefined): ReplyEvent[] {
+function textEvents(choice: ArrivingChoice, text: JsonValue | undefined): ReplyEvent[] {
   if (typeof text !== 'string' || text === '') return [];
   const { candidate, tags, held, thinkingPlace } = choice;
   choice.hasContent = true;
@@ -156,7 +156,7 @@ function textEvents(choice: Choice, text: JsonValue | undefined): ReplyEvent[] {
   return taggedEvents(choice, pieces);
 }
 
-function taggedEvents(choice: Choice, pieces: readonly TaggedPiece[]): ReplyEvent[] {
+function taggedEvents(choice: ArrivingChoice, pieces: readonly TaggedPiece[]): ReplyEvent[] {
   const { candidate } = choice;
   return pieces.flatMap(({ type, text }): ReplyEvent[] => {
     if (type === 'text') return [{ type, text, candidate }];
@@ -165,11 +165,11 @@ function taggedEvents(choice: Choice, pieces: readonly TaggedPiece[]): ReplyEven
 }
 
 /** The text that was held back because it may begin a tag. If a limit or the connection cut the answer, an open tag begins thinking. */
-function tagEndEvents(choice: Choice, isAnswered: boolean): ReplyEvent[] {
+function tagEndEvents(choice: ArrivingChoice, isAnswered: boolean): ReplyEvent[] {
   return taggedEvents(choice, choice.tags?.end(isAnswered) ?? []);
 }
 
-function imageLinkEvents({ candidate }: Choice, image: JsonValue): ReplyEvent[] {
+function imageLinkEvents({ candidate }: ArrivingChoice, image: JsonValue): ReplyEvent[] {
   if (!isObject(image)) return linkedImage(image, candidate);
   const link = field(image, 'imageUrl');
   // An empty value counts as absent, like null.
@@ -182,7 +182,7 @@ function citationEvents(message: JsonObject): ReplyEvent[] {
   return annotations.flatMap((citation) => [{ type: 'citation', citation } as const, ...sourceEvents([citation])]);
 }
 
-function addRefusal(choice: Choice, refusal: JsonValue | undefined): void {
+function addRefusal(choice: ArrivingChoice, refusal: JsonValue | undefined): void {
   if (typeof refusal !== 'string') return;
   choice.refusal += refusal;
   choice.held.characters += refusal.length;
@@ -192,7 +192,7 @@ function addRefusal(choice: Choice, refusal: JsonValue | undefined): void {
  * The reason that a candidate ended. The words of a refusal are its message and not its text: they do not answer the prompt, so
  * they belong in the error and not in the output.
  */
-function stopEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
+function stopEvents(choice: ArrivingChoice, raw: JsonObject): ReplyEvent[] {
   const { candidate, refusal, reason: before } = choice;
   const said = textField(raw, 'finishReason') || undefined;
   if (said === undefined) return [];
@@ -203,7 +203,7 @@ function stopEvents(choice: Choice, raw: JsonObject): ReplyEvent[] {
 }
 
 /** Events that are only known at the end of the reply. A whole one without a reason is complete. */
-export function endEvents(choice: Choice, isWhole: boolean): ReplyEvent[] {
+export function endEvents(choice: ArrivingChoice, isWhole: boolean): ReplyEvent[] {
   const { candidate, calls, reason, refusal: message } = choice;
   const isOpen = reason === undefined;
   const refusal: ReplyEvent[] = isOpen && message !== '' ? [{ type: 'candidate', message, candidate }] : [];
@@ -213,7 +213,7 @@ export function endEvents(choice: Choice, isWhole: boolean): ReplyEvent[] {
 }
 
 /** The end of the thinking block, with its signature. Encrypted thinking has not begun a block before. */
-function thinkingEnd({ details, thinkingPlace }: Choice): ReplyEvent[] {
+function thinkingEnd({ details, thinkingPlace }: ArrivingChoice): ReplyEvent[] {
   const index = thinkingBlock;
   const signature = encodeSignature(details, thinkingPlace);
   const end: ReplyEvent = { type: 'block-stop', index };

@@ -15,13 +15,13 @@ import { toldCostEvents } from '../told-cost.ts';
 import type { Body } from '../../body.ts';
 import { findErrorInEvent, type ReplyHead } from '../format.ts';
 import { createSourcesReader } from './found-sources.ts';
-import { type Choice, endEvents, newChoice, choiceEvents } from './choice.ts';
+import { type ArrivingChoice, endEvents, newChoice, choiceEvents } from './choice.ts';
 import { isImagesReply, readImagesReply } from './images.ts';
 import { append } from '../../long-lists.ts';
 
 /** The state of a reply while it is read. */
 interface CompletionState {
-  readonly choices: Map<number, Choice>;
+  readonly choices: Map<number, ArrivingChoice>;
   /** Candidates that began and have no finish reason yet. */
   readonly open: Set<number>;
   readonly held: { characters: number };

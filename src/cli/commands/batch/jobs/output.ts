@@ -134,11 +134,8 @@ async function addWarning(text: string, { warnings, context: { ui } }: OutputOpt
 }
 
 /** An answer that is being finished, and its job. */
-interface Finishing extends Bounds {
-  making: Making;
-}
+type Finishing = Parameters<JobOutput['finish']>[1] & { making: Making };
 
-type Bounds = Parameters<JobOutput['finish']>[1];
 type JobAnswer = NonNullable<JobReply['answer']>;
 
 /** Publishes the images of an answer. An image that could not be written is saved for recovery, and ends the batch. */

@@ -1,5 +1,4 @@
 import { describe, expect } from 'vitest';
-import { requireSameRows } from '../../src/cli/commands/batch/row-names.ts';
 import { GatewayError } from '../../src/library/errors.ts';
 import type { CountingServer } from './counting-server.ts';
 import { earlierAnswers, manyJobs, test } from './with-batch.ts';
@@ -174,19 +173,6 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(await batch(['redo', 'out', '2', '--dry-run'])).toMatchObject({ code: 2 });
     folder.write('rows.csv', 'city\nParis\nRome\n');
     expect(await batch(['redo', 'out', '2', '--dry-run'])).toMatchObject({ code: 2 });
-  });
-
-  test('the tables are read as often for many edited rows as for one', async () => {
-    const reads = { before: 0, now: 0 };
-    const tableOf = (name: keyof typeof reads) =>
-      async function* () {
-        reads[name]++;
-        for (let number = 1; number <= 9; number++)
-          yield { id: `row-${number}`, number, isNumbered: true, content: { city: `${name} ${number}` } };
-      };
-    const tables = { before: tableOf('before'), now: tableOf('now'), table: 'rows.csv' };
-    await requireSameRows(['1', '2', '3', '4', '5', '6', '7', '8', '9'], tables, () => '');
-    expect(reads).toEqual({ before: 2, now: 2 });
   });
 
   test('--dry-run names the rows that it would send, and hints run the command', async ({ server, folder, batch }) => {

@@ -1,28 +1,35 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import {
   batchFiles,
   type BatchState,
   chooseAnswers,
-  closeUnsent,
   enterOutdir,
   findOutdated,
   formatCount,
   isLeftToRedo,
-  listIds,
   nameSome,
+  readManifestRows,
 } from '../../../batch/index.ts';
 import type { Action, AnswerContext, CommandEnd, Context } from '../../context.ts';
 import { setExamples } from '../../flags/flag.ts';
-import { GatewayError, shellWord, usageError } from '../../../library/index.ts';
-import { planJobFile } from './batch.ts';
+import { type GatewayError, isObject, shellWord, usageError } from '../../../library/index.ts';
 import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
 import { openJobs, requireJobs } from './jobs/source.ts';
-import { type KnownFolder, toTypedFolder, readBatchHeader, recallCommand, recallTable } from './kept-command.ts';
+import { type KnownFolder, toTypedFolder, readBatchHeader, recallTable } from './kept-command.ts';
 import { chooseCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
 import { readOutdir } from './outdir.ts';
-import { listJobRows, takeTableHint } from './redo.ts';
-import { type FoundRow, listManifestRows, noRowError, openRowNames, requireSameRows } from './row-names.ts';
+import { listJobRows } from './redo.ts';
+import {
+  findRenumbered,
+  type FoundRow,
+  listManifestRows,
+  noRowError,
+  otherRowError,
+  readRowNames,
+  type RowNames,
+} from './row-names.ts';
 
 /** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
 export function batchChooseCommand(command: Command): Action {
@@ -62,35 +69,43 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
   const host = createHost(context, typed);
   const lock = await enterOutdir(folder, host);
   const { state, ...ends } = await readOutdir(folder, lock, { host, context });
-  const rows = await findRows(choices, { folder, outdir });
-  await requireKnownNumbers(choices, rows, { folder, typed, header }, context);
+  const names = await readRowNames(
+    choices.map(({ word }) => word),
+    listManifestRows(folder),
+  );
+  const rows = await findRows(choices, names, { folder, outdir });
+  await requireKnownNumbers(choices, { rows, names, known: { folder, typed, header } }, context);
   const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
   if (changed.length > 0) {
     await chooseAnswers(folder, changed, { ...ends, state, lock });
     await renewGallery(outdir, context);
   }
-  const stale = header.linked ? await listStale(outdir, context) : [];
+  const outdated = await nameOutdated(folder, state);
   const document = {
     schema: 'gateway-cli/batch-choose@1',
     chosen: chosen.map(({ id, answer, answers }) => ({ id, answer, answers })),
-    stale,
+    outdated,
   };
   if (context.root.json) return { document };
   await context.io.stdout.write(chosen.map((row) => `${describeChosen(row)}\n`).join(''));
-  const use = stale.length === 1 ? 'uses' : 'use';
+  const use = outdated.length === 1 ? 'uses' : 'use';
   const next =
-    stale.length > 0
-      ? `${formatCount(stale.length, 'job')} ${use} another answer: ${nameSome(stale)}; to make those again: ${nextCommand(typed, 'again', '--accept-changes')}`
+    outdated.length > 0
+      ? `${formatCount(outdated.length, 'job')} ${use} another answer: ${nameSome(outdated)}; to take what was answered before, which is free, and see what is left: ${nextCommand(typed, 'again')}`
       : `the reports have it: gateway-cli batch export ${shellWord(outdir)}`;
   await context.ui.note(next);
-  // Some rows were asked before with the answer that counts now.
-  const free = header.linked ? Math.max(0, findOutdated(state).size - stale.length) : 0;
-  if (free > 0)
-    await context.ui.note(
-      `${formatCount(free, 'job')} ${free === 1 ? 'has' : 'have'} an earlier answer that fits, which is free: ${nextCommand(typed, 'again')}`,
-    );
   return { document };
+}
+
+/** The ids of rows whose answers were made of another answer than the one that counts. */
+async function nameOutdated(folder: string, state: BatchState): Promise<string[]> {
+  const outdated = findOutdated(state);
+  const ids: string[] = [];
+  if (outdated.size === 0) return ids;
+  for await (const rows of readManifestRows(folder))
+    for (const { slot, id } of rows) if (outdated.has(state.slots.findNamed(slot))) ids.push(id);
+  return ids;
 }
 
 /** Reads `3=1`; an id can have the sign `=` itself. Throws GatewayError usage. */
@@ -106,11 +121,9 @@ function readChoice(text: string): Choice {
 /** The row of each choice. Throws GatewayError usage if a word names no row, or several. */
 async function findRows(
   choices: readonly Choice[],
+  names: RowNames,
   { folder, outdir }: { folder: string; outdir: string },
 ): Promise<FoundRow[]> {
-  const names = openRowNames(choices.map(({ word }) => word));
-  let place = 0;
-  for await (const row of listManifestRows(folder)) names.see(row, place++);
   const found = choices.map(({ word, answer }) => ({ word, answer, rows: names.find(word) }));
   const unknown = found.find(({ rows }) => rows.length === 0);
   if (unknown) {
@@ -137,27 +150,37 @@ function severalRowsError({ word, answer }: Choice, rows: readonly FoundRow[], o
   );
 }
 
-/** Throws GatewayError usage for a number that is another row in the file now: the answers are those of the last run. */
+/** Throws GatewayError usage for a number that is another row in the file now, or was edited: the answers are those of the last run. */
 async function requireKnownNumbers(
   choices: readonly Choice[],
-  rows: readonly FoundRow[],
-  known: KnownFolder,
+  { rows, names, known }: { rows: readonly FoundRow[]; names: RowNames; known: KnownFolder },
   context: Context,
 ): Promise<void> {
-  const byNumber = choices.filter((_, at) => rows[at]?.isByNumber);
+  const words = choices.filter((_, at) => rows[at]?.isByNumber).map(({ word }) => word);
   // Without a file, there is no other row.
-  const table = byNumber.length > 0 ? await recallTable(known, context) : undefined;
+  const table = words.length > 0 ? await recallTable(known, context) : undefined;
   if (table === undefined) return;
   const source = await openJobs(requireJobs(table.words, table.flags), table.flags, context);
-  const byIds = choices.map(({ answer }, at) => `${rows[at]?.id}=${answer}`);
-  await requireSameRows(
-    byNumber.map(({ word }) => word),
-    { before: () => listManifestRows(known.folder), now: () => listJobRows(source), table: source.name },
-    ({ isNumbered }) =>
-      isNumbered
-        ? takeTableHint(nextCommand(known.typed, 'again'))
-        : `name it by its id: ${chooseCommand(known.typed.outdir, byIds)}`,
+  const other = findRenumbered(words, names, await readRowNames(words, listJobRows(source))).find(
+    ({ was, is, haveIds }) => haveIds || is === undefined || !hasContentOf(was.content, is.content),
   );
+  if (other === undefined) return;
+  const named = choices.map(({ answer }, at) => `${nameSafely(rows[at] as FoundRow)}=${answer}`);
+  throw otherRowError(other, source.name, `for the row that it was: ${chooseCommand(known.typed.outdir, named)}`);
+}
+
+/** The name of a row that stays, wherever it is in the file: its slot, if its id is a number. */
+function nameSafely({ id, slot, isNumbered }: FoundRow): string | undefined {
+  return isNumbered ? slot : id;
+}
+
+/** Whether two rows have the same content, apart from columns that only one of them has. */
+function hasContentOf(was: unknown, is: unknown): boolean {
+  const columns =
+    isObject(was) && isObject(is) ? Object.keys(was).filter((name) => Object.hasOwn(is, name)) : undefined;
+  const pick = (content: unknown): unknown =>
+    isObject(content) && columns ? columns.map((name) => content[name]) : content;
+  return isDeepStrictEqual(pick(was), pick(is));
 }
 
 /** The row with its chosen answer. Throws GatewayError usage for an answer that the row does not have. */
@@ -200,24 +223,4 @@ function describeChosen({ id, answer, answers, before, isSame, isAtService }: Ch
   return before === answer
     ? `${what} counts, and the row is not made again`
     : `${what} counts now, in place of answer ${before}`;
-}
-
-/** The ids of rows whose answers were made of another answer than the one that counts. */
-async function listStale(outdir: string, context: AnswerContext): Promise<string[]> {
-  try {
-    const { words, flags, root } = await recallCommand(outdir, { words: [], flags: {} }, context);
-    const trial = { ...flags, output: outdir, dryRun: true, acceptChanges: true } as const;
-    const { planned, checking } = await planJobFile(words, trial, { ...context, root });
-    checking.stop();
-    await closeUnsent(planned.plan);
-    const stale = planned.plan.edited.filter(({ isStale }) => isStale);
-    return await listIds(
-      stale.map(({ place }) => place),
-      planned.jobs,
-    );
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    await context.ui.warn(`which rows use another answer is not known: ${error.message}`);
-    return [];
-  }
 }

@@ -102,7 +102,7 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
     async afterAll(read) {
       lineErrors?.throwIfAny();
       if (read.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
-      named = await redo?.find();
+      named = await redo?.find(read.table);
       // The prices of jobs that are not built are not checked.
       facts.pricing.hasPrices ||= [...read.gateways.values()].some(
         ({ settings }) => Object.keys(settings.prices).length > 0,

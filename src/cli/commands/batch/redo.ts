@@ -1,17 +1,20 @@
-import { type Job, nameSome } from '../../../batch/index.ts';
+import { isMoved, type Job, nameSome, type RowTable } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
 import { type GatewayError, isObject, shellWord, usageError } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import { joinIds, toOperands } from './next-command.ts';
 import {
+  findRenumbered,
   type FoundRow,
   listManifestRows,
   type NamedRow,
   noRowError,
   numberOf,
   openRowNames,
-  requireSameRows,
+  otherRowError,
+  readRowNames,
+  type RowNames,
 } from './row-names.ts';
 
 /** Finds the jobs of `--redo` in a file, in whose folder other runs may have been. */
@@ -35,29 +38,32 @@ export function openRedo(
       names.see(nameJob(job), place);
     },
     /** The rows of the words. Throws GatewayError usage for a word that names none, or another one than in the last run. */
-    async find(): Promise<readonly FoundRow[]> {
+    async find(table: RowTable): Promise<readonly FoundRow[]> {
       const words = (await Promise.all(typed.map(readWord))).flat();
       const found = words.flatMap((word) => names.find(word));
-      if (state.run !== undefined && found.some(({ isByNumber }) => isByNumber))
-        await requireSameRows(
-          words,
-          { before: () => listManifestRows(outdir), now: () => listJobRows(source), table: source.name },
-          ({ id, isNumbered }, is) =>
-            isNumbered || is === undefined
-              ? takeTableHint(host.nextCommand('again'))
-              : `name it by its id: ${toOperands([id])}; or, for the row that it is now: ${toOperands([is.id])}`,
-        );
+      if (state.run !== undefined && found.some(({ isByNumber }) => isByNumber)) await requireSameRows(words, table);
       return [...new Map(found.map((row) => [row.place, row])).values()];
     },
   };
+
+  /** Throws GatewayError usage for a number that is another row in the file now. A row that was edited in its place is the same one. */
+  async function requireSameRows(words: readonly string[], table: RowTable): Promise<void> {
+    const before = await readRowNames(words, listManifestRows(outdir));
+    for (const row of findRenumbered(words, before, names)) {
+      const { was, is, haveIds } = row;
+      const tables = { before: state.manifest.rows, now: table };
+      if (is !== undefined && !haveIds && !isMoved(was.place, is.place, tables)) continue;
+      const byId =
+        haveIds &&
+        is &&
+        `name it by its id: ${toOperands([was.id])}; or, for the row that it is now: ${toOperands([is.id])}`;
+      throw otherRowError(row, source.name, byId || takeTableHint(host.nextCommand('again')));
+    }
+  }
 }
 
 /** The error for a word that names rows in two ways, as an id has a comma: either could be paid for. */
-function twoReadingsError(
-  word: string,
-  readings: readonly (readonly string[])[],
-  names: ReturnType<typeof openRowNames>,
-): GatewayError {
+function twoReadingsError(word: string, readings: readonly (readonly string[])[], names: RowNames): GatewayError {
   const told = readings.map((ids) => nameSome(ids.map((id) => JSON.stringify(id))));
   const numbers = readings.map((ids) => ids.flatMap(names.find).map(numberOf).join(','));
   return usageError(
@@ -104,6 +110,6 @@ export async function* listJobRows({ jobs }: Pick<JobSource, 'jobs'>): AsyncGene
 }
 
 /** What to do where a number is another row of the file by now. */
-export function takeTableHint(again: string): string {
+function takeTableHint(again: string): string {
   return `put the file back; or take it as it is now, which also sends what is not sent yet: ${again}`;
 }

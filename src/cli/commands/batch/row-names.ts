@@ -1,5 +1,5 @@
 import { readManifestRows } from '../../../batch/index.ts';
-import { closest, type GatewayError, isObject, usageError } from '../../../library/index.ts';
+import { closest, type GatewayError, usageError } from '../../../library/index.ts';
 import { joinIds, toOperands } from './next-command.ts';
 
 /** The names of a row: its id, the id of the line that makes several jobs, and the number of its row in the file. */
@@ -12,7 +12,7 @@ export interface NamedRow {
   isNumbered?: boolean | undefined;
   /** The name of its slot in a manifest: rows of a stream can have the same id. */
   slot?: string | undefined;
-  /** The variables of the row, or its prompt: they tell a numbered row from others. */
+  /** The variables of the row, or its prompt. */
   content?: unknown;
 }
 
@@ -56,6 +56,8 @@ export function openRowNames(words: readonly string[]) {
   };
 }
 
+export type RowNames = ReturnType<typeof openRowNames>;
+
 /** The name of a row by its number. */
 export function numberOf({ id, lineId = id, number }: FoundRow): string {
   return `${number}${id.startsWith(lineId) ? id.slice(lineId.length) : ''}`;
@@ -68,103 +70,40 @@ export async function* listManifestRows(folder: string): AsyncGenerator<NamedRow
       yield { id, lineId, number, isNumbered, slot, content: vars ?? prompt };
 }
 
-/** A table of rows, which can be read as often as needed. */
-type Rows = () => AsyncIterable<NamedRow>;
-
-/**
- * Throws GatewayError usage for a number, or an id that is made of one, that is another row in the file now than in the last run: the
- * user may have it from a report of that. A row that was edited in its place is the same one. `table`: the file, as the user typed it.
- */
-export async function requireSameRows(
-  words: readonly string[],
-  { before, now, table }: { before: Rows; now: Rows; table: string },
-  describeNext: (was: FoundRow, is: FoundRow | undefined) => string,
-): Promise<void> {
-  const [had, has] = [await findRows(words, before), await findRows(words, now)];
-  const rows = words.flatMap((word) => {
-    const was = had.find(word).find(({ isByNumber }) => isByNumber);
-    return was === undefined ? [] : [{ word, was, is: has.find(word)[0] }];
-  });
-  const moved = await findMoved(rows.flatMap(toEdit), { before, now });
-  for (const { word, was, is } of rows) {
-    if (is !== undefined && (isNamedById(was, is) ? was.lineId === is.lineId : !moved.has(was))) continue;
-    throw usageError(
-      `row ${word} of ${table} is another one now than in the last run, where it was ${was.id}`,
-      describeNext(was, is),
-    );
-  }
+/** A row that a number names in the last run, and the one that it names now. */
+export interface RenumberedRow {
+  word: string;
+  was: FoundRow;
+  is: FoundRow | undefined;
+  /** Both have ids, and these differ: no other fact can tell that they are the same row. */
+  haveIds: boolean;
 }
 
-async function findRows(words: readonly string[], read: Rows): Promise<ReturnType<typeof openRowNames>> {
+/**
+ * The rows that words name by numbers, or by ids that are made of them, in the last run and now, unless both have the same id: the user
+ * may have a number from a report of the last run.
+ */
+export function findRenumbered(words: readonly string[], before: RowNames, now: RowNames): RenumberedRow[] {
+  return words.flatMap((word) => {
+    const was = before.find(word).find(({ isByNumber }) => isByNumber);
+    if (was === undefined) return [];
+    const is = now.find(word)[0];
+    const haveIds = is !== undefined && !was.isNumbered && !is.isNumbered;
+    return haveIds && was.lineId === is.lineId ? [] : [{ word, was, is, haveIds }];
+  });
+}
+
+/** Finds the rows that words name in a table. */
+export async function readRowNames(words: readonly string[], rows: AsyncIterable<NamedRow>): Promise<RowNames> {
   const names = openRowNames(words);
   let place = 0;
-  for await (const row of read()) names.see(row, place++);
+  for await (const row of rows) names.see(row, place++);
   return names;
 }
 
-/** Whether the ids of a number tell the rows apart. */
-function isNamedById(was: FoundRow, is: FoundRow): boolean {
-  return !was.isNumbered && !is.isNumbered;
-}
-
-/** A number whose content is another one now. */
-interface Edit {
-  was: FoundRow;
-  is: FoundRow;
-  /** The columns that both contents have, by which rows are compared: others tell nothing. Undefined if one is a prompt. */
-  columns: readonly string[] | undefined;
-}
-
-function toEdit({ was, is }: { was: FoundRow; is: FoundRow | undefined }): Edit[] {
-  if (is === undefined || isNamedById(was, is)) return [];
-  const [before, now] = [was.content, is.content];
-  const columns =
-    isObject(before) && isObject(now) ? Object.keys(before).filter((name) => Object.hasOwn(now, name)) : undefined;
-  return contentKey(was, columns) === contentKey(is, columns) ? [] : [{ was, is, columns }];
-}
-
-/** What tells the content of a row from that of others, in some columns. */
-function contentKey({ content }: Pick<NamedRow, 'content'>, columns: Edit['columns']): string {
-  return JSON.stringify([columns, isObject(content) && columns ? columns.map((name) => content[name]) : content]);
-}
-
-/**
- * The rows of the last run whose content is at more other numbers now than before, or whose number has a content that was at more
- * other numbers before. Each table is read once.
- */
-async function findMoved(
-  edits: readonly Edit[],
-  { before, now }: { before: Rows; now: Rows },
-): Promise<ReadonlySet<FoundRow>> {
-  if (edits.length === 0) return new Set();
-  const [had, has] = [await findContents(edits, before), await findContents(edits, now)];
-  const moved = edits.filter(({ was, is, columns }) => {
-    const [old, current] = [contentKey(was, columns), contentKey(is, columns)];
-    const [oldBefore, oldNow] = [countOthers(had, old, was), countOthers(has, old, is)];
-    const [currentBefore, currentNow] = [countOthers(had, current, was), countOthers(has, current, is)];
-    return oldNow > oldBefore || currentBefore > currentNow;
-  });
-  return new Set(moved.map(({ was }) => was));
-}
-
-/** The numbers of the rows of a table that have the contents of edits. */
-async function findContents(edits: readonly Edit[], read: Rows): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
-  const numbersOf = new Map<string, Set<number>>();
-  for (const { was, is, columns } of edits)
-    for (const row of [was, is]) numbersOf.set(contentKey(row, columns), new Set());
-  const kinds = [...new Map(edits.map(({ columns }) => [JSON.stringify(columns), columns])).values()];
-  for await (const row of read()) for (const columns of kinds) numbersOf.get(contentKey(row, columns))?.add(row.number);
-  return numbersOf;
-}
-
-/** The number of rows that have a content, beside one row. */
-function countOthers(
-  numbersOf: ReadonlyMap<string, ReadonlySet<number>>,
-  key: string,
-  { number }: Pick<NamedRow, 'number'>,
-): number {
-  const numbers = numbersOf.get(key);
-  return numbers === undefined ? 0 : numbers.size - (numbers.has(number) ? 1 : 0);
+/** The error for a number that is another row in the file now. `table`: the file, as the user typed it. */
+export function otherRowError({ word, was }: RenumberedRow, table: string, hint: string): GatewayError {
+  return usageError(`row ${word} of ${table} is another one now than in the last run, where it was ${was.id}`, hint);
 }
 
 /** At most this many rows are compared with the typed word. */

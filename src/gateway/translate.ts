@@ -1,18 +1,21 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { GatewayError, getErrorMessage } from '../library/index.ts';
-import { joinTurns } from '../library/formats/decoded-request.ts';
+import { GatewayError, getErrorMessage, type JsonValue } from '../library/index.ts';
+import { type DecodedRequest, joinTurns } from '../library/formats/decoded-request.ts';
 import { readFailedReply } from '../library/formats/failure.ts';
-import { encodeRequest, type Format } from '../library/formats/format.ts';
+import { encodeRequest, type Format, formatFacts } from '../library/formats/format.ts';
+import type { PlainRequest } from '../library/formats/plain-request.ts';
 import type { FormatName, Quirks } from '../library/formats/types.ts';
+import { badValue } from './fields/rule.ts';
 import { checkContentType, parseBody } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
+import { findLost, isHarmless, watchReads } from './lost-fields.ts';
 import { readAnswer } from './models/read-answer.ts';
 import { streamReply } from './operation.ts';
 import { Problem } from './problem.ts';
 import { createResponseStore } from './responses/store.ts';
 import { findGatewayFormat, type Wire } from './routes.ts';
-import type { GatewayReply, GatewayRequest, Handler } from './types.ts';
+import type { GatewayReply, GatewayRequest, Handler, Path } from './types.ts';
 
 /** The service that requests are passed on to. */
 export interface Spoken {
@@ -43,14 +46,19 @@ async function translate(
 ): Promise<GatewayReply> {
   checkContentType(request, 'application/json');
   const body = parseBody(await request.readBody());
-  const checked = operation.check(body, { isStrict: false, leftOut() {} });
+  const refuseLost = (path: Path | undefined): void => {
+    if (path !== undefined) throw badValue(path, `${formatFacts[format.name].title} has no place for it; leave it out`);
+  };
+  const leftOut = (path: Path, value: JsonValue): void => refuseLost(isHarmless(value, path) ? undefined : path);
+  const checked = operation.check(body, { isStrict: false, leftOut });
   const model = operation.modelOf(request, body) ?? '';
-  const context = { inBatch: false, responses: createResponseStore() };
-  const wanted = operation.read(checked, model, request, context);
-  const decoded = decode(checked);
-  const plain = { ...decoded, turns: joinTurns(decoded.turns), use: 'text', model, stream: false } as const;
+  const watched = watchReads(checked);
+  const plain = { ...toPlain(decode(watched.value)), model };
   const { path, query, body: asked } = inProblems(() => encodeRequest(plain, format, quirks));
   const bytes = Buffer.from(JSON.stringify(asked));
+  refuseLost(findLost(checked, watched.isRead));
+  const context = { inBatch: false, responses: createResponseStore() };
+  const wanted = operation.read(checked, model, request, context);
   const reply = await pass({
     ...request,
     route: undefined,
@@ -77,6 +85,19 @@ async function translate(
       ? streamReply(stream.events(written, read), stream, { request, pace: 0, pauses: [] })
       : jsonReply(written);
   return { ...translated, model, note: `asked in the ${format.name} format` };
+}
+
+/** A request for a text. What is so without being asked for is left out: the format may have no word for it. */
+function toPlain({ turns, candidates, responseMime, ...rest }: DecodedRequest): Omit<PlainRequest, 'model'> {
+  const usualMime = rest.schema === undefined ? 'text/plain' : 'application/json';
+  return {
+    ...rest,
+    turns: joinTurns(turns),
+    candidates: candidates === 1 ? undefined : candidates,
+    responseMime: responseMime === usualMime ? undefined : responseMime,
+    use: 'text',
+    stream: false,
+  };
 }
 
 /** Calls `make` and turns its GatewayError into a Problem: by default a fault of the request. */

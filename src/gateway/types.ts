@@ -89,8 +89,8 @@ export type Path = readonly (string | number)[];
 export interface ValidationMode {
   /** Whether unknown fields, values and block types are refused; otherwise they are left out. */
   isStrict: boolean;
-  /** Called with each path that is left out. */
-  leftOut(path: Path): void;
+  /** Called with each field that is left out. */
+  leftOut(path: Path, value: JsonValue): void;
 }
 
 /** The facts of a request that an offline model needs beside its body. */

@@ -133,9 +133,9 @@ export function choose(pick: (value: JsonValue) => Rule): Rule {
  * null counts as absent.
  */
 export function object(spec: FieldRules): ObjectRule {
-  return objectRule(spec, (name, path, mode) => {
+  return objectRule(spec, (name, value, path, mode) => {
     if (mode.isStrict) throw new Violation(path, { kind: 'unknown', name });
-    mode.leftOut([...path, name]);
+    mode.leftOut([...path, name], value);
     return false;
   });
 }
@@ -146,7 +146,10 @@ export function openObject(spec: FieldRules): ObjectRule {
 }
 
 /** `keeps`: whether a field that `spec` does not have stays. */
-function objectRule(spec: FieldRules, keeps: (name: string, path: Path, mode: ValidationMode) => boolean): ObjectRule {
+function objectRule(
+  spec: FieldRules,
+  keeps: (name: string, value: JsonValue, path: Path, mode: ValidationMode) => boolean,
+): ObjectRule {
   const fields = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
   const required = Object.keys(spec)
     .filter((name) => name.endsWith('!'))
@@ -158,7 +161,7 @@ function objectRule(spec: FieldRules, keeps: (name: string, path: Path, mode: Va
       const field = Object.hasOwn(fields, name) ? name : camelCase(name);
       const rule = findOwn(fields, field);
       if (rule === undefined) {
-        if (keeps(name, path, mode)) result[name] = inner;
+        if (keeps(name, inner, path, mode)) result[name] = inner;
         continue;
       }
       if (inner === null) continue;
@@ -183,7 +186,7 @@ function unlessUnknown(rule: Rule, value: JsonValue, path: Path, mode: Validatio
   } catch (error) {
     const isUnknown = error instanceof Violation && error.breach.kind === 'choice';
     if (!isUnknown || mode.isStrict) throw error;
-    mode.leftOut(error.path);
+    mode.leftOut(error.path, value);
     return undefined;
   }
 }

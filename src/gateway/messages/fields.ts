@@ -110,7 +110,7 @@ function block(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
   if (serverToolBlock.test(type)) return value;
   const known = [...blocks.keys()].map((name) => `'${name}'`).join(', ');
   if (mode.isStrict || type === '') throw badValue([...path, 'type'], `Input should be ${known}`);
-  mode.leftOut([...path, type]);
+  mode.leftOut([...path, type], value);
   return value;
 }
 

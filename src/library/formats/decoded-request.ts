@@ -1,5 +1,5 @@
-import type { JsonValue } from '../json.ts';
-import { type Effort, effortNames } from '../vendors/effort.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import type { Effort } from '../vendors/effort.ts';
 import { getTurnBlocks, type PlainRequest, type Turn } from './plain-request.ts';
 
 /** The plain fields of a request that was read from the wire. `turns` has all turns, the last one too. */
@@ -21,9 +21,15 @@ export function decodeStops(value: JsonValue | undefined): string[] | undefined 
   return value === undefined ? undefined : [value].flat().filter((word) => typeof word === 'string');
 }
 
-/** An effort in a word that all formats have. */
+/** An effort. The words of the formats are the same; an unknown one is refused where it is encoded. */
 export function decodeEffort(word: string | undefined): Effort | undefined {
-  return effortNames.find((name) => name === word?.toLowerCase());
+  return word?.toLowerCase() as Effort | undefined;
+}
+
+/** The schema of an answer. A description beside it goes into it: not every format has another place. */
+export function decodeSchema(format: JsonObject | undefined): JsonValue | undefined {
+  const { schema, description } = format ?? {};
+  return isObject(schema) && typeof description === 'string' ? { description, ...schema } : schema;
 }
 
 /** The JSON of a text, otherwise the text. */

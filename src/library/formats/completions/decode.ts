@@ -8,7 +8,7 @@ import {
   textField,
 } from '../../json.ts';
 import { mediaBlock } from '../content/decode.ts';
-import { type DecodedRequest, decodeEffort, decodeInput, decodeStops } from '../decoded-request.ts';
+import { type DecodedRequest, decodeEffort, decodeInput, decodeSchema, decodeStops } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
 import { asksForSearch } from '../search-tool.ts';
 
@@ -25,7 +25,7 @@ export function decodeCompletionsRequest(body: JsonObject): DecodedRequest {
       .flatMap((tool) => decodeTool(objectField(tool, 'function'))),
     search: asksForSearch(listField(body, 'tools') ?? []),
     toolChoice: decodeChoice(body['tool_choice']),
-    schema: objectField(format, 'json_schema')?.['schema'],
+    schema: decodeSchema(objectField(format, 'json_schema')),
     responseMime: format['type'] === 'json_object' ? 'application/json' : undefined,
     maxTokens: numberField(body, 'max_completion_tokens') ?? numberField(body, 'max_tokens'),
     temperature: numberField(body, 'temperature'),
@@ -34,7 +34,9 @@ export function decodeCompletionsRequest(body: JsonObject): DecodedRequest {
     candidates: numberField(body, 'n'),
     seed: numberField(body, 'seed'),
     stop: decodeStops(body['stop']),
-    effort: decodeEffort(textField(body, 'reasoning_effort')),
+    effort: decodeEffort(
+      textField(body, 'reasoning_effort') ?? textField(objectField(body, 'reasoning') ?? {}, 'effort'),
+    ),
   };
 }
 
@@ -89,7 +91,8 @@ export function decodeTool(offer: JsonObject | undefined): JsonObject[] {
 }
 
 function decodeChoice(choice: JsonValue | undefined): string | undefined {
-  if (choice === 'required' || choice === 'none') return choice === 'none' ? choice : 'any';
+  if (choice === 'required' || choice === 'any') return 'any';
+  if (choice === 'none') return choice;
   const called = isObject(choice) ? objectField(choice, 'function') : undefined;
   return called && `tool:${textField(called, 'name') ?? ''}`;
 }

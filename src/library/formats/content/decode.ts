@@ -15,15 +15,14 @@ import { type DecodedRequest, decodeEffort, decodeStops } from '../decoded-reque
 export function decodeContentRequest(body: JsonObject): DecodedRequest {
   const config = objectField(body, 'generationConfig') ?? {};
   const calling = objectField(objectField(body, 'toolConfig') ?? {}, 'functionCallingConfig') ?? {};
-  const [only] = listField(calling, 'allowedFunctionNames') ?? [];
-  const mode = textField(calling, 'mode')?.toLowerCase();
+  const tools = (listField(body, 'tools') ?? []).flatMap(decodeTools);
   const system = objectField(body, 'systemInstruction');
   return {
     system: system && listTexts(system).join('\n'),
     turns: decodeTurns(listField(body, 'contents') ?? []),
-    tools: (listField(body, 'tools') ?? []).flatMap(decodeTools),
+    tools,
     search: asksForSearch(listField(body, 'tools') ?? []),
-    toolChoice: typeof only === 'string' ? `tool:${only}` : mode === 'any' || mode === 'none' ? mode : undefined,
+    toolChoice: decodeChoice(calling, tools),
     schema: config['responseJsonSchema'] ?? config['responseSchema'],
     responseMime: textField(config, 'responseMimeType'),
     maxTokens: numberField(config, 'maxOutputTokens'),
@@ -37,6 +36,16 @@ export function decodeContentRequest(body: JsonObject): DecodedRequest {
     safety: decodeSafety(body['safetySettings']),
     cachedContent: textField(body, 'cachedContent'),
   };
+}
+
+/** No other format has a list of some of the tools: its names are not read. */
+function decodeChoice(calling: JsonObject, tools: readonly JsonObject[]): string | undefined {
+  const mode = textField(calling, 'mode')?.toLowerCase();
+  if (mode !== 'any') return mode === 'none' ? mode : undefined;
+  const names = listField(calling, 'allowedFunctionNames') ?? [];
+  if (names.length === 1) return `tool:${String(names[0])}`;
+  const isAll = names.length === tools.length && tools.every(({ name = '' }) => names.includes(name));
+  return names.length === 0 || isAll ? mode : undefined;
 }
 
 function decodeSafety(settings: JsonValue | undefined): DecodedRequest['safety'] {
@@ -71,7 +80,7 @@ function decodeTurns(contents: readonly JsonValue[]): Turn[] {
     const [call, result] = [objectField(part, 'functionCall'), objectField(part, 'functionResponse')];
     if (text !== undefined) return part['thought'] === true ? [] : [{ type: 'text', text }];
     if (inline) return [mediaBlock(textField(inline, 'mimeType') ?? '', inline['data'] ?? '')];
-    if (file) return [{ type: 'image', source: { type: 'url', url: textField(file, 'fileUri') ?? '' } }];
+    if (file) return [linkBlock(textField(file, 'mimeType') ?? 'image/*', textField(file, 'fileUri') ?? '')];
     if (call) {
       const named = { id: textField(call, 'id') ?? `call_${calls++}`, name: textField(call, 'name') ?? '' };
       open.push(named);
@@ -98,8 +107,15 @@ function resultText(response: JsonValue): string {
 
 /** A file as a block of a turn. */
 export function mediaBlock(mimeType: string, data: JsonValue): JsonObject {
-  const type = mimeType.startsWith('image/') ? 'image' : 'document';
-  return { type, source: { type: 'base64', media_type: mimeType, data } };
+  return { type: blockType(mimeType), source: { type: 'base64', media_type: mimeType, data } };
+}
+
+function linkBlock(mimeType: string, url: string): JsonObject {
+  return { type: blockType(mimeType), source: { type: 'url', url } };
+}
+
+function blockType(mimeType: string): string {
+  return mimeType.startsWith('image/') ? 'image' : 'document';
 }
 
 function decodeTools(tool: JsonValue): JsonObject[] {

@@ -8,7 +8,7 @@ import {
   textField,
 } from '../../json.ts';
 import { decodeTool, joinTexts, urlBlock } from '../completions/decode.ts';
-import { type DecodedRequest, decodeEffort, decodeInput } from '../decoded-request.ts';
+import { type DecodedRequest, decodeEffort, decodeInput, decodeSchema } from '../decoded-request.ts';
 import type { Turn } from '../plain-request.ts';
 import { asksForSearch } from '../search-tool.ts';
 
@@ -22,16 +22,20 @@ export function decodeResponsesRequest(body: JsonObject): DecodedRequest {
   return {
     system: system === '' ? undefined : system,
     turns: items.filter((item) => !isSystem(item)).flatMap(decodeItem),
-    tools: (listField(body, 'tools') ?? []).filter(isObject).flatMap(decodeTool),
+    tools: (listField(body, 'tools') ?? []).filter(isObject).filter(isFunction).flatMap(decodeTool),
     search: asksForSearch(listField(body, 'tools') ?? []),
     toolChoice: decodeChoice(body['tool_choice']),
-    schema: format['schema'],
+    schema: decodeSchema(format),
     responseMime: format['type'] === 'json_object' ? 'application/json' : undefined,
     maxTokens: numberField(body, 'max_output_tokens'),
     temperature: numberField(body, 'temperature'),
     topP: numberField(body, 'top_p'),
     effort: decodeEffort(textField(objectField(body, 'reasoning') ?? {}, 'effort')),
   };
+}
+
+function isFunction({ type = 'function' }: JsonObject): boolean {
+  return type === 'function';
 }
 
 function isSystem({ role }: JsonObject): boolean {

@@ -10,6 +10,8 @@ import { canaryKey, test, textReply } from '../helpers/with-server.ts';
 
 const folder = scratchFolder();
 writeFileSync(join(folder, 'tools.json'), '[{"name":"f","schema":{"type":"object"}}]');
+writeFileSync(join(folder, 'named.json'), '[{"name":"web_search","schema":{"type":"object"}}]');
+writeFileSync(join(folder, 'newer.json'), '[{"type":"web_search_20260209","name":"web_search"}]');
 
 const google = { googleSearch: {} };
 const anthropic = { type: 'web_search_20250305', name: 'web_search' };
@@ -71,6 +73,13 @@ test.for([
 ] as const)('--search stands beside the tools of the user at %s', async ([service, tool, own]) => {
   const { tools } = await sentBy(['chat', 'x', '--service', service, '--tools', 'tools.json', '--search']);
   expect(tools).toMatchObject([tool, own]);
+});
+
+test('a tool of the user is no search by its name, and a search of another version by its type', async () => {
+  const asked = ['chat', 'x', '--service', 'anthropic', '--search', '--tools'];
+  const named = { name: 'web_search', input_schema: { type: 'object' } };
+  expect((await sentBy([...asked, 'named.json']))['tools']).toEqual([named, anthropic]);
+  expect((await sentBy([...asked, 'newer.json']))['tools']).toEqual([{ ...anthropic, type: 'web_search_20260209' }]);
 });
 
 test.for([

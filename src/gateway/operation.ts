@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../library/index.ts';
 import { type Fault, findFault } from './faults/table.ts';
 import { findLocalModel, isVendorModel, listModelNames } from './models/local.ts';
-import type { ModelAnswer, Draft } from './models/task.ts';
-import { countInput, describeUncalled, draftAnswer } from './models/text.ts';
+import type { ModelAnswer, Candidate } from './models/task.ts';
+import { countInput, describeUncalled, writeCandidate } from './models/text.ts';
 import type {
   BodyHandler,
   GatewayRequest,
@@ -13,7 +13,6 @@ import type {
   OperationStream,
   GatewayReply,
   RequestContext,
-  Scripted,
   StreamEvent,
 } from './types.ts';
 
@@ -30,7 +29,8 @@ export function answerOperation(operation: GatewayOperation): BodyHandler {
     if (uncalled !== undefined) context.note(uncalled);
     const attempt = fault && context.attempt(read.stream);
     if (attempt) await fault?.before?.(attempt);
-    const made = await makeAnswer(read, scripted ?? {}, draws(fault, operation, read, request), context);
+    const isDrawn = scripted?.draws === true || draws(fault, operation, read, request);
+    const made = await makeAnswer(read, { candidate: scripted?.candidate, isDrawn }, context);
     const changed = fault?.answer?.(made) ?? made;
     const { failure } = changed;
     const written =
@@ -117,28 +117,33 @@ function draws(
 
 async function makeAnswer(
   read: ModelRequest,
-  { draft, draws }: Scripted,
-  drawn: boolean,
+  scripted: { candidate: Candidate | undefined; isDrawn: boolean },
   { variant, id }: RequestContext,
 ): Promise<ModelAnswer> {
-  const { task, candidates } = read;
-  let drafts: Draft[] = [];
-  if (draft === undefined && (drawn || draws)) {
-    // The drawing code is loaded only when there is something to draw: it would slow every text down.
-    const { drawDrafts } = await import('./images/generate.ts');
-    drafts = await drawDrafts(read, variant);
-  } else {
-    for (let index = 0; index < candidates; index++) drafts.push(draft ?? draftAnswer(task, index));
-  }
-  const sum = (kind: 'thinking' | 'answer'): number => drafts.reduce((total, { usage }) => total + usage[kind], 0);
+  const { task } = read;
+  const candidates = await makeCandidates(read, scripted, variant);
+  const sum = (kind: 'thinking' | 'answer'): number => candidates.reduce((total, { usage }) => total + usage[kind], 0);
   const tokens = { input: countInput(task), thinking: sum('thinking'), answer: sum('answer') };
   return {
     model: task.model,
     id,
-    drafts,
+    candidates,
     tokens,
-    drawn: drafts.some(({ parts }) => parts.some(({ image }) => image)),
+    drawn: candidates.some(({ parts }) => parts.some(({ image }) => image)),
   };
+}
+
+async function makeCandidates(
+  read: ModelRequest,
+  { candidate, isDrawn }: { candidate: Candidate | undefined; isDrawn: boolean },
+  variant: number,
+): Promise<Candidate[]> {
+  const { task, candidates: count } = read;
+  if (candidate !== undefined) return Array.from({ length: count }, () => candidate);
+  if (!isDrawn) return Array.from({ length: count }, (_, index) => writeCandidate(task, index));
+  // The drawing code is loaded only when there is something to draw: it would slow every text down.
+  const { drawCandidates } = await import('./images/generate.ts');
+  return drawCandidates(read, variant);
 }
 
 /** The waits between the deltas of a stream, ms: `pace` before each, `pauses` before each by its place. */

@@ -7,7 +7,7 @@ import type { Breach } from './fields/rule.ts';
 import type { LocalModel } from './models/local.ts';
 import type { Fault } from './faults/table.ts';
 import type { ResponseStore } from './responses/store.ts';
-import type { ModelAnswer, Draft, TextTask } from './models/task.ts';
+import type { ModelAnswer, Candidate, TextTask } from './models/task.ts';
 import type { Problem } from './problem.ts';
 
 /** The form in which the caller sent its key. */
@@ -170,7 +170,7 @@ export interface ModelRequest {
   task: TextTask;
   /** The model that the request names, if another answers for it. */
   asked?: string;
-  /** Number of answers that are wanted. */
+  /** The number of candidates that are wanted. */
   candidates: number;
   stream: boolean;
   /** Whether a stream ends with the usage, if the format leaves that to the request. */
@@ -212,7 +212,8 @@ export interface ModelRequest {
 
 /** The answer of a script in place of the offline models' answer. */
 export interface Scripted {
-  draft?: Draft;
+  /** Each candidate of the answer. */
+  candidate?: Candidate;
   /** An image is drawn. */
   draws?: true;
   fault?: Fault | undefined;

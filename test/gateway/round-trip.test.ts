@@ -12,7 +12,7 @@ import { completionsOperation } from '../../src/gateway/completions/format.ts';
 import { contentOperation } from '../../src/gateway/content/format.ts';
 import { messagesOperation } from '../../src/gateway/messages/format.ts';
 import { readAnswer } from '../../src/gateway/models/read-answer.ts';
-import type { Draft, ModelAnswer } from '../../src/gateway/models/task.ts';
+import type { Candidate, ModelAnswer } from '../../src/gateway/models/task.ts';
 import { responsesOperation } from '../../src/gateway/responses/format.ts';
 import type { GatewayOperation, GatewayRequest, ModelRequest } from '../../src/gateway/types.ts';
 import type { JsonObject } from '../../src/library/json.ts';
@@ -59,20 +59,20 @@ const call = fc.record({
 function answers(name: FormatName): fc.Arbitrary<ModelAnswer> {
   const parts = fc
     .tuple(fc.option(words, { nil: undefined }), fc.boolean())
-    .map(([text, hasImage]): Draft['parts'] => [
+    .map(([text, hasImage]): Candidate['parts'] => [
       ...(text === undefined ? [] : [{ text }]),
       ...(hasImage && name === 'content'
         ? [{ image: { mimeType: 'image/png', data: dotPng, size: { width: 1, height: 1 } } }]
         : []),
     ]);
-  const draft = fc
+  const candidate = fc
     .record({
       thinking: fc.option(words, { nil: undefined }),
       parts,
       calls: fc.uniqueArray(call, { maxLength: 3, selector: ({ name: each }) => each }),
       isCut: fc.boolean(),
     })
-    .map(({ thinking, parts: said, calls, isCut }): Draft => ({
+    .map(({ thinking, parts: said, calls, isCut }): Candidate => ({
       thinking,
       parts: said,
       calls: calls.length === 0 ? undefined : calls,
@@ -80,21 +80,21 @@ function answers(name: FormatName): fc.Arbitrary<ModelAnswer> {
       usage: { thinking: 0, answer: 0 },
     }));
   const tokens = fc.record({ input: fc.nat(9999), thinking: fc.nat(99), answer: fc.nat(9999) });
-  return fc.record({ draft, tokens }).map(({ draft: one, tokens: counted }) => ({
+  return fc.record({ candidate, tokens }).map(({ candidate: one, tokens: counted }) => ({
     model: 'm',
     id: 'abc',
-    drafts: [one],
+    candidates: [one],
     drawn: false,
     tokens: counted,
   }));
 }
 
 /** The parts of an answer that all formats say, with ids left out: each format makes its own. */
-function comparable({ model, tokens, drafts }: ModelAnswer): object {
+function comparable({ model, tokens, candidates }: ModelAnswer): object {
   return {
     model,
     tokens,
-    drafts: drafts.map(({ thinking, parts, calls = [], ended }) => ({
+    candidates: candidates.map(({ thinking, parts, calls = [], ended }) => ({
       thinking,
       parts,
       calls: calls.map(({ name, input: given }) => ({ name, input: given })),

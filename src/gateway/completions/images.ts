@@ -112,11 +112,11 @@ const plainTask: Omit<TextTask, 'model' | 'prompt'> = {
 const rejected =
   'Your request was rejected as a result of our safety system. Your request may contain content that is not allowed by our safety system.';
 
-function imagesReply({ drafts, tokens, blocked, bare }: ModelAnswer, { task, image }: ModelRequest): JsonObject {
-  if (blocked || drafts.some(({ ended }) => ended === 'refused')) {
+function imagesReply({ candidates, tokens, blocked, bare }: ModelAnswer, { task, image }: ModelRequest): JsonObject {
+  if (blocked || candidates.some(({ ended }) => ended === 'refused')) {
     throw new Problem(400, rejected, { type: 'image_generation_user_error', errorCode: 'moderation_blocked' });
   }
-  const made = drafts
+  const made = candidates
     .flatMap(({ parts }) => parts)
     .flatMap(({ text, image }) => (image && !image.isDraft ? [{ text, ...image }] : []));
   // An image inside a text is returned as a URL, because this reply has no text.

@@ -2,8 +2,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../library/index.t
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
 import {
   type ModelAnswer,
-  type Draft,
-  draftText,
+  type Candidate,
+  candidateText,
   encodePieces,
   listCalls,
   refusalText,
@@ -57,7 +57,7 @@ export function completionsViolation(path: Path, breach: Breach): Problem {
   }
 }
 
-const finishReasons: Readonly<Record<Draft['ended'], string>> = {
+const finishReasons: Readonly<Record<Candidate['ended'], string>> = {
   end: 'stop',
   'stop-sequence': 'stop',
   call: 'tool_calls',
@@ -68,14 +68,14 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
 
 /** A chat completion: one choice for each answer. */
 export function completionsReply(answer: ModelAnswer, request: ModelRequest): JsonObject {
-  const { id, model, drafts, blocked, bare } = answer;
-  const choices = drafts.map((draft, index) => ({
+  const { id, model, candidates, blocked, bare } = answer;
+  const choices = candidates.map((candidate, index) => ({
     index,
     message: blocked
       ? { role: 'assistant', content: null, refusal: refusalText, annotations: [] }
-      : encodeMessage(draft, request, index === 0 ? id : `${id}${index}`),
+      : encodeMessage(candidate, request, index === 0 ? id : `${id}${index}`),
     logprobs: null,
-    finish_reason: blocked ? 'stop' : chooseFinishReason(draft, request),
+    finish_reason: blocked ? 'stop' : chooseFinishReason(candidate, request),
   }));
   if (bare) return { object: 'chat.completion', created: modelSeconds, choices };
   return {
@@ -90,7 +90,7 @@ export function completionsReply(answer: ModelAnswer, request: ModelRequest): Js
   };
 }
 
-function chooseFinishReason({ ended }: Draft, { functionCalls }: ModelRequest): string {
+function chooseFinishReason({ ended }: Candidate, { functionCalls }: ModelRequest): string {
   return ended === 'call' && functionCalls === true ? 'function_call' : finishReasons[ended];
 }
 
@@ -109,17 +109,17 @@ function encodeUsage({ tokens: { input, thinking, answer } }: ModelAnswer): Json
   };
 }
 
-function encodeMessage(draft: Draft, { showThinking, functionCalls }: ModelRequest, id: string): JsonObject {
-  const { thinking } = draft;
-  const calls = listCalls(draft, 'call_', id);
-  const text = draftText(draft);
-  const images = wholeImages(draft).map(({ mimeType, data }, index) => ({
+function encodeMessage(candidate: Candidate, { showThinking, functionCalls }: ModelRequest, id: string): JsonObject {
+  const { thinking } = candidate;
+  const calls = listCalls(candidate, 'call_', id);
+  const text = candidateText(candidate);
+  const images = wholeImages(candidate).map(({ mimeType, data }, index) => ({
     type: 'image_url',
     image_url: { url: `data:${mimeType};base64,${data}` },
     index,
   }));
   const [first] = calls;
-  const isEmpty = text === '' && (first !== undefined || draft.parts.length === 0);
+  const isEmpty = text === '' && (first !== undefined || candidate.parts.length === 0);
   return {
     role: 'assistant',
     content: isEmpty ? null : text,

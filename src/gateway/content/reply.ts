@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../li
 import {
   type ModelAnswer,
   type AnswerPart,
-  type Draft,
+  type Candidate,
   encodePieces,
   sealThoughts,
   splitForStream,
@@ -70,13 +70,13 @@ function spellPath(path: Path): string {
 
 /** A reply of the content format: one candidate for each answer. */
 export function contentReply(
-  { model, id, drafts, blocked, bare, tokens, drawn }: ModelAnswer,
+  { model, id, candidates, blocked, bare, tokens, drawn }: ModelAnswer,
   { tier, asked = '' }: ModelRequest,
 ): JsonObject {
   const signature = signingModels.test(asked) ? sealThoughts(id) : undefined;
   const answered: JsonObject = blocked
     ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
-    : { candidates: drafts.map((draft, index) => encodeCandidate(draft, index, signature)) };
+    : { candidates: candidates.map((candidate, index) => encodeCandidate(candidate, index, signature)) };
   const usageMetadata = { ...encodeUsage(tokens, drawn), ...(tier !== undefined && { serviceTier: tier }) };
   return bare ? answered : { ...answered, usageMetadata, modelVersion: model, responseId: id };
 }
@@ -99,7 +99,7 @@ function encodeUsage({ input, thinking, answer }: ModelAnswer['tokens'], drawn: 
   };
 }
 
-const finishReasons: Readonly<Record<Draft['ended'], string>> = {
+const finishReasons: Readonly<Record<Candidate['ended'], string>> = {
   end: 'STOP',
   'stop-sequence': 'STOP',
   call: 'STOP',
@@ -109,8 +109,8 @@ const finishReasons: Readonly<Record<Draft['ended'], string>> = {
 };
 
 /** A token limit that leaves nothing to say gives a candidate without parts, as the public service does. */
-function encodeCandidate(draft: Draft, index: number, signature: string | undefined): JsonObject {
-  const { thinking, calls = [], ended } = draft;
+function encodeCandidate(candidate: Candidate, index: number, signature: string | undefined): JsonObject {
+  const { thinking, calls = [], ended } = candidate;
   const finishReason = finishReasons[ended];
   if (ended === 'refused') return { index, finishReason, safetyRatings: [danger] };
   const parts: JsonObject[] = [
@@ -119,7 +119,7 @@ function encodeCandidate(draft: Draft, index: number, signature: string | undefi
       functionCall: { name, args: input },
       ...(signature !== undefined && { thoughtSignature: signature }),
     })),
-    ...draft.parts.map(encodePart),
+    ...candidate.parts.map(encodePart),
   ];
   const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };
   return { content, finishReason, index, safetyRatings: [...harmless] };

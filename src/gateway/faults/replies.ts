@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, toSnakeCase } from '../../library/index.ts';
 import { listAt, objectAt } from '../fields/read.ts';
-import type { ModelAnswer, AnswerPart, Draft, MadeImage } from '../models/task.ts';
+import type { ModelAnswer, AnswerPart, Candidate, MadeImage } from '../models/task.ts';
 import { Problem } from '../problem.ts';
 import type { FaultTable } from './table.ts';
 
@@ -17,19 +17,21 @@ export const replyFaults: FaultTable = {
   'fault-safety': {
     description: 'the answer is stopped for safety: finishReason SAFETY, a refusal after some text, or content_filter',
     exitCode: 10,
-    answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, ended: 'refused' })),
+    answer: (answer) => mapCandidates(answer, (candidate) => ({ ...candidate, ended: 'refused' })),
   },
   'fault-no-answer': {
     description: 'a reply without content, though it ends well',
     exitCode: 10,
-    answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, thinking: undefined, calls: undefined, parts: [] })),
+    answer: (answer) =>
+      mapCandidates(answer, (candidate) => ({ ...candidate, thinking: undefined, calls: undefined, parts: [] })),
   },
   'fault-max-tokens': {
     description:
       'the token limit cuts the answer: MAX_TOKENS, max_tokens or length; exit 0 unless a whole answer is required',
     commands: ['text', 'chat'],
     exitCode: 11,
-    answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, ended: 'max-tokens', stopSequence: undefined })),
+    answer: (answer) =>
+      mapCandidates(answer, (candidate) => ({ ...candidate, ended: 'max-tokens', stopSequence: undefined })),
   },
   'fault-no-usage': {
     description: 'a good answer without its usage, model version and id',
@@ -48,14 +50,17 @@ export const replyFaults: FaultTable = {
     exitCode: 10,
     answer: (answer) =>
       answer.drawn
-        ? mapDrafts(answer, (draft) => ({ ...draft, parts: [{ text: wordsInstead }], ended: 'no-image' }))
+        ? mapCandidates(answer, (candidate) => ({ ...candidate, parts: [{ text: wordsInstead }], ended: 'no-image' }))
         : answer,
   },
   'fault-fewer-images': {
     description: 'one picture less than asked for',
     commands: ['image gen'],
     exitCode: 11,
-    answer: (answer) => ({ ...answer, drafts: answer.drafts.slice(0, Math.max(1, answer.drafts.length - 1)) }),
+    answer: (answer) => ({
+      ...answer,
+      candidates: answer.candidates.slice(0, Math.max(1, answer.candidates.length - 1)),
+    }),
   },
   'fault-bad-base64': {
     description: 'the picture holds characters that are not Base64',
@@ -135,13 +140,13 @@ function renamedInside(value: JsonValue): JsonValue {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(renamed)) : value;
 }
 
-/** An answer with each of its drafts changed. */
-function mapDrafts(answer: ModelAnswer, change: (draft: Draft) => Draft): ModelAnswer {
-  return { ...answer, drafts: answer.drafts.map(change) };
+/** An answer with each of its candidates changed. */
+function mapCandidates(answer: ModelAnswer, change: (candidate: Candidate) => Candidate): ModelAnswer {
+  return { ...answer, candidates: answer.candidates.map(change) };
 }
 
 /** An answer with each image changed into other parts. */
 function mapImages(answer: ModelAnswer, change: (image: MadeImage) => AnswerPart[]): ModelAnswer {
   const mapPart = (part: AnswerPart): AnswerPart[] => (part.image ? change(part.image) : [part]);
-  return mapDrafts(answer, (draft) => ({ ...draft, parts: draft.parts.flatMap(mapPart) }));
+  return mapCandidates(answer, (candidate) => ({ ...candidate, parts: candidate.parts.flatMap(mapPart) }));
 }

@@ -14,7 +14,7 @@ import {
 import { createByteBudget } from '../http/body.ts';
 import { badValue } from '../fields/rule.ts';
 import type { ModelRequest } from '../types.ts';
-import type { Draft, MadeImage, DecodedMedia } from '../models/task.ts';
+import type { Candidate, MadeImage, DecodedMedia } from '../models/task.ts';
 import { drawCard, layBand } from './test-card.ts';
 
 const jpegQuality = 90;
@@ -30,10 +30,10 @@ interface Drawn {
 }
 
 /**
- * The answers of an image model: edits of the first image of a request, or drawings if it has none; one for each candidate. Each
- * later variant of a request without a seed starts at the number where the variant before ended. Throws Violation.
+ * The candidates of an image model: edits of the first image of a request, or drawings if it has none. The same request again has
+ * the next `variant`, so that it gets other images, unless it has a seed. Throws Violation.
  */
-export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Draft[]> {
+export async function drawCandidates(request: ModelRequest, variant: number): Promise<Candidate[]> {
   const { task, image } = request;
   if (task.prompt.trim() === '') throw badValue(image.promptPath, 'a prompt or an instruction is required');
   const images = task.media.filter(({ mimeType }) => mimeType.startsWith('image/'));
@@ -43,14 +43,14 @@ export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Dr
   const free = await pixels.take(countPixels(images), new AbortController().signal);
   try {
     const made = await makeImages(images, request, variant);
-    return made.map((each) => toDraft(each, image.withoutText === true));
+    return made.map((each) => toCandidate(each, image.withoutText === true));
   } finally {
     free();
   }
 }
 
-/** A draft whose text says what the image shows, followed by the image. */
-function toDraft({ caption, image }: Drawn, withoutText: boolean): Draft {
+/** A candidate whose text says what the image shows, followed by the image. */
+function toCandidate({ caption, image }: Drawn, withoutText: boolean): Candidate {
   return {
     parts: withoutText ? [{ image }] : [{ text: caption }, { image }],
     ended: 'end',

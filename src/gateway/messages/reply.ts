@@ -2,8 +2,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../library/index.t
 import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.ts';
 import {
   type ModelAnswer,
-  type Draft,
-  draftText,
+  type Candidate,
+  candidateText,
   encodePieces,
   listCalls,
   sealThoughts,
@@ -50,7 +50,7 @@ export function messagesViolation(path: Path, breach: Breach): Problem {
   }
 }
 
-const stopReasons: Readonly<Record<Draft['ended'], string>> = {
+const stopReasons: Readonly<Record<Candidate['ended'], string>> = {
   end: 'end_turn',
   'max-tokens': 'max_tokens',
   'stop-sequence': 'stop_sequence',
@@ -67,17 +67,17 @@ const refusal: JsonObject = {
 
 /** A reply of the messages format. */
 export function messagesReply(answer: ModelAnswer, request: ModelRequest): JsonObject {
-  const { id, model, drafts, blocked, bare, tokens } = answer;
-  const [draft] = drafts;
-  const isRefused = blocked || draft?.ended === 'refused';
+  const { id, model, candidates, blocked, bare, tokens } = answer;
+  const [candidate] = candidates;
+  const isRefused = blocked || candidate?.ended === 'refused';
   return {
     id: `msg_${id}`,
     type: 'message',
     role: 'assistant',
     model,
-    content: draft && !blocked ? contentBlocks(draft, request, id) : [],
-    stop_reason: stopReasons[blocked ? 'refused' : (draft?.ended ?? 'end')],
-    stop_sequence: draft?.stopSequence ?? null,
+    content: candidate && !blocked ? contentBlocks(candidate, request, id) : [],
+    stop_reason: stopReasons[blocked ? 'refused' : (candidate?.ended ?? 'end')],
+    stop_sequence: candidate?.stopSequence ?? null,
     stop_details: isRefused ? refusal : null,
     ...(!bare && { usage: encodeUsage(tokens, request) }),
   };
@@ -96,15 +96,15 @@ function encodeUsage({ input, thinking, answer }: ModelAnswer['tokens'], { task,
   };
 }
 
-function contentBlocks(draft: Draft, { showThinking }: ModelRequest, id: string): JsonObject[] {
+function contentBlocks(candidate: Candidate, { showThinking }: ModelRequest, id: string): JsonObject[] {
   const blocks: JsonObject[] = [];
-  if (draft.thinking !== undefined) {
-    const shown = showThinking ? draft.thinking : '';
+  if (candidate.thinking !== undefined) {
+    const shown = showThinking ? candidate.thinking : '';
     blocks.push({ type: 'thinking', thinking: shown, signature: sealThoughts(id) });
   }
-  const text = draftText(draft);
+  const text = candidateText(candidate);
   if (text !== '') blocks.push({ type: 'text', text });
-  for (const call of listCalls(draft, 'toolu_', id))
+  for (const call of listCalls(candidate, 'toolu_', id))
     blocks.push({ type: 'tool_use', id: call.id, name: call.name, input: call.input });
   return blocks;
 }

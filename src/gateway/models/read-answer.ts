@@ -3,7 +3,7 @@ import { formatFacts } from '../../library/formats/format.ts';
 import type { FormatName } from '../../library/formats/types.ts';
 import { classifyReason, imageFacts, isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
 import { textAt, valueAt } from '../fields/read.ts';
-import type { AnswerPart, Draft, ModelAnswer, ModelCall } from './task.ts';
+import type { AnswerPart, Candidate, ModelAnswer, ModelCall } from './task.ts';
 
 /** A call as far as it came: `json` is the text of its input. */
 interface ArrivingCall extends ModelCall {
@@ -12,7 +12,7 @@ interface ArrivingCall extends ModelCall {
 }
 
 /** A candidate as far as it came. */
-interface ArrivingDraft {
+interface ArrivingCandidate {
   thinking: string;
   parts: AnswerPart[];
   calls: ArrivingCall[];
@@ -28,23 +28,25 @@ export function readAnswer(
   events: readonly ReplyEvent[],
   format: FormatName,
 ): ModelAnswer & { tier?: string | undefined } {
-  const drafts = new Map<number, ArrivingDraft>();
+  const arriving = new Map<number, ArrivingCandidate>();
   const facts: ReplyFacts = {};
   const start: Partial<Extract<ReplyEvent, { type: 'start' }>> = {};
   for (const event of events) {
     if (event.type === 'start') Object.assign(start, withoutUndefined(event));
     else if (event.type === 'facts') Object.assign(facts, withoutUndefined(event.facts));
-    else addEvent(event, drafts);
+    else addEvent(event, arriving);
   }
   const tokens = readTokens(facts.usage ?? {}, format);
-  const read = [...drafts.entries()].toSorted(([one], [other]) => one - other).map(([, draft]) => endDraft(draft));
+  const candidates = [...arriving.entries()]
+    .toSorted(([one], [other]) => one - other)
+    .map(([, each]) => endCandidate(each));
   return {
     model: start.model ?? facts.modelVersion ?? '',
     id: start.id ?? facts.responseId ?? '',
-    drafts: read,
-    drawn: read.some(({ parts }) => parts.some(({ image }) => image)),
+    candidates,
+    drawn: candidates.some(({ parts }) => parts.some(({ image }) => image)),
     tokens,
-    ...(facts.promptFeedback !== undefined && read.length === 0 && { blocked: true }),
+    ...(facts.promptFeedback !== undefined && candidates.length === 0 && { blocked: true }),
     tier: facts.serviceTier,
   };
 }
@@ -62,66 +64,75 @@ function withoutUndefined<T extends object>(value: T): Partial<T> {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
 }
 
-function addEvent(event: ReplyEvent, drafts: Map<number, ArrivingDraft>): void {
+function addEvent(event: ReplyEvent, candidates: Map<number, ArrivingCandidate>): void {
   const number = 'candidate' in event ? (event.candidate ?? 0) : 0;
-  const draft = drafts.get(number) ?? { thinking: '', parts: [], calls: [], reason: undefined, sequence: undefined };
+  const candidate = candidates.get(number) ?? {
+    thinking: '',
+    parts: [],
+    calls: [],
+    reason: undefined,
+    sequence: undefined,
+  };
   if (!('candidate' in event) && !inFirst.has(event.type)) return;
-  drafts.set(number, draft);
+  candidates.set(number, candidate);
   switch (event.type) {
     case 'text':
     case 'code':
-      return addText(event.text, draft);
+      return addText(event.text, candidate);
     case 'thinking':
-      draft.thinking += event.text;
+      candidate.thinking += event.text;
       return;
     case 'block-start':
-      return beginBlock(event.raw, event.index, draft);
+      return beginBlock(event.raw, event.index, candidate);
     case 'tool-input':
-      return addInput(event, draft);
+      return addInput(event, candidate);
     case 'call':
-      draft.calls.push({ id: event.id, name: event.name, input: event.input, index: undefined, json: '' });
+      candidate.calls.push({ id: event.id, name: event.name, input: event.input, index: undefined, json: '' });
       return;
     case 'blob':
-      return addImage(event, draft);
+      return addImage(event, candidate);
     case 'candidate':
-      draft.reason = event.reason ?? draft.reason;
-      draft.sequence = event.sequence ?? draft.sequence;
+      candidate.reason = event.reason ?? candidate.reason;
+      candidate.sequence = event.sequence ?? candidate.sequence;
   }
 }
 
 /** Events without a candidate belong to the first candidate. */
 const inFirst = new Set(['text', 'code', 'thinking', 'block-start', 'tool-input', 'call', 'blob', 'candidate']);
 
-function addText(text: string, { parts }: ArrivingDraft): void {
+function addText(text: string, { parts }: ArrivingCandidate): void {
   const last = parts.at(-1);
   if (text === '') return;
   if (last?.text === undefined) parts.push({ text });
   else parts[parts.length - 1] = { ...last, text: last.text + text };
 }
 
-function beginBlock(raw: JsonObject, index: number | undefined, draft: ArrivingDraft): void {
-  if (raw['type'] === 'text') addText(textAt(raw, 'text') ?? '', draft);
-  if (raw['type'] === 'thinking') draft.thinking += textAt(raw, 'thinking') ?? '';
+function beginBlock(raw: JsonObject, index: number | undefined, candidate: ArrivingCandidate): void {
+  if (raw['type'] === 'text') addText(textAt(raw, 'text') ?? '', candidate);
+  if (raw['type'] === 'thinking') candidate.thinking += textAt(raw, 'thinking') ?? '';
   if (raw['type'] !== 'tool_use') return;
   const input = valueAt(raw, 'input') ?? {};
-  draft.calls.push({ id: textAt(raw, 'id'), name: textAt(raw, 'name') ?? '', input, index, json: '' });
+  candidate.calls.push({ id: textAt(raw, 'id'), name: textAt(raw, 'name') ?? '', input, index, json: '' });
 }
 
-function addInput({ json, index, isAll }: Extract<ReplyEvent, { type: 'tool-input' }>, { calls }: ArrivingDraft): void {
+function addInput(
+  { json, index, isAll }: Extract<ReplyEvent, { type: 'tool-input' }>,
+  { calls }: ArrivingCandidate,
+): void {
   const call = calls.findLast((each) => index === undefined || each.index === index);
   if (call) call.json = isAll ? json : call.json + json;
 }
 
 function addImage(
   { mimeType, data, draft: isDraft }: Extract<ReplyEvent, { type: 'blob' }>,
-  draft: ArrivingDraft,
+  candidate: ArrivingCandidate,
 ): void {
   const { width = 0, height = 0, mimeType: found } = imageFacts(Buffer.from(data, 'base64'));
   const image = { mimeType: mimeType ?? found ?? 'application/octet-stream', data, size: { width, height } };
-  draft.parts.push({ image: isDraft ? { ...image, isDraft: true } : image });
+  candidate.parts.push({ image: isDraft ? { ...image, isDraft: true } : image });
 }
 
-function endDraft({ thinking, parts, calls, reason = '', sequence }: ArrivingDraft): Draft {
+function endCandidate({ thinking, parts, calls, reason = '', sequence }: ArrivingCandidate): Candidate {
   const meaning = classifyReason(reason);
   const stopped = meaning === 'stopped' ? 'refused' : sequence !== undefined ? 'stop-sequence' : undefined;
   return {

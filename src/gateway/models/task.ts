@@ -78,8 +78,8 @@ export interface ModelCall {
   isCustom?: true;
 }
 
-/** One answer of a model, of which a reply can have several: a candidate. */
-export interface Draft {
+/** One of several answers in a reply, as every format has it. */
+export interface Candidate {
   /** Undefined if no thoughts were asked for. */
   thinking?: string | undefined;
   parts: readonly AnswerPart[];
@@ -96,7 +96,7 @@ export interface ModelAnswer {
   model: string;
   /** Made only from the request. */
   id: string;
-  drafts: readonly Draft[];
+  candidates: readonly Candidate[];
   /** Whether images were made. */
   drawn: boolean;
   tokens: { input: number; thinking: number; answer: number };
@@ -108,8 +108,8 @@ export interface ModelAnswer {
   failure?: Problem;
 }
 
-/** The calls of a draft, each with an id: ids of one reply differ by their number. */
-export function listCalls({ calls = [] }: Draft, prefix: string, id: string): (ModelCall & { id: string })[] {
+/** The calls of a candidate, each with an id: ids of one reply differ by their number. */
+export function listCalls({ calls = [] }: Candidate, prefix: string, id: string): (ModelCall & { id: string })[] {
   return calls.map((call, index) => ({ ...call, id: call.id ?? `${prefix}${id}${index === 0 ? '' : `_${index}`}` }));
 }
 
@@ -118,15 +118,15 @@ export function sealThoughts(id: string): string {
   return Buffer.from(`offline ${id}`).toString('base64');
 }
 
-/** The images of a draft for a format that has no drafts of images: an image with a text is inside the text. */
-export function wholeImages({ parts }: Draft): MadeImage[] {
+/** The images of a candidate for a format that has no drafts of images: an image with a text is inside the text. */
+export function wholeImages({ parts }: Candidate): MadeImage[] {
   return parts.flatMap(({ text, image }) => (text === undefined && image && !image.isDraft ? [image] : []));
 }
 
 /** The words with which a model refuses. */
 export const refusalText = "I'm sorry, but this offline model refuses everything.";
 
-export function draftText({ parts }: Draft): string {
+export function candidateText({ parts }: Candidate): string {
   return parts.map(({ text = '' }) => text).join('\n');
 }
 

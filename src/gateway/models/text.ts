@@ -1,6 +1,6 @@
 import { createInstance } from './schema-instance.ts';
 import {
-  type Draft,
+  type Candidate,
   type TextTask,
   type ModelCall,
   type ToolOffer,
@@ -13,8 +13,8 @@ import { append } from '../../library/index.ts';
 
 const thoughts = 'The offline model does not think; it only shows where thoughts appear.';
 
-/** The answer of an offline text model; `variant` makes the candidates of one request differ. */
-export function draftAnswer(task: TextTask, variant = 0): Draft {
+/** A candidate of an offline text model; `variant` makes the candidates of one request differ. */
+export function writeCandidate(task: TextTask, variant = 0): Candidate {
   const seed = [task.model, task.system, ...task.earlier, task.prompt, task.seed, variant].join('\n');
   const thinking = task.thinking ? cutToTokens(thoughts, task.maxTokens) : undefined;
   const spent = estimateTokens(thinking ?? '');
@@ -25,7 +25,7 @@ export function draftAnswer(task: TextTask, variant = 0): Draft {
   return { calls: call && [call], ended, stopSequence, thinking, parts, usage: { thinking: spent, answer: tokens } };
 }
 
-interface Written extends Pick<Draft, 'ended' | 'stopSequence'> {
+interface Written extends Pick<Candidate, 'ended' | 'stopSequence'> {
   call?: ModelCall;
   text: string;
   tokens: number;

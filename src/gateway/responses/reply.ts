@@ -3,8 +3,8 @@ import { completionsError } from '../completions/reply.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import {
   type ModelAnswer,
-  type Draft,
-  draftText,
+  type Candidate,
+  candidateText,
   encodePieces,
   listCalls,
   type MadeImage,
@@ -51,17 +51,17 @@ export function repeatRequest(checked: JsonObject): JsonObject {
 }
 
 /** The reasons for which an answer is incomplete. */
-const incompleteReasons: Partial<Record<Draft['ended'], string>> = {
+const incompleteReasons: Partial<Record<Candidate['ended'], string>> = {
   'max-tokens': 'max_output_tokens',
   refused: 'content_filter',
 };
 
 export function responsesReply(answer: ModelAnswer, request: ModelRequest): JsonObject {
-  const { id, model, drafts, blocked, bare, failure } = answer;
-  const [draft] = drafts;
-  const reason = blocked || failure || !draft ? undefined : incompleteReasons[draft.ended];
+  const { id, model, candidates, blocked, bare, failure } = answer;
+  const [candidate] = candidates;
+  const reason = blocked || failure || !candidate ? undefined : incompleteReasons[candidate.ended];
   const status = failure ? 'failed' : reason === undefined ? 'completed' : 'incomplete';
-  const output = failure || !draft ? [] : blocked ? [refusalItem(id)] : listOutput(draft, request, id);
+  const output = failure || !candidate ? [] : blocked ? [refusalItem(id)] : listOutput(candidate, request, id);
   if (bare) return { object: 'response', status, output };
   return {
     id: `resp_${id}`,
@@ -102,15 +102,15 @@ function messageItem(id: string, part: JsonObject, status: string): JsonObject {
 }
 
 /** The items of an answer: thinking, text, images, a call. */
-function listOutput(draft: Draft, request: ModelRequest, id: string): JsonObject[] {
-  const { thinking, ended } = draft;
+function listOutput(candidate: Candidate, request: ModelRequest, id: string): JsonObject[] {
+  const { thinking, ended } = candidate;
   const items: JsonObject[] = [];
   if (thinking !== undefined) items.push(reasoningItem(thinking, request, id));
-  const text = draftText(draft);
+  const text = candidateText(candidate);
   const part = { type: 'output_text', annotations: [], logprobs: [], text };
   if (text !== '') items.push(messageItem(id, part, incompleteReasons[ended] ? 'incomplete' : 'completed'));
-  for (const image of wholeImages(draft)) items.push(imageItem(image, `${id}${items.length}`));
-  for (const [index, { id: call_id, name, input, isCustom }] of listCalls(draft, 'call_', id).entries()) {
+  for (const image of wholeImages(candidate)) items.push(imageItem(image, `${id}${items.length}`));
+  for (const [index, { id: call_id, name, input, isCustom }] of listCalls(candidate, 'call_', id).entries()) {
     const called = { status: 'completed', call_id, name };
     const own = index === 0 ? id : `${id}_${index}`;
     if (isCustom) items.push({ id: `ctc_${own}`, type: 'custom_tool_call', ...called, input });

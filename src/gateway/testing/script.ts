@@ -1,6 +1,6 @@
 import { closest, imageFacts, type JsonValue, usageError } from '../../library/index.ts';
 import { faultRows, findFault } from '../faults/table.ts';
-import { estimateTokens, type Draft, type MadeImage, type TextTask } from '../models/task.ts';
+import { estimateTokens, type Candidate, type MadeImage, type TextTask } from '../models/task.ts';
 import { Problem } from '../problem.ts';
 import type { AnswerScript as ModelScript, Scripted } from '../types.ts';
 import type { Answer, PromptAnswer, Script } from './testing-types.ts';
@@ -72,13 +72,13 @@ async function prepareAnswer({ text, image, tool, stream, fault }: Answer, name:
   if (said === undefined && image === undefined && tool === undefined)
     throw usageError(`${name} says nothing`, 'give it one of text, image, tool, stream, fault or turns');
   const details = image && (await prepareImage(image, name));
-  const draft: Draft = {
+  const candidate: Candidate = {
     parts: [...(said ? [{ text: said }] : []), ...(details ? [{ image: details }] : [])],
     calls: tool && [{ name: tool.name, input: (tool.input ?? {}) as JsonValue }],
     ended: tool ? 'call' : 'end',
     usage: { thinking: 0, answer: estimateTokens(said ?? '') },
   };
-  return { draft, ...(stream && { pieces: pieces ?? [], pauses: readPauses(stream) }) };
+  return { candidate, ...(stream && { pieces: pieces ?? [], pauses: readPauses(stream) }) };
 }
 
 /** The wait before each delta, ms. */

@@ -12,7 +12,7 @@ interface ArrivingCall extends ModelCall {
 }
 
 /** A candidate as far as it came. */
-interface ArrivingCandidate {
+interface OpenCandidate {
   thinking: string;
   parts: AnswerPart[];
   calls: ArrivingCall[];
@@ -28,7 +28,7 @@ export function readAnswer(
   events: readonly ReplyEvent[],
   format: FormatName,
 ): ModelAnswer & { tier?: string | undefined } {
-  const arriving = new Map<number, ArrivingCandidate>();
+  const arriving = new Map<number, OpenCandidate>();
   const facts: ReplyFacts = {};
   const start: Partial<Extract<ReplyEvent, { type: 'start' }>> = {};
   for (const event of events) {
@@ -64,7 +64,7 @@ function withoutUndefined<T extends object>(value: T): Partial<T> {
   return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as Partial<T>;
 }
 
-function addEvent(event: ReplyEvent, candidates: Map<number, ArrivingCandidate>): void {
+function addEvent(event: ReplyEvent, candidates: Map<number, OpenCandidate>): void {
   const number = 'candidate' in event ? (event.candidate ?? 0) : 0;
   const candidate = candidates.get(number) ?? {
     thinking: '',
@@ -100,14 +100,14 @@ function addEvent(event: ReplyEvent, candidates: Map<number, ArrivingCandidate>)
 /** Events without a candidate belong to the first candidate. */
 const inFirst = new Set(['text', 'code', 'thinking', 'block-start', 'tool-input', 'call', 'blob', 'candidate']);
 
-function addText(text: string, { parts }: ArrivingCandidate): void {
+function addText(text: string, { parts }: OpenCandidate): void {
   const last = parts.at(-1);
   if (text === '') return;
   if (last?.text === undefined) parts.push({ text });
   else parts[parts.length - 1] = { ...last, text: last.text + text };
 }
 
-function beginBlock(raw: JsonObject, index: number | undefined, candidate: ArrivingCandidate): void {
+function beginBlock(raw: JsonObject, index: number | undefined, candidate: OpenCandidate): void {
   if (raw['type'] === 'text') addText(textAt(raw, 'text') ?? '', candidate);
   if (raw['type'] === 'thinking') candidate.thinking += textAt(raw, 'thinking') ?? '';
   if (raw['type'] !== 'tool_use') return;
@@ -115,24 +115,21 @@ function beginBlock(raw: JsonObject, index: number | undefined, candidate: Arriv
   candidate.calls.push({ id: textAt(raw, 'id'), name: textAt(raw, 'name') ?? '', input, index, json: '' });
 }
 
-function addInput(
-  { json, index, isAll }: Extract<ReplyEvent, { type: 'tool-input' }>,
-  { calls }: ArrivingCandidate,
-): void {
+function addInput({ json, index, isAll }: Extract<ReplyEvent, { type: 'tool-input' }>, { calls }: OpenCandidate): void {
   const call = calls.findLast((each) => index === undefined || each.index === index);
   if (call) call.json = isAll ? json : call.json + json;
 }
 
 function addImage(
   { mimeType, data, draft: isDraft }: Extract<ReplyEvent, { type: 'blob' }>,
-  candidate: ArrivingCandidate,
+  candidate: OpenCandidate,
 ): void {
   const { width = 0, height = 0, mimeType: found } = imageFacts(Buffer.from(data, 'base64'));
   const image = { mimeType: mimeType ?? found ?? 'application/octet-stream', data, size: { width, height } };
   candidate.parts.push({ image: isDraft ? { ...image, isDraft: true } : image });
 }
 
-function endCandidate({ thinking, parts, calls, reason = '', sequence }: ArrivingCandidate): Candidate {
+function endCandidate({ thinking, parts, calls, reason = '', sequence }: OpenCandidate): Candidate {
   const meaning = classifyReason(reason);
   const stopped = meaning === 'stopped' ? 'refused' : sequence !== undefined ? 'stop-sequence' : undefined;
   return {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import {
   cannotWrite,
+  describeReadError,
   findOwner,
   GatewayError,
   type LockOwner,
@@ -8,6 +9,7 @@ import {
   type ProcessMark,
   shellWord,
   takeLock,
+  usageError,
 } from '../../library/index.ts';
 import { batchFiles } from '../types.ts';
 
@@ -54,11 +56,14 @@ export async function lockFolder(folder: string, times?: LockTimes): Promise<Fol
   };
 }
 
-/** The owner of a folder's lock, if it is alive; its number is 0 if the file does not name its owner. */
+/**
+ * The owner of a folder's lock, if it is alive; its number is 0 if the file does not name its owner. Throws GatewayError usage for a
+ * lock that cannot be read.
+ */
 export async function findHolder(folder: string): Promise<ProcessMark | undefined> {
   const path = join(folder, batchFiles.lock);
   const owner = await findOwner(path).catch((error: unknown) => {
-    throw cannotWrite(path, error);
+    throw usageError(`${path} cannot be read: ${describeReadError(error)}`, undefined, error);
   });
   return owner && (owner.mark ?? { host: '', pid: 0 });
 }

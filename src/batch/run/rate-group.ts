@@ -1,6 +1,15 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { getErrorCode, notWritten, parseObject, type SharedGate, type Sleep, withLock } from '../../library/index.ts';
+import {
+  describeReadError,
+  getErrorCode,
+  notWritten,
+  parseObject,
+  type SharedGate,
+  type Sleep,
+  usageError,
+  withLock,
+} from '../../library/index.ts';
 import type { Pacer } from './pace.ts';
 
 /** The content of the file of a group. Times are wall clock, ms since 1970. */
@@ -137,6 +146,7 @@ function readGroupText(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (getErrorCode(error) === 'ENOENT') return '';
-    throw notWritten(path, error);
+    const hint = 'make it readable, then run the same command again: it continues where it stopped';
+    throw usageError(`the rate group ${path} cannot be read: ${describeReadError(error)}`, hint, error);
   }
 }

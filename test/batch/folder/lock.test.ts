@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -76,6 +76,12 @@ describe('the lock of a folder', () => {
     write(path, { host: 'another-machine', pid: 1 });
     await lock.release();
     expect(JSON.parse(readFileSync(lockIn(path), 'utf8'))).toMatchObject({ nonce: 'n' });
+  });
+
+  test('a lock that cannot be read is told as that, not as one that cannot be written', async () => {
+    const path = folder();
+    mkdirSync(lockIn(path));
+    await expect(findHolder(path)).rejects.toThrow('lock.json cannot be read: it is a folder');
   });
 
   test('a lock reports which process holds it', async () => {

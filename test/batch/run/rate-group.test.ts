@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { shareRate } from '../../../src/batch/run/rate-group.ts';
@@ -100,6 +100,27 @@ test.skipIf(process.platform === 'win32').each(['pipe', 'link'])(
     expect(lstatSync(join(cwd, 'pipe')).isFIFO()).toBe(true);
   },
 );
+
+test.skipIf(process.platform === 'win32')(
+  'a rate group that cannot be read is a wrong flag: nothing was sent',
+  async () => {
+    const cwd = scratchFolder();
+    symlinkSync('circle', join(cwd, 'circle'));
+    writeFileSync(join(cwd, 'jobs.jsonl'), '{"prompt":"hi"}\n');
+    const argv = ['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--rate', '60/m', '--rate-group', './circle'];
+    const { code, stderr } = await run(argv, { cwd });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('--rate-group ./circle cannot be kept: it is a symbolic'),
+    ]);
+  },
+);
+
+test('a group that cannot be read any more ends the run, which says so', async () => {
+  const { signal, path, first } = twoProcesses();
+  mkdirSync(path);
+  await expect(first.pace(signal)).rejects.toThrow(`${path} cannot be read: it is a folder`);
+});
 
 test.each([true, false])('a link to the file of a group stays a link; the file is there: %s', async (isThere) => {
   const cwd = scratchFolder();

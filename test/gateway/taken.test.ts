@@ -108,6 +108,12 @@ describe('as the Gemini API, the local gateway takes', () => {
     expect(contentText(await ask({ contents }))).toContain('“b”');
   });
 
+  it('a part that only says something of the video before it', async () => {
+    const inlineData = { mimeType: 'video/mp4', data: 'AAAAHGZ0eXBtcDQy' };
+    const parts = [{ text: 'explain' }, { inlineData }, { videoMetadata: { startOffset: '2s', endOffset: '10s' } }];
+    expect(contentText(await ask({ contents: [{ role: 'user', parts }] }))).toContain('“explain”');
+  });
+
   it('names of enums in small letters, and heeds them', async () => {
     const tools = [{ functionDeclarations: [{ name: 'get_weather' }] }];
     const toolConfig = { functionCallingConfig: { mode: 'none' } };

@@ -1,5 +1,5 @@
 import { isObject, type JsonValue } from '../../library/index.ts';
-import { textAt } from '../fields/read.ts';
+import { valueAt } from '../fields/read.ts';
 import {
   anything,
   flag,
@@ -55,9 +55,9 @@ const checkPart: Rule = (value, path, mode) => {
   // A part of an unknown kind is empty once its unknown fields were left out.
   if (!mode.isStrict && isEmptyObject(read) && !isEmptyObject(value)) return read;
   const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
-  // A signature can come back alone, since it came alone at the end of a stream.
-  const isSignature = kinds.length === 0 && textAt(read, 'thoughtSignature') !== undefined;
-  if (kinds.length === 1 || isSignature) return read;
+  // A signature can come back alone, since it came alone at the end of a stream. What a client says of a video alone is taken, too.
+  const canBeAlone = ['thoughtSignature', 'videoMetadata'].some((name) => valueAt(read, name) !== undefined);
+  if (kinds.length === 1 || (kinds.length === 0 && canBeAlone)) return read;
   const fault =
     kinds.length === 0
       ? "required oneof field 'data' must have one initialized field"

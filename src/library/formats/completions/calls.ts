@@ -23,9 +23,14 @@ interface OpenCall {
   /** The arguments, if a later piece repeats the earlier ones. */
   newest: GrowingJson;
   signature: string | undefined;
+  /** The tool takes free text. Readers get it as `input` of an object. */
+  isCustom: boolean;
   /** The start of the call was passed on: its name is known. */
   hasStarted: boolean;
 }
+
+/** The signature of a call of a tool of free text, which goes back in a form of its own. */
+export const customCall = 'custom';
 
 /** More calls than any model makes at once. There is a limit because each piece is compared with all calls. */
 const maxCalls = 1000;
@@ -38,6 +43,7 @@ interface ArrivingPiece {
   json: string;
   /** Google's proof of the thinking before the call. */
   signature: string | undefined;
+  isCustom: boolean;
 }
 
 /** The calls of one candidate. Their blocks are numbered from `firstBlock`. */
@@ -55,6 +61,7 @@ export function createToolCallJoiner(firstBlock: number) {
       joined: growJson(''),
       newest: growJson(''),
       signature: undefined,
+      isCustom: false,
       hasStarted: false,
     };
     calls.push(call);
@@ -123,8 +130,9 @@ function piecesIn(message: JsonObject): ArrivingPiece[] {
 }
 
 function readCallPiece(call: JsonObject): ArrivingPiece {
-  const called = objectField(call, 'function') ?? {};
-  const given = called['arguments'] ?? '';
+  const custom = objectField(call, 'custom');
+  const called = custom ?? objectField(call, 'function') ?? {};
+  const given = called[custom ? 'input' : 'arguments'] ?? '';
   return {
     index: numberField(call, 'index'),
     id: textField(call, 'id') || undefined,
@@ -132,6 +140,7 @@ function readCallPiece(call: JsonObject): ArrivingPiece {
     // The format has a string; some servers send the object itself.
     json: typeof given === 'string' ? given : JSON.stringify(given),
     signature: textField(objectField(objectField(call, 'extraContent') ?? {}, 'google') ?? {}, 'thoughtSignature'),
+    isCustom: custom !== undefined,
   };
 }
 
@@ -165,16 +174,26 @@ function callStartEvents(call: OpenCall, calls: readonly OpenCall[]): ReplyEvent
   return [{ type: 'block-start', raw, index: call.block, ...(next && { before: next.block }) }];
 }
 
-function grow(call: OpenCall, { id, name, json, signature }: ArrivingPiece, calls: readonly OpenCall[]): ReplyEvent[] {
+function grow(call: OpenCall, piece: ArrivingPiece, calls: readonly OpenCall[]): ReplyEvent[] {
+  const { id, name, signature } = piece;
   call.id ??= id;
-  call.signature ??= signature;
+  call.isCustom ||= piece.isCustom;
+  call.signature ??= call.isCustom ? customCall : signature;
   // The name is not added twice: some servers repeat it with every piece.
   if (!call.hasStarted && name !== call.name) call.name += name;
-  if (json === '') return [];
+  if (piece.json === '') return [];
+  const json = call.isCustom ? encodeText(call, piece.json) : piece.json;
   growJson(json, call.joined);
   call.newest = joinArguments(call.newest, json);
   return [...callStartEvents(call, calls), { type: 'tool-input', json, index: call.block }];
 }
+
+/** A piece of free text in the JSON around it. */
+function encodeText({ joined }: OpenCall, piece: string): string {
+  return (joined.text === '' ? customOpening : '') + JSON.stringify(piece).slice(1, -1);
+}
+
+const customOpening = '{"input":"';
 
 /** The events that are known only at the end of a call. */
 function callEndEvents(call: OpenCall): ReplyEvent[] {
@@ -242,7 +261,8 @@ function isWholeText({ text, kind, isClosed, isBroken }: GrowingJson): boolean {
 }
 
 /** The arguments of a call. If the pieces joined are JSON, they are as the format wants it. */
-function getArguments({ joined: { text: json }, newest }: OpenCall): string {
+function getArguments({ joined: { text: json }, newest, isCustom }: OpenCall): string {
+  if (isCustom) return `${json || customOpening}"}`;
   if (parseArguments(json) !== undefined) return json;
   // `{}` in front of the pieces comes from a call without arguments.
   const rest = json.replace(/^\s*\{\}/, '');

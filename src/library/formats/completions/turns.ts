@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectField, textField, valueCost } from '../../json.ts';
 import { type Body, type BodyValue, isUpload, setFields } from '../../body.ts';
+import { customCall } from './calls.ts';
 import { encodeAudio, type MediaBytes, toDataUrl } from '../data-url.ts';
 import { type Media, getTurnBlocks, toList, type Turn, withTitleAbove } from '../plain-request.ts';
 
@@ -45,8 +46,12 @@ function isPicture(block: JsonObject): boolean {
 
 function encodeToolCall(block: JsonObject, isOwn: boolean): Body {
   const input = block['input'] ?? {};
-  const called = { name: block['name'] ?? '', arguments: typeof input === 'string' ? input : JSON.stringify(input) };
   const signature = isOwn ? textField(block, 'signature') : undefined;
+  if (signature === customCall && isObject(input)) {
+    const custom = { name: block['name'] ?? '', input: input['input'] ?? '' };
+    return setFields({ type: 'custom', custom }, { id: block['id'] });
+  }
+  const called = { name: block['name'] ?? '', arguments: typeof input === 'string' ? input : JSON.stringify(input) };
   // Gemini refuses a call of its own that comes back without its signature.
   const extra = signature === undefined ? undefined : { google: { thought_signature: signature } };
   return setFields({ type: 'function', function: called }, { id: block['id'], extra_content: extra });

@@ -154,6 +154,18 @@ const replies: [string, object, ReplyEvent[]][] = [
     [...calls(['c1', 'f', '{"a":1}']), ended('tool_calls')],
   ],
   [
+    'a call of a tool of free text',
+    reply({ tool_calls: [{ id: 'c1', type: 'custom', custom: { name: 'patch', input: '4 + 4' } }] }),
+    [
+      { type: 'block-start', raw: { type: 'tool_use', id: 'c1', name: 'patch', input: {} }, index: 1 },
+      { type: 'tool-input', json: '{"input":"4 + 4', index: 1 },
+      { type: 'tool-input', json: '{"input":"4 + 4"}', index: 1, isAll: true },
+      { type: 'signature', signature: 'custom', index: 1 },
+      { type: 'block-stop', index: 1 },
+      stop,
+    ],
+  ],
+  [
     'a call whose arguments are an object',
     reply({ tool_calls: [{ ...call, function: { name: 'f', arguments: { a: 1 } } }] }),
     [...calls(['c1', 'f', '{"a":1}']), stop],

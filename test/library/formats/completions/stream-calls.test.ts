@@ -185,6 +185,20 @@ const streams: [string, string[], unknown[]][] = [
     [chunk({ content: 'Hi', function_call: { name: '', arguments: '' } }), chunk({ tool_calls: [{}] })],
     [],
   ],
+  [
+    'of a tool of free text, whose input is no JSON',
+    [
+      piece({ index: 0, id: 'c1', type: 'custom', custom: { name: 'patch', input: '' } }),
+      piece({ index: 0, custom: { input: 'say "a' } }),
+      piece({ index: 0, custom: { input: '"\nb' } }),
+    ],
+    [['c1', 'patch', '{"input":"say \\"a\\"\\nb"}', true]],
+  ],
+  [
+    'of a tool of free text that got none',
+    [piece({ index: 0, id: 'c1', type: 'custom', custom: { name: 'patch', input: '' } })],
+    [['c1', 'patch', '{"input":""}', true]],
+  ],
   ['that are nothing', [chunk({ tool_calls: [] }), chunk({ tool_calls: [null] }), chunk({ tool_calls: null })], []],
 ];
 

@@ -60,6 +60,17 @@ const turns: [string, NonNullable<PlainRequest['turns']>, JsonValue[]][] = [
     [{ role: 'assistant', content: 'a', tool_calls: [called] }],
   ],
   [
+    'a call of a tool of free text, in its own form where its service is asked',
+    [{ role: 'assistant', service: 'local', content: [{ ...call, input: { input: 'x' }, signature: 'custom' }] }],
+    [
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ type: 'custom', custom: { name: 'f', input: 'x' }, id: 'c1' }],
+      },
+    ],
+  ],
+  [
     'a call alone, and one whose input is not JSON',
     [{ role: 'assistant', content: [call, { ...call, id: 'c2', input: '{"a' }] }],
     [

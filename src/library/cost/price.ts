@@ -65,10 +65,11 @@ export function findAnswerPrice(
   if (price === undefined) return { lack: requested && `the model ${quoteForeign(other ?? model, 200)} has no price` };
   const words = serviceTier.split(' ').filter(isUnusual);
   const besides = words.filter((word) => !serviceTiers.some((tier) => tier === normalizeTier(word)));
-  return findPriceOfTiers(price, lane === 'batch' ? ['batch', ...besides] : words);
+  return priceInTiers(price, lane === 'batch' ? ['batch', ...besides] : words);
 }
 
-function findPriceOfTiers(price: Price, words: readonly string[]): AnswerPrice {
+/** A price in all of the service tiers that words name, or what it lacks for that. */
+function priceInTiers(price: Price, words: readonly string[]): AnswerPrice {
   let found = { price, factors: [] as (string | number)[] };
   for (const word of words) {
     const known = pricedTiers.find((name) => name === normalizeTier(word));
@@ -100,7 +101,7 @@ export function findAskedFactors(price: Price, body: Body): readonly (string | n
   const words = [speed, region ?? (price.us === undefined ? undefined : 'us')].filter(
     (word) => typeof word === 'string',
   );
-  const found = findPriceOfTiers(price, words.filter(isUnusual));
+  const found = priceInTiers(price, words.filter(isUnusual));
   return 'lack' in found ? undefined : found.factors;
 }
 

@@ -96,21 +96,21 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
 
 /**
  * Checks files now, so that a wrong path is an error before the prompt is typed; a URL is fetched with the prompt. Ctrl-C ends the
- * reading of a pipe.
+ * reading of a pipe. Either all of the files are sent, or none.
  */
 async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Promise<void> {
-  const { context, images, attach, settings, flags, editor } = talk;
+  const { context, settings, flags, editor } = talk;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const copies = new Map<string, string>();
   const reading = { context, deadline: () => ({ signal }), copies };
+  const files = await droppedFiles(typed, context.io);
   editor.onInterrupt(() => stop.abort());
   try {
-    for (const file of await droppedFiles(typed, context.io)) {
+    for (const file of files) {
       const read = kind === 'image' ? openInputImages : readAttachments;
       if (isUrl(file)) requireNetwork([{ flag: `/${kind}`, typed: file }], settings, flags);
       await read([file], reading, { flag: `/${kind}` });
-      (kind === 'image' ? images : attach).push(file);
       for (const [path, copy] of copies) talk.copies.set(path, copy);
     }
   } catch (error) {
@@ -119,7 +119,9 @@ async function addFiles(kind: 'image' | 'attach', typed: string, talk: Talk): Pr
   } finally {
     editor.onInterrupt(undefined);
   }
-  const names = [...images, ...attach].map((file) => (isUrl(file) ? shownUrl(new URL(file)) : file));
+  if (kind === 'image') talk.images = [...talk.images, ...files];
+  else talk.attach = [...talk.attach, ...files];
+  const names = [...talk.images, ...talk.attach].map((file) => (isUrl(file) ? shownUrl(new URL(file)) : file));
   await context.ui.note(
     names.length === 0
       ? 'nothing yet: /image photo.jpg, or /attach report.pdf'

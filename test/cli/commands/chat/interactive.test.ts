@@ -186,19 +186,20 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test.skipIf(process.platform === 'win32')(
-  'Ctrl-C ends /image of a pipe that stays open, and the conversation goes on',
-  async ({ server, cli }) => {
+test.skipIf(process.platform === 'win32').for(['/image pipe', '/attach notes.txt pipe'])(
+  'Ctrl-C ends %s, a pipe that stays open: nothing of it is sent, and the conversation goes on',
+  async (typed, { server, cli }) => {
     const cwd = scratchFolder();
     execFileSync('mkfifo', [join(cwd, 'pipe')]);
+    writeFileSync(join(cwd, 'notes.txt'), 'a note');
     server.reply(answer('still there'));
-    const someone = person(['/image pipe', 'and?']);
+    const someone = person([typed, 'and?']);
     const running = cli(['chat'], { ...someone.options, cwd, columns: 300 });
     const writer = await open(join(cwd, 'pipe'), 'w');
     someone.interrupt();
     const ran = await running;
     await writer.close();
-    expect(ran.stderr).toContain('stopped; pipe is not sent\n');
+    expect(ran.stderr).toContain(`stopped; ${typed.replace(/^\S+ /, '')} is not sent\n`);
     expect(server.requests[0]?.json()).toMatchObject({ messages: [{ content: 'and?' }] });
   },
 );

@@ -3,13 +3,13 @@ import { toStorable } from '../../chat/session-file.ts';
 import { listSessions, sessionPath } from '../../chat/session-path.ts';
 import {
   type BodyValue,
+  type Deadline,
   deadlineOnce,
   describeWriteError,
   endSignals,
   type GatewayClient,
   GatewayError,
   localTime,
-  type Turn,
 } from '../../../library/index.ts';
 import type { Settings } from '../../settings/types.ts';
 import { formatError, wrapForStderr } from '../../terminal/output.ts';
@@ -24,22 +24,23 @@ import { finishText } from '../../run/answer.ts';
 import { planSaving } from '../../output/save-images.ts';
 import { planBesideText } from '../../run/sending.ts';
 import { prepareRequest } from '../../run/prepare.ts';
+import type { BuiltRequest } from '../../request/build-request.ts';
 import { saveUnread } from '../../run/recovery.ts';
 
-/** A conversation with a person, while it goes on. */
+/** A conversation with a person, while it goes on: entries change what is not readonly. */
 export interface Talk {
-  context: AnswerContext;
+  readonly context: AnswerContext;
+  readonly flags: ChatFlags;
+  readonly client: GatewayClient;
+  readonly editor: LineEditor;
+  /** Copies of files that were pipes, by their path: a pipe cannot be read again. */
+  readonly copies: Map<string, string>;
   settings: Settings;
-  flags: ChatFlags;
-  client: GatewayClient;
-  editor: LineEditor;
   /** The system instruction. Undefined: as the session has it; null: none. */
   system: string | null | undefined;
   /** Images and files for the next prompt. */
-  images: string[];
-  attach: string[];
-  /** Copies of files that were pipes, by their path: a pipe cannot be read again. */
-  copies: Map<string, string>;
+  images: readonly string[];
+  attach: readonly string[];
   messages: readonly SessionMessage[];
   session: SavedSession | undefined;
   /** The last prompt, for `/retry`. */
@@ -49,10 +50,10 @@ export interface Talk {
 }
 
 interface ChatPrompt {
-  text: string;
-  images: string[];
-  attach: string[];
-  answered: boolean;
+  readonly text: string;
+  readonly images: readonly string[];
+  readonly attach: readonly string[];
+  readonly answered: boolean;
 }
 
 /** Sends a prompt; a failure is printed, and the conversation goes on. Returns false after Ctrl-C twice. */
@@ -74,22 +75,27 @@ export async function retryPrompt(talk: Talk): Promise<boolean> {
 async function runPrompt(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
   const { context, editor } = talk;
   const stop = new AbortController();
+  const deadline = deadlineOnce(talk.settings.timeoutMs, AbortSignal.any([context.signal, stop.signal]));
   let leaving = false;
-  const partial: PartialAnswer = { text: '', question: undefined, service: undefined };
+  let request: BuiltRequest | undefined;
+  let shown = '';
   talk.last = prompt;
   editor.onInterrupt((again) => {
     leaving ||= again;
     stop.abort(new GatewayError('interrupted', 'the answer was stopped', { sent: 'unknown' }));
   });
   try {
-    await askAndSave(prompt, talk, { signal: AbortSignal.any([context.signal, stop.signal]), partial });
+    request = await buildPrompt(prompt, talk, deadline);
+    await askAndSave(request, talk, { deadline, onText: (part) => void (shown += part) });
   } catch (error) {
     const isEnding = context.signal.aborted;
     if (!stop.signal.aborted && !isEnding) {
       const report = toReport(talk.outcome, context);
       const unread = await saveUnread(error, { report, io: context.io, redaction: context.ui });
       await logFailure(unread.error, context);
-    } else await savePartialAnswer(prompt, talk, partial);
+    } else if (request === undefined || shown.trim() === '')
+      await context.ui.note('stopped; this turn is not kept. /retry asks it again');
+    else await saveShown(shown, request, talk);
     if (isEnding) throw error;
   } finally {
     editor.onInterrupt(undefined);
@@ -97,30 +103,24 @@ async function runPrompt(prompt: ChatPrompt, talk: Talk): Promise<boolean> {
   return !leaving;
 }
 
-/** The part of a turn that came before it was stopped. */
-interface PartialAnswer {
-  text: string;
-  /** The last message of its request. */
-  question: Turn | undefined;
-  /** The service that was asked, under the name that a session remembers. */
-  service: string | undefined;
-}
-
-async function askAndSave(
-  prompt: ChatPrompt,
-  talk: Talk,
-  { signal, partial }: { signal: AbortSignal; partial: PartialAnswer },
-): Promise<void> {
-  const { context, settings, flags, client, system, editor, copies } = talk;
+/** The request of a prompt, which goes on with the conversation. */
+async function buildPrompt(prompt: ChatPrompt, talk: Talk, deadline: () => Deadline): Promise<BuiltRequest> {
+  const { context, settings, flags, system, copies } = talk;
   const { text, images: image, attach } = prompt;
-  const before = saidBefore(prompt, talk);
+  const before = saidBefore(talk);
   const earlier = system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
-  const deadline = deadlineOnce(settings.timeoutMs, signal);
   const building = { context, use: 'chat' as const, settings, deadline, earlier, copies };
   const turnFlags = { ...flags, prompt: text, image, attach, ...(typeof system === 'string' && { system }) };
-  const request = await prepareRequest([], turnFlags, building);
-  partial.question = getQuestion(request);
-  partial.service = request.quirks.service;
+  return prepareRequest([], turnFlags, building);
+}
+
+/** Asks for the answer to a prompt, and keeps it in the conversation. `onText` receives the text as it is shown. */
+async function askAndSave(
+  request: BuiltRequest,
+  talk: Talk,
+  { deadline, onText }: { deadline: () => Deadline; onText: (part: string) => void },
+): Promise<void> {
+  const { context, settings, flags, client, editor } = talk;
   // Between the lines of an answer; Ctrl-C is a no.
   const askPerson = async (question: string): Promise<string> => {
     const read = await editor.read(question, { isQuestion: true });
@@ -129,7 +129,6 @@ async function askAndSave(
   const tools = await openTools(flags, request, { context, ask: askPerson });
   const beside = await planBesideText(flags, request, context);
   const images = await planSaving(beside, context);
-  const onText = (part: string): void => void (partial.text += part);
   const setup = { context, settings, flags, client, images, tools, deadline: deadline(), onText };
   const turn = await askTurn(request, setup);
   const { outcome, schemaAnswer } = turn;
@@ -141,7 +140,7 @@ async function askAndSave(
   const ended = await finishText({ ...talk.outcome, reply }, { plan, schemaAnswer }, { flags, context, settings });
   if (ended.error !== undefined) throw ended.error;
   const messages = await storableTurns(turn, request, context);
-  if (messages) await saveTurn(messages, prompt, talk);
+  if (messages) await saveTurn(messages, talk);
 }
 
 /** The outcome of the last prompt, with the costs, the requests and the unsaved files of all prompts. */
@@ -150,17 +149,12 @@ function addUp(before: Outcome, last: Outcome): Outcome {
   return { ...last, spent, attempts, unsaved };
 }
 
-/** The part of an answer that was shown belongs to the conversation. */
-async function savePartialAnswer(
-  prompt: ChatPrompt,
-  talk: Talk,
-  { text, question, service }: PartialAnswer,
-): Promise<void> {
+/** The part of an answer that was shown before it was stopped belongs to the conversation. */
+async function saveShown(text: string, request: BuiltRequest, talk: Talk): Promise<void> {
   const { io, ui } = talk.context;
-  if (text.trim() === '' || question === undefined)
-    return ui.note('stopped; this turn is not kept. /retry asks it again');
+  const { service } = request.quirks;
   const at = new Date(io.now()).toISOString();
-  const message = (await toStorable(question as unknown as BodyValue)) as unknown as SessionMessage;
+  const message = (await toStorable(getQuestion(request) as unknown as BodyValue)) as unknown as SessionMessage;
   const content = [{ type: 'text', text: ui.clean(text) }];
   const model = talk.settings.model;
   await saveTurn(
@@ -168,32 +162,31 @@ async function savePartialAnswer(
       { ...message, model, at },
       { role: 'assistant', content, model, service, at },
     ],
-    prompt,
     talk,
   );
   await ui.note('stopped; what came of the answer is kept. /retry asks it again');
 }
 
-/** The messages before a prompt, whose answer is replaced if it has one. */
-function saidBefore({ answered }: ChatPrompt, { messages }: Talk): readonly SessionMessage[] {
-  return answered ? messages.slice(0, lastTurnStart(messages)) : messages;
+/** The messages before the last prompt, whose answer is replaced if it has one. */
+function saidBefore({ last, messages }: Talk): readonly SessionMessage[] {
+  return last?.answered ? messages.slice(0, lastTurnStart(messages)) : messages;
 }
 
 /**
  * Adds a turn to the conversation, and to its session all turns that the session lacks. A conversation without a session gets one
  * named by the date, so that a crash loses no finished turn; if none can be made, there is a warning.
  */
-async function saveTurn(turn: readonly SessionMessage[], prompt: ChatPrompt, talk: Talk): Promise<void> {
-  const before = saidBefore(prompt, talk);
-  const isReplaced = prompt.answered;
+async function saveTurn(turn: readonly SessionMessage[], talk: Talk): Promise<void> {
+  const { last } = talk;
+  const before = saidBefore(talk);
   talk.messages = [...before, ...turn];
-  prompt.answered = true;
+  talk.last = last && { ...last, answered: true };
   if (talk.flags.save === false) return;
   talk.session ??= await freshSession(talk.context);
   const { file } = talk.session;
   if (!file) return;
   const stored = file.messages.length;
-  if (isReplaced && before.length < stored) await file.replaceLast(turn);
+  if (last?.answered && before.length < stored) await file.replaceLast(turn);
   else await file.append(talk.messages.slice(stored));
 }
 

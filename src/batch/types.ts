@@ -295,7 +295,7 @@ export interface BatchHost {
   /** Replaces secrets: in messages to people, and in every string of a value that is kept. */
   readonly redaction: { redact(text: string): string; clean<T>(value: T): T };
   /** Returns the command to type to go on, to send again the jobs that the words of `--retry` name, or to make rows again. */
-  nextCommand(name: 'again' | 'retry' | 'redo', words?: string): string;
+  nextCommand(name: 'again' | 'retry' | 'redo', words?: { operand?: string; flags?: string }): string;
   /** Returns the command that was typed, with more flags. */
   repeatCommand(more: string): string;
   /** Returns the command that copies the folder to a free place beside it. */

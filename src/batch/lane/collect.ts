@@ -157,7 +157,7 @@ interface UnmatchedResults {
 /** The error for results that the service has, and does not send whole. */
 function faultError(fault: string, { nextCommand }: Pick<BatchHost, 'nextCommand'>): GatewayError {
   return new GatewayError('incomplete', fault, {
-    hint: `${goOnHint(nextCommand('again'))}\nto give up what does not come: ${nextCommand('retry', 'unknown')}`,
+    hint: `${goOnHint(nextCommand('again'))}\nto give up what does not come: ${nextCommand('retry', { operand: 'unknown' })}`,
     sent: 'yes',
     billed: 'no',
     retryable: true,

@@ -92,7 +92,7 @@ export async function findKeyError(
   if (batch.policy.retry?.includes('unknown') || !isOfOtherKey) return undefined;
   const jobs = formatCount(slots.length, 'job');
   return new GatewayError('batch-locked', `${jobs} went with another key: this one does not find their batch`, {
-    hint: `give the key with which they were submitted, or give their batch up, which may bill them twice: ${batch.host.nextCommand('retry', 'unknown')}`,
+    hint: `give the key with which they were submitted, or give their batch up, which may bill them twice: ${batch.host.nextCommand('retry', { operand: 'unknown' })}`,
     sent: 'no',
   });
 }

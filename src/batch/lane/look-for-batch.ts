@@ -36,7 +36,7 @@ export function unlistedError(
   );
   const what = `the creation of a batch of ${jobs} was not answered, and the service does not list it`;
   return new GatewayError('no-reply', what, {
-    hint: `to look for it later: ${nextCommand('again')}\nto send its jobs again, which may bill them twice: ${nextCommand('retry', 'unknown')}`,
+    hint: `to look for it later: ${nextCommand('again')}\nto send its jobs again, which may bill them twice: ${nextCommand('retry', { operand: 'unknown' })}`,
     sent: 'yes',
     retryable: false,
   });

@@ -350,7 +350,7 @@ test('answers whose lines another program took out of results.jsonl are told in 
   await batch();
   const [, ...left] = folder.read('out/results.jsonl').trimEnd().split('\n');
   folder.write('out/results.jsonl', `${left[0]}\n`);
-  const told = `2 answers that the journal knows are not in out/results.jsonl: put the file back, or make the rows again with gateway-cli batch redo out <ids>\n`;
+  const told = `2 answers that the journal knows are not in out/results.jsonl: put the file back, or make the rows again: gateway-cli batch redo out <ids>\n`;
   for (const command of ['status', 'export', 'gallery'])
     expect((await run(['batch', command, 'out'], { cwd: folder.cwd })).stderr).toContain(told);
   expect((await run(['batch', 'status', 'out'], { cwd: folder.cwd })).stdout).toContain('3 jobs: 3 done\n');

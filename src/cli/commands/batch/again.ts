@@ -5,7 +5,7 @@ import { retryWords } from '../../../batch/index.ts';
 import type { Action, AnswerContext, CommandEnd, Context } from '../../context.ts';
 import { addFlags, setExamples } from '../../flags/flag.ts';
 import { priceFlags } from '../../flags/shared.ts';
-import { shellWord, usageError } from '../../../library/index.ts';
+import { usageError } from '../../../library/index.ts';
 import { countRequests } from './clients.ts';
 import { runTyped } from './batch.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags, findWhole, parseRetry } from './flags.ts';
@@ -118,6 +118,6 @@ async function requireOneWord(
   if (await stat(resolve(io.cwd, word)).catch(() => undefined)) return;
   throw usageError(
     `batch redo takes the rows as one word, and there is no file ${JSON.stringify(word)}`,
-    `for example: ${nextCommand({ outdir }, 'redo', shellWord([ids, ...others].join(',')))}`,
+    `for example: ${nextCommand({ outdir }, 'redo', { operand: [ids, ...others].join(',') })}`,
   );
 }

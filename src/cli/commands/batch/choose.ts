@@ -202,14 +202,14 @@ function findChosen(
   if (answer > answers && state.atService.has(slot))
     throw usageError(
       `row ${name} has ${answers === 0 ? 'no answer yet' : formatCount(answers, 'answer')}: the service makes ${answers === 0 ? 'it' : 'another one'}`,
-      `to collect it: ${nextCommand(typed, 'again', '--lane batch')}`,
+      `to collect it: ${nextCommand(typed, 'again', { flags: '--lane batch' })}`,
     );
   if (answer > answers)
     throw usageError(
       `row ${name} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
       answers > 1
         ? `the last one: ${chooseCommand(typed.outdir, [`${word}=${answers}`])}`
-        : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(typed, 'redo', shellWord(word))}`,
+        : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(typed, 'redo', { operand: word })}`,
     );
   const before = slots.countingOf(slot);
   const isSame = before === answer && !isLeftToRedo(slot, state);

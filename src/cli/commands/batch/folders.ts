@@ -23,11 +23,11 @@ import {
   type Variation,
 } from '../../../batch/index.ts';
 import { toTypedFolder } from './kept-command.ts';
-import { nextCommand, type TypedFolder } from './next-command.ts';
+import type { TypedFolder } from './next-command.ts';
 import { readBatchFolder } from './outdir.ts';
 import { basename, join } from 'node:path';
 import type { Context } from '../../context.ts';
-import { isObject, joinSpendings, type JsonObject, maxOf, minOf } from '../../../library/index.ts';
+import { isObject, joinSpendings, type JsonObject, maxOf, minOf, shellWord } from '../../../library/index.ts';
 import { warnUnread } from './summary.ts';
 
 /** The folder of a batch, or of one of its shards, as it was read. */
@@ -64,7 +64,9 @@ export async function readFolders(names: readonly string[], context: Context): P
 async function warnRemoved(count: number, folder: TypedFolder, { ui }: Context): Promise<void> {
   if (count === 0) return;
   const what = `${formatCount(count, 'answer')} that the journal knows ${count === 1 ? 'is' : 'are'} not in ${join(folder.outdir, batchFiles.results)}`;
-  await ui.warn(`${what}: put the file back, or make the rows again with ${nextCommand(folder, 'redo', '<ids>')}`);
+  await ui.warn(
+    `${what}: put the file back, or make the rows again: gateway-cli batch redo ${shellWord(folder.outdir)} <ids>`,
+  );
 }
 
 /** Warns of lines of results.jsonl that are no results: no report has them. */

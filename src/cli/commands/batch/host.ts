@@ -54,7 +54,7 @@ function describeStopped(inFlight: number, folder: TypedFolder | undefined): str
   const what =
     inFlight === 0 ? 'stopped' : `stopped with ${formatCount(inFlight, 'request')} in flight, which may be billed`;
   if (folder === undefined) return what;
-  return `${what}; ${nextCommand(folder, 'again')} goes on, and ${nextCommand(folder, 'retry', 'unknown')} sends again what is unknown`;
+  return `${what}; ${nextCommand(folder, 'again')} goes on, and ${nextCommand(folder, 'retry', { operand: 'unknown' })} sends again what is unknown`;
 }
 
 type HostLine = readonly ['note' | 'warn', string];

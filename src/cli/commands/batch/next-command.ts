@@ -27,27 +27,38 @@ export interface TypedFolder {
   isStream?: boolean;
 }
 
+/** The parts of a command beside the folder. */
+export interface NextWords {
+  /** The rows of `redo`, or the states that `retry` sends again, as one word. */
+  operand?: string | undefined;
+  /** Flags, as they are typed. */
+  flags?: string | undefined;
+}
+
 /**
  * The one place that makes the command to type next in a folder. Without a folder, jobs come one by one, and only the same command
- * goes on. `words`: the states that `retry` sends again, the ids of `redo` as one word of the shell, or flags. `flags`: further ones.
+ * goes on.
  */
 export function nextCommand(
   folder: TypedFolder | undefined,
   name: 'again' | 'redo' | 'retry',
-  words: string = name === 'retry' ? 'failed' : '',
-  flags = '',
+  { operand = name === 'retry' ? 'failed' : '', flags = '' }: NextWords = {},
 ): string {
   if (folder === undefined)
-    return joinWords([name === 'retry' ? `the same command with --retry ${words}` : 'the same command', flags]);
+    return joinWords([name === 'retry' ? `the same command with --retry ${operand}` : 'the same command', flags]);
   const { outdir, isStream } = folder;
   const table = isStream && name === 'redo' ? '<file>' : (folder.table ?? '');
-  // Without a file after it, the word is what `retry` means by itself.
-  const typed = name === 'retry' && words === 'failed' && table === '' ? '' : words;
   const piped = isStream && name !== 'redo' ? '< <file>' : '';
-  const isDashed = name === 'redo' && beginsWithDash(typed);
-  const [before, after] = isDashed && table.startsWith('-') ? [table, ''] : ['', table];
-  const rest = isDashed ? [before, flags, '--', typed, after] : [typed, after, piped, flags];
+  // Without a file after it, the word is what `retry` means by itself.
+  const isImplied = operand === '' || (name === 'retry' && operand === 'failed' && table === '');
+  const word = isImplied ? '' : toOperands([operand]);
+  // After `--`, flags would be words.
+  const rest = word.startsWith('--') ? orderOperands(word, table, flags) : [word, table, piped, flags];
   return joinWords(['gateway-cli batch', name, shellWord(outdir), ...rest]);
+}
+
+function orderOperands(word: string, table: string, flags: string): string[] {
+  return table.startsWith('-') ? [table, flags, word] : [flags, word, table];
 }
 
 /** At most this many rows are named in one command. */
@@ -76,11 +87,6 @@ export function chooseCommand(outdir: string, choices: readonly string[]): strin
 export function toOperands(words: readonly string[]): string {
   const typed = words.map(shellWord).join(' ');
   return words.some((word) => word.startsWith('-')) ? `-- ${typed}` : typed;
-}
-
-/** Whether a word of the shell is taken for a flag. */
-function beginsWithDash(word: string): boolean {
-  return /^\$?'?-/.test(word);
 }
 
 /** The command that copies a folder to a free place beside it, so that its table stays there as it is. */

@@ -68,7 +68,7 @@ export async function describeAgain({ facts, host, jobs, plan, policy }: Planned
     const names = nameSome(await listIds(left.slice(0, maxNamed), jobs), left.length);
     const orNew = plan.edited.some(({ mayBeNew }) => mayBeNew) ? ` or ${be(left.length, 'is')} new,` : '';
     const what = `${formatCount(left.length, 'job')} ${be(left.length, 'was')} edited${orNew} and left: ${names}`;
-    lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
+    lines.push(`${what}; to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`);
   }
   // Those of earlier runs are told in the table of states.
   if (plan.stays.size === 0 || plan.again === 0) return lines;
@@ -76,7 +76,7 @@ export async function describeAgain({ facts, host, jobs, plan, policy }: Planned
   const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), staying.length);
   const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
-  lines.push(`${what}; to make those again too: ${host.nextCommand('again', '--accept-changes')}`);
+  lines.push(`${what}; to make those again too: ${host.nextCommand('again', { flags: '--accept-changes' })}`);
   return lines;
 }
 

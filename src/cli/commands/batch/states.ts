@@ -1,6 +1,5 @@
 import { type BatchState, type Counts, isLeftToRedo, type RowTable } from '../../../batch/index.ts';
-import { shellWord } from '../../../library/index.ts';
-import { joinIds, nextCommand, type TypedFolder } from './next-command.ts';
+import { joinIds, nextCommand, type NextWords, type TypedFolder } from './next-command.ts';
 
 /** The rows of a batch in one state, the command by which a run sends them, and whether that may be billed twice. */
 export interface StateRows {
@@ -46,10 +45,12 @@ interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
-  const { maybeBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
+  const { folder, spent, maybeBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
   // While rows are edited, a run without the flag asks for them.
-  const goOn = sendCommand('again', edited > 0 ? '--accept-changes' : '', facts);
-  const redo = leftToRedo.length > 0 ? sendCommand('redo', shellWord(joinIds(leftToRedo).word), facts) : goOn;
+  const next = (name: 'again' | 'redo' | 'retry', { operand, flags }: NextWords = {}): string =>
+    nextCommand(folder, name, { operand, flags: [flags, spent].filter(Boolean).join(' ') });
+  const goOn = next('again', { flags: edited > 0 ? '--accept-changes' : '' });
+  const redo = leftToRedo.length > 0 ? next('redo', { operand: joinIds(leftToRedo).word }) : goOn;
   const twice = { mayBillTwice: true, before: 'may be billed twice' } as const;
   const all: StateRows[] = [
     { state: 'done', rows: done },
@@ -57,7 +58,7 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       state: 'incomplete',
       of: 'done',
       rows: incomplete,
-      next: sendCommand('retry', 'incomplete', facts),
+      next: next('retry', { operand: 'incomplete' }),
       ...twice,
       // An answer that a limit cut was billed for certain.
       before: 'billed again; give these jobs more maxTokens before',
@@ -69,11 +70,11 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       next: redo,
       ...(maybeBilled?.again && twice),
     },
-    { state: 'outdated', of: 'done', rows: outdated, next: sendCommand('again', '--accept-changes', facts) },
+    { state: 'outdated', of: 'done', rows: outdated, next: next('again', { flags: '--accept-changes' }) },
     {
       state: 'failed',
       rows: failed,
-      ...(failed > refused && { next: sendCommand('retry', undefined, facts) }),
+      ...(failed > refused && { next: next('retry') }),
       ...(maybeBilled?.failed && twice),
     },
     { state: 'not valid', of: 'failed', rows: refused, before: 'correct these lines, and send them again' },
@@ -81,10 +82,10 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       state: 'unknown',
       rows: unknown,
       ...(kept > 0 && { kept }),
-      next: sendCommand('retry', 'unknown', facts),
+      next: next('retry', { operand: 'unknown' }),
       ...twice,
     },
-    { state: 'at the service', rows: submitted, next: sendCommand('again', '--lane batch', facts) },
+    { state: 'at the service', rows: submitted, next: next('again', { flags: '--lane batch' }) },
     // Rows that wait for failed rows can be sent once these are done.
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
     { state: 'edited', of: 'not sent yet', rows: edited },
@@ -105,15 +106,6 @@ export function listLeftToRedo(table: RowTable, state: BatchState, isOwn: (place
   for (let place = 0; place < table.size; place++)
     if (isOwn(place) && isLeft(table.slots[place] as number)) places.push(place);
   return places;
-}
-
-/** The command that sends rows, with a greater limit if one is spent. */
-function sendCommand(
-  name: 'again' | 'redo' | 'retry',
-  words: string | undefined,
-  { folder, spent }: NextFacts,
-): string {
-  return nextCommand(folder, name, words, spent);
 }
 
 /** The table in one line: `12 done (1 incomplete), 2 failed, 1 unknown (may have been billed)`. */

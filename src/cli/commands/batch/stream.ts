@@ -67,7 +67,7 @@ export async function runStreamed(
   if (flags.retry && jobs + refused === 0 && stop === undefined)
     throw usageError(
       'no job came on stdin: of a stream, only the jobs that come once more are sent again',
-      `pipe them in: ${batch.host.nextCommand('retry', flags.retry.join(','))}`,
+      `pipe them in: ${batch.host.nextCommand('retry', { operand: flags.retry.join(',') })}`,
     );
   return finishBatch(batch, stop);
 }

@@ -156,7 +156,7 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
 function redoStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string {
   const { word, count } = joinIds(ids);
   const [them, use] = ids.length === 1 ? ['it', 'it'] : [count < ids.length ? `${count} of them` : 'them', 'them'];
-  const redo = nextCommand(folder, 'redo', shellWord(word), isLinked ? '--accept-changes' : '');
+  const redo = nextCommand(folder, 'redo', { operand: word, flags: isLinked ? '--accept-changes' : '' });
   return `to make ${them} again${isLinked ? `, and what uses ${use}` : ''}: ${redo}`;
 }
 

@@ -7,7 +7,7 @@ import {
   type JobProduct,
   type JobUse,
 } from '../../../../batch/index.ts';
-import { isObject, type JsonObject, shellWord, usageError } from '../../../../library/index.ts';
+import { isObject, type JsonObject, usageError } from '../../../../library/index.ts';
 import type { FetchedFile } from '../../../input/attachments.ts';
 import type { Var } from '../../../flags/flag.ts';
 import { joinIds } from '../next-command.ts';
@@ -151,7 +151,7 @@ export async function readReferences(
   for (const parent of job.parents ?? []) {
     const { name, id, text: usesText, picture: usesPicture } = parent;
     const result = await read(parent);
-    const redo = (name: string): string => nextCommand('redo', shellWord(name));
+    const redo = (name: string): string => nextCommand('redo', { operand: name });
     const { word, count } = joinIds([id, job.id]);
     const steps = count === 2 ? redo(word) : `${redo(id)} and then ${redo(job.id)}`;
     if (result === undefined)

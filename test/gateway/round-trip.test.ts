@@ -55,15 +55,17 @@ const call = fc.record({
   input: input.map((each) => JSON.parse(JSON.stringify(each))),
 });
 
-/** An answer as each format can say it. Only two have pictures, and one writes where an answer stopped. */
-function answers(name: FormatName): fc.Arbitrary<ModelAnswer> {
+const picture = { image: { mimeType: 'image/png', data: dotPng, size: { width: 1, height: 1 } } };
+
+/** An answer as each format can say it. */
+function answers(): fc.Arbitrary<ModelAnswer> {
+  const said = fc.option(words, { nil: undefined });
   const parts = fc
-    .tuple(fc.option(words, { nil: undefined }), fc.boolean())
-    .map(([text, hasImage]): Candidate['parts'] => [
-      ...(text === undefined ? [] : [{ text }]),
-      ...(hasImage && name === 'content'
-        ? [{ image: { mimeType: 'image/png', data: dotPng, size: { width: 1, height: 1 } } }]
-        : []),
+    .tuple(said, fc.boolean(), said)
+    .map(([before, hasPicture, after = '']): Candidate['parts'] => [
+      ...(before === undefined ? [] : [{ text: before }]),
+      ...(hasPicture ? [picture] : []),
+      ...(hasPicture && after !== '' ? [{ text: after }] : []),
     ]);
   const candidate = fc
     .record({
@@ -72,11 +74,11 @@ function answers(name: FormatName): fc.Arbitrary<ModelAnswer> {
       calls: fc.uniqueArray(call, { maxLength: 3, selector: ({ name: each }) => each }),
       isCut: fc.boolean(),
     })
-    .map(({ thinking, parts: said, calls, isCut }): Candidate => ({
+    .map(({ thinking, parts: come, calls, isCut }): Candidate => ({
       thinking,
-      parts: said,
+      parts: come,
       calls: calls.length === 0 ? undefined : calls,
-      ended: isCut && calls.length === 0 && said.length > 0 ? 'max-tokens' : calls.length > 0 ? 'call' : 'end',
+      ended: isCut && calls.length === 0 && come.length > 0 ? 'max-tokens' : calls.length > 0 ? 'call' : 'end',
       usage: { thinking: 0, answer: 0 },
     }));
   const tokens = fc.record({ input: fc.nat(9999), thinking: fc.nat(99), answer: fc.nat(9999) });
@@ -89,14 +91,15 @@ function answers(name: FormatName): fc.Arbitrary<ModelAnswer> {
   }));
 }
 
-/** The parts of an answer that all formats say, with ids left out: each format makes its own. */
+/** The parts of an answer that all formats say: no ids, which each format makes, and pictures behind the text. */
 function comparable({ model, tokens, candidates }: ModelAnswer): object {
   return {
     model,
     tokens,
     candidates: candidates.map(({ thinking, parts, calls = [], ended }) => ({
       thinking,
-      parts,
+      text: parts.map(({ text = '' }) => text).join(''),
+      pictures: parts.flatMap(({ image }) => image ?? []),
       calls: calls.map(({ name, input: given }) => ({ name, input: given })),
       ended,
     })),
@@ -111,7 +114,7 @@ test.each(operations)(
     const { stream } = operation;
     if (stream === undefined) throw new Error('the operation has no stream');
     fc.assert(
-      fc.property(answers(name), (answer) => {
+      fc.property(answers(), (answer) => {
         const reply = operation.reply(answer, request);
         const whole = format.createDecoder(head).whole(JSON.parse(JSON.stringify(reply)));
         expect(comparable(readAnswer(whole, name))).toEqual(comparable(answer));

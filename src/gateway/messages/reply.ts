@@ -9,6 +9,7 @@ import {
   sealThoughts,
   splitJson,
   splitForStream,
+  wholeImages,
 } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
@@ -104,6 +105,9 @@ function contentBlocks(candidate: Candidate, { showThinking }: ModelRequest, id:
   }
   const text = candidateText(candidate);
   if (text !== '') blocks.push({ type: 'text', text });
+  // Anthropic has no such block: gateways in front of models that draw send it.
+  for (const { mimeType, data } of wholeImages(candidate))
+    blocks.push({ type: 'image', source: { type: 'base64', media_type: mimeType, data } });
   for (const call of listCalls(candidate, 'toolu_', id))
     blocks.push({ type: 'tool_use', id: call.id, name: call.name, input: call.input });
   return blocks;

@@ -2,7 +2,7 @@ import type { ReplyEvent, ReplyFacts, Usage } from '../../library/formats/events
 import { formatFacts } from '../../library/formats/format.ts';
 import type { FormatName } from '../../library/formats/types.ts';
 import { classifyReason, imageFacts, isObject, type JsonObject, type JsonValue } from '../../library/index.ts';
-import { textAt, valueAt } from '../fields/read.ts';
+import { objectAt, textAt, valueAt } from '../fields/read.ts';
 import type { AnswerPart, Candidate, ModelAnswer, ModelCall } from './task.ts';
 
 /** A call as far as it came: `json` is the text of its input. */
@@ -108,6 +108,10 @@ function addText(text: string, { parts }: OpenCandidate): void {
 }
 
 function beginBlock(raw: JsonObject, index: number | undefined, candidate: OpenCandidate): void {
+  const source = objectAt(raw, 'source');
+  const data = textAt(source, 'data');
+  if (raw['type'] === 'image' && data !== undefined)
+    addImage({ mimeType: textAt(source, 'media_type'), data }, candidate);
   if (raw['type'] === 'text') addText(textAt(raw, 'text') ?? '', candidate);
   if (raw['type'] === 'thinking') candidate.thinking += textAt(raw, 'thinking') ?? '';
   if (raw['type'] !== 'tool_use') return;
@@ -121,7 +125,7 @@ function addInput({ json, index, isAll }: Extract<ReplyEvent, { type: 'tool-inpu
 }
 
 function addImage(
-  { mimeType, data, draft: isDraft }: Extract<ReplyEvent, { type: 'blob' }>,
+  { mimeType, data, draft: isDraft }: Pick<Extract<ReplyEvent, { type: 'blob' }>, 'mimeType' | 'data' | 'draft'>,
   candidate: OpenCandidate,
 ): void {
   const { width = 0, height = 0, mimeType: found } = imageFacts(Buffer.from(data, 'base64'));

@@ -127,7 +127,7 @@ export function wholeImages({ parts }: Candidate): MadeImage[] {
 export const refusalText = "I'm sorry, but this offline model refuses everything.";
 
 export function candidateText({ parts }: Candidate): string {
-  return parts.map(({ text = '' }) => text).join('\n');
+  return parts.map(({ text = '' }) => text).join('');
 }
 
 /** The offline models' token rule: four UTF-16 units are one token, and a rest counts as one. */

@@ -1,17 +1,9 @@
-import { monotonic } from '../clock.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { type ApiRequest, type Format, loadFormat, type RequestLimits } from '../formats/format.ts';
 import { createMemoryStore } from '../images/store.ts';
 import type { BlobStore } from '../images/types.ts';
-import type { ServiceName, Use } from '../vendors/services.ts';
-import {
-  type AnsweredHop,
-  type AskHop,
-  askInHops,
-  type ContinuationOptions,
-  holdEnding,
-  type Hop,
-} from './continuation.ts';
+import type { Use } from '../vendors/services.ts';
+import { askInHops, type ContinuationOptions, type Hop } from './continuation.ts';
 import { describeCutPrompt } from './cut-prompt.ts';
 import { type Deadline, checkEnd } from './deadline.ts';
 import type { GatewayClient } from './gateway-client.ts';
@@ -54,38 +46,34 @@ export interface AskOptions
   store?: BlobStore | undefined;
 }
 
-/** The options of a call with its deadline and its service. */
-interface BoundedAskOptions extends AskOptions {
-  deadline: Deadline;
-  service: ServiceName;
-}
+/** The options of a call with its deadline. */
+type BoundedAskOptions = AskOptions & { deadline: Deadline };
 
 /** The members of a client that are needed to ask. */
-type AskingClient = Pick<GatewayClient, 'sendPaid' | 'models' | 'onEvent'>;
+type AskingClient = Pick<GatewayClient, 'sendPaid' | 'models' | 'onEvent' | 'endpoint'>;
 
 /**
  * Sends a request, pays for it and reads its reply: every request to a model whose reply is read goes this way. If the service
  * ends the answer in the middle, the requests for the rest go the same way. Yields the deltas of one arriving chunk together. An
  * answer that was cut, or came with an error, is returned with that error; throws GatewayError if nothing came.
  */
-export async function* ask(
+export function ask(
   request: PreparedRequest,
   client: AskingClient,
   options: BoundedAskOptions,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const started = monotonic();
-  const { store = createMemoryStore(), onEvent = client.onEvent } = options;
-  const askOne: AskHop = (hop, listener) => askHop(hop, client, { ...options, store, onEvent: listener });
-  const answer = yield* askInHops(request, askOne, { ...options, onEvent });
-  const { attempts, result } = answer;
-  return { ...answer, result: { ...result, attempts, durationMs: Math.round(monotonic() - started) } };
+  const { store = createMemoryStore(), onEvent = client.onEvent, maxTurns } = options;
+  return askInHops(request, (hop, listener) => askHop(hop, client, { ...options, store, onEvent: listener }), {
+    maxTurns,
+    onEvent,
+  });
 }
 
 async function* askHop(
   request: PreparedRequest,
   client: AskingClient,
   options: BoundedAskOptions & { store: BlobStore },
-): AsyncGenerator<StreamDelta[], AnsweredHop> {
+): AsyncGenerator<StreamDelta[], Performed> {
   const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience, store } = options;
   const { reply, attempts, prepared: sent, payment } = await client.sendPaid(request, options);
   let end: PaidEnd = {};
@@ -93,17 +81,17 @@ async function* askHop(
     const { post, insteadOf } = sent;
     const format = await loadFormat(post.format);
     const reading = { ...toReadOptions(sent, format), endOf, mostImages, joined, patience, store };
-    const { answer: read, ending } = yield* holdEnding(readDeltas(reply, reading, format));
+    const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     const came = read.result;
     const modelEnds = isRecorded ? undefined : await client.models.tellEnd(came);
     const passed = describePassedLimit(came, format.limits(post.body));
-    const cut = describeCutPrompt(post, came.usage?.inputTokens, options.service);
+    const cut = describeCutPrompt(post, came.usage?.inputTokens, client.endpoint.service);
     const warnings = [...came.warnings, passed, cut].filter((text) => text !== undefined);
     const result = { ...came, ...(insteadOf && { insteadOf }), ...(modelEnds && { modelEnds }), warnings };
     const answer = { ...read, result, request: sent, attempts, isRecorded };
     end = { answer };
-    return { answer, ending };
+    return answer;
   } catch (error) {
     end = { error };
     throw error;

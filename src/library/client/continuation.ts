@@ -1,3 +1,4 @@
+import { monotonic } from '../clock.ts';
 import { endSignals, GatewayError } from '../errors.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import { countOn } from './events.ts';
@@ -29,31 +30,7 @@ export interface ContinuationOptions {
 export type AskHop = (
   request: PreparedRequest,
   onEvent: AskOptions['onEvent'],
-) => AsyncGenerator<StreamDelta[], AnsweredHop>;
-
-/** The answer to one request, and the deltas of its end, which readers get only if no other request goes on with it. */
-export interface AnsweredHop<Read extends Answer = Performed> {
-  answer: Read;
-  ending: readonly StreamDelta[];
-}
-
-/** Passes the deltas of a reply on, but holds its end where the answer may go on. */
-export async function* holdEnding(
-  deltas: AsyncGenerator<StreamDelta[], Answer>,
-): AsyncGenerator<StreamDelta[], AnsweredHop<Answer>> {
-  const ending: StreamDelta[] = [];
-  const answer = yield* changeDeltas(deltas, (arrived) => {
-    const at = ending.length > 0 ? 0 : arrived.findIndex(isUnfinishedStop);
-    if (at < 0) return [arrived];
-    append(ending, arrived.slice(at));
-    return at === 0 ? [] : [arrived.slice(0, at)];
-  });
-  return { answer, ending };
-}
-
-function isUnfinishedStop(delta: StreamDelta): boolean {
-  return delta.type === 'stop' && isUnfinished(delta.stopReason);
-}
+) => AsyncGenerator<StreamDelta[], Performed>;
 
 /**
  * Asks for an answer, and for its rest if the service ends it in the middle: the next request goes on with it, and readers see one
@@ -61,41 +38,54 @@ function isUnfinishedStop(delta: StreamDelta): boolean {
  */
 export async function* askInHops(
   request: PreparedRequest,
-  askOne: AskHop,
+  askHop: AskHop,
   { maxTurns = defaultMaxTurns, onEvent }: AskOptions,
 ): AsyncGenerator<StreamDelta[], Performed> {
-  let { answer, ending } = yield* askOne(request, onEvent);
-  const answers = [answer];
+  const started = monotonic();
+  const answers: Performed[] = [];
+  let next: PreparedRequest | undefined = request;
   let shown = 0;
-  let token: string | undefined;
-  for (;;) {
-    const { unfinished } = answer;
-    const isStuck = token !== undefined && unfinished?.token === token;
-    const next = answers.length < maxTurns && !isStuck ? await findNext(request, answers) : undefined;
-    if (next === undefined) break;
-    token = unfinished?.token;
-    shown += unfinished?.shown ?? 0;
-    const before = answers.reduce((sum, { attempts }) => sum + attempts, 0);
+  let ending: StreamDelta[] = [];
+  while (next !== undefined) {
+    const before = answers.at(-1);
     const from = shown;
+    const held: StreamDelta[] = [];
     try {
-      const deltas = askOne(goOnWith(answer.request, next), countOn(onEvent, before));
-      ({ answer, ending } = yield* changeDeltas(deltas, (arrived) => toLaterDeltas(arrived, from)));
+      const deltas = askHop(next, countOn(onEvent, countAttempts(answers)));
+      answers.push(
+        yield* changeDeltas(deltas, (arrived) => holdEnding(before ? toLaterDeltas(arrived, from) : arrived, held)),
+      );
     } catch (error) {
-      if (!(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
-      return joinHops(answers, error);
+      if (!before || !(error instanceof GatewayError) || isOfThisMachine(error)) throw error;
+      return joinHops(answers, error, monotonic() - started);
     }
-    answers.push(answer);
+    ending = held;
+    const { unfinished } = answers.at(-1) as Performed;
+    shown += unfinished?.shown ?? 0;
+    const isStuck = unfinished?.token !== undefined && unfinished.token === before?.unfinished?.token;
+    next = answers.length < maxTurns && !isStuck ? await findNext(request, answers) : undefined;
   }
-  if (ending.length > 0) yield [...ending];
-  return joinHops(answers, undefined);
+  if (ending.length > 0) yield ending;
+  return joinHops(answers, undefined, monotonic() - started);
 }
 
-/** The request to the model that was asked before; no other model takes its place. */
-function goOnWith(asked: PreparedRequest, next: PreparedRequest): PreparedRequest {
-  return { ...asked, post: replaceModel(next.post, asked.model), defaultFor: undefined, fallback: undefined };
+/** The deltas to pass on now. From a stop on after which the answer may go on, they are held: readers get them if it does not. */
+function holdEnding(arrived: StreamDelta[], held: StreamDelta[]): StreamDelta[][] {
+  const at = held.length > 0 ? 0 : arrived.findIndex(isUnfinishedStop);
+  const passed = at < 0 ? arrived : arrived.slice(0, at);
+  if (at >= 0) append(held, arrived.slice(at));
+  return passed.length > 0 ? [passed] : [];
 }
 
-/** The request that goes on with an answer, if it is not over. */
+function isUnfinishedStop(delta: StreamDelta): boolean {
+  return delta.type === 'stop' && isUnfinished(delta.stopReason);
+}
+
+function countAttempts(answers: readonly Performed[]): number {
+  return answers.reduce((sum, { attempts }) => sum + attempts, 0);
+}
+
+/** The request that goes on with an answer, if it is not over: to the model that was asked before, and no other takes its place. */
 async function findNext(request: PreparedRequest, answers: readonly Performed[]): Promise<PreparedRequest | undefined> {
   const last = answers.at(-1) as Performed;
   const { unfinished, error, result } = last;
@@ -107,15 +97,17 @@ async function findNext(request: PreparedRequest, answers: readonly Performed[])
   const post = format !== request.post.format && inFormat ? await inFormat(format) : request.post;
   const content = joinContents(answers.map(({ result: { content } }) => content));
   const body = (await loadFormat(post.format)).goOn?.(post.body, { ...unfinished, content });
-  return body && { ...request, post: { ...post, body, inFormat: undefined } };
+  if (body === undefined) return undefined;
+  const { request: asked } = last;
+  const rest = replaceModel({ ...post, body, inFormat: undefined }, asked.model);
+  return { ...asked, post: rest, defaultFor: undefined, fallback: undefined };
 }
 
 /** The deltas of one request as deltas of the whole answer: their blocks are counted on from those that were shown before. */
-function toLaterDeltas(arrived: readonly StreamDelta[], shown: number): StreamDelta[][] {
-  const passed = arrived
+function toLaterDeltas(arrived: readonly StreamDelta[], shown: number): StreamDelta[] {
+  return arrived
     .filter(({ type }) => type !== 'start')
     .map((delta) => ('block' in delta ? { ...delta, block: shown + delta.block } : delta));
-  return passed.length > 0 ? [passed] : [];
 }
 
 /** A full disk, a closed stdout and a bug are no reply's: they end more than the answer. */
@@ -124,9 +116,11 @@ function isOfThisMachine(error: GatewayError): boolean {
 }
 
 /** Joins the answers of several requests into one, with the failure of the next request. */
-function joinHops(answers: readonly Performed[], failure: GatewayError | undefined): Performed {
+function joinHops(answers: readonly Performed[], failure: GatewayError | undefined, ms: number): Performed {
   const [first, ...others] = answers as [Performed, ...Performed[]];
-  if (others.length === 0 && failure === undefined) return first;
+  const attempts = countAttempts(answers) + (failure?.details.attempts ?? 0);
+  const ofAll = { attempts, durationMs: Math.round(ms) };
+  if (others.length === 0 && failure === undefined) return { ...first, result: { ...first.result, ...ofAll } };
   const last = others.at(-1) ?? first;
   const lost =
     failure === undefined ? [] : [{ result: emptyResult(''), error: failure, isFree: failure.billed === 'no' }];
@@ -136,12 +130,11 @@ function joinHops(answers: readonly Performed[], failure: GatewayError | undefin
     'parts',
   );
   const error = failure ?? last.error;
-  if (error !== undefined) result.complete = false;
   return {
-    result,
+    result: { ...result, ...ofAll, complete: error === undefined && result.complete },
     error: error && stoppedIn(error),
     request: last.request,
-    attempts: answers.reduce((sum, { attempts }) => sum + attempts, failure?.details.attempts ?? 0),
+    attempts,
     isRecorded: answers.every(({ isRecorded }) => isRecorded),
     hops,
   };

@@ -11,8 +11,9 @@ export async function drainDeltas<Delta, Outcome>(
       if (next.done) return next.value;
       await read?.(next.value);
     }
-  } finally {
+  } catch (error) {
     await deltas.return(undefined as never);
+    throw error;
   }
 }
 

@@ -48,6 +48,7 @@ export type ClientEvent = CallEvent | ModelEvent;
 export type Listener<Event> = (event: Event) => unknown;
 
 /** A listener to the events of a request that follows others: its attempts are counted on from those before. */
-export function countOn(listener: Listener<CallEvent> | undefined, before: number): Listener<CallEvent> {
-  return (event) => listener?.('attempts' in event ? { ...event, attempts: before + event.attempts } : event);
+export function countOn(listener: Listener<CallEvent> | undefined, before: number): Listener<CallEvent> | undefined {
+  if (listener === undefined || before === 0) return listener;
+  return (event) => listener('attempts' in event ? { ...event, attempts: before + event.attempts } : event);
 }

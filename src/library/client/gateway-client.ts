@@ -71,7 +71,7 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
       const call = checkCallOptions(asking);
       requirePrepared(request);
       const bounded = withDeadline(call);
-      const deltas = ask(request, client, { ...bounded, service: endpoint.service });
+      const deltas = ask(request, client, bounded);
       return call.deadline ? deltas : endDeadlineAfter(deltas, bounded.deadline);
     },
     async send(request, call) {

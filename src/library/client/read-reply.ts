@@ -11,7 +11,7 @@ import { readEvents } from '../transport/sse.ts';
 import { readErrorBytes } from '../transport/retry.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { FormatName } from '../formats/types.ts';
-import { createWatch, type Deadline, checkEnd, readWhilePatient } from './deadline.ts';
+import { createWatch, type Deadline, checkEnd, readWhilePatient, type Watch } from './deadline.ts';
 import { drainDeltas } from './deltas.ts';
 import { createAccumulator, type Accumulator } from './accumulator.ts';
 import { createMemoryStore } from '../images/store.ts';
@@ -87,8 +87,9 @@ export async function readParsedReply(
     return readReply({ ...reply, body: Buffer.from(JSON.stringify(value)) }, { format: name, store, ...options });
   const watch = createWatch(options.endOf);
   const reader = openReader(reply, { ...options, store }, await loadFormat(name));
-  const cut = await drainDeltas(readJsonReply(value, undefined, reader));
-  return finishReading(reply, reader, { cut, isStreamed: false, late: await watch() });
+  const { cut } = readJsonReply(value, undefined, reader);
+  await reader.accumulator.store();
+  return finishReading({ cut, isStreamed: false }, watch, reply, reader);
 }
 
 /** The error that a reply of another status than 2xx means. */
@@ -120,14 +121,15 @@ export async function* readDeltas(
       throw error;
     });
     if (begun instanceof GatewayError) return { result: emptyResult(options.model), error: withRequest(begun, reply) };
-    const read = looksLikeSse(begun)
-      ? yield* readStream(readOn(seen, body), reader)
-      : yield* readOther(await readDiverted(body, reader.store, seen), reply, reader);
-    const over = await watch();
-    // A stream that said why it ends is whole: the time ran out while its connection was left open.
-    const late = read.isStreamed && reader.decoder.progress !== 'open' ? undefined : over;
-    const { result, error, unfinished } = finishReading(reply, reader, { ...read, late });
-    return { result, error: error && withRequest(error, reply), unfinished };
+    const finish = (end: BodyEnd): Promise<Answer> => finishReading(end, watch, reply, reader);
+    if (looksLikeSse(begun)) return await finish(yield* readStream(readOn(seen, body), reader));
+    const text = await readDiverted(body, reader.store, seen);
+    const lines = jsonLines(text.text);
+    if (lines) return await finish(yield* readStream(toServerSentEvents(lines, text.cut), reader));
+    const { deltas, cut } = readWhole(text, reply, reader);
+    if (deltas.length > 0) yield deltas;
+    await reader.accumulator.store();
+    return await finish({ cut, isStreamed: false });
   } catch (error) {
     throw withRequest(error, reply);
   }
@@ -161,36 +163,27 @@ function openReader(reply: Pick<HttpReply, 'status' | 'headers'>, options: ReadO
   return { format, decoder, accumulator, store, options };
 }
 
-/** The answer of a reply that was read. `late`: the time ran out before its end. */
-function finishReading(
-  { headers }: Pick<HttpReply, 'headers'>,
-  { format, accumulator, store }: ReplyReader,
-  { cut, isStreamed, late }: BodyEnd & { late: GatewayError | undefined },
-): Answer {
+/** The answer of a reply that was read. */
+async function finishReading(
+  { cut, isStreamed }: BodyEnd,
+  watch: Watch,
+  reply: Pick<HttpReply, 'status' | 'headers' | 'request'>,
+  { decoder, format, accumulator, store }: ReplyReader,
+): Promise<Answer> {
+  const over = await watch();
+  // A stream that said why it ends is whole: the time ran out while its connection was left open.
+  const late = isStreamed && decoder.progress !== 'open' ? undefined : over;
   const { result, error: cutCall, unfinished } = accumulator.result();
   result.format = format.name;
-  const told = isStreamed ? undefined : readCostHeader(headers['x-litellm-response-cost']);
+  const told = isStreamed ? undefined : readCostHeader(reply.headers['x-litellm-response-cost']);
   if (told !== undefined) result.toldCost ??= { amount: told, currency: 'USD' };
   const error = cut ?? store.failure() ?? late ?? cutCall;
   // With an error a reply is not complete, whatever it said about itself.
   if (error !== undefined) result.complete = false;
-  return { result, error, unfinished };
+  return { result, error: withRequest(error, reply), unfinished };
 }
 
-/** Reads a body that is no stream of server-sent events: it is one JSON value, or has an event in each line. */
-async function* readOther(
-  body: ReadText,
-  reply: HttpReply,
-  reader: ReplyReader,
-): AsyncGenerator<StreamDelta[], BodyEnd> {
-  const lines = jsonLines(body.text);
-  if (lines) return yield* readStream(toServerSentEvents(lines, body.cut), reader);
-  const { value, cut } = parseReply(body, { ...reply, asked: reader.options.asked }, reader.format.name);
-  const isNothing = isBare(value) && cut !== undefined;
-  return { cut: isNothing ? cut : yield* readJsonReply(value, cut, reader), isStreamed: false };
-}
-
-/** The last event may be cut. */
+/** The events of a body that has one in each line. The last event may be cut. */
 async function* toServerSentEvents(
   lines: readonly string[],
   cut: GatewayError | undefined,
@@ -199,18 +192,30 @@ async function* toServerSentEvents(
   if (cut) throw cut;
 }
 
-/** Yields the deltas that a stream of the reply would have. Returns the reason if the reply is not whole. */
-async function* readJsonReply(
+/** The deltas of a reply that is one JSON value. */
+interface WholeReply {
+  /** The deltas that a stream of the reply would have. Its images are not stored yet. */
+  deltas: StreamDelta[];
+  /** The reason that the reply is not whole. */
+  cut: GatewayError | undefined;
+}
+
+function readWhole(body: ReadText, reply: HttpReply, reader: ReplyReader): WholeReply {
+  const { value, cut } = parseReply(body, { ...reply, asked: reader.options.asked }, reader.format.name);
+  return isBare(value) && cut ? { deltas: [], cut } : readJsonReply(value, cut, reader);
+}
+
+function readJsonReply(
   value: unknown,
   cut: GatewayError | undefined,
   { decoder, accumulator }: Pick<ReplyReader, 'decoder' | 'accumulator'>,
-): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
+): WholeReply {
   let events: ReplyEvent[];
   try {
     events = decoder.whole(value);
   } catch (error) {
     // In a cut reply, the part that would show that the address is right may be missing.
-    if (isCut(cut) && error instanceof GatewayError && error.details.reason === 'address') return cut;
+    if (isCut(cut) && error instanceof GatewayError && error.details.reason === 'address') return { deltas: [], cut };
     throw error;
   }
   let failure: GatewayError | undefined;
@@ -224,10 +229,7 @@ async function* readJsonReply(
   const broken = events.find((event) => event.type === 'broken');
   const error = cut ?? failure ?? broken?.error;
   const shown = deltas.filter(({ type }) => type !== 'end' && (error === undefined || type !== 'stop'));
-  const passed: StreamDelta[] = error ? shown : [...shown, { type: 'end' }];
-  if (passed.length > 0) yield passed;
-  await accumulator.store();
-  return error;
+  return { deltas: error ? shown : [...shown, { type: 'end' }], cut: error };
 }
 
 /** Reads a stream, and yields its deltas. */

@@ -348,8 +348,8 @@ async function joinJob(waiting: WaitingSlot, { result, isShort }: JoinedResult, 
     }
     const came = await readJobResult(result, prepared, { ...bounds, isShort, providerBatch });
     const asked = nameAnswer(slot, batch.state);
-    const reply = { ...came, asked, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
-    outcome = await settleJob({ prepared }, reply, { ...bounds, since: host.elapsed(), host });
+    const reply = { ...came, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
+    outcome = await settleJob({ prepared, asked }, reply, { ...bounds, since: host.elapsed(), host });
   } finally {
     deadline.end();
     collection.deadline = undefined;

@@ -108,7 +108,7 @@ async function chooseModel(
 
 /** The request of a job with the files of its URLs. Undefined if they could not be fetched: that is the end of the job. */
 async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<PreparedRequest | undefined> {
-  const { prepared, asked } = job;
+  const { prepared } = job;
   if (!prepared.fetchInputs) return prepared.request;
   const { host } = run.batch;
   const since = host.elapsed();
@@ -117,7 +117,7 @@ async function fetchSubmittedInputs(job: ReadyJob, run: LaneRun): Promise<Prepar
     const inputs = await tryFetchInputs(prepared, deadline);
     if ('request' in inputs) return inputs.request;
     const bounds = { endOf: () => getTimeoutError(deadline), signal: deadline.signal };
-    await run.recordOutcome(job, await settleJob(job, { ...inputs, asked }, { ...bounds, since, host }));
+    await run.recordOutcome(job, await settleJob(job, inputs, { ...bounds, since, host }));
     return undefined;
   } finally {
     deadline.end();

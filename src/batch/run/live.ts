@@ -1,4 +1,4 @@
-import type { Batch, BatchHost, FinishedReply, JobEnd, JobOutcome, JobReply, PreparedJob, ReadyJob } from '../types.ts';
+import type { Batch, BatchHost, FinishedReply, JobEnd, JobOutcome, PreparedJob, ReadyJob } from '../types.ts';
 import type { FolderLock } from '../folder/lock.ts';
 import type { Pacer } from './pace.ts';
 import {
@@ -94,26 +94,21 @@ export function createJobSender(options: SenderOptions): JobSender {
   };
 }
 
-async function sendJob(job: ReadyJob, { onReady, ...call }: JobCall, sending: OpenSender): Promise<JobOutcome> {
-  const { prepared, asked } = job;
+async function sendJob(job: ReadyJob, call: JobCall, sending: OpenSender): Promise<JobOutcome> {
+  const { prepared } = job;
   // The time of the job starts when its inputs are fetched, or when it is sent.
   let flight = prepared.fetchInputs && startFlight(prepared, sending);
   try {
     const inputs = flight ? await tryFetchInputs(prepared, flight.deadline) : prepared;
     // The folder of images is checked before anything is paid for, and before the journal says that the job may be sent.
     await prepared.output.prepare();
-    await onReady();
+    await call.onReady();
     flight ??= startFlight(prepared, sending);
     const { deadline, startedAt: since } = flight;
-    const came =
-      'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.request, { ...call, flight, sending });
+    const came = 'failure' in inputs ? inputs : await sendAndRead(prepared, inputs.request, { call, flight, sending });
     // A signal that comes now ends nothing: the paid answer is written first.
     const endOf = () => getTimeoutError(deadline);
-    return await settleJob(
-      job,
-      { asked, ...came },
-      { endOf, signal: deadline.signal, since, host: sending.batch.host },
-    );
+    return await settleJob(job, came, { endOf, signal: deadline.signal, since, host: sending.batch.host });
   } finally {
     if (flight) sending.flights.delete(flight);
     flight?.deadline.end();
@@ -149,9 +144,8 @@ export async function tryFetchInputs(
 async function sendAndRead(
   prepared: PreparedJob,
   request: PreparedRequest,
-  call: Omit<JobCall, 'onReady'> & { flight: Flight; sending: SenderOptions },
+  { call: { payment, limit }, flight, sending }: { call: JobCall; flight: Flight; sending: SenderOptions },
 ): Promise<Asked> {
-  const { flight, payment, limit, sending } = call;
   const { batch, gate, pace } = sending;
   const { signal } = batch.host;
   const { deadline } = flight;
@@ -210,13 +204,13 @@ interface Settling {
 
 /** The outcome of a job by its reply, in any lane. Throws the errors that end the batch. */
 export async function settleJob(
-  { prepared: { output, settings } }: { prepared: Pick<PreparedJob, 'output' | 'settings'> },
-  came: Asked & Pick<JobReply, 'asked'>,
+  { prepared: { output, settings }, asked }: { prepared: Pick<PreparedJob, 'output' | 'settings'>; asked: string },
+  came: Asked,
   { endOf, signal, since, host }: Settling,
 ): Promise<JobOutcome> {
   const { answer, attempts, mayBeBilled, isRecorded } = came;
   const counted = answer ? countAnswer({ ...answer, isRecorded }, settings) : { spent: nothing, warnings: [] };
-  const finished = await output.finish({ ...came, counted }, { endOf, signal });
+  const finished = await output.finish({ asked, counted, ...came }, { endOf, signal });
   const durationMs = host.elapsed() - since;
   const error = finished.failure === undefined ? undefined : await readJobFailure(finished, came, host);
   if (host.signal.aborted && error && endSignals.has(error.class) && !mayBeBilled) return { state: 'unsent' };

@@ -198,16 +198,17 @@ type RequestParts = Pick<PlainRequest, 'prompt' | 'media' | 'mask' | 'maxTokens'
 
 type EarlierTurns = Pick<PlainRequest, 'turns' | 'ownTurns'>;
 
-/** No spreads are used here: with them, a batch takes twice as long to find its jobs that were sent before. */
 function toPlainRequest(
   flags: RequestFlags,
   parts: RequestParts,
   { use, settings, earlier, imageType }: Building,
 ): PlainRequest {
   const { files, turns } = parts;
-  const plain: Record<string, unknown> = {};
-  for (const name of plainNames) plain[name] = flags[name];
-  return Object.assign(plain as PlainFields, files, {
+  const set = plainNames.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]));
+  return {
+    use,
+    ...(Object.fromEntries(set) as PlainFields),
+    ...files,
     effort: parts.effort,
     efforts: parts.efforts,
     search: flags.search === true ? true : undefined,
@@ -220,13 +221,12 @@ function toPlainRequest(
     ownTurns: turns?.ownTurns,
     system: files.system ?? (earlier && lastSystem(earlier)),
     results: earlier && openCallResults(earlier.at(-1)),
-    use,
     imageType,
     model: settings.model,
     keepThink: (flags.keepThink ?? settings.keepThink) || undefined,
     store: (flags.store ?? settings.store) || undefined,
-    tier: settings.lane === 'flex' ? ('flex' as const) : undefined,
-  });
+    tier: settings.lane === 'flex' ? 'flex' : undefined,
+  };
 }
 
 function makesImage(use: Use): boolean {

@@ -165,6 +165,7 @@ function isListOf(value: unknown, fits: (item: unknown) => boolean): boolean {
 
 /** Removes options that are null: JavaScript callers use null for an option that is left out. */
 function withoutNull(options: object): Record<string, unknown> {
+  if (!Object.values(options).includes(null)) return options as Record<string, unknown>;
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null));
 }
 

@@ -119,8 +119,9 @@ function isOfThisMachine(error: GatewayError): boolean {
 function joinHops(answers: readonly Performed[], failure: GatewayError | undefined, ms: number): Performed {
   const [first, ...others] = answers as [Performed, ...Performed[]];
   const attempts = countAttempts(answers) + (failure?.details.attempts ?? 0);
-  const ofAll = { attempts, durationMs: Math.round(ms) };
-  if (others.length === 0 && failure === undefined) return { ...first, result: { ...first.result, ...ofAll } };
+  const durationMs = Math.round(ms);
+  if (others.length === 0 && failure === undefined)
+    return { ...first, result: { ...first.result, attempts, durationMs } };
   const last = others.at(-1) ?? first;
   const lost =
     failure === undefined ? [] : [{ result: emptyResult(''), error: failure, isFree: failure.billed === 'no' }];
@@ -131,7 +132,7 @@ function joinHops(answers: readonly Performed[], failure: GatewayError | undefin
   );
   const error = failure ?? last.error;
   return {
-    result: { ...result, ...ofAll, complete: error === undefined && result.complete },
+    result: { ...result, attempts, durationMs, complete: error === undefined && result.complete },
     error: error && stoppedIn(error),
     request: last.request,
     attempts,

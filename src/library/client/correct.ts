@@ -109,11 +109,14 @@ const corrections: Readonly<Record<string, Correction>> = {
   ...Object.fromEntries(optionalParts.map((part) => [part, toCorrection(part)])),
 };
 
+const allCorrections = Object.entries(corrections);
+
 /** The request in the form that the lessons ask for. */
 export function applyLessons<Request extends AnyApiRequest>(request: Request, memory: Memory): Request {
   let applied = request;
-  for (const [name, correction] of Object.entries(corrections)) {
-    const lesson = memory.get(lessonName(name, correction, request));
+  const model = modelOf(request);
+  for (const [name, correction] of allCorrections) {
+    const lesson = memory.get(lessonName(name, correction, model));
     if (lesson !== undefined) applied = correction.apply(applied, lesson);
   }
   return applied;
@@ -146,7 +149,7 @@ export function learnFrom<Request extends AnyApiRequest>(
     const corrected = lesson === undefined ? apiRequest : apply(apiRequest, lesson);
     if (lesson === undefined || corrected === apiRequest) continue;
     const keep = (memory: Memory): void => {
-      if (counts !== 'once') memory.set(lessonName(name, correction, apiRequest), lesson);
+      if (counts !== 'once') memory.set(lessonName(name, correction, modelOf(apiRequest)), lesson);
     };
     const isCertain = counts !== 'once' && !isGuess;
     return { apiRequest: corrected, notice: tell(lesson, endpoint), isCertain, keep };
@@ -164,15 +167,17 @@ export async function toTaughtFormat<Request extends AnyApiRequest>(
   request: Request,
   memory: Memory,
 ): Promise<Request> {
-  return (await encodeAgain(request, memory.get(`lesson format ${modelOf(request)}`))) ?? request;
+  const name = memory.get(`lesson format ${modelOf(request)}`);
+  const other = name === undefined ? undefined : await encodeAgain(request, name);
+  return other ?? request;
 }
 
 /** A request in another format; undefined if it has to stay in its own. */
 async function encodeAgain<Request extends AnyApiRequest>(
   { inFormat, format }: Request,
-  name: string | undefined,
+  name: string,
 ): Promise<Request | undefined> {
-  if (!inFormat || name === undefined || name === format || !isOpenAiFormat(name)) return undefined;
+  if (!inFormat || name === format || !isOpenAiFormat(name)) return undefined;
   // If the other format lacks a field of the request, the refusal stands.
   return inFormat(name).catch(() => undefined) as Promise<Request | undefined>;
 }
@@ -203,15 +208,10 @@ function findNamedFormat({ details }: GatewayError): string | undefined {
 }
 
 /** The name of a lesson in the memory. */
-function lessonName(name: string, { counts }: Correction, request: AnyApiRequest): string {
-  return counts === 'for-address' ? `lesson ${name}` : `lesson ${name} ${modelOf(request)}`;
+function lessonName(name: string, { counts }: Correction, model: string): string {
+  return counts === 'for-address' ? `lesson ${name}` : `lesson ${name} ${model}`;
 }
 
 function modelOf(request: AnyApiRequest): string {
   return getAskedModel(request) ?? '';
-}
-
-/** The request in the form that its service is known to want. */
-export async function toTaughtRequest(request: AnyApiRequest, memory: Memory): Promise<AnyApiRequest> {
-  return applyLessons(await toTaughtFormat(request, memory), memory);
 }

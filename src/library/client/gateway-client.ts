@@ -13,7 +13,7 @@ import { composeFetch, connectLate } from './fetch.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
 import { createModelChoice, type ModelChoice, type ModelRules } from './model-choice.ts';
 import type { Payments } from './payment.ts';
-import { type PaidExchange, type PayOptions, sendFree, sendPaid } from './repairs.ts';
+import { type PaidExchange, type RepairOptions, sendFree, sendPaid } from './repairs.ts';
 import { type Sending, sendRequest, type SendOptions } from './send.ts';
 
 /** A sender as command line and batches have it. */
@@ -36,7 +36,7 @@ export interface GatewayClient extends Sender {
    * Sends a request to the model that is chosen for it, pays for it, and leaves its reply to be read. The caller then ends the
    * payment; that of a request without a reply has ended.
    */
-  sendPaid(request: PreparedRequest, options?: PayOptions): Promise<PaidExchange>;
+  sendPaid(request: PreparedRequest, options: RepairOptions): Promise<PaidExchange>;
   /** A digest of the key and a word, by which the key is recognized without keeping it; undefined without a key. */
   keyDigest(word: string): Promise<string | undefined>;
 }
@@ -78,9 +78,7 @@ export function openGatewayClient(options: GatewayClientOptions): GatewayClient 
       requireApiRequest(request);
       return sendFree(request, withDeadline(checkCallOptions(call)), sending);
     },
-    async sendPaid(request, call) {
-      return sendPaid(request, withDeadline({ ...call }), sending);
-    },
+    sendPaid: (request, call) => sendPaid(request, call, sending),
     address(request) {
       requireApiRequest(request);
       return addressRequest(endpoint, applyLessons(request, memory));

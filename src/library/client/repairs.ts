@@ -3,7 +3,7 @@ import { type AnyApiRequest, type ApiRequest, changeRequest, formatFacts } from 
 import type { Answered } from '../transport/types.ts';
 import type { PreparedRequest } from './ask.ts';
 import type { GatewayClientOptions } from './gateway-client.ts';
-import { correctionNames, type Learnt, learnFormat, learnFrom, toTaughtRequest } from './correct.ts';
+import { applyLessons, correctionNames, type Learnt, learnFormat, learnFrom, toTaughtFormat } from './correct.ts';
 import type { Deadline } from './deadline.ts';
 import { countOn, type Resent } from './events.ts';
 import type { Memory } from './memory.ts';
@@ -32,7 +32,8 @@ interface RepairedSending extends Sending {
   options: Sending['options'] & Pick<GatewayClientOptions, 'laneFallback' | 'explain' | 'payments'>;
 }
 
-type RepairOptions = PayOptions & { deadline: Deadline };
+/** The same, with the deadline of the call. */
+export type RepairOptions = PayOptions & { deadline: Deadline };
 
 /** A request on its way. It is never changed: a repair makes another one. */
 interface Outgoing {
@@ -114,7 +115,7 @@ async function toOutgoing(
   paid: PaidRequest | undefined,
   { memory }: { memory: Memory },
 ): Promise<Outgoing> {
-  return { original, apiRequest: await toTaughtRequest(original, memory), paid };
+  return { original, apiRequest: applyLessons(await toTaughtFormat(original, memory), memory), paid };
 }
 
 function openPayment(prepared: PreparedRequest, own: RepairOptions, { options }: RepairedSending): PaidRequest {
@@ -164,13 +165,13 @@ async function sendAndRepair(
     for (;;) {
       const before = failed?.details.attempts ?? 0;
       const payment = outgoing.paid?.payment;
-      const came = await trySend(outgoing.apiRequest, { ...own, payment, onEvent: countOn(onEvent, before) }, sending);
+      const came = await trySend(outgoing.apiRequest, { payment, ...own, onEvent: countOn(onEvent, before) }, sending);
       if ('reply' in came) {
         for (const { keep } of taken) await keep?.();
         const { reply } = came;
         const attempts = before + came.attempts;
         await onEvent?.({ type: 'answered', attempts, isRecorded: reply.recordedAt !== undefined });
-        return { ...outgoing, reply, attempts };
+        return { reply, attempts, ...outgoing };
       }
       const { error } = came;
       failed = failed ? error.after(failed).withDetails({ attempts: before + (error.details.attempts ?? 0) }) : error;

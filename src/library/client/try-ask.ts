@@ -26,8 +26,9 @@ export type ReadDeltas = (deltas: AsyncGenerator<StreamDelta[], Performed>) => P
 export async function tryAsk(
   client: Pick<GatewayClient, 'ask' | 'onEvent'>,
   request: PreparedRequest,
-  { read = drainDeltas, onEvent = client.onEvent, ...options }: AskOptions & { read?: ReadDeltas | undefined },
+  options: AskOptions & { read?: ReadDeltas | undefined },
 ): Promise<Asked> {
+  const { read = drainDeltas, onEvent = client.onEvent } = options;
   let [attempts, doubtful] = [0, 0];
   let [isRecorded, mayBeBilled, mayEarlierBeBilled] = [false, false, false];
   const followed: AskOptions = {

@@ -148,7 +148,7 @@ export {
   readLines,
   withoutHole,
 } from './files/lines.ts';
-export type { GatheredFile, Line } from './files/lines.ts';
+export type { Line } from './files/lines.ts';
 export { listFolder } from './files/list-folder.ts';
 export { describeOwner, findOwner, prepareSharedFile, takeLock, withLock } from './files/lock.ts';
 export type { Lock, LockOwner, LockTimes } from './files/lock.ts';

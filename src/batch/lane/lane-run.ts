@@ -14,7 +14,7 @@ import {
 } from '../../library/index.ts';
 import { getRequestOrigin } from '../gateway.ts';
 import type { BatchStep } from '../folder/records.ts';
-import type { Batch, BatchHooks, JobOutcome, JournalEntry, Step } from '../types.ts';
+import type { Batch, BatchHooks, JobOutcome, JournalEntry } from '../types.ts';
 import type { Recorder } from '../folder/recorder.ts';
 import { type BatchBudget, endProviderBatch } from './budgets.ts';
 import { formatCount } from '../counts.ts';
@@ -28,8 +28,6 @@ export interface LaneRun {
   clients: ReadonlyMap<string, GatewayClient>;
   recorder: Recorder;
   hooks: BatchHooks;
-  step: Step | undefined;
-  now: () => number;
   /** The budgets that pay for provider batches, by `gatewayKey`. */
   budgets: ReadonlyMap<string, BatchBudget>;
   /**
@@ -148,7 +146,7 @@ export async function recordStep(
   const ended = finalSteps.has(step) ? run.batch.state.providerBatches.get(mark) : undefined;
   // The ledger is written first: it takes an end once, and the next run writes it again if this run is killed.
   if (ended) await endProviderBatch(ended, step !== 'dropped', run.batch.host);
-  await run.recorder.step({ t: 'batch', mark, ...facts, at: run.now() });
+  await run.recorder.step({ t: 'batch', mark, ...facts, at: run.batch.host.now() });
 }
 
 /** Records the id and the time limit that the service gave a provider batch. */
@@ -159,7 +157,7 @@ export async function recordCreated(
 ): Promise<void> {
   const lastsMs = createdAt === undefined || expiresAt === undefined ? undefined : expiresAt - createdAt;
   await recordStep(providerBatch, { step: 'created', batch: id, lastsMs }, run);
-  run.step?.('part-created', providerBatch.mark);
+  run.hooks.step?.('part-created', providerBatch.mark);
 }
 
 /** The number of ends that are written at the same time, and so share syncs. */

@@ -14,15 +14,12 @@ import { waitForProviderBatches } from './waiting.ts';
 export async function sendByBatches(
   options: Pick<LaneRun, 'batch' | 'budgets' | 'clients' | 'recorder' | 'hooks'>,
 ): Promise<Stop | undefined> {
-  const { batch, recorder, hooks } = options;
-  const { host } = batch;
+  const { batch, recorder } = options;
   const ends = countOutcomes(batch);
   return runLane({
     ...options,
-    step: hooks.step,
     sentAgain: { slots: new Set(), due: [] },
     places: listPlaces(batch),
-    now: () => host.now(),
     async recordOutcome(entry, outcome) {
       ends.count(outcome);
       try {

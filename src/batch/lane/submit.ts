@@ -229,10 +229,10 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
     plan: { ...plan, after, key },
   };
   await recordStep({ mark }, step, run);
-  run.step?.('part-planned', mark);
+  run.hooks.step?.('part-planned', mark);
   const parts = { mark, model: plan.model, path };
   const uploaded = await callService(plan, run, (service, deadline) => service.api.upload(file, deadline));
-  run.step?.('part-uploaded', mark);
+  run.hooks.step?.('part-uploaded', mark);
   run.batch.host.signal.throwIfAborted();
   const providerBatch = state.providerBatches.get(mark) as ProviderBatch;
   const bounds = jobs.map(({ bound = noBound }) => bound);
@@ -245,16 +245,16 @@ async function submitDraft(draft: ProviderBatchDraft, run: LaneRun): Promise<voi
   host.signal.addEventListener('abort', tellLeft, { once: true });
   try {
     await recordStep(providerBatch, { step: 'creating' }, run);
-    run.step?.('part-creating', mark);
+    run.hooks.step?.('part-creating', mark);
     const client = run.clients.get(plan.profile);
     const onEvent = (event: CallEvent) => {
-      if (event.type === 'sent') run.step?.('part-sent', mark);
+      if (event.type === 'sent') run.hooks.step?.('part-sent', mark);
       return client?.onEvent?.(event);
     };
     const info = await api
       .create(uploaded ?? file, parts, { deadline, onEvent })
       .catch((error: unknown) => afterFailure(error, providerBatch, run));
-    run.step?.('part-answered', mark);
+    run.hooks.step?.('part-answered', mark);
     if (info !== undefined) await recordCreated(info, providerBatch, run);
     if (providerBatch.batch !== undefined)
       await run.batch.host.on({ type: 'submitted', jobs: jobs.length, batch: providerBatch.batch });

@@ -77,7 +77,7 @@ async function lookAt(providerBatch: ProviderBatch, watch: WatchState): Promise<
     const id = providerBatch.batch;
     if (id === undefined) return;
     const info = await callService(providerBatch.plan, run, ({ api }, deadline) => api.retrieve(id, deadline));
-    run.step?.('part-polled', mark);
+    run.hooks.step?.('part-polled', mark);
     await run.batch.host.on({ type: 'polled', mark, info });
     wasSeen = true;
     if (info.hasEnded) await collectProviderBatch(providerBatch, info, run);

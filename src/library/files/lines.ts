@@ -187,7 +187,7 @@ export function withoutHole(text: string): string {
 }
 
 /** A temporary file in the folder of a batch, to which lines are appended. Its methods throw GatewayError not-written. */
-export interface GatheredFile {
+interface GatheredFile {
   path: string;
   handle: FileHandle;
   /** Bytes that were appended so far. */

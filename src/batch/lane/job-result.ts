@@ -1,0 +1,218 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import {
+  type Answer,
+  type AnyApiRequest,
+  type BatchOutcome,
+  type Body,
+  type CheckEnd,
+  chooseHint,
+  createDeadlines,
+  type Deadline,
+  endSignals,
+  type FormatName,
+  GatewayError,
+  getTimeoutError,
+  isUnfinished,
+  type JsonObject,
+  loadFormat,
+  type PreparedRequest,
+  quoteForeign,
+  readFailedReply,
+  readParsedReply,
+  readReply,
+  toReadOptions,
+} from '../../library/index.ts';
+import { settleJob } from '../run/live.ts';
+import { nameAnswer, type PlacedJob, prepareRow } from '../run/queue.ts';
+import type { Batch, BatchHost, CollectedJob, JobOutcome, JournalEntry } from '../types.ts';
+import type { LaneRun } from './lane-run.ts';
+import type { ProviderBatch } from './provider-batches.ts';
+
+/** What the service says of a job, or the error of a job of which it says nothing. */
+type JobResult = BatchOutcome | GatewayError;
+
+interface ReadBounds {
+  endOf: CheckEnd;
+  signal: AbortSignal;
+}
+
+/** Reads results one after the other. */
+export interface TimedReader {
+  /** Reads a result within the time of its job, in ms. */
+  within<Value>(ms: number, read: (bounds: ReadBounds) => Promise<Value>): Promise<Value>;
+  close(): void;
+}
+
+/** The longest time, in ms, for which results are read in one turn of the event loop. */
+const longestTurnMs = 2;
+
+/** Opens a reader, which the signal of the run ends. */
+export function openTimedReader({ signal, elapsed }: Pick<BatchHost, 'signal' | 'elapsed'>): TimedReader {
+  const startDeadline = createDeadlines();
+  let turnBegan = elapsed();
+  let current: Deadline | undefined;
+  // One listener serves all results, so that no result needs its own.
+  const endReading = (): void => current?.abort(signal.reason);
+  signal.addEventListener('abort', endReading, { once: true });
+  return {
+    async within(ms, read) {
+      const deadline = startDeadline(ms);
+      current = deadline;
+      if (signal.aborted) deadline.abort(signal.reason);
+      try {
+        // All results are there already: read in one turn of the event loop, the last one would come before any signal is seen.
+        if (elapsed() - turnBegan >= longestTurnMs) {
+          await yieldToEventLoop();
+          turnBegan = elapsed();
+        }
+        return await read({ endOf: () => getTimeoutError(deadline), signal: deadline.signal });
+      } finally {
+        deadline.end();
+        current = undefined;
+      }
+    },
+    close: () => signal.removeEventListener('abort', endReading),
+  };
+}
+
+/** A slot that waits for its result, and its row, if one wants it still. */
+export interface WaitingSlot {
+  slot: number;
+  row?: PlacedJob;
+}
+
+/** Reads the result of a job as its reply: its end, to be recorded. `isShort`: the reply can be read from the parsed JSON. */
+export async function readJobEnd(
+  waiting: WaitingSlot,
+  { result, isShort }: { result: JobResult; isShort: boolean },
+  { providerBatch, run, reader }: { providerBatch: ProviderBatch; run: LaneRun; reader: TimedReader },
+): Promise<{ entry: JournalEntry; outcome: JobOutcome }> {
+  const { batch } = run;
+  const { host, state } = batch;
+  const { plan } = providerBatch;
+  const { prepared, ...entry } = await prepareWaiting(waiting, plan, batch);
+  try {
+    if (queueAgain(entry.slot, { result, apiRequest: prepared.request?.post, profile: plan.profile }, run))
+      return { entry, outcome: { state: 'unsent' } };
+    const outcome = await reader.within(prepared.settings.timeoutMs, async (bounds) => {
+      const came = await readAnswer(result, prepared, { ...bounds, isShort, plan });
+      const asked = nameAnswer(entry.slot, state);
+      const reply = { ...came, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
+      const since = host.elapsed() - Math.max(0, host.now() - providerBatch.at);
+      return settleJob({ prepared, asked }, reply, { ...bounds, since, host });
+    });
+    const isEndedHere = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
+    if (isEndedHere) host.signal.throwIfAborted();
+    return { entry, outcome };
+  } finally {
+    await prepared.close();
+  }
+}
+
+/** The job that a slot was sent for: that of its row, unless the row asks something else by now. */
+async function prepareWaiting(
+  { slot, row }: WaitingSlot,
+  plan: ProviderBatch['plan'],
+  batch: Batch,
+): Promise<JournalEntry & { prepared: CollectedJob }> {
+  const { jobs, state } = batch;
+  const bound = state.bounds.get(slot);
+  const known = row && (await prepareRow(row, batch));
+  if (known?.prepared) return { ...known, slot, bound };
+  const id = state.ids.get(slot) ?? state.slots.nameOf(slot);
+  return { job: { id }, slot, bound, prepared: await jobs.openGone(id, plan) };
+}
+
+/** The error of a job that the service did not come to. */
+export function unfinishedError(kind: 'cancelled' | 'expired', message?: string): GatewayError {
+  const what = kind === 'cancelled' ? 'cancelled at the service' : 'expired at the service';
+  const words = `${what} before it was processed${message === undefined ? '' : `: ${message}`}`;
+  return new GatewayError('gateway', words, { sent: 'yes', billed: 'no', retryable: true });
+}
+
+/**
+ * Puts a job into the next provider batch, once, if the service refused it, did not bill it, and says which form it wants. Returns
+ * whether the job is put there.
+ */
+function queueAgain(
+  slot: number,
+  { result, apiRequest, profile }: { result: JobResult; apiRequest: AnyApiRequest | undefined; profile: string },
+  { sentAgain: { slots, due }, places, clients }: Pick<LaneRun, 'sentAgain' | 'places' | 'clients'>,
+): boolean {
+  const place = places.get(slot);
+  if (
+    !apiRequest ||
+    place === undefined ||
+    result instanceof GatewayError ||
+    result.kind !== 'errored' ||
+    slots.has(slot)
+  )
+    return false;
+  if (clients.get(profile)?.learn(apiRequest, readLaneRefusal(result, apiRequest)) !== true) return false;
+  slots.add(slot);
+  due.push(place);
+  return true;
+}
+
+/** The answer in a result, read in the same way as that of a live reply; or the reason why there is none. */
+async function readAnswer(
+  result: JobResult,
+  { output, request }: CollectedJob,
+  { plan: { format, model }, isShort, endOf }: { plan: ProviderBatch['plan']; isShort: boolean; endOf: CheckEnd },
+): Promise<{ answer: Answer } | { failure: unknown }> {
+  try {
+    // The folder of images is checked first, in the same way as for a live reply.
+    await output.prepare();
+    const body = requireReplyBody(result, format, request);
+    const { store, mostImages } = output;
+    const known = request && toReadOptions(request, await loadFormat(request.post.format));
+    const options = { ...known, format, model, store, mostImages, endOf, joined: true as const };
+    // A short body has no Base64 that must stay out of memory: it is not written and parsed again.
+    const answer = isShort
+      ? await readParsedReply(body, options)
+      : await readReply({ status: 200, headers: {}, body: Buffer.from(JSON.stringify(body)) }, options);
+    const { stopReason } = answer.result;
+    if (isUnfinished(stopReason)) answer.error ??= unfinishedAnswer(stopReason as string);
+    return { answer };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
+/** The error for an answer that the service ended in the middle: the lane `batch` does not go on with it. */
+function unfinishedAnswer(reason: string): GatewayError {
+  return new GatewayError('incomplete', `the answer is not finished: it ended with ${quoteForeign(reason, 60)}`, {
+    hint: 'what came is kept; the live lane sends the job again and goes on by itself: --retry failed --lane live',
+    sent: 'yes',
+    billed: 'yes',
+    retryable: false,
+  });
+}
+
+/** The reply in a result. Throws GatewayError for a result without one. */
+function requireReplyBody(
+  result: JobResult,
+  format: FormatName,
+  { defaultFor, post }: Partial<Pick<PreparedRequest, 'defaultFor' | 'post'>> = {},
+): JsonObject {
+  if (result instanceof GatewayError) throw result;
+  if (result.kind === 'succeeded') return result.body;
+  if (result.kind !== 'errored') throw unfinishedError(result.kind, result.message);
+  const failure = readLaneRefusal(result, { format, body: post?.body });
+  // The service refused only this job, not the others of its batch.
+  const { reason } = failure.details;
+  const isGone = defaultFor !== undefined && (reason === 'model' || reason === 'successor');
+  // A job has no flag for most refused fields; the format is one of the whole batch.
+  const hint = isGone ? goneDefault : chooseHint(failure, reason === 'named-format' ? 'cli' : 'library');
+  throw failure.withDetails({ hint, reason: undefined, retryAfterMs: undefined });
+}
+
+const goneDefault =
+  'in a batch of the service no other model takes the place of its default: --retry failed --lane live asks one that follows it, or name one: -m <model>';
+
+function readLaneRefusal(
+  { status = 500, body }: BatchOutcome & { kind: 'errored' },
+  { format, body: asked }: { format: FormatName; body?: Body | undefined },
+): GatewayError {
+  return readFailedReply({ status, headers: {}, body: JSON.stringify(body), format, asked, sentKey: undefined });
+}

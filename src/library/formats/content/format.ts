@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, textField } from '../../json.ts';
 import { type Body, type BodyValue, getBodyObject, setFields, unlessEmpty } from '../../body.ts';
 import {
   type PlainRequest,
@@ -9,6 +9,7 @@ import {
   isPlainTool,
   type PlainTool,
   plainTool,
+  toList,
 } from '../plain-request.ts';
 import { type Format, requireLongerSide, turnsIn } from '../format.ts';
 import { readLimits } from '../limits.ts';
@@ -204,7 +205,11 @@ function contentTurns(turns: readonly Turn[], service: string): BodyValue[] {
   const names = new Map<string, string>();
   return turns.flatMap((turn) => {
     const isOwn = turn.service === service;
-    const parts = getTurnBlocks(turn).flatMap((block) => encodeParts(block, { names, isOwn }));
+    const blocks = getTurnBlocks(turn);
+    const encoded = blocks.map((block) => encodeParts(block, { names, isOwn }));
+    // A result is only text: what else it has comes behind the last of them, as the results answer the calls one by one.
+    const last = blocks.findLastIndex(({ type }) => type === 'tool_result');
+    const parts = encoded.flatMap((own, at) => (at === last ? [...own, ...blocks.flatMap(resultMedia)] : own));
     return parts.length === 0 ? [] : [{ role: turn.role === 'user' ? 'user' : 'model', parts }];
   });
 }
@@ -250,8 +255,14 @@ function resultPart(block: JsonObject, names: ReadonlyMap<string, string>): Body
   return { functionResponse: { name, response: { [isError === true ? 'error' : 'result']: joinResultText(content) } } };
 }
 
+/** The pictures and files in the result of a tool. */
+function resultMedia({ type, content = [] }: JsonObject): Body[] {
+  const inside = type === 'tool_result' ? toList(content).filter(isObject) : [];
+  return inside.filter((block) => block['type'] === 'image' || block['type'] === 'document').flatMap(mediaParts);
+}
+
 function joinResultText(content: JsonValue | undefined): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
-  return content.map((block) => (isObject(block) && typeof block['text'] === 'string' ? block['text'] : '')).join('\n');
+  return content.flatMap((block) => (isObject(block) ? (textField(block, 'text') ?? []) : [])).join('\n');
 }

@@ -120,6 +120,46 @@ const cases: [string, Asked, Body][] = [
       ],
     },
   ],
+  [
+    'pictures and files in results of tools behind all the results',
+    {
+      prompt: 'Hi',
+      turns: [
+        {
+          role: 'assistant',
+          content: ['t1', 't2'].map((id) => ({ type: 'tool_use', id, name: 'f', input: {} })),
+        },
+      ],
+      results: [
+        {
+          type: 'tool_result',
+          tool_use_id: 't1',
+          content: [
+            { type: 'text', text: 'r' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AQID' } },
+          ],
+        },
+        { type: 'tool_result', tool_use_id: 't2', content: 'no' },
+      ],
+    },
+    {
+      contents: [
+        {
+          role: 'model',
+          parts: [{ functionCall: { name: 'f', args: {} } }, { functionCall: { name: 'f', args: {} } }],
+        },
+        {
+          role: 'user',
+          parts: [
+            { functionResponse: { name: 'f', response: { result: 'r' } } },
+            { functionResponse: { name: 'f', response: { result: 'no' } } },
+            { inlineData: { mimeType: 'image/png', data: 'AQID' } },
+            { text: 'Hi' },
+          ],
+        },
+      ],
+    },
+  ],
 ];
 
 test.each(cases)('sends %s', (_, asked, expected) => {

@@ -137,33 +137,41 @@ const knownWords: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * The path of the first field of a request that its translation lost: nothing read it, and it is not harmless. Empty values ask
- * for nothing.
+ * The path of the first field of a request that its translation lost: nothing read it, and it is not harmless. `name` is that of
+ * `value`.
  */
-export function findLost(value: JsonValue, isRead: Watched<JsonValue>['isRead'], path: Path = []): Path | undefined {
+export function findLost(value: JsonValue, isRead: Watched<JsonValue>['isRead'], name = ''): Path | undefined {
   for (const [key, inner] of Object.entries(value ?? {})) {
-    const at = [...path, Array.isArray(value) ? Number(key) : key];
-    if (typeof inner === 'string' && findOwn(knownWords, nameOf(at))?.test(inner) === false) return at;
-    if (isHarmless(inner, at)) continue;
-    if (!isRead(value as object, key)) return at;
-    const lost = typeof inner === 'object' ? findLost(inner, isRead, at) : undefined;
-    if (lost !== undefined) return lost;
+    const [step, named] = Array.isArray(value) ? [Number(key), name] : [key, nameField(key, name)];
+    if (typeof inner === 'string' && findOwn(knownWords, named)?.test(inner) === false) return [step];
+    if (!isRead(value as object, key)) {
+      if (isHarmless(inner, named)) continue;
+      return [step];
+    }
+    const rest = typeof inner === 'object' && !isThinking(inner) ? findLost(inner, isRead, named) : undefined;
+    if (rest !== undefined) return [step, ...rest];
   }
   return undefined;
 }
 
-/** Whether a field of a request may be missing in its translation. */
-export function isHarmless(value: JsonValue, path: Path): boolean {
-  if (value === null || value === '') return true;
-  if (Array.isArray(value)) return value.every((entry) => isHarmless(entry, path));
-  // Only the service that wrote an earlier answer can read the thinking in it.
-  if (isObject(value) && /^(?:reasoning|thinking|redacted_thinking)$/.test(String(value['type']))) return true;
-  const name = nameOf(path);
+/** Whether a request may lose a field by its translation. Empty values ask for nothing. */
+export function isHarmless(value: JsonValue, name: string): boolean {
+  if (value === null || value === '' || isThinking(value)) return true;
+  if (Array.isArray(value)) return value.every((entry) => isHarmless(entry, name));
   const row = Object.keys(harmless).findLast((end) => `.${name}`.endsWith(`.${end}`));
   return row !== undefined && harmless[row]?.test(typeof value === 'string' ? value : JSON.stringify(value)) === true;
 }
 
-/** `messages.content.detail`: the path without the places in lists. */
-function nameOf(path: Path): string {
+/** Only the service that wrote an earlier answer can read the thinking in it. */
+function isThinking(value: JsonValue): boolean {
+  return isObject(value) && /^(?:reasoning|thinking|redacted_thinking)$/.test(String(value['type']));
+}
+
+/** `messages.content.detail`: a path without the places in lists. */
+export function nameFields(path: Path): string {
   return path.filter((step) => typeof step === 'string').join('.');
+}
+
+function nameField(key: string, within: string): string {
+  return within === '' ? key : `${within}.${key}`;
 }

@@ -9,7 +9,7 @@ import type { FormatName, Quirks } from '../library/formats/types.ts';
 import { badValue } from './fields/rule.ts';
 import { checkContentType, parseBody } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
-import { findLost, isHarmless, watchReads } from './lost-fields.ts';
+import { findLost, isHarmless, nameFields, watchReads } from './lost-fields.ts';
 import { readAnswer } from './models/read-answer.ts';
 import { streamReply } from './operation.ts';
 import { Problem } from './problem.ts';
@@ -49,7 +49,8 @@ async function translate(
   const refuseLost = (path: Path | undefined): void => {
     if (path !== undefined) throw badValue(path, `${formatFacts[format.name].title} has no place for it; leave it out`);
   };
-  const leftOut = (path: Path, value: JsonValue): void => refuseLost(isHarmless(value, path) ? undefined : path);
+  const leftOut = (path: Path, value: JsonValue): void =>
+    refuseLost(isHarmless(value, nameFields(path)) ? undefined : path);
   const checked = operation.check(body, { isStrict: false, leftOut });
   const model = operation.modelOf(request, body) ?? '';
   const watched = watchReads(checked);

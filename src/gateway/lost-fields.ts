@@ -123,7 +123,7 @@ const harmless: Readonly<Record<string, RegExp>> = {
   imageConfig: /^\{\}$/,
   logit_bias: /^\{\}$/,
   allowed_callers: /^direct$/,
-  'caller.type': /^direct$/,
+  caller: /^\{"type":"direct"\}$/,
 };
 
 /** Fields that are read, by their whole path, and the words in them that mean something in every format. */

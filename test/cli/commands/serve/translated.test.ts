@@ -197,7 +197,7 @@ const sayable: readonly [service: Service, path: string, body: string][] = [
   [
     'gemini',
     '/v1/messages',
-    '{"model":"local-chat","max_tokens":9,"metadata":{"user_id":"u"},"service_tier":"auto","thinking":{"type":"enabled","budget_tokens":1024},"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]},"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral","ttl":"5m"}}]},{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"t1","name":"a","input":{"kind":"x","citations":{"enabled":true}}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":[{"type":"text","text":"no"}]}]}],"tools":[{"name":"a","description":"d","input_schema":{"type":"object"}}]}',
+    '{"model":"local-chat","max_tokens":9,"metadata":{"user_id":"u"},"service_tier":"auto","thinking":{"type":"enabled","budget_tokens":1024},"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]},"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral","ttl":"5m"}}]},{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"tool_use","id":"t1","name":"a","caller":{"type":"direct"},"input":{"kind":"x","citations":{"enabled":true}}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":[{"type":"text","text":"no"}]}]}],"tools":[{"name":"a","description":"d","input_schema":{"type":"object"}}]}',
   ],
   [
     'openai',

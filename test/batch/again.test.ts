@@ -411,7 +411,7 @@ describe('batch again', () => {
     [['again', 'out'], 'there is no folder out'],
     [['again', '.'], '. holds no batch'],
     [['redo', 'out', '3'], 'there is no folder out'],
-    [['retry', 'out', 'fialed'], "batch retry takes failed, unknown, incomplete, not 'fialed'"],
+    [['retry', 'out', 'fialed'], 'batch retry takes failed, unknown, incomplete, not "fialed"'],
     [['agian', 'out'], 'did you mean: gateway-cli batch again out'],
   ] as const)('%j is refused', async ([argv, message], { at }) => {
     expect(await at('.', ...argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
@@ -690,6 +690,28 @@ describe('batch redo and batch retry send only what they name', () => {
     await at('.', 'retry', 'out');
     expect([...server.counts.keys()]).toEqual(['p1', 'p2', 'p3', 'mended']);
     expect(await at('.', 'again', 'out')).toMatchObject({ code: 14 });
+  });
+
+  test('redo of rows that failed, or may have been billed, sends them again, and says what may be billed twice', async ({
+    server,
+    folder,
+    at,
+  }) => {
+    folder.jobs(...manyJobs(3));
+    server.answer = (prompt) =>
+      prompt === 'p1' ? { status: 400 } : prompt === 'p2' ? { drop: true as const } : undefined;
+    await at('.', 'jobs.jsonl', '-o', 'out');
+    expect((await at('.', 'choose', 'out', 'p2=1')).stderr).toContain(
+      'to get one, which may be billed twice: gateway-cli batch redo out p2\n',
+    );
+    const ran = await at('.', 'redo', 'out', 'p1,p2,p3');
+    expect(ran.stderr).toContain(
+      '3 are sent again\nsent again: p1 (row 1), p2 (row 2), p3 (row 3) (1 may be billed twice)\n',
+    );
+    server.answer = () => undefined;
+    expect((await at('.', 'retry', 'out', 'unknown')).stderr).toContain(
+      'sent again: p2 (row 2) (they may be billed twice)\n',
+    );
   });
 
   test('of more new rows of a table without ids than answers without a row, it is said that some are new', async ({

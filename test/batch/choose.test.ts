@@ -281,7 +281,7 @@ describe('a number means the same row for choose and redo', () => {
 
 test.for([
   ['9=1', 'out has no job "9"', 'name ids, or numbers of rows: p1=1 p2=1 p3=1\n'],
-  ['1-2=1', 'out has no job "1-2"', 'name each of them: 1=1 2=1\n'],
+  ['1-2=1', 'out has no job "1-2"', 'name each of them: p1=1 p2=1\n'],
   ['pp3=1', 'out has no job "pp3"', 'did you mean: p3=1\n'],
   ['p1=3', 'row p1 has 2 answers', 'gateway-cli batch choose out p1=2'],
   ['2=2', 'row 2 (p2) has 1 answer', 'gateway-cli batch redo out 2'],

@@ -123,7 +123,7 @@ describe('a job that uses the result of another one', () => {
     expect(server.bodies).toHaveLength(7);
     folder.jobs(...(edited[1] ?? []).with(2, { ...outline, prompt: 'Plan a walk' }), { id: 'chapter', prompt: 'New' });
     expect((await batch()).stderr).toContain(
-      '3 jobs were edited since an earlier run sent them: name, tale, outline\n',
+      '1 job was edited since an earlier run sent it: outline; 2 jobs use what changed: name, tale\n',
     );
   });
 
@@ -137,7 +137,7 @@ describe('a job that uses the result of another one', () => {
     folder.jobs(hero, { id: 'sea', command: 'image edit', prompt: 'sea', image: ['@hero'] });
     await batch();
     rmSync(join(folder.cwd, 'out/images/hero.png'));
-    const both = 'to make it again, and what uses it: gateway-cli batch redo out hero --accept-changes\n';
+    const both = 'to make it again: gateway-cli batch redo out hero\n';
     expect((await batch(['status', 'out'])).stdout).toContain(both);
     expect((await batch()).stderr).toContain(both);
     const gone = await batch(['--redo', 'sea']);
@@ -213,7 +213,7 @@ describe('a job that uses the result of another one', () => {
     const edited = await batch();
     expect(edited.code).toBe(14);
     expect(edited.stderr).toContain(
-      '3 jobs were edited since an earlier run sent them: outline, chapter, title (in prompt)\n',
+      '1 job was edited since an earlier run sent it: outline (in prompt); 2 jobs use what changed: chapter, title\n',
     );
     expect(server.bodies).toHaveLength(3);
     expect(await batch(['--accept-changes'])).toMatchObject({ code: 0 });

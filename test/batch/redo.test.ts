@@ -121,7 +121,7 @@ describe('--redo that ended before its jobs were made again', () => {
       const told =
         /row (1|3|row-000003) of rows\.csv is another one now than in the last run, where it was row-00000[13]\n/;
       expect([code, stderr]).toEqual([2, expect.stringMatching(told)]);
-      expect(stderr).toContain('which also sends what is not sent yet: gateway-cli batch again out\n');
+      expect(stderr).toContain('gateway-cli batch retry out  # what failed is sent again\n');
     }
     expect(Object.fromEntries(server.counts)).toEqual({ Rome: 2, Oslo: 1, Bonn: 1 });
     expect(await batch(['again', 'out'])).toMatchObject({ code: 13 });
@@ -175,7 +175,11 @@ describe('--redo that ended before its jobs were made again', () => {
     expect(await batch(['redo', 'out', '2', '--dry-run'])).toMatchObject({ code: 2 });
   });
 
-  test('--dry-run names the rows that it would send, and hints run the command', async ({ server, folder, batch }) => {
+  test('--dry-run names the rows that it would send, and hints keep it: they pay for nothing', async ({
+    server,
+    folder,
+    batch,
+  }) => {
     folder.jobs(...manyJobs(3));
     await batch(['--limit', '1']);
     const dry = await batch(['redo', 'out', 'p1,p3', '--dry-run']);
@@ -184,7 +188,7 @@ describe('--redo that ended before its jobs were made again', () => {
     const edited = await batch(['again', 'out', '--dry-run']);
     expect([edited.code, edited.stderr]).toEqual([
       14,
-      expect.stringContaining('gateway-cli batch again out --accept-changes\n'),
+      expect.stringContaining('gateway-cli batch again out --dry-run --accept-changes\n'),
     ]);
     expect(server.bodies).toHaveLength(1);
   });

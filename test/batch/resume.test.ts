@@ -174,7 +174,7 @@ describe('failures', () => {
     folder.jobs(...manyJobs(20));
     const { code, stderr } = await batch(['--max-failures', '1', '--concurrency', '1']);
     expect(code).toBe(13);
-    expect(stderr).toContain('stopped after 1 failure: 2 done, 1 failed, 17 not sent yet');
+    expect(stderr).toContain('stopped by --max-failures 1: 2 done, 1 failed, 17 not sent yet');
     expect(server.bodies).toHaveLength(3);
     await batch();
     expect(server.bodies).toHaveLength(20);

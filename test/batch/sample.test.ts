@@ -131,7 +131,7 @@ test('batch redo and batch choose name rows alike: by ids, and by numbers unless
   expect((await batch(['redo', 'other', '10'])).stderr).toContain('sent again: 10 (row 2)\n');
   for (const [range, each] of [
     ['k1-k4', 'k1,k2,k4'],
-    ['1-2', '1,2'],
+    ['1-2', 'k1,k2'],
   ] as const)
     expect((await batch(['redo', 'out', range])).stderr).toContain(
       `has no job "${range}"\n  name each of them: ${each}\n`,

@@ -116,8 +116,25 @@ test('lines that are no jobs are to be corrected, for nothing else sends them ag
   expect(alone.stderr).not.toContain('--retry');
   const both = await batch([...args, '-o', 'out'], { stdin: line('b') + bad });
   expect(both.stderr).toContain(
-    '2 failed (1 not valid)\n  2 failed: the same command with --retry failed\n  1 not valid: correct these lines',
+    '2 failed (1 not valid)\n  2 failed: gateway-cli batch retry out < <file>\n  1 not valid: correct these lines',
   );
+});
+
+test('a row of a stream that is still to be made again is told with the command that does it', async ({
+  batch,
+  folder,
+  server,
+}) => {
+  await batch([...args, '-o', 'out'], { stdin: line('a') });
+  folder.write('lines.jsonl', line('a'));
+  server.answer = () => ({ status: 400 });
+  await batch(['redo', 'out', 'a', 'lines.jsonl']);
+  const { code, stderr } = await batch([...args, '-o', 'out'], { stdin: line('a') });
+  expect([code, stderr]).toEqual([
+    13,
+    expect.stringContaining('1 done (1 to make again)\n  1 to make again: gateway-cli batch redo out a <file>\n'),
+  ]);
+  expect(stderr).toContain('the earlier answer of a stays the result');
 });
 
 test('a failed request is the result only of its own job', async ({ batch, server }) => {

@@ -212,7 +212,7 @@ describe('what a batch says', () => {
     folder.jobs(...manyJobs(4));
     const { stderr } = await batch(['--max-failures', '2', '--concurrency', '1']);
     expect(stderr).toContain('1 done, 3 not sent yet; 3 are sent now');
-    expect(stderr).toContain('stopped after 2 failures: 1 done, 2 failed, 1 not sent yet');
+    expect(stderr).toContain('stopped by --max-failures 2: 1 done, 2 failed, 1 not sent yet');
     folder.jobs(...manyJobs(4).map((job) => ({ ...job, prompt: 'edited' })));
     expect((await batch()).stderr).toContain('1 job was edited since an earlier run sent it: p1');
   });

@@ -119,7 +119,7 @@ export function isCovered(off: number, { covered }: Pick<Fold, 'covered'>): bool
 
 /** Makes a slot pending again. Its answer stays the answer of its row until a new one comes. */
 export function markAgain(slot: number, { slots }: Pick<Fold, 'slots'>): void {
-  slots.setFlag(slot, 'again', slots.answersOf(slot) > 0);
+  slots.setFlag(slot, 'again');
   slots.setState(slot, 'pending');
 }
 

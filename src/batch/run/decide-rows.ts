@@ -11,8 +11,9 @@ export interface DecidedRows {
   /** The numbers of rows of this shard, and of those that this run sends. */
   jobs: number;
   toSend: number;
-  /** The number of rows that an earlier run sent, and this one sends again. */
+  /** The number of rows that an earlier run sent, and this one sends again; and of those among them that may be billed twice. */
   again: number;
+  twice: number;
   /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
   left: number;
   leftAgain: number;
@@ -26,6 +27,8 @@ interface ComparedRows {
   isOwn(place: number): boolean;
   /** The slots of rows that stay as they are, by their places. */
   stays: ReadonlyMap<number, number>;
+  /** Slots that this run makes again though they may have been billed. */
+  unsure: ReadonlySet<number>;
   edited: readonly EditedRow[];
   /** The places of the rows that `--redo` names. */
   named: ReadonlySet<number> | undefined;
@@ -40,24 +43,25 @@ export interface Deciding {
 
 /** Decides which rows are sent, in the order of the file, and counts them. */
 export function decideRows(table: RowTable, deciding: ComparedRows, options: Deciding): DecidedRows {
-  const { edited, isOwn } = deciding;
+  const { edited, isOwn, unsure } = deciding;
   const { slots } = options.state;
   const open = findOpen(table, deciding, options);
   const { due, held } = cutToLimit(open, table, options);
   const editedAt = new Map(edited.map((row) => [row.place, row]));
   const isHeld = new Set(held);
-  const counts = { jobs: 0, toSend: 0, again: 0, left: 0, leftAgain: 0 };
+  const counts = { jobs: 0, toSend: 0, again: 0, twice: 0, left: 0, leftAgain: 0 };
   for (let place = 0; place < table.size; place++) {
     if (isOwn(place)) counts.jobs++;
     if (open[place] === 0 || isHeld.has(place)) continue;
     const slot = table.slots[place] as number;
-    const wasSent = slots.answersOf(slot) > 0 || slots.stateOf(slot) !== 'pending';
+    const wasSent = slots.answersOf(slot) > 0 || slots.stateOf(slot) !== 'pending' || slots.has(slot, 'again');
     if (due[place] === 0) {
       counts[wasSent ? 'leftAgain' : 'left']++;
       continue;
     }
     counts.toSend++;
     if (wasSent) counts.again++;
+    if (slots.stateOf(slot) === 'sent' || unsure.has(slot)) counts.twice++;
     options.onDue(place, wasSent, editedAt.get(place));
   }
   return { ...counts, due, held };

@@ -1,4 +1,4 @@
-import { maxNamed, nameSome } from '../counts.ts';
+import { formatCount, maxNamed, nameSome } from '../counts.ts';
 import type { EditedRow } from './edited.ts';
 import { listIds } from './row-names.ts';
 import type { BatchHost, BatchJobs, BatchPolicy } from '../types.ts';
@@ -16,25 +16,35 @@ interface EditedBatch {
 
 /** The error for edited rows that would be paid for: their number, the first of them, the edited parts, and the command to type. */
 export async function editedError(rows: readonly EditedRow[], batch: EditedBatch): Promise<GatewayError> {
-  const places = rows.slice(0, maxNamed).map(({ place }) => place);
-  const names = nameSome(await listIds(places, batch.jobs), rows.length);
-  const [were, are, them] = rows.length === 1 ? ['1 job was', 'is', 'it'] : [`${rows.length} jobs were`, 'are', 'them'];
-  const orNew = rows.some(({ mayBeNew }) => mayBeNew) ? `, or ${are} new` : '';
-  const parts = findSharedEdits(batch);
-  const inWhat = parts.length > 0 ? ` (in ${parts.join(', ')})` : '';
+  const [edited, stale] = [rows.filter(({ isStale }) => !isStale), rows.filter(({ isStale }) => isStale)];
+  const told = [...(await describeEdited(edited, batch)), ...(await describeStale(stale, batch))];
   const hints = [
     `to make those again too: ${batch.host.repeatCommand('--accept-changes')}`,
     ...(isKept(batch) ? [] : [`to go on with the flags that made this folder: ${batch.host.nextCommand('again')}`]),
     `to keep the table of before as well, copy it first: ${await batch.host.copyCommand()}`,
   ];
-  return new GatewayError(
-    'batch-edited',
-    `${were} edited since an earlier run sent ${them}${orNew}: ${names}${inWhat}`,
-    {
-      hint: hints.join('\n'),
-      sent: 'no',
-    },
-  );
+  return new GatewayError('batch-edited', told.join('; '), { hint: hints.join('\n'), sent: 'no' });
+}
+
+async function describeEdited(rows: readonly EditedRow[], batch: EditedBatch): Promise<string[]> {
+  if (rows.length === 0) return [];
+  const [were, are, them] = rows.length === 1 ? ['1 job was', 'is', 'it'] : [`${rows.length} jobs were`, 'are', 'them'];
+  const orNew = rows.some(({ mayBeNew }) => mayBeNew) ? `, or ${are} new` : '';
+  const parts = findSharedEdits(batch);
+  const inWhat = parts.length > 0 ? ` (in ${parts.join(', ')})` : '';
+  return [`${were} edited since an earlier run sent ${them}${orNew}: ${await nameEdited(rows, batch)}${inWhat}`];
+}
+
+async function describeStale(rows: readonly EditedRow[], batch: EditedBatch): Promise<string[]> {
+  if (rows.length === 0) return [];
+  const [jobs, use] = [formatCount(rows.length, 'job'), rows.length === 1 ? 'uses' : 'use'];
+  return [`${jobs} ${use} what changed: ${await nameEdited(rows, batch)}`];
+}
+
+/** The ids of the first rows, and how many more there are. */
+async function nameEdited(rows: readonly EditedRow[], { jobs }: EditedBatch): Promise<string> {
+  const places = rows.slice(0, maxNamed).map(({ place }) => place);
+  return nameSome(await listIds(places, jobs), rows.length);
 }
 
 type ComparedBatch = Pick<EditedBatch, 'policy' | 'shared' | 'state'>;

@@ -56,6 +56,8 @@ interface AssignedRows {
   shardOf(place: number): number;
   /** The slots of rows that stay though rows that they use are made again, by their places. */
   stays: ReadonlyMap<number, number>;
+  /** Slots that this run makes again though they may have been billed. */
+  unsure: ReadonlySet<number>;
   /** The rows that this run makes again; undefined if it begins none of that. */
   redo: RedoRecord | undefined;
 }
@@ -92,11 +94,13 @@ export function emptyPlan(origin: string): BatchPlan {
     isOwn: () => true,
     shardOf: () => 1,
     stays: new Map(),
+    unsure: new Set(),
     redo: undefined,
     due: new Uint8Array(0),
     jobs: 0,
     toSend: 0,
     again: 0,
+    twice: 0,
     left: 0,
     leftAgain: 0,
     held: [],
@@ -268,6 +272,7 @@ function assignRows(
   // An earlier run named the same rows, and left some of them.
   const goesOn = rows !== undefined && state.redo?.join() === rows.join();
   const marked: string[] = [];
+  const unsure = new Set<number>();
   const families = shard && table.links.size > 0 ? joinFamilies(table) : undefined;
   const headOf = (place: number): number => {
     const roots = families?.rootsOf(place) ?? [place];
@@ -284,6 +289,7 @@ function assignRows(
     const isFull = policy.limit !== undefined && marked.length >= policy.limit;
     const marking = { isNamed: named?.has(place) === true, goesOn, policy: isFull ? {} : policy };
     if (!isMadeAgain(slot, marking, state)) return;
+    if (state.slots.stateOf(slot) === 'sent') unsure.add(slot);
     markAgain(slot, state);
     marked.push(state.slots.nameOf(slot));
   };
@@ -296,6 +302,7 @@ function assignRows(
     isOwn,
     shardOf,
     stays,
+    unsure,
     redo: isRecorded ? { t: 'redo', rows: isNew ? rows : undefined, slots: marked } : undefined,
   };
 }

@@ -120,7 +120,7 @@ export async function runJobFile(
 }
 
 /** Checks all jobs and decides which are sent. With `--dry-run` and `--estimate`, the folder is not locked. */
-export async function planJobFile(
+async function planJobFile(
   words: readonly string[],
   flags: BatchFlags,
   context: AnswerContext,

@@ -209,7 +209,7 @@ function findChosen(
       `row ${name} has ${answers === 0 ? 'no answer' : formatCount(answers, 'answer')}`,
       answers > 1
         ? `the last one: ${chooseCommand(typed.outdir, [`${word}=${answers}`])}`
-        : `to get ${answers === 0 ? 'one' : 'another one'}: ${nextCommand(typed, 'redo', { operand: word })}`,
+        : `to get ${answers === 0 ? 'one' : 'another one'}${state.slots.stateOf(slot) === 'sent' ? ', which may be billed twice' : ''}: ${nextCommand(typed, 'redo', { operand: word })}`,
     );
   const before = slots.countingOf(slot);
   const isSame = before === answer && !isLeftToRedo(slot, state);

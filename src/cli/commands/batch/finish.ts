@@ -24,6 +24,7 @@ import type { RunningBatch } from './batch.ts';
 import { countFolder } from './folders.ts';
 import { renewGallery } from './gallery.ts';
 import { toTypedFolder } from './kept-command.ts';
+import type { TypedFolder } from './next-command.ts';
 import { describeNext, describeStates, listLeftToRedo, listStates, type StateRows } from './states.ts';
 import {
   countKept,
@@ -42,6 +43,11 @@ export type EndedBatch = Omit<RunningBatch, 'jobs' | 'source' | 'shard'> & Parti
 /** Whether the batch has a folder: results of jobs that come one by one can be printed alone. */
 function hasFolder({ flags }: Pick<EndedBatch, 'flags'>): boolean {
   return flags.output !== undefined;
+}
+
+/** The folder of a batch in commands to type. */
+function findFolder({ context, outdir, policy, flags: { stream } }: EndedBatch): TypedFolder {
+  return toTypedFolder(shownPath(outdir, context.io.cwd), { ...policy.command?.flags, stream });
 }
 
 /** Notes in the summary of the last run that another one was refused, as rows were edited: the status of the folder tells it. */
@@ -86,13 +92,13 @@ export async function failBatch(batch: EndedBatch, error: unknown): Promise<Comm
 
 /** Writes the summary, and prints the place of the results. The error is for the whole batch: code 13, or the signal. */
 export async function finishBatch(batch: EndedBatch, stop: Stop | undefined): Promise<CommandEnd> {
-  const { context, flags, plan, policy, outdir, state } = batch;
+  const { context, flags, plan, outdir, state } = batch;
   const counts = countLines(batch);
   const failures = await nameFailures(batch);
   const spent = findSpent(stop);
   const states = listStates(counts, {
     spent,
-    folder: flags.stream ? undefined : toTypedFolder(shownPath(outdir, context.io.cwd), policy.command?.flags),
+    folder: hasFolder(batch) ? findFolder(batch) : undefined,
     maybeBilled: findMaybeBilled(state),
     kept: countKept(state),
     refused: plan.refused,
@@ -155,9 +161,11 @@ function findBudget(stop: Stop | undefined): GatewayError['details'] | undefined
   return stop instanceof GatewayError && stop.details.reason === 'budget' ? stop.details : undefined;
 }
 
-/** The ids of rows, in the order of the file. */
-async function nameRows(places: readonly number[], { jobs }: EndedBatch): Promise<string[]> {
-  return jobs ? listIds(places, jobs) : [];
+/** The ids of rows, in the order of the file. Rows of a stream have those with which they were sent last. */
+async function nameRows(places: readonly number[], { jobs, plan, state }: EndedBatch): Promise<string[]> {
+  if (jobs) return listIds(places, jobs);
+  const slots = places.map((place) => plan.table.slots[place] as number);
+  return slots.map((slot) => state.ids.get(slot) ?? state.slots.nameOf(slot));
 }
 
 /** The reasons why rows of the table have no answer, by their ids. */
@@ -172,7 +180,7 @@ async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
   return new Map(
     places.map((place, at) => {
       const slot = table.slots[place] as number;
-      return [ids[at] ?? state.ids.get(slot) ?? String(place + 1), failures.get(slot) as JobError];
+      return [ids[at] as string, failures.get(slot) as JobError];
     }),
   );
 }
@@ -242,7 +250,7 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
   if (code === exitCodes.ok.code && undone <= 0) return undefined;
   const early = {
     cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
-    failures: `stopped after ${formatCount(counts.failed + counts.unknown, 'failure')}: `,
+    failures: `stopped by --max-failures ${flags.maxFailures}: `,
     signal: '',
   };
   const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];

@@ -77,7 +77,8 @@ export function warnUnreadable(folders: readonly BatchFolder[], context: Context
 async function noteShards(folders: readonly BatchFolder[], { ui }: Context): Promise<void> {
   const [first] = folders as [BatchFolder, ...BatchFolder[]];
   for (const { name, isSameTable } of folders)
-    if (!isSameTable) await ui.warn(`${name} has another table than ${first.name}, whose rows are reported`);
+    if (!isSameTable)
+      await ui.warn(`${name} has another table than ${first.name}, whose rows are reported: batch again reads it anew`);
   const shards = folders.flatMap(({ state }) => state.manifest.header?.shard ?? []);
   const total = shards[0]?.total ?? 0;
   const missing = Array.from({ length: total }, (_, at) => at + 1).filter(

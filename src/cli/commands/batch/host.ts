@@ -8,7 +8,7 @@ import {
 } from '../../../batch/index.ts';
 import { asideFile, chooseHint, type GatewayError, getErrorMessage, shellWord } from '../../../library/index.ts';
 import type { Context } from '../../context.ts';
-import { copyCommand, nextCommand, repeatToRun, type TypedFolder } from './next-command.ts';
+import { copyCommand, nextCommand, repeatCommand, type TypedFolder } from './next-command.ts';
 import { type LiveLine, showProgress, showWaiting, type WaitingLine } from './progress.ts';
 import { repliesSavedSince, recoverHint } from '../../run/recovery.ts';
 
@@ -31,7 +31,7 @@ export function createHost(context: Context, folder: TypedFolder | undefined): B
     elapsed: () => io.elapsed(),
     redaction: ui,
     nextCommand: next,
-    repeatCommand: (more) => repeatToRun(context.argv, more),
+    repeatCommand: (more) => repeatCommand(context.argv, more),
     copyCommand: () => copyCommand(folder?.outdir ?? '', io.cwd),
     atEnd: (cleanup) => context.atEnd(cleanup),
     async on(event) {

@@ -10,15 +10,6 @@ export function repeatCommand(argv: readonly string[], more: string): string {
   return ['gateway-cli', ...typed.slice(0, end), more, ...typed.slice(end)].join(' ');
 }
 
-/** The command that was typed, with more flags, without those by which it only tells what it would do. */
-export function repeatToRun(argv: readonly string[], more: string): string {
-  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
-  return repeatCommand(
-    argv.filter((word, at) => at > end || (word !== '--dry-run' && word !== '--estimate')),
-    more,
-  );
-}
-
 /** The folder of a batch in commands to type: its name, and the words that give its table again if that came on stdin. */
 export interface TypedFolder {
   outdir: string;

@@ -57,7 +57,7 @@ export function openRedo(
         haveIds &&
         is &&
         `name it by its id: ${toOperands([was.id])}; or, for the row that it is now: ${toOperands([is.id])}`;
-      throw otherRowError(row, source.name, byId || takeTableHint(host.nextCommand('again')));
+      throw otherRowError(row, source.name, byId || takeTableHint(host.nextCommand('retry')));
     }
   }
 }
@@ -110,6 +110,6 @@ export async function* listJobRows({ jobs }: Pick<JobSource, 'jobs'>): AsyncGene
 }
 
 /** What to do where a number is another row of the file by now. */
-function takeTableHint(again: string): string {
-  return `put the file back; or take it as it is now, which also sends what is not sent yet: ${again}`;
+function takeTableHint(retry: string): string {
+  return `put the file back; or take it as it is now: ${retry}  # what failed is sent again`;
 }

@@ -16,7 +16,7 @@ import { describeCosts } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import { toTypedFolder } from './kept-command.ts';
-import { describeStates, listStates } from './states.ts';
+import { describeStates, listLeftToRedo, listStates } from './states.ts';
 import { countKept, describeAside, missingImageStep } from './summary.ts';
 
 type PlannedBatch = Omit<RunningBatch, 'lock'>;
@@ -28,7 +28,8 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   if (before > 0) {
     const stuck = plan.table.links.size > 0 ? listStuck({ plan, state }).length : 0;
     const next = describeNext(batch, stuck);
-    const states = listStates(countRows(plan.table, state, plan.isOwn), { kept: countKept(state) });
+    const leftToRedo = listLeftToRedo(plan.table, state, plan.isOwn).map(String);
+    const states = listStates(countRows(plan.table, state, plan.isOwn), { kept: countKept(state), leftToRedo });
     await context.ui.note(`${describeStates(states)}; ${next}`);
   }
   for (const line of await describeAgain(batch)) await context.ui.note(line);
@@ -50,7 +51,8 @@ function describeNext({ plan: { toSend, again }, facts: { edited, fresh } }: Pla
 /** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
 export async function describeAgain({ facts, host, jobs, plan, policy }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
-  if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}`);
+  const twice = plan.twice > 0 ? ` (${plan.twice === plan.again ? 'they' : plan.twice} may be billed twice)` : '';
+  if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}${twice}`);
   const { edited, fresh } = facts;
   if (policy.onlyNamed && fresh.jobs > 0)
     lines.push(`sent for the first time: ${await nameRows(fresh.places, fresh.jobs, jobs)}`);
@@ -102,7 +104,7 @@ export async function noteGone({ context, flags, jobs, outdir, plan, policy, sta
   for (let place = 0; slots.size > 0 && place < table.size; place++)
     if (due[place] === 0 && slots.has(table.slots[place] as number)) places.push(place);
   const folder = toTypedFolder(flags.output ?? '', policy.command?.flags);
-  const gone = missingImageStep(await listIds(places, jobs), table.links.size > 0, folder);
+  const gone = missingImageStep(await listIds(places, jobs), folder);
   if (gone) await context.ui.warn(gone);
 }
 

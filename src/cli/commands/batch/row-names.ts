@@ -154,8 +154,7 @@ function listRange(word: string, rows: readonly NamedRow[]): string[] {
     const ends = [word.slice(0, at), word.slice(at + 1)];
     const [from = -1, to = -1] = ends.map((end) => rows.findIndex(({ id, number }) => [id, `${number}`].includes(end)));
     if (from < 0 || to <= from) continue;
-    const isById = rows[from]?.id === ends[0];
-    return [...new Set(rows.slice(from, to + 1).map(({ id, number }) => (isById ? id : `${number}`)))];
+    return rows.slice(from, to + 1).map(({ id }) => id);
   }
   return [];
 }

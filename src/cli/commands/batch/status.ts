@@ -175,9 +175,7 @@ function describeStatus(
   const names = folders.map(({ name }) => name);
   const told = [
     describeSpending(spending),
-    ...folders.map((one) =>
-      missingImageStep(one.missingPictures, one.state.manifest.header?.linked === true, one.typed),
-    ),
+    ...folders.map((one) => missingImageStep(one.missingPictures, one.typed)),
     aside + earlier > 0 && describeAside(aside, names, earlier),
   ];
   return [

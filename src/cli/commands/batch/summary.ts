@@ -152,19 +152,13 @@ export function spentLimit({ spending, run }: BatchState): string | undefined {
   return hasRoom ? undefined : '--max-cost <more>';
 }
 
-/** The command to make jobs again; if some use results of others, these are made again, too. */
-function redoStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string {
-  const { word, count } = joinIds(ids);
-  const [them, use] = ids.length === 1 ? ['it', 'it'] : [count < ids.length ? `${count} of them` : 'them', 'them'];
-  const redo = nextCommand(folder, 'redo', { operand: word, flags: isLinked ? '--accept-changes' : '' });
-  return `to make ${them} again${isLinked ? `, and what uses ${use}` : ''}: ${redo}`;
-}
-
 /** The command to type for removed images of finished jobs; undefined if none were removed. */
-export function missingImageStep(ids: readonly string[], isLinked: boolean, folder: TypedFolder): string | undefined {
+export function missingImageStep(ids: readonly string[], folder: TypedFolder): string | undefined {
   if (ids.length === 0) return undefined;
+  const { word, count } = joinIds(ids);
+  const them = ids.length === 1 ? 'it' : count < ids.length ? `${count} of them` : 'them';
   const what = `a picture of ${formatCount(ids.length, 'job')} is not in ${batchFiles.images} any more`;
-  return `${what}; ${redoStep(ids, isLinked, folder)}`;
+  return `${what}; to make ${them} again: ${nextCommand(folder, 'redo', { operand: word })}`;
 }
 
 /** The hint before the user pays again for an unknown job: its reply may be in a recovery file. */

@@ -91,7 +91,7 @@ export async function openData(
         else {
           const what = `row ${number} has no id: its column ${quoteWord(flags.idColumn ?? '')} is empty`;
           const file = row.place === undefined ? `${name}:${row.line}` : name;
-          onFault(usageError(`${file}: ${what}`, 'fill it, or leave out --id-column'));
+          onFault(usageError(`${file}: ${what}`, 'fill it; or begin another folder without --id-column'));
         }
       }
     },

@@ -78,7 +78,7 @@ export {
   notFoundHint,
 } from './lane/provider-batches.ts';
 export type { ProviderBatch } from './lane/provider-batches.ts';
-export { requireOrigin } from './lane/lane-run.ts';
+export { requireOrigin } from './lane/service-calls.ts';
 
 // The results of a batch, and reports of them.
 export { countRemoved, findImageName, findWithoutImage, openResults } from './folder/results.ts';

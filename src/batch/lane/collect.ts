@@ -16,9 +16,10 @@ import { hashRowId } from '../run/table.ts';
 import { formatCount } from '../counts.ts';
 import { chooseMeasure } from './failures.ts';
 import { openTimedReader, readJobEnd, unfinishedError, type WaitingSlot } from './job-result.ts';
-import { goOnHint, callService, type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
+import { type LaneRun, loseJobs, maxPending, recordStep } from './lane-run.ts';
 import { listWaiting, makeEntryName, type ProviderBatch } from './provider-batches.ts';
 import { openResultsFile, type ResultsFile } from './results-file.ts';
+import { callService, goOnHint } from './service-calls.ts';
 
 /** A provider batch whose batch of the service has ended. */
 interface EndedProviderBatch {

@@ -2,8 +2,9 @@ import type { BatchHost } from '../types.ts';
 import { append, type BatchInfo, GatewayError, loadBatchFormat, parseObject } from '../../library/index.ts';
 import { formatCount } from '../counts.ts';
 import { ignoreUnlisted } from './failures.ts';
-import { callService, findKeyError, type LaneRun, readBatchPage, recordCreated } from './lane-run.ts';
+import { type LaneRun, recordCreated } from './lane-run.ts';
 import { listOpenProviderBatches, type ProviderBatch } from './provider-batches.ts';
+import { callService, findKeyError, readBatchPage } from './service-calls.ts';
 
 /**
  * The service's word on a provider batch whose creation was not answered: the batch, `later` (a batch that can be it has not

@@ -22,15 +22,8 @@ import type { Stop } from '../run/runner.ts';
 import { findCostStop, limitJob, noBound, openRunLimit } from '../run/run-budget.ts';
 import type { ReadyJob } from '../types.ts';
 import { chooseMeasure } from './failures.ts';
-import {
-  openPlaceApi,
-  callService,
-  type LaneRun,
-  longDeadline,
-  readBatchPage,
-  recordCreated,
-  recordStep,
-} from './lane-run.ts';
+import { type LaneRun, recordCreated, recordStep } from './lane-run.ts';
+import { callService, longDeadline, openPlaceApi, readBatchPage } from './service-calls.ts';
 import { makeEntryName, type ProviderBatch, type ProviderBatchPlan } from './provider-batches.ts';
 import { lookForBatch } from './look-for-batch.ts';
 

@@ -1,7 +1,8 @@
 import { type GatewayError, sleepByTimer } from '../../library/index.ts';
 import { collectProviderBatch } from './collect.ts';
 import { chooseMeasure } from './failures.ts';
-import { callService, findKeyError, giveUpProviderBatch, type LaneRun } from './lane-run.ts';
+import { giveUpProviderBatch, type LaneRun } from './lane-run.ts';
+import { callService, findKeyError } from './service-calls.ts';
 import { isOffline, listOpenProviderBatches, notFoundHint, type ProviderBatch } from './provider-batches.ts';
 import { lookForBatch, unlistedError } from './look-for-batch.ts';
 

@@ -44,38 +44,58 @@ export interface Check {
 /** The result of a check. A string means ok; undefined means that there is nothing to report. */
 export type Finding = string | Omit<Check, 'name' | 'profile'> | undefined;
 
+/** The result of a check that learned of its subject what later rows need. */
+interface LearnedFinding<Subject> {
+  finding: Finding;
+  learned: Partial<Subject>;
+}
+
 /** One step of the examination. */
 export interface CheckStep<Subject> {
   name: string;
-  /** Examines the subject and stores in it the facts that later rows need. An error that it throws is a failed check. */
-  check: (subject: Subject) => Finding | Promise<Finding>;
+  /** Examines the subject. An error that it throws is a failed check. */
+  check: (subject: Subject) => Finding | LearnedFinding<Subject> | Promise<Finding | LearnedFinding<Subject>>;
   /** The command after a failure or a warning. Default: the hint of the error. */
   fix?: (subject: Subject) => string | undefined;
 }
 
-/** Runs the rows until one fails; returns whether all passed. Rejects with the reason of the signal. */
-export async function* runRows<Subject>(
+/** Runs rows until one fails. Returns the subject with what they learned of it, as `runRow` does. */
+export async function* runRows<Subject extends object>(
   rows: readonly CheckStep<Subject>[],
+  given: Subject,
+  signal?: AbortSignal,
+): AsyncGenerator<Check, Subject | undefined> {
+  let subject: Subject | undefined = given;
+  for (const row of rows) {
+    subject = yield* runRow(row, subject, signal);
+    if (subject === undefined) return undefined;
+  }
+  return subject;
+}
+
+/** Runs a row. Returns the subject with what it learned of it; undefined if it failed. Rejects with the reason of the signal. */
+export async function* runRow<Subject extends object>(
+  { name, check, fix }: CheckStep<Subject>,
   subject: Subject,
   signal?: AbortSignal,
-): AsyncGenerator<Check, boolean> {
-  for (const { name, check, fix } of rows) {
-    let found: Finding;
-    try {
-      found = await check(subject);
-    } catch (error) {
-      signal?.throwIfAborted();
-      const failed = failedCheck(name, error);
-      yield { ...failed, fix: fix?.(subject) ?? failed.fix };
-      return false;
-    }
-    if (found === undefined) continue;
-    const finding = typeof found === 'string' ? { state: 'ok' as const, text: found } : found;
-    const isFaulty = finding.state === 'failed' || finding.state === 'warning';
-    yield { name, ...finding, fix: finding.fix ?? (isFaulty ? fix?.(subject) : undefined) };
-    if (finding.state === 'failed') return false;
+): AsyncGenerator<Check, Subject | undefined> {
+  let found: Finding | LearnedFinding<Subject>;
+  try {
+    found = await check(subject);
+  } catch (error) {
+    signal?.throwIfAborted();
+    const failed = failedCheck(name, error);
+    yield { ...failed, fix: fix?.(subject) ?? failed.fix };
+    return undefined;
   }
-  return true;
+  const { finding, learned } =
+    typeof found === 'object' && 'learned' in found ? found : { finding: found, learned: {} };
+  const known = { ...subject, ...learned };
+  if (finding === undefined) return known;
+  const report = typeof finding === 'string' ? { state: 'ok' as const, text: finding } : finding;
+  const isFaulty = report.state === 'failed' || report.state === 'warning';
+  yield { name, ...report, fix: report.fix ?? (isFaulty ? fix?.(known) : undefined) };
+  return report.state === 'failed' ? undefined : known;
 }
 
 export function failedCheck(name: string, error: unknown): Check {
@@ -95,7 +115,7 @@ export interface SettingsByUse {
   rows: SettingRow[];
 }
 
-/** The subject of checks on this machine, before any gateway: the config file and the settings. */
+/** The subject of checks on this machine, before any gateway, and what they learned: the config file and the settings. */
 export interface LocalSubject {
   flags: ConnectionFlags;
   context: Context;
@@ -118,26 +138,28 @@ export const nodeRow: CheckStep<{ node: string }> = {
 export const settingsRows: readonly CheckStep<LocalSubject>[] = [
   {
     name: 'config',
-    async check(start) {
-      start.config = await readConfig(await configPath(start.context.io));
-      const { path, exists, config, warnings } = start.config;
-      const [warning] = warnings;
-      if (warning !== undefined) {
-        const [text = '', fix] = warning.split('; type: ');
-        return { state: 'warning', text, fix };
-      }
-      const names = Object.keys(config.profiles).join(', ') || 'none';
-      return exists ? `${path}, profiles: ${names}` : `none at ${path}; that is fine`;
+    async check({ context }) {
+      const config = await readConfig(await configPath(context.io));
+      return { finding: describeConfig(config), learned: { config } };
     },
   },
   {
     name: 'settings',
     async check(start) {
-      start.surveyed = await readSettingsByUse(start, start.context);
-      return undefined;
+      return { finding: undefined, learned: { surveyed: await readSettingsByUse(start, start.context) } };
     },
   },
 ];
+
+function describeConfig({ path, exists, config, warnings }: LoadedConfig): Finding {
+  const [warning] = warnings;
+  if (warning !== undefined) {
+    const [text = '', fix] = warning.split('; type: ');
+    return { state: 'warning', text, fix };
+  }
+  const names = Object.keys(config.profiles).join(', ') || 'none';
+  return exists ? `${path}, profiles: ${names}` : `none at ${path}; that is fine`;
+}
 
 /** Every setting with its source. Throws GatewayError usage for a wrong value. */
 export async function readSettingsByUse(
@@ -152,7 +174,7 @@ export async function readSettingsByUse(
   return { place, byUse: resolveEveryUse(place), rows: settingRows(place) };
 }
 
-/** One gateway, with the results of its checks so far. */
+/** One gateway, and what checks learned of it. */
 export interface GatewaySubject {
   surveyed: SettingsByUse;
   /** The uses that the gateway serves. */
@@ -160,7 +182,7 @@ export interface GatewaySubject {
   flags: ConnectionFlags;
   context: Context;
   url?: URL;
-  key?: Secret;
+  key?: Secret | undefined;
 }
 
 /** The settings of the first use: all of a gateway's uses have the same address and key. */
@@ -180,22 +202,21 @@ export const addressRow: CheckStep<GatewaySubject> = {
     const text = describeCut(url, format);
     const cut = findPastedEnd(pathname.replace(/\/$/, ''), format) ?? '';
     if (cut !== '') url.pathname = pathname.replace(/\/$/, '').slice(0, -cut.length);
-    examined.url = url;
     examined.context.ui.hide(listCredentials({ headers: [], baseUrl }).map(({ secret }) => secret));
-    return text === undefined ? `${url.href} (${from})` : { state: 'warning', text };
+    return { finding: text === undefined ? `${url.href} (${from})` : { state: 'warning', text }, learned: { url } };
   },
-  fix(examined) {
-    return examined.url && `gateway-cli config set baseUrl ${shellWord(examined.url.href)}`;
-  },
+  fix: ({ url }) => url && `gateway-cli config set baseUrl ${shellWord(url.href)}`,
 };
 
 export const keyRow: CheckStep<GatewaySubject> = {
   name: 'key',
   async check(examined) {
     const { key: source, headers } = getFirstSettings(examined);
-    if (source.kind !== 'none') examined.key = await readConfiguredKey(source, examined.context);
-    examined.context.ui.hide(listCredentials({ headers }, examined.key).map(({ secret }) => secret));
-    return source.kind === 'none' ? 'none is needed' : `there is one (${'origin' in source ? source.origin.from : ''})`;
+    const { context } = examined;
+    const key = source.kind === 'none' ? undefined : await readConfiguredKey(source, context);
+    context.ui.hide(listCredentials({ headers }, key).map(({ secret }) => secret));
+    if (source.kind === 'none') return 'none is needed';
+    return { finding: `there is one (${'origin' in source ? source.origin.from : ''})`, learned: { key } };
   },
 };
 

@@ -18,6 +18,7 @@ import {
   keyRow,
   modelsRow,
   nodeRow,
+  runRow,
   runRows,
   getFirstSettings,
   settingsRows,
@@ -88,9 +89,10 @@ async function* examineAll(
   settings: SettingRow[],
 ): AsyncGenerator<Check> {
   const { flags, context } = start;
-  yield* runRows([nodeRow], versions);
-  if (!(yield* runRows(settingsRows, start)) || start.surveyed === undefined) return;
-  const { surveyed } = start;
+  yield* runRow(nodeRow, versions);
+  const known = yield* runRows(settingsRows, start);
+  if (known?.surveyed === undefined) return;
+  const { surveyed } = known;
   append(settings, surveyed.rows);
   const { json, verbose } = context.root;
   for (const row of json || verbose ? surveyed.rows : [])
@@ -101,7 +103,7 @@ async function* examineAll(
   for (const { profile, uses } of gateways) {
     // The profile counts as named: the commands that fix it must name it too.
     const own = profile === undefined ? context : { ...context, root: { ...context.root, profile } };
-    const examined = { surveyed: await readSettingsByUse(start, own), uses, flags, context: own };
+    const examined = { surveyed: await readSettingsByUse(known, own), uses, flags, context: own };
     const name = profile ?? `none for ${uses.join(', ')}`;
     for await (const check of examineGateway(examined)) yield { ...check, profile: name };
   }
@@ -114,24 +116,25 @@ function usesByProfile({ byUse }: SettingsByUse): { profile: string | undefined;
   return profiles.map((profile) => ({ profile, uses: useNames.filter((use) => findUseProfile(use) === profile) }));
 }
 
-async function* examineGateway(examined: GatewaySubject & { flags: DoctorFlags }): AsyncGenerator<Check> {
-  const { flags, context } = examined;
-  const settings = getFirstSettings(examined);
+async function* examineGateway(given: GatewaySubject & { flags: DoctorFlags }): AsyncGenerator<Check> {
+  const { flags, context } = given;
+  const settings = getFirstSettings(given);
   const { offline, origins } = settings;
   if (offline) {
-    yield* runRows([modelsRow], examined);
+    yield* runRow(modelsRow, given);
     yield { name: 'gateway', state: 'ok', text: `offline (${origins.offline?.from}): the local gateway answers` };
-    if (flags.live) yield* await examineLive(examined);
+    if (flags.live) yield* await examineLive(given);
     return;
   }
-  for (const row of [addressRow, keyRow, modelsRow]) yield* runRows([row], examined);
+  let examined: GatewaySubject = given;
+  for (const row of [addressRow, keyRow, modelsRow]) examined = (yield* runRow(row, examined)) ?? examined;
   if (examined.url === undefined) return;
   const transport = await connectionOptions(settings, flags, context);
   const options = { baseUrl: examined.url, transport, signal: context.signal };
   const hasKey = examined.key !== undefined || settings.key.kind === 'none';
   if (!(yield* examineNetwork(options)) || !hasKey) return;
   if (flags.live) yield* await examineLive(examined);
-  else yield* runRows([keyTakenRow], examined);
+  else yield* runRow(keyTakenRow, examined);
 }
 
 const marks = { ok: 'ok      ', warning: 'warning ', failed: 'FAILED  ', skipped: 'skipped ' } as const;

@@ -20,8 +20,8 @@ export interface NetworkOptions {
  * Connects as a request does, without a key. The first failure ends it; returns whether there was none. Rejects with the reason
  * of the signal.
  */
-export function examineNetwork(options: NetworkOptions): AsyncGenerator<Check, boolean> {
-  return runRows(rows, options, options.signal);
+export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check, boolean> {
+  return (yield* runRows(rows, options, options.signal)) !== undefined;
 }
 
 const rows: readonly CheckStep<NetworkOptions>[] = [

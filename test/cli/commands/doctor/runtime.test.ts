@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nodeRow, runRows } from '../../../../src/cli/commands/doctor/checks.ts';
+import { nodeRow, runRow } from '../../../../src/cli/commands/doctor/checks.ts';
 
 test.each([
   ['20.18.0', 'failed'],
@@ -7,6 +7,6 @@ test.each([
   ['20.18.1', 'ok'],
   ['24.0.0', 'ok'],
 ])('Node %s is %s', async (node, state) => {
-  const { value } = await runRows([nodeRow], { node }).next();
+  const { value } = await runRow(nodeRow, { node }).next();
   expect(value).toMatchObject({ name: 'node', state });
 });

@@ -13,7 +13,7 @@ import { checkRecordingFlags } from '../../run/settings.ts';
 import { openReplaying } from '../../run/recordings.ts';
 import type { Context } from '../../context.ts';
 import { replayedVariables } from './served-command.ts';
-import { chooseSpoken } from './spoken.ts';
+import { findServiceFormats } from './service-formats.ts';
 import { openUpstream } from './upstream.ts';
 
 /** Flags of `serve`, as they were typed. */
@@ -78,7 +78,7 @@ async function findRecordedService({
   const service = serviceNames.find((name) => name === named) ?? 'gateway';
   const ownFormat = formatNames.find((name) => name === format);
   const usual = services[service].formats.text ?? 'content';
-  return chooseSpoken({ service, ownFormat, format: ownFormat ?? usual, baseUrl: undefined });
+  return findServiceFormats({ service, ownFormat, format: ownFormat ?? usual, baseUrl: undefined });
 }
 
 async function openReplaySource(replay: string, { context }: SourcePlace): Promise<AnswerSource> {

@@ -36,7 +36,7 @@ import { getGatewayOrigin, readConfiguredKey } from '../../run/connection.ts';
 import { keepVariables, modelVariables } from './served-command.ts';
 import { type Pays, payForPassed } from './payments.ts';
 import type { AnswerSource, ServeFlags, SourcePlace } from './source.ts';
-import { chooseSpoken } from './spoken.ts';
+import { findServiceFormats } from './service-formats.ts';
 
 /** The names of the specification, for headers without a configured name. */
 const placeholders = services.gateway.headerNames;
@@ -69,7 +69,7 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
   });
   const { service, format, baseUrl, origins } = settings.text;
   const ownFormat = origins.format?.kind === 'profile' ? format : undefined;
-  const spoken = await chooseSpoken({ service, ownFormat, format, baseUrl });
+  const spoken = await findServiceFormats({ service, ownFormat, format, baseUrl });
   const pass: Handler = (request) => handlers[chooseKeyUse(request)](request);
   return {
     handler: spoken === undefined ? pass : createTranslator(pass, spoken),

@@ -9,16 +9,22 @@ import {
 } from '../../../library/index.ts';
 import type { Spoken } from '../../../gateway/index.ts';
 
-/** The service that answers, the format that a profile sets for it, and the format in which texts are requested. */
-interface Speaker {
+interface AnsweringService {
   service: ServiceName;
-  ownFormat: FormatName | undefined;
-  format: FormatName;
   baseUrl: string | undefined;
+  /** The format in which texts are requested. */
+  format: FormatName;
+  /** The format that the profile sets, if it sets one. */
+  ownFormat: FormatName | undefined;
 }
 
-/** The formats of a service; undefined for a gateway of all formats, to which every request goes as it is. */
-export async function chooseSpoken({ service, ownFormat, format, baseUrl }: Speaker): Promise<Spoken | undefined> {
+/** The formats of the service that answers; undefined for a gateway of all formats, to which every request goes as it is. */
+export async function findServiceFormats({
+  service,
+  baseUrl,
+  format,
+  ownFormat,
+}: AnsweringService): Promise<Spoken | undefined> {
   if (service === 'gateway' && ownFormat === undefined) return undefined;
   const own = service === 'gateway' ? [format] : [format, ...Object.values(services[service].formats)];
   // A service with one of OpenAI's formats has the other one too, or its refusal says that it does not.

@@ -6,7 +6,7 @@ import { resultLine } from './recorder.ts';
 import type { FolderLock } from './lock.ts';
 import { findLostEnds, getEndType, type LostEnds } from './results.ts';
 import { keepFailure } from './spending.ts';
-import { findHolder } from '../lane/provider-batches.ts';
+import { findProviderBatch } from '../lane/provider-batches.ts';
 import { type BatchState, hasOpenSlots } from './state.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
 
@@ -86,7 +86,7 @@ async function appendAdopted(path: string, lines: readonly string[]): Promise<vo
 }
 
 function findSentAt(slot: number, state: BatchState): number {
-  return findHolder(slot, state)?.at ?? state.sentAt.get(slot) ?? 0;
+  return findProviderBatch(slot, state)?.at ?? state.sentAt.get(slot) ?? 0;
 }
 
 /** The line of a whole result; undefined for a reply that is no result, or is too long. */

@@ -9,7 +9,13 @@ import type {
   SlotRecord,
 } from './records.ts';
 import { type Place, Slots, type SlotState } from './slots.ts';
-import { finalSteps, findHolder, listWaiting, newProviderBatch, type ProviderBatch } from '../lane/provider-batches.ts';
+import {
+  finalSteps,
+  findProviderBatch,
+  listWaiting,
+  newProviderBatch,
+  type ProviderBatch,
+} from '../lane/provider-batches.ts';
 
 /** An answer that was paid for. `images`: its pictures, by their files below images/. */
 interface Take extends Place {
@@ -149,7 +155,7 @@ function applyUnsent(record: GroupRecord, fold: Fold): void {
 
 /** The state that a slot had when its provider batch was created. */
 function findBefore(slot: number, fold: Fold): SlotState | undefined {
-  const batch = findHolder(slot, fold);
+  const batch = findProviderBatch(slot, fold);
   return batch?.before[batch.slots.indexOf(slot)];
 }
 

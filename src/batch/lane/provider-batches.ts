@@ -62,7 +62,10 @@ export function makeEntryName(mark: string, slot: string): string {
 type ServiceState = Pick<BatchState, 'providerBatches' | 'atService'>;
 
 /** The provider batch that holds a slot. */
-export function findHolder(slot: number, { providerBatches, atService }: ServiceState): ProviderBatch | undefined {
+export function findProviderBatch(
+  slot: number,
+  { providerBatches, atService }: ServiceState,
+): ProviderBatch | undefined {
   return providerBatches.get(atService.get(slot) ?? '');
 }
 
@@ -102,7 +105,7 @@ export function describeTimes(providerBatches: readonly Pick<ProviderBatch, 'at'
 
 /** Counts the end of a slot for the budget of its provider batch. */
 export function addPaid(slot: number, end: EndRecord, state: ServiceState & Pick<BatchState, 'bounds'>): void {
-  const batch = findHolder(slot, state);
+  const batch = findProviderBatch(slot, state);
   if (batch === undefined || !mayHaveCost(end)) return;
   batch.paid.requests++;
   countCost(end, batch.paid, end.bound ?? state.bounds.get(slot));

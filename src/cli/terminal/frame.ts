@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 const segmenter = new Intl.Segmenter();
 
 /** Number of rows of a terminal that a line takes. A letter of two columns is not cut at the edge. */
-export function countRows(line: string, columns: number): number {
+export function countScreenRows(line: string, columns: number): number {
   const text = stripVTControlCharacters(line);
   if (/^[ -~]*$/.test(text)) return Math.max(1, Math.ceil(text.length / columns));
   if (stringWidth(text) <= columns) return 1;
@@ -24,7 +24,7 @@ export function countRows(line: string, columns: number): number {
 export function redraw(shown: readonly string[], next: readonly string[], columns: number): string {
   const changed = next.findIndex((line, index) => line !== shown[index]);
   const first = changed === -1 ? next.length : changed;
-  const up = shown.slice(first).reduce((sum, line) => sum + countRows(line, columns), 0);
+  const up = shown.slice(first).reduce((sum, line) => sum + countScreenRows(line, columns), 0);
   const lines = next.slice(first).map((line) => `${line}\n`);
   return (up > 0 ? `\u001b[${up}A${eraseBelow}` : '') + lines.join('');
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { escapeForTerminal } from './escape.ts';
-import { countRows, redraw } from './frame.ts';
+import { countScreenRows, redraw } from './frame.ts';
 import type { Output } from './io.ts';
 import { parseBlocks, renderMarkdown } from './markdown.ts';
 
@@ -170,7 +170,7 @@ function listBlocks(text: string): ReturnType<typeof parseBlocks> {
 /** The first of the lines that a window of this height shows. */
 function findFirstWithin(lines: readonly string[], height: number, columns: number): number {
   let room = height;
-  return lines.findLastIndex((line) => (room -= countRows(line, columns)) < 0) + 1;
+  return lines.findLastIndex((line) => (room -= countScreenRows(line, columns)) < 0) + 1;
 }
 
 /** Letters and digits: they stay when marks are understood and lines are broken otherwise. */

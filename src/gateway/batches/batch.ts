@@ -177,7 +177,7 @@ function wholeBody({ status, body, head = true, ending }: GatewayReply): JsonObj
 }
 
 /** The values of a file of JSON lines; undefined in place of a line that is no object. */
-export function readLines(bytes: Buffer): (JsonObject | undefined)[] {
+export function parseJsonLines(bytes: Buffer): (JsonObject | undefined)[] {
   const lines = bytes.toString().split('\n');
   return lines.filter((line) => line.trim() !== '').map(parseLine);
 }

@@ -16,7 +16,7 @@ import {
   cancelBatch,
   countEnds,
   randomId,
-  readLines,
+  parseJsonLines,
   type StoredBatch,
   toLines,
 } from './batch.ts';
@@ -128,7 +128,7 @@ function listReply(
 function readJob(body: JsonObject, _request: GatewayRequest, batches: Batches): Omit<BatchJob, 'request'> {
   const input = findFile(textAt(body, 'input_file_id'), batches);
   const endpoint = textAt(body, 'endpoint') ?? '';
-  const lines = readLines(input.bytes);
+  const lines = parseJsonLines(input.bytes);
   const fault = findFaultyLine(lines, endpoint);
   return {
     about: { input_file_id: input.id, endpoint, metadata: valueAt(body, 'metadata') ?? null },

@@ -12,7 +12,7 @@ import {
   cancelBatch,
   countEnds,
   randomId,
-  readLines,
+  parseJsonLines,
   type StoredBatch,
   toLines,
 } from './batch.ts';
@@ -64,7 +64,7 @@ function readJob(body: JsonObject, request: GatewayRequest, batches: Batches): O
   if (requests.length > 0 === (fileName !== undefined)) {
     throw badValue(['batch', 'inputConfig'], 'exactly one of requests and fileName must be set');
   }
-  const given = fileName === undefined ? requests : readLines(findContentFile(fileName, batches).bytes);
+  const given = fileName === undefined ? requests : parseJsonLines(findContentFile(fileName, batches).bytes);
   if (given.length === 0) throw badValue(['batch', 'inputConfig', 'fileName'], 'the file has no requests');
   const model = contentOperation.modelOf(request, body) ?? '';
   return {

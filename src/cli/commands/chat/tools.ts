@@ -123,7 +123,7 @@ function askOnTerminal({ io: { openDialog } }: Context): AskUser {
 }
 
 /** The calls of an answer's turn, each with an id by which its result is joined to it. */
-export function listCalls(turn: Turn): ToolCall[] {
+export function listToolCalls(turn: Turn): ToolCall[] {
   return getTurnBlocks(turn).flatMap(({ type, id, name, input = {} }) => {
     if (type !== 'tool_use') return [];
     return [{ id: typeof id === 'string' ? id : undefined, name: typeof name === 'string' ? name : '', input }];

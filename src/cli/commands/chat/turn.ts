@@ -13,7 +13,7 @@ import {
 } from '../../../library/index.ts';
 import { openPictures, pictureBlock } from '../../input/session-pictures.ts';
 import type { ChatFlags } from './session.ts';
-import { listCalls, resultsTurn, type ToolCommands } from './tools.ts';
+import { listToolCalls, resultsTurn, type ToolCommands } from './tools.ts';
 import type { AnswerContext, Outcome, ToolRound } from '../../context.ts';
 import type { ImageOutput } from '../../output/save-images.ts';
 import { printStream, printText, stopPlain } from '../../output/print.ts';
@@ -110,7 +110,7 @@ async function askRounds(request: BuiltRequest, setup: OpenTurn): Promise<Rounds
       const asked = await toAnsweredFormat(next, reply.format);
       const said = answerTurn(reply, asked, context);
       turns.push(said);
-      const calls = listCalls(said);
+      const calls = listToolCalls(said);
       // If an answer could not be written, for example on a full disk, no further answer is paid for.
       const hasOutputFailed = context.io.stdout.failure !== undefined || round.unsaved.failure !== undefined;
       if (error || hasOutputFailed || !tools?.canRun(reply, calls)) return { rounds, turns, error };
@@ -149,7 +149,7 @@ async function withTurns(turns: readonly Turn[], asked: BuiltRequest, context: A
 
 /** Runs the tools that an answer calls. */
 async function runCalls(
-  calls: ReturnType<typeof listCalls>,
+  calls: ReturnType<typeof listToolCalls>,
   { text, stopReason }: Result,
   { context: { ui }, tools, check, deadline }: OpenTurn & { tools: ToolCommands },
 ): Promise<ToolRound> {

@@ -208,7 +208,7 @@ export const addressRow: CheckStep<GatewaySubject> = {
   fix: ({ url }) => url && `gateway-cli config set baseUrl ${shellWord(url.href)}`,
 };
 
-export const keyRow: CheckStep<GatewaySubject> = {
+export const apiKeyRow: CheckStep<GatewaySubject> = {
   name: 'key',
   async check(examined) {
     const { key: source, headers } = getFirstSettings(examined);

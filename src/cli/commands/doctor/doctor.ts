@@ -15,7 +15,7 @@ import {
   addressRow,
   type Check,
   type GatewaySubject,
-  keyRow,
+  apiKeyRow,
   modelsRow,
   nodeRow,
   runRow,
@@ -127,7 +127,7 @@ async function* examineGateway(given: GatewaySubject & { flags: DoctorFlags }): 
     return;
   }
   let examined: GatewaySubject = given;
-  for (const row of [addressRow, keyRow, modelsRow]) examined = (yield* runRow(row, examined)) ?? examined;
+  for (const row of [addressRow, apiKeyRow, modelsRow]) examined = (yield* runRow(row, examined)) ?? examined;
   if (examined.url === undefined) return;
   const transport = await connectionOptions(settings, flags, context);
   const options = { baseUrl: examined.url, transport, signal: context.signal };

@@ -26,7 +26,7 @@ export type {
   JobCommand,
   JobError,
   JobOutput,
-  JobParent,
+  AnsweredParent,
   JobProduct,
   JobReply,
   JobUse,

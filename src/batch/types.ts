@@ -43,7 +43,7 @@ export interface Job {
   /** The other jobs whose answers the job uses, if any. */
   uses?: readonly JobUse[];
   /** The jobs of `uses`, once all jobs are known. */
-  parents?: readonly JobParent[];
+  parents?: readonly AnsweredParent[];
   /** The number of the line, from 1. */
   line: number;
   /** The words for its place in the file, where the line does not tell it: rows of a JSON array can share one. */
@@ -68,6 +68,11 @@ export interface JobUse {
 export interface JobParent extends JobUse {
   id: string;
   place: number;
+}
+
+/** A job that another one uses, and the slot that has its answer. */
+export interface AnsweredParent extends JobParent {
+  slot: number;
 }
 
 /** The kinds of answers of jobs, as far as a kind is known before the answer. */

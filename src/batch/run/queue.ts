@@ -2,7 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Recorder } from '../folder/recorder.ts';
 import { isReady } from './links.ts';
 import { hashRowId } from './table.ts';
-import type { Batch, Job, PreparedJob, ReadyJob, Step } from '../types.ts';
+import type { Batch, Job, JobParent, PreparedJob, ReadyJob, Step } from '../types.ts';
 import { append, GatewayError, untilAborted } from '../../library/index.ts';
 
 /** A job for which nothing is sent: its line is refused, or an earlier run answered it. */
@@ -194,7 +194,8 @@ export async function prepareRow(
   { jobs, plan: { table }, state: { slots } }: Pick<Batch, 'jobs' | 'plan' | 'state'>,
 ): Promise<{ job: Job; prepared: PreparedJob } | { prepared?: undefined; changed: unknown }> {
   const { parents, key = slots.keyOf(table.slots[place] as number) } = table.links.get(place) ?? {};
-  const job = parents ? { ...read, parents } : read;
+  const slotOf = (parent: JobParent): number => table.slots[parent.place] as number;
+  const job = parents ? { ...read, parents: parents.map((parent) => ({ ...parent, slot: slotOf(parent) })) } : read;
   try {
     const prepared = await jobs.prepare(job);
     if (prepared.key === key) return { job, prepared };

@@ -8,6 +8,7 @@ import {
   defaultGraceMs,
   enterNewOutdir,
   enterOutdir,
+  type FolderLock,
   isAsWritten,
   newBatchState,
   requireOwn,
@@ -93,7 +94,7 @@ export async function runJobFile(
   context: AnswerContext,
   hooks: BatchHooks = {},
 ): Promise<CommandEnd> {
-  const { planned, results, checking, early } = await planJobFile(words, flags, context, hooks);
+  const { planned, lock, results, checking } = await planJobFile(words, flags, context, hooks);
   const { host, plan, shard, source, state, outdir } = planned;
   if (source.emptyRows) await noteEmptyRows(source, context);
   if (flags.estimate) return showEstimate(planned, checking.progress);
@@ -102,7 +103,7 @@ export async function runJobFile(
   if (state.run) await noteGone(planned);
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs must not leave an empty folder.
-  const batch = { ...planned, lock: early ?? (await enterNewOutdir(outdir, host, hooks.lock)) };
+  const batch = { ...planned, lock: lock ?? (await enterNewOutdir(outdir, host, hooks.lock)) };
   if (state.run) await noteResume(batch);
   let stop: Stop | undefined;
   try {
@@ -119,39 +120,65 @@ export async function runJobFile(
   return finishBatch(batch, stop);
 }
 
-/** Checks all jobs and decides which are sent. With `--dry-run` and `--estimate`, the folder is not locked. */
-async function planJobFile(
+/** A job file, and the folder of its batch. */
+interface OpenedFile extends Pick<Batch, 'host' | 'outdir' | 'state' | 'lostEnds' | 'shard'> {
+  source: JobSource;
+  /** The lock of a folder that is there. With `--dry-run` and `--estimate`, it is not locked. */
+  lock: FolderLock | undefined;
+}
+
+async function openJobFile(
   words: readonly string[],
   flags: BatchFlags,
   context: AnswerContext,
-  hooks: BatchHooks = {},
-) {
-  if (flags.lane === 'batch') saveMemory();
-  const startedAt = context.io.elapsed();
+  hooks: BatchHooks,
+): Promise<OpenedFile> {
   const host = createHost(context, findTypedFolder({ words, flags }));
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   if (flags.data === undefined) await refuseTypo(words, context);
   const place = requireJobs(words, flags);
-  const policy = await readPolicy(flags, context);
   const needsNoFolder = flags.estimate === true && flags.output === undefined;
   const outdir = needsNoFolder ? { path: context.io.cwd, exists: false } : await findOutdir(flags.output, context);
   if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(place, flags, context);
+  const opened = { host, shard, source, outdir: outdir.path };
+  if (!outdir.exists) return { ...opened, lock: undefined, state: newBatchState(), lostEnds: [] };
   const isTrial = flags.dryRun === true || flags.estimate === true;
-  const early = outdir.exists && !isTrial ? await enterOutdir(outdir.path, host, hooks.lock) : undefined;
+  const lock = isTrial ? undefined : await enterOutdir(outdir.path, host, hooks.lock);
+  return { ...opened, lock, ...(await readOutdir(outdir.path, lock, { host, context })) };
+}
+
+/** A run that is planned, and what it needs beside the plan. */
+interface PlannedFile {
+  planned: Omit<RunningBatch, 'lock'>;
+  lock: FolderLock | undefined;
+  results: ReturnType<typeof openParentResults>;
+  checking: ReturnType<typeof trackChecking>;
+}
+
+/** Checks all jobs and decides which are sent. */
+async function planJobFile(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: AnswerContext,
+  hooks: BatchHooks,
+): Promise<PlannedFile> {
+  if (flags.lane === 'batch') saveMemory();
+  const startedAt = context.io.elapsed();
+  const policy = await readPolicy(flags, context);
+  const { lock, source, ...opened } = await openJobFile(words, flags, context, hooks);
+  const { host, outdir, shard, state } = opened;
   const checking = trackChecking(context);
-  const { state, lostEnds } = outdir.exists
-    ? await readOutdir(outdir.path, early, { host, context })
-    : { state: newBatchState(), lostEnds: [] };
+  const results = openParentResults(opened, context);
   const facts = emptyFacts();
   const builder = createRequestBuilder({
     context,
     flags,
     source,
     host,
-    output: outdir.path,
+    output: outdir,
     onHashed: (bytes) => checking.add({ bytes }),
-    readResult: (parent) => results.read(parent),
+    readResult: results.read,
   });
   const jobs: BatchJobs = {
     name: source.name,
@@ -167,25 +194,16 @@ async function planJobFile(
     requireUsable,
     describeLost: (error) => resultDocument(emptyReport('batch run'), { error, durationMs: 0, redaction: context.ui }),
   };
-  const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir.path });
-  const known = { host, policy: { ...policy, command }, jobs, state, shard };
-  const plan = await planJobs({
-    ...known,
-    outdir: outdir.path,
-    facts,
-    source,
-    flags,
-    context,
-    onChecked: () => checking.add({ jobs: 1 }),
-  }).catch(async (error: unknown) => {
-    if (early) await noteRefused(error, { outdir: outdir.path, lock: early, context });
+  const command = await keepCommand({ words, flags, shard }, { ...context, folder: outdir });
+  const known = { ...opened, jobs, facts, source, flags, context, policy: { ...policy, command } };
+  const onChecked = (): void => checking.add({ jobs: 1 });
+  const plan = await planJobs({ ...known, onChecked }).catch(async (error: unknown) => {
+    if (lock) await noteRefused(error, { outdir, lock, context });
     throw error;
   });
-  const told = { flags, context, source, facts, startedAt };
   const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
-  const planned = { ...known, ...told, policy: { ...known.policy, delimiter }, outdir: outdir.path, lostEnds, plan };
-  const results = openParentResults(planned, context);
-  return { planned, results, checking, early };
+  const planned = { ...known, startedAt, policy: { ...known.policy, delimiter }, plan };
+  return { planned, lock, results, checking };
 }
 
 /** A batch, and the command that runs it. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import {
+  type AnsweredParent,
   type Batch,
   batchFiles,
-  type JobParent,
   nameSome,
   openResults,
   type ResultReader,
@@ -11,10 +11,7 @@ import type { Context } from '../../context.ts';
 import type { JsonObject } from '../../../library/index.ts';
 
 /** The results of jobs that others use, as they are when these others are sent. */
-export function openParentResults(
-  { outdir, plan, state }: Pick<Batch, 'outdir' | 'plan' | 'state'>,
-  { atEnd, ui }: Context,
-) {
+export function openParentResults({ outdir, state }: Pick<Batch, 'outdir' | 'state'>, { atEnd, ui }: Context) {
   const cut = new Set<string>();
   let opening: Promise<ResultReader> | undefined;
   /** Opens the reader once, though several jobs are prepared at the same time. */
@@ -24,8 +21,7 @@ export function openParentResults(
     return reader;
   }
   return {
-    async read({ id, place }: JobParent): Promise<{ document: JsonObject; folder: string } | undefined> {
-      const slot = plan.table.slots[place] as number;
+    async read({ id, slot }: AnsweredParent): Promise<{ document: JsonObject; folder: string } | undefined> {
       opening ??= openReader();
       const reader = await opening;
       const document = await reader.read(slot);

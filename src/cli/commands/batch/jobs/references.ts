@@ -3,7 +3,7 @@ import {
   type BatchHost,
   findImageName,
   type Job,
-  type JobParent,
+  type AnsweredParent,
   type JobProduct,
   type JobUse,
 } from '../../../../batch/index.ts';
@@ -143,7 +143,7 @@ export function usesText(prompt: string): boolean {
  */
 export async function readReferences(
   job: Job,
-  read: (parent: JobParent) => Promise<{ document: JsonObject; folder: string } | undefined>,
+  read: (parent: AnsweredParent) => Promise<{ document: JsonObject; folder: string } | undefined>,
   { nextCommand }: Pick<BatchHost, 'nextCommand'>,
 ): Promise<{ files: [string, FetchedFile][]; texts: Map<string, string> }> {
   const files: [string, FetchedFile][] = [];

@@ -202,7 +202,7 @@ async function writeJobEnd(entry: JournalEntry, outcome: EndedJob, open: Open): 
   const line = typeof made === 'string' ? made : await made;
   const off = results.size;
   results.append(line);
-  const end: EndRecord = { at: now(), ...toEndRecord(slot, entry, outcome, { off, len: results.size - off }) };
+  const end: EndRecord = { ...toEndRecord(slot, entry, outcome, { off, len: results.size - off }), at: now() };
   countEndRecord(end, state);
   step?.('result-written', id);
   await results.sync(gatherMs);

@@ -307,7 +307,6 @@ async function publishOne(image: ResultImage, reply: ReplyOfImages, saving: Savi
       ? await writeToStdout(image.blob, shownBy.io)
       : await publishImage(image.blob, namesBesideText(saving, { index, extension, id }), writeOptions(saving));
   const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
-  if (path !== '-') image.saved = { path, mimeType: facts.mimeType };
   counts.files++;
   const cut = isCut ? [`${path} is cut: its last part did not come`] : [];
   return { image: written, extension, mismatches: [...cut, ...aspectMismatch(written, wanted)] };

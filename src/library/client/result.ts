@@ -32,8 +32,6 @@ export interface ResultImage {
   /** The signature with which the image goes back to its service. */
   signature?: string;
   blob: StoredBlob;
-  /** The file of the image: its path as it is printed, and its type. */
-  saved?: { path: string; mimeType: string };
 }
 
 /** A call of a tool that the model asks for. */

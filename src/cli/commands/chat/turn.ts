@@ -108,7 +108,7 @@ async function askRounds(request: BuiltRequest, setup: OpenTurn): Promise<Rounds
       if (thrown || reply === undefined) return { rounds, turns, thrown };
 
       const asked = await toAnsweredFormat(next, reply.format);
-      const said = answerTurn(reply, asked, context);
+      const said = answerTurn({ ...round, reply }, asked, context);
       turns.push(said);
       const calls = listToolCalls(said);
       // If an answer could not be written, for example on a full disk, no further answer is paid for.
@@ -201,13 +201,18 @@ async function askRound(
   return saved;
 }
 
-/** The answer as a turn, with the pictures of its first candidate that were saved. */
-function answerTurn({ content = [], images }: Result, { quirks }: BuiltRequest, { io: { cwd } }: AnswerContext): Turn {
-  const pictures = images.flatMap(({ candidate, saved, signature, blob: { sha256 } }) =>
-    saved && candidate === 0
-      ? [pictureBlock({ path: saved.path, cwd }, { mimeType: saved.mimeType, sha256, signature })]
-      : [],
-  );
+/** The answer as a turn, with the pictures of its first candidate that have a file. */
+function answerTurn(
+  { reply: { content = [], images }, images: written }: Outcome & { reply: Result },
+  { quirks }: BuiltRequest,
+  { io: { cwd } }: AnswerContext,
+): Turn {
+  const pictures = written
+    .filter(({ path, candidate }) => path !== '-' && candidate === 0)
+    .map(({ path, mimeType, sha256 }) => {
+      const signature = images.find(({ blob }) => blob.sha256 === sha256)?.signature;
+      return pictureBlock({ path, cwd }, { mimeType, sha256, signature });
+    });
   return { role: 'assistant', content: [...content, ...pictures], service: quirks.service };
 }
 

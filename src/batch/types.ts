@@ -142,7 +142,7 @@ export interface JournalEntry {
   bound?: Bound | undefined;
 }
 
-/** What the engine reads of the settings of a job. */
+/** The settings of a job that the engine reads. */
 export interface GatewaySettings extends Pricing {
   profile: string | undefined;
   service: ServiceName;

@@ -13,7 +13,7 @@ import { formatError, sanitizeOutput, tolerateFailure, wrapForStderr } from './t
 import { createStyle, wantsColor } from './terminal/style.ts';
 import type { Io } from './terminal/io.ts';
 
-/** How a run can be ended from outside. */
+/** The ways by which a run is ended from outside. */
 export interface EndSignals {
   signal: AbortSignal;
   gracePeriod: GracePeriod;
@@ -21,7 +21,7 @@ export interface EndSignals {
   bug?: { value: unknown } | undefined;
 }
 
-/** How a run ended. */
+/** The end of a run. */
 interface ProgramEnd {
   exitCode: number;
   error: GatewayError | undefined;

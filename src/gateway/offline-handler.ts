@@ -17,7 +17,7 @@ import type {
   AnswerScript,
 } from './types.ts';
 
-/** How the offline models answer. */
+/** Options for the answers of the offline models. */
 export interface OfflineOptions {
   /** Unknown fields of the content and messages formats and unknown models are refused, for callers that do not see the log. */
   refuseUnknown?: boolean | undefined;

@@ -197,7 +197,7 @@ const usualLocalHeaders = [
   'vendor-b-version',
 ];
 
-/** How the names of headers begin that are not passed on to the caller: a browser would apply them to this gateway. */
+/** Beginnings of the names of headers that are not passed on to the caller: a browser would apply them to this gateway. */
 const droppedStarts = [
   'access-control-',
   'alt-svc',

@@ -21,7 +21,7 @@ export function jsonFaultWords(text: string): string {
   return `${expected} is expected at line ${line}, column ${column}`;
 }
 
-/** How far a text is JSON. */
+/** The place to which a text is JSON. */
 interface JsonStop {
   /** The text can go on to be JSON; otherwise a token of it is wrong. */
   isCut: boolean;
@@ -35,7 +35,7 @@ interface JsonStop {
   closers: readonly string[];
 }
 
-/** What may come next: a token, and whether the bracket around it may end in its place. */
+/** The token that may come next, and whether the bracket around it may end in its place. */
 interface Expected {
   token: 'value' | 'key' | 'colon' | 'comma';
   mayEnd: boolean;

@@ -9,7 +9,7 @@ import type { ProviderBatch } from './provider-batches.ts';
 export interface BatchBudget {
   /** The file of the budget. */
   path: string;
-  /** What other runs leave of it. It limits the jobs that come into provider batches, and is read before the first one. */
+  /** Opens the limit of the jobs that come into provider batches: the rest that other runs leave. It is read before the first job. */
   openLimit(): Promise<CostLimit>;
   /** Reserves the most that the jobs of a provider batch can cost. Throws GatewayError over-budget if that is too much. */
   reserve(batch: { id: string; model: string; bounds: readonly Bound[] }, signal: AbortSignal): Promise<void>;

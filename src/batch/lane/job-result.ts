@@ -28,7 +28,7 @@ import type { Batch, BatchHost, CollectedJob, JobOutcome, JournalEntry } from '.
 import type { LaneRun } from './lane-run.ts';
 import type { ProviderBatch } from './provider-batches.ts';
 
-/** What the service says of a job, or the error of a job of which it says nothing. */
+/** The result that the service gives for a job, or the error of a job without one. */
 type JobResult = BatchOutcome | GatewayError;
 
 interface ReadBounds {
@@ -37,7 +37,7 @@ interface ReadBounds {
 }
 
 /** Reads results one after the other. */
-export interface TimedReader {
+interface TimedReader {
   /** Reads a result within the time of its job, in ms. */
   within<Value>(ms: number, read: (bounds: ReadBounds) => Promise<Value>): Promise<Value>;
   close(): void;

@@ -14,11 +14,11 @@ import { isCache, type RecordingFlags, replayedFolder } from '../flags/shared.ts
 import { connectionOptions, getGatewayOrigin, readConfiguredKey } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 
-/** How the requests of a command reach its gateways. */
+/** The way on which the requests of a command reach its gateways. */
 export interface Access {
   /** Absent if recordings answer everything. */
   connection: Connection | undefined;
-  /** What each exchange passes through, the outermost first. */
+  /** The wrappers that each exchange passes through, the outermost first. */
   wrappers: readonly FetchWrapper[];
   /** The key of each gateway, if it needs one here; of the local gateway its address, too. */
   endpoints: readonly Pick<GatewayClientOptions, 'apiKey' | 'baseUrl'>[];

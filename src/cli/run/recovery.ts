@@ -177,7 +177,7 @@ async function describeKept(
   return recoverToHint(path, report, failure);
 }
 
-/** How to write out a reply that is kept, and when. */
+/** The hint that says how to write out a reply that is kept, and when. */
 export function recoverHint(path: string, when = ''): string {
   return `the reply is kept; write it out${when}: gateway-cli recover ${shellWord(path)}`;
 }

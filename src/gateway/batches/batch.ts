@@ -5,7 +5,7 @@ import { type BatchFault, findFault } from '../faults/table.ts';
 import { Problem, toProblem } from '../problem.ts';
 import type { BodyHandler, GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
 
-/** How one request of a batch ended. */
+/** The end of one request of a batch. */
 type LineEnd = 'succeeded' | 'errored' | 'canceled' | 'expired';
 
 /** The result of one request: the body of its reply, or of the error. */
@@ -69,7 +69,7 @@ export function countEnds({ results }: StoredBatch): Record<LineEnd, number> {
 /** Answers one request of a batch as if it came alone. Throws Problem. */
 type AnswerLine = (request: GatewayRequest, handle: BodyHandler, body: JsonObject) => Promise<GatewayReply>;
 
-/** How batches are run. */
+/** Options for running batches. */
 export interface BatchOptions {
   /** Time from the creation of a batch to its first result, ms. */
   delay: number;

@@ -45,7 +45,7 @@ interface FaultRow {
   description: string;
   /** The commands that the model can be tried with. */
   commands: readonly ('text' | 'image gen' | 'image edit' | 'chat')[];
-  /** How these commands end. */
+  /** The exit code with which these commands end. */
   exitCode: number;
 }
 

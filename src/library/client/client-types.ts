@@ -75,7 +75,7 @@ export interface ClientOptions {
   wrappers?: readonly FetchWrapper[] | undefined;
   /** Pays for requests to models. */
   payments?: Payments | undefined;
-  /** What the service taught an earlier client of the same base URL. By default the client has a memory of its own. */
+  /** The lessons and lists that an earlier client of the same base URL had of the service. By default the client has a memory of its own. */
   memory?: Memory | undefined;
   /** Gets every event of the client, but for the events of calls that have a listener of their own. */
   onEvent?: Listener<ClientEvent> | undefined;

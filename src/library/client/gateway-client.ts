@@ -43,7 +43,7 @@ export interface GatewayClient extends Sender {
 
 /** The options of a sender: those of the library, and those of flags. */
 export interface GatewayClientOptions extends ClientOptions {
-  /** How models are looked up. */
+  /** The rules by which models are looked up. */
   models?: ModelRules | undefined;
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;

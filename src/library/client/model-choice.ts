@@ -20,7 +20,7 @@ import type { Memory } from './memory.ts';
 import type { Result } from './result.ts';
 import type { PreparedRequest } from './ask.ts';
 
-/** How a client looks up models. */
+/** The rules by which a client looks up models. */
 export interface ModelRules {
   /** ms for which a model must live on by the list of the service, or its requests are not sent. */
   aliveMs?: number | undefined;

@@ -186,7 +186,7 @@ export const toolResultKeys: readonly string[] = Object.entries(rows as ReplyRow
   inTools ? [name] : [],
 );
 
-/** What a reply gives beside what was read while it came. */
+/** The facts of a reply that nobody could read while it came. */
 export function pickEndFields(result: Result): Record<string, unknown> {
   const names = Object.entries(rows as ReplyRows).flatMap(([name, row]) =>
     row.shown && !row.isStreamed ? [name] : [],

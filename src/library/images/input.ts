@@ -20,7 +20,7 @@ interface InputImage {
   height: number | undefined;
 }
 
-/** How an input is read. */
+/** Options for reading an input. */
 interface InputOptions {
   /** The name in messages (`-i -`); by default the path. */
   label?: string | undefined;
@@ -69,7 +69,7 @@ function describeOther({ declaredType }: InputOptions): string {
   return declaredType === 'text/html' ? 'a web page (text/html), not an image' : `${declaredType}, not an image`;
 }
 
-/** How a stream is copied to a temporary file. */
+/** Options for copying a stream to a temporary file. */
 export interface Spooling {
   /** The name in messages. */
   label?: string | undefined;

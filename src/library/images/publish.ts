@@ -20,7 +20,7 @@ import { isMediaExtension, knownExtensions, sameExtension } from './image-type.t
 import { type CandidateNames, candidateNames, givenNames, type OutputPlan } from './naming.ts';
 import type { StoredBlob } from './types.ts';
 
-/** How an output is checked. */
+/** Options for the check of an output. */
 interface OutputCheck {
   cwd: string;
   force: boolean;
@@ -171,7 +171,7 @@ function ignoreMissingPath(error: unknown): undefined {
   throw settingError(describeWriteError(error), { reason: 'output', cause: error });
 }
 
-/** How an image is published. */
+/** Options for publishing an image. */
 interface PublishOptions extends Pick<Placing, 'linkFile'> {
   /** The folder for relative names. */
   cwd: string;

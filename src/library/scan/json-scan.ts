@@ -39,7 +39,7 @@ export interface Base64Diversion {
 /** Base64 of fewer characters stays in the JSON. */
 export const divertedLength = 16 * 1024;
 
-/** How a body is scanned. */
+/** Options for scanning a body. */
 export interface ScanOptions {
   /** Base64 of fewer characters stays in the JSON (default `divertedLength`). */
   threshold?: number | undefined;

@@ -28,7 +28,7 @@ export async function runInteractive(
   const client = await openClient(settings, flags, context, { limit });
   context.atEnd(() => client.close());
   await warnOfPrice(settings, ui);
-  const history = await openHistory(flags.save !== false);
+  const history = flags.save === false ? noHistory : await openHistory();
   const editor = await io.openEditor({ history: history.entries, complete: (line) => completeSlash(line, io.cwd) });
   context.atEnd(async () => editor.close());
   const talk: Talk = {
@@ -114,8 +114,7 @@ const noHistory: History = { entries: [], add: async () => undefined };
  * The inputs of the interactive mode, the oldest first, and the function that saves a further one for the next start: a JSON
  * string on each line (mode 0600). The history is a convenience: errors of reading and writing are ignored.
  */
-async function openHistory(isKept: boolean): Promise<History> {
-  if (!isKept) return noHistory;
+async function openHistory(): Promise<History> {
   const folder = await makeSessionsFolder().catch(() => undefined);
   if (folder === undefined) return noHistory;
   const path = join(folder, historyFile);

@@ -84,7 +84,7 @@ async function printChecked(
   return schemaAnswer;
 }
 
-/** How the rounds of a turn ended: the requests, what they added to the conversation, and the failure. */
+/** The end of the rounds of a turn: the requests, what they added to the conversation, and the failure. */
 interface Rounds extends Pick<Outcome, 'error' | 'thrown'> {
   rounds: readonly Outcome[];
   turns: readonly Turn[];

@@ -74,7 +74,7 @@ function withKey(settings: PartialSettings, secret: Secret | undefined): Partial
   return { ...settings, key: { ...settings.key, kind: 'value', secret } satisfies KeySource };
 }
 
-/** How a request is authenticated: the form of the key, and the names of the headers that differ between services. */
+/** A way to authenticate a request: the form of the key, and the names of the headers that differ between services. */
 interface AuthScheme {
   form: 'api-key' | 'bearer';
   apiKey: string;

@@ -54,7 +54,7 @@ export async function runTool(
   }
 }
 
-/** How a program of this package is run. */
+/** Options for running a program of this package. */
 interface ProgramRun extends Pick<ToolPlace, 'env'> {
   cwd: string;
   /** The prompt for the stdin of the program. */

@@ -17,7 +17,7 @@ import type { Output } from '../../terminal/io.ts';
 import { refusedResult, runTool, type ToolPlace } from './run-tool.ts';
 import { longestWord, type McpTool, type ToolArguments, tools, withPaths, toCommandWords } from './tools.ts';
 
-/** How the server is limited. */
+/** The place and the limits of the server. */
 export interface ServerOptions extends ToolPlace {
   /** The most requests that cost money. */
   maxRequests: number | undefined;

@@ -197,7 +197,7 @@ export interface JobOutput {
 /** The reply to the request of a job. */
 export interface JobReply extends Asked {
   /** The slot that the reply answers, and the number of the answer there. */
-  asked: string;
+  answerName: string;
   /** The cost of the answer, and the warnings about that cost. */
   counted: { spent: Spent; warnings: readonly string[] };
 }
@@ -221,7 +221,7 @@ export interface ReadyJob extends JournalEntry {
   job: Job;
   prepared: PreparedJob;
   /** The name of its slot, and the number of the answer that is to come. */
-  asked: string;
+  answerName: string;
 }
 
 /** Numbers of jobs by state. `pending`: jobs that have not been sent yet. */

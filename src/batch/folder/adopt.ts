@@ -68,8 +68,8 @@ export async function adoptReplies(
 }
 
 /** The slot that a kept reply answers, if the slot waits for just this answer. */
-function findOpenSlot(asked: string, { slots }: BatchState): number | undefined {
-  const [name = '', generation] = asked.split('@');
+function findOpenSlot(answerName: string, { slots }: BatchState): number | undefined {
+  const [name = '', generation] = answerName.split('@');
   const slot = slots.findNamed(name);
   const isOpen = slot >= 0 && slots.stateOf(slot) === 'sent' && slots.answersOf(slot) + 1 === Number(generation);
   return isOpen ? slot : undefined;

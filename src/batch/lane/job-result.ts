@@ -96,10 +96,10 @@ export async function readJobEnd(
       return { entry, outcome: { state: 'unsent' } };
     const outcome = await reader.within(prepared.settings.timeoutMs, async (bounds) => {
       const came = await readAnswer(result, prepared, { ...bounds, isShort, plan });
-      const asked = nameAnswer(entry.slot, state);
+      const answerName = nameAnswer(entry.slot, state);
       const reply = { ...came, attempts: 1, isRecorded: false, mayBeBilled: false, doubtful: 0 };
       const since = host.elapsed() - Math.max(0, host.now() - providerBatch.at);
-      return settleJob({ prepared, asked }, reply, { ...bounds, since, host });
+      return settleJob({ prepared, answerName }, reply, { ...bounds, since, host });
     });
     const isEndedHere = outcome.state === 'unsent' || endSignals.has(outcome.error?.class);
     if (isEndedHere) host.signal.throwIfAborted();

@@ -204,13 +204,16 @@ interface Settling {
 
 /** The outcome of a job by its reply, in any lane. Throws the errors that end the batch. */
 export async function settleJob(
-  { prepared: { output, settings }, asked }: { prepared: Pick<PreparedJob, 'output' | 'settings'>; asked: string },
+  {
+    prepared: { output, settings },
+    answerName,
+  }: { prepared: Pick<PreparedJob, 'output' | 'settings'>; answerName: string },
   came: Asked,
   { endOf, signal, since, host }: Settling,
 ): Promise<JobOutcome> {
   const { answer, attempts, mayBeBilled, isRecorded } = came;
   const counted = answer ? countAnswer({ ...answer, isRecorded }, settings) : { spent: nothing, warnings: [] };
-  const finished = await output.finish({ asked, counted, ...came }, { endOf, signal });
+  const finished = await output.finish({ answerName, counted, ...came }, { endOf, signal });
   const durationMs = host.elapsed() - since;
   const error = finished.failure === undefined ? undefined : await readJobFailure(finished, came, host);
   if (host.signal.aborted && error && endSignals.has(error.class) && !mayBeBilled) return { state: 'unsent' };

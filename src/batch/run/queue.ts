@@ -214,7 +214,7 @@ export function readyJob(
   prepared: PreparedJob,
   state: Pick<Batch['state'], 'slots'>,
 ): ReadyJob {
-  return { job, slot, asked: nameAnswer(slot, state), bound: prepared.bound, prepared };
+  return { job, slot, answerName: nameAnswer(slot, state), bound: prepared.bound, prepared };
 }
 
 /** The name of a slot, and the number of the answer that is to come. */

@@ -63,7 +63,7 @@ export function hostOf(signal: AbortSignal): BatchHost {
 export function readyOf(job: Job, log: string[] = []): ReadyJob {
   const output = { prepare: async () => undefined };
   const prepared = { output, close: async () => void log.push(`close ${job.id}`) } as unknown as PreparedJob;
-  return { job, slot: 0, asked: 'r@1', bound: undefined, prepared };
+  return { job, slot: 0, answerName: 'r@1', bound: undefined, prepared };
 }
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */

@@ -96,7 +96,7 @@ function failed(outcome: Outcome, value: unknown): Outcome {
 function describeFinished({ outcome, failure }: Finished, reply: JobReply, { job, options }: Making): FinishedReply {
   const { built, context, folder, isFolderless, warnings } = options;
   const report: Report = { command: job.command, job: job.id, warnings, outcome };
-  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.asked };
+  const batch = isFolderless ? undefined : { folder: resolve(folder), request: reply.answerName };
   const recovery = { report, io: context.io, redaction: context.ui, batch };
   return {
     failure,

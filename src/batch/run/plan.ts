@@ -232,7 +232,7 @@ async function buildRow(job: Job, reading: Reading): Promise<void> {
   addGateway({ settings: prepared.settings, post: prepared.request.post }, gateways);
   const { key, from } = prepared;
   const { id, line, uses } = job;
-  const place = uses ? addLinkedRow(table, job) : addRow(table, { ...job, key }, state.slots);
+  const place = uses ? addLinkedRow(table, job) : addRow(table, { id, isNumbered: job.isNumbered, key }, state.slots);
   if (uses) naming.push({ place, id, line, uses, key });
   else if (from !== undefined) table.froms[place] = numberFrom(state.manifest, from);
   reading.built++;

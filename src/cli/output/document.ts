@@ -6,6 +6,7 @@ import {
   GatewayError,
   isObject,
   otherModel,
+  shownFields,
   shellWord,
   totalCost,
 } from '../../library/index.ts';
@@ -22,14 +23,18 @@ interface DocumentEnd {
   redaction: Redaction;
 }
 
-/** The keys of the document in their order; the files come last. */
-const valueNames = Object.keys(documentEntries).filter((name) => name !== 'files');
+const { files: _, ...entries } = documentEntries;
+/** A document without values: it has the order of the keys. The files come last. */
+const noValues: Record<string, unknown> = Object.fromEntries(Object.keys(entries).map((name) => [name, undefined]));
+const replyNames = Object.keys(shownFields);
 
 /** The JSON document of a run; unknown keys are absent. */
 export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
   const { outcome } = report;
   const { reply, images, files } = outcome;
-  const ofCommand: Readonly<Record<string, unknown>> = {
+  const values = { ...noValues };
+  for (const name of replyNames) values[name] = reply?.[name as keyof typeof reply];
+  Object.assign(values, {
     schema: 'gateway-cli/result@1',
     command: report.command,
     ok: error === undefined,
@@ -47,10 +52,8 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     attempts: outcome.attempts,
     durationMs: Math.round(durationMs),
     error: error && errorDocument(unbilled(error, outcome), report, redaction),
-  };
-  const ofReply: Readonly<Record<string, unknown>> = { ...reply };
-  const values = valueNames.map((name) => [name, name in ofCommand ? ofCommand[name] : ofReply[name]]);
-  const document = redaction.clean(Object.fromEntries(values) as Record<string, unknown>);
+  });
+  const document = redaction.clean(values);
   // Image paths are not redacted: they must work even if a name resembles the key.
   return Object.assign(document, { images }, files.length > 0 && { files });
 }

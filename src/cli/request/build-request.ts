@@ -204,10 +204,10 @@ function toPlainRequest(
   { use, settings, earlier, imageType }: Building,
 ): PlainRequest {
   const { files, turns } = parts;
-  const set = plainNames.flatMap((name) => (flags[name] === undefined ? [] : [[name, flags[name]]]));
+  const given = Object.entries(flags).filter(([name]) => (plainNames as string[]).includes(name));
   return {
     use,
-    ...(Object.fromEntries(set) as PlainFields),
+    ...(Object.fromEntries(given) as PlainFields),
     ...files,
     effort: parts.effort,
     efforts: parts.efforts,
@@ -307,7 +307,7 @@ interface EarlierParts {
 /** The turns before the prompt, if there are some: of the session, or of the flags. Throws GatewayError usage if both have some. */
 async function readEarlierTurns(
   flags: RequestFlags,
-  { body, templateValues, ...chosen }: EarlierParts & Pick<BuiltRequest, 'format' | 'quirks'>,
+  { body, templateValues, format, quirks }: EarlierParts & Pick<BuiltRequest, 'format' | 'quirks'>,
   building: Building,
 ): Promise<EarlierTurns | undefined> {
   const { earlier, settings, context } = building;
@@ -317,7 +317,7 @@ async function readEarlierTurns(
   }
   if (body?.[formatFacts[settings.format].turnsField] !== undefined) throw givenTwice('--body');
   if (flags.messages !== undefined) throw givenTwice('--messages');
-  return { turns: await openPictures(earlier, choosePictures(chosen, context)) };
+  return { turns: await openPictures(earlier, choosePictures({ format, quirks }, context)) };
 }
 
 /** The turns of a prompt file, of `--contents` or of `--messages`, which can have them in the words of the format. */

@@ -187,10 +187,11 @@ export function finishResult(arriving: ArrivingReply): Answer {
   const candidates = [...arriving.candidates.values()];
   const [first] = candidates;
   const result = toResult(candidates, model);
+  if (first) noteFacts(facts, toFacts(first));
   const { modelEnds, ...said } = facts;
   const end = toModelEnd(model, modelEnds);
   if (end) result.modelEnds = end;
-  Object.assign(result, said, first && toFacts(first));
+  Object.assign(result, said);
   append(result.warnings, [...arriving.warnings, ...otherModelWarnings(result)]);
   const sources = arriving.sources.length > 0 && collectSources(arriving.sources, first?.blocks ?? []);
   if (sources) result.sources = sources;
@@ -204,11 +205,11 @@ export function finishResult(arriving: ArrivingReply): Answer {
   return { result, error: result.complete ? findCutCall(candidates) : undefined, unfinished };
 }
 
-/** The facts of a reply, with those of its first candidate. */
+/** The facts of a reply that its first candidate has. */
 function toFacts({
   said: { role, reason: stopReason, sequence: stopSequence, details: stopDetails },
 }: ArrivingCandidate): ReplyFacts {
-  return noteFacts({}, { role, stopReason, stopSequence, stopDetails });
+  return { role, stopReason, stopSequence, stopDetails };
 }
 
 /**

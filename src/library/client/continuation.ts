@@ -63,7 +63,8 @@ export async function* askInHops(
     const { unfinished } = answers.at(-1) as Performed;
     shown += unfinished?.shown ?? 0;
     const isStuck = unfinished?.token !== undefined && unfinished.token === before?.unfinished?.token;
-    next = answers.length < maxTurns && !isStuck ? await findNext(request, answers) : undefined;
+    const mayGoOn = answers.length < maxTurns && !isStuck;
+    next = unfinished && mayGoOn ? await findNext(request, answers, unfinished) : undefined;
   }
   if (ending.length > 0) yield ending;
   return joinHops(answers, undefined, monotonic() - started);
@@ -86,19 +87,21 @@ function countAttempts(answers: readonly Performed[]): number {
 }
 
 /** The request that goes on with an answer, if it is not over: to the model that was asked before, and no other takes its place. */
-async function findNext(request: PreparedRequest, answers: readonly Performed[]): Promise<PreparedRequest | undefined> {
-  const last = answers.at(-1) as Performed;
-  const { unfinished, error, result } = last;
+async function findNext(
+  request: PreparedRequest,
+  answers: readonly Performed[],
+  unfinished: NonNullable<Answer['unfinished']>,
+): Promise<PreparedRequest | undefined> {
+  const { request: asked, error, result } = answers.at(-1) as Performed;
   // A body that broke off lost nothing if the whole answer was saved.
   const isWhole = error === undefined || (error.class === 'incomplete' && result.stopReason === undefined);
-  if (unfinished === undefined || !isWhole) return undefined;
+  if (!isWhole) return undefined;
   const { inFormat } = request.post;
   const { format = request.post.format } = result;
   const post = format !== request.post.format && inFormat ? await inFormat(format) : request.post;
   const content = joinContents(answers.map(({ result: { content } }) => content));
   const body = (await loadFormat(post.format)).goOn?.(post.body, { ...unfinished, content });
   if (body === undefined) return undefined;
-  const { request: asked } = last;
   const rest = replaceModel({ ...post, body, inFormat: undefined }, asked.model);
   return { ...asked, post: rest, defaultFor: undefined, fallback: undefined };
 }

@@ -210,13 +210,13 @@ export function joinReplies(results: readonly Result[], on: Occasion): Result {
 }
 
 /** Notes the facts of a reply; absent facts leave the known ones. */
-export function noteFacts(known: ReplyFacts, said: ReplyFacts): ReplyFacts {
+export function noteFacts(known: ReplyFacts, said: ReplyFacts): void {
   const noted: Record<string, unknown> = known as Record<string, unknown>;
-  for (const [name, value] of Object.entries(said)) {
+  for (const name in said) {
+    const value = said[name as keyof ReplyFacts];
     const { again } = (rows as ReplyRows)[name] as ReplyField<unknown>;
     if (value !== undefined) noted[name] = again ? again(noted[name], value) : value;
   }
-  return known;
 }
 
 /** Counts only grow: servers end some streams with zeros that count nothing. The order of the keys is that of the last event. */

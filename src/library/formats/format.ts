@@ -317,9 +317,9 @@ export function encodeRequest(given: PlainRequest, format: Format, quirks: Quirk
     return format.encode({ ...other, effort: chooseEffort(other, format.name, quirks)?.effort }, quirks).body;
   };
   return {
-    ...encoded,
     format: format.name,
     use: chooseAuthUse(format.name, use),
+    ...encoded,
     ...(chosen?.note && { note: chosen.note }),
     ...(request.keepThink && { keepThink: true }),
     ...(effort && { encodeEffort }),

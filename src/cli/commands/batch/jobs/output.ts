@@ -1,5 +1,4 @@
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { batchFiles, type FinishedReply, type Job, type JobOutput, type JobReply } from '../../../../batch/index.ts';
 import type { Context, Outcome, Report } from '../../../context.ts';
 import type { BuiltRequest } from '../../../request/build-request.ts';
@@ -37,6 +36,8 @@ interface OutputOptions {
   /** Warnings of the reading of inputs, to which the answer adds its own. */
   warnings: string[];
   atEnd: Context['atEnd'];
+  /** The folders of the pictures of all jobs. */
+  pictures: Parameters<typeof createFileStore>[0];
   /** The folder of the batch; and whether it has no results, to which a later run could add a kept reply. */
   folder: string;
   isFolderless: boolean;
@@ -54,7 +55,7 @@ interface Making {
 
 /** Makes the output of a job: images in the folder, a line of the results, or a recovery file if neither can be written. */
 export function createJobOutput(job: Job, options: OutputOptions): JobOutput {
-  const store = createFileStore({ folder: join(options.folder, batchFiles.images), spare: tmpdir() });
+  const store = createFileStore(options.pictures);
   options.atEnd(() => store.discard());
   let planned: Promise<ImageOutput> | undefined;
   const making: Making = { job, options, images: () => (planned ??= planImages(job, options)) };
@@ -85,7 +86,7 @@ interface Finished {
 }
 
 function toOutcome({ answer, attempts, isRecorded, counted }: JobReply): Outcome {
-  return { ...emptyOutcome, reply: answer?.result, ...counted, attempts, fromCache: isRecorded };
+  return { reply: answer?.result, ...emptyOutcome, ...counted, attempts, fromCache: isRecorded };
 }
 
 function failed(outcome: Outcome, value: unknown): Outcome {
@@ -166,7 +167,7 @@ async function holdAnswer(
     if (error) return { outcome: saved, failure: error };
     if (warning) await addWarning(`${warning.message}; ${chooseHint(warning)}`, options);
     const value = built.check && (await findSchemaAnswer(built.check, { ...answer, result }, signal)).value;
-    return { outcome: { ...saved, answer: value }, failure: mismatchError(saved, flags) };
+    return { outcome: { answer: value, ...saved }, failure: mismatchError(saved, flags) };
   } catch (failure) {
     return { outcome: saved, failure };
   }

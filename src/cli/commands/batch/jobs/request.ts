@@ -1,4 +1,7 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
+  batchFiles,
   type BatchHost,
   type BatchJobs,
   type CollectedJob,
@@ -96,6 +99,8 @@ interface JobBuilding extends BuilderOptions {
   schemas: Map<string, Promise<SchemaCheck>>;
   known: KnownFiles;
   fetcher: UrlFetcher | undefined;
+  /** The folder of pictures, and another one if its disk is full. */
+  pictures: { folder: string; spare: string };
 }
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
@@ -106,6 +111,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     schemas: new Map(),
     known: createKnownFiles(),
     fetcher: undefined,
+    pictures: { folder: join(options.output, batchFiles.images), spare: tmpdir() },
   };
   return {
     settingsOf: (job) => readJobSettings(job, building),
@@ -155,7 +161,7 @@ async function buildByPlace(job: Job, parts: BuildParts): Promise<BuiltRequest> 
 }
 
 async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob> {
-  const { context, flags, known, onHashed, output: folder, isFolderless = false } = building;
+  const { context, flags, known, onHashed, output: folder, isFolderless = false, pictures } = building;
   const settings = await readJobSettings(job, building);
   const inputs = openInputs(job, building);
   const { warnings, close } = inputs;
@@ -190,7 +196,17 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
       retries: getRetries(built, flags),
       isFlex: built.plain.tier !== undefined,
       fetchInputs: isLate ? (deadline) => fetchInputs(job, deadline, { urls, inputs, settings, building }) : undefined,
-      output: createJobOutput(job, { built, settings, warnings, atEnd, folder, isFolderless, flags, context }),
+      output: createJobOutput(job, {
+        built,
+        settings,
+        warnings,
+        atEnd,
+        pictures,
+        folder,
+        isFolderless,
+        flags,
+        context,
+      }),
       close,
     };
   } catch (error) {
@@ -205,7 +221,7 @@ async function openGone(
   { profile, model }: { profile: string; model: string },
   building: JobBuilding,
 ): Promise<CollectedJob> {
-  const { context, flags, output: folder, isFolderless = false } = building;
+  const { context, flags, output: folder, isFolderless = false, pictures } = building;
   const known: Job = {
     id,
     line: 0,
@@ -219,7 +235,7 @@ async function openGone(
     close,
     context: { atEnd },
   } = openInputs(known, building);
-  const parts = { built: { model }, settings, warnings, atEnd, folder, isFolderless, flags, context };
+  const parts = { built: { model }, settings, warnings, atEnd, pictures, folder, isFolderless, flags, context };
   return { settings, output: createJobOutput({ ...known, values: {} }, parts), close };
 }
 

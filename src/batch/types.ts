@@ -161,8 +161,8 @@ export interface GatewaySettings extends Pricing {
 export interface PreparedJob extends RowKey {
   settings: GatewaySettings;
   request: PreparedRequest;
-  /** The digest by `digestSource`; absent if the request has other parts: files, URLs or results of other jobs. */
-  from?: string | undefined;
+  /** The request has parts that `digestSource` does not know: files, URLs or results of other jobs. */
+  hasOtherParts: boolean;
   /** The bound of the cost of the request, if its model has a price. */
   bound: Bound | undefined;
   /** Returns the bound of the cost of a further request, whose body goes on with the answer. */
@@ -359,8 +359,8 @@ export interface BatchJobs {
   read(onFault: (error: unknown) => void): AsyncGenerator<Job, void>;
   settingsOf(job: Job): GatewaySettings | Promise<GatewaySettings>;
   /**
-   * The digest of the parts that the request of a job is built from, if these are its line and the settings alone. To build the
-   * request takes twenty times as long.
+   * The digest of the line and the settings of a job: its request is built from them, unless it has other parts. To build the request
+   * takes twenty times as long.
    */
   digestSource(job: Job, settings: GatewaySettings): string;
   /** Builds the request of a job. Throws GatewayError usage with the job's place. */

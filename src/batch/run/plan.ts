@@ -215,10 +215,11 @@ function readRowWith(job: Job, settings: GatewaySettings, reading: Reading): Pro
     reading.origin = getRequestOrigin(settings);
     reading.shared = digestShared(job, settings);
   }
-  if (job.uses) return buildRow(job, reading);
-  const known = findKnown(state.manifest, jobs.digestSource(job, settings));
+  if (job.uses) return buildRow(job, undefined, reading);
+  const digest = jobs.digestSource(job, settings);
+  const known = findKnown(state.manifest, digest);
   // A row without an answer is built all the same, as it is most likely sent.
-  if (known === undefined || state.slots.answersOf(known.first) === 0) return buildRow(job, reading);
+  if (known === undefined || state.slots.answersOf(known.first) === 0) return buildRow(job, digest, reading);
   addGateway({ settings }, gateways);
   const { id, isNumbered } = job;
   const place = addKnownRow(table, { id, isNumbered, first: known.first });
@@ -226,15 +227,15 @@ function readRowWith(job: Job, settings: GatewaySettings, reading: Reading): Pro
   return enterRow(job, place, reading);
 }
 
-async function buildRow(job: Job, reading: Reading): Promise<void> {
+async function buildRow(job: Job, digest: string | undefined, reading: Reading): Promise<void> {
   const { gateways, jobs, naming, ready, state, table } = reading;
   const prepared = await jobs.prepare(job);
   addGateway({ settings: prepared.settings, post: prepared.request.post }, gateways);
-  const { key, from } = prepared;
+  const { key, hasOtherParts } = prepared;
   const { id, line, uses } = job;
   const place = uses ? addLinkedRow(table, job) : addRow(table, { id, isNumbered: job.isNumbered, key }, state.slots);
   if (uses) naming.push({ place, id, line, uses, key });
-  else if (from !== undefined) table.froms[place] = numberFrom(state.manifest, from);
+  else if (digest !== undefined && !hasOtherParts) table.froms[place] = numberFrom(state.manifest, digest);
   reading.built++;
   reading.onBuilt(place, job, prepared);
   // After the first request that is not kept, none is: later ones would be sent before it.

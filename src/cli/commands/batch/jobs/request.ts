@@ -180,14 +180,14 @@ async function prepareJob(job: Job, building: JobBuilding): Promise<PreparedJob>
     const { key, hasUrls, characters } = await keyRow(question, { onBytes: onHashed, known });
     const isLate = urls.length > 0 || job.uses !== undefined;
     // The efforts in the kept list of models can be others tomorrow.
-    const isOfFiles = isLate || inputs.hasReadFiles() || built.plain.efforts !== undefined;
+    const hasOtherParts = isLate || inputs.hasReadFiles() || built.plain.efforts !== undefined;
     const hasPrices = Object.keys(settings.prices).length > 0;
     const { atEnd } = inputs.context;
     return {
       key,
       hasUrls,
       characters,
-      from: isOfFiles ? undefined : digestSource(job, settings, building),
+      hasOtherParts,
       settings,
       request: toPreparedRequest(built, job, flags),
       bound: hasPrices ? computeRequestBound(built, settings, job) : undefined,

@@ -31,7 +31,8 @@ export interface RequestKey {
  * beyond the stack.
  */
 export function keyRequest({ method = 'POST', path, body }: AskedRequest, without: readonly string[] = []): RequestKey {
-  const text = toCanonicalJson({ body: leaveOut(body, without), method, path });
+  const asked = toCanonicalJson(leaveOut(body, without));
+  const text = `{"body":${asked},"method":${toCanonicalJson(method)},"path":${toCanonicalJson(path)}}`;
   return { key: digestText(text), text };
 }
 

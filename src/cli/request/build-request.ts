@@ -141,7 +141,7 @@ export async function buildRequest(
   const efforts = effort && (await settings.findEfforts?.());
   const parts = { files, turns, prompt, media, mask, maxTokens, effort, efforts };
   const plain = toPlainRequest(flags, parts, building);
-  const post = await encodePost(plain, flags, { format, quirksIn }, building);
+  const post = await encodePost(plain, flags, { format, quirks, quirksIn }, building);
   const { size: sides } = post.body;
   const size = flags.size !== undefined && /^\d+x\d+$/.test(String(sides)) ? String(sides) : flags.size;
   const named = flags.fallback ?? settings.fallback;
@@ -168,14 +168,12 @@ export async function buildRequest(
 async function encodePost(
   request: PlainRequest,
   flags: RequestFlags,
-  { format, quirksIn }: Pick<BuiltRequest, 'format' | 'quirksIn'>,
+  { format, quirks, quirksIn }: Pick<BuiltRequest, 'format' | 'quirks' | 'quirksIn'>,
   { settings, context }: Building,
 ): Promise<BuiltRequest['post']> {
   // A request with fields of one format (`--format`, `--set`) can be sent in that format only.
   const isOpen = settings.origins.format?.kind === 'service' && flags.set === undefined;
-  const encoded = isOpen
-    ? encodeFlexibly(request, format, quirksIn)
-    : encodeRequest(request, format, quirksIn(format.name));
+  const encoded = isOpen ? encodeFlexibly(request, format, quirksIn) : encodeRequest(request, format, quirks);
   if (encoded.note !== undefined) await context.ui.warn(encoded.note);
   const { reserved } = formatFacts[format.name];
   const post = flags.set ? { ...encoded, body: applyFieldChanges(encoded.body, flags.set, reserved) } : encoded;

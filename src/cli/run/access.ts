@@ -37,7 +37,7 @@ export async function openAccess(
   const connection = options.connection ?? (await openOwnConnections(allSettings, flags, context));
   const [first] = allSettings;
   if (first?.offline) return openLocalAccess(first, connection, flags, context);
-  return openKeyedAccess(allSettings, connection, flags, context, options.deadline);
+  return openKeyedAccess(allSettings, flags, { connection, context, deadline: options.deadline });
 }
 
 /** A replay sends nothing, and has no key. */
@@ -72,10 +72,8 @@ async function openLocalAccess(
 /** Reads the key of each gateway. */
 async function openKeyedAccess(
   allSettings: readonly PartialSettings[],
-  connection: Connection,
   flags: RecordingFlags,
-  context: Context,
-  deadline: () => Deadline,
+  { connection, context, deadline }: { connection: Connection; context: Context; deadline: () => Deadline },
 ): Promise<Access> {
   // A cache answers without a key.
   const keyless = isCache(flags) ? allSettings.filter(({ key }) => key.kind === 'missing') : [];

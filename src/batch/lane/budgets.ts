@@ -15,10 +15,12 @@ export interface BatchBudget {
   reserve(batch: { id: string; model: string; bounds: readonly Bound[] }, signal: AbortSignal): Promise<void>;
 }
 
-/** Writes the cost of a provider batch into its budget, or frees the reserved amount. A failure is told, not thrown. */
+/**
+ * Writes the cost of a provider batch into its budget, or frees the reserved amount if nothing was billed: a batch that was not created
+ * has no slot that ended. A failure is told, not thrown.
+ */
 export async function endProviderBatch(
   { mark, plan: { budget: path }, paid }: ProviderBatch,
-  isCreated: boolean,
   host: BatchHost,
 ): Promise<void> {
   if (path === undefined) return;
@@ -27,14 +29,14 @@ export async function endProviderBatch(
   const { costs, held, unknown, dearest } = paid.spending;
   const amount = sumAmounts([held, ...costs.map((cost) => cost.amount)]);
   const known = { amount, requests: paid.requests, unknown, dearest };
-  const written = isCreated && paid.requests > 0 ? ledger.endBatch(mark, known) : ledger.free(mark);
+  const written = paid.requests > 0 ? ledger.endBatch(mark, known) : ledger.free(mark);
   await written.catch((error: unknown) => host.on({ type: 'budget-unwritten', path, error }));
 }
 
 /** Frees the amounts that earlier runs reserved for provider batches and did not come to create. */
 export async function freePlanned(state: Pick<BatchState, 'providerBatches'>, host: BatchHost): Promise<void> {
   for (const providerBatch of state.providerBatches.values())
-    if (providerBatch.step === 'planned') await endProviderBatch(providerBatch, false, host);
+    if (providerBatch.step === 'planned') await endProviderBatch(providerBatch, host);
 }
 
 function exists(path: string): Promise<boolean> {

@@ -34,7 +34,7 @@ export async function recordStep(
   const { step } = facts;
   const ended = finalSteps.has(step) ? run.batch.state.providerBatches.get(mark) : undefined;
   // The ledger is written first: it takes an end once, and the next run writes it again if this run is killed.
-  if (ended) await endProviderBatch(ended, step !== 'dropped', run.batch.host);
+  if (ended) await endProviderBatch(ended, run.batch.host);
   await run.recorder.step({ t: 'batch', mark, ...facts, at: run.batch.host.now() });
 }
 

@@ -1,5 +1,6 @@
 import type { Header, Settings } from './types.ts';
 import { inspect } from 'node:util';
+import { append } from '../../library/index.ts';
 
 /** The text in place of a secret. */
 export const mask = '(redacted)';
@@ -78,8 +79,12 @@ export function createRedaction(secrets: readonly Secret[]): Redaction {
   const hide = replacing(spellings);
   return {
     redact: createRedactor(secrets),
-    // Most headers have no secret, so they are only searched.
-    clean: (value) => (spellings.length === 0 || hasNoSecret(value, hide) ? value : redactStrings(value, hide)),
+    clean(value) {
+      if (spellings.length === 0) return value;
+      // Most values have no secret, so all their texts are only searched, together.
+      const texts = listTexts(value).join('\n');
+      return hide(texts) === texts ? value : redactStrings(value, hide);
+    },
   };
 }
 
@@ -126,12 +131,13 @@ export function isUnmistakable(value: string): boolean {
   return value.length >= 16 || (value.length >= 8 && !wordsOrNumber.test(value));
 }
 
-/** Whether nothing in a value is redacted; the names of an object are looked at together. */
-function hasNoSecret(value: unknown, redact: Redactor): boolean {
-  if (typeof value === 'string') return redact(value) === value;
-  if (typeof value !== 'object' || value === null) return true;
-  const names = Array.isArray(value) ? '' : Object.keys(value).join('\n');
-  return redact(names) === names && Object.values(value).every((item) => hasNoSecret(item, redact));
+/** The strings of a value, and the names of its members. */
+function listTexts(value: unknown, found: string[] = []): string[] {
+  if (typeof value === 'string') found.push(value);
+  if (typeof value !== 'object' || value === null) return found;
+  if (!Array.isArray(value)) append(found, Object.keys(value));
+  for (const item of Object.values(value)) listTexts(item, found);
+  return found;
 }
 
 /** The value with every string in it redacted, the names of its members too; names that become equal get a number. */

@@ -184,6 +184,8 @@ describe('--redo that ended before its jobs were made again', () => {
     await batch(['--limit', '1']);
     const dry = await batch(['redo', 'out', 'p1,p3', '--dry-run']);
     expect(dry.stdout).toContain('sent again: p1 (row 1)\nsent for the first time: p3 (row 3)\n');
+    expect(dry.stdout).toMatch(/^text with m at http:\S+: 2 jobs$/m);
+    expect(dry.stdout).toContain('the first request, of p1:');
     folder.jobs({ id: 'p1', prompt: 'edited' });
     const edited = await batch(['again', 'out', '--dry-run']);
     expect([edited.code, edited.stderr]).toEqual([

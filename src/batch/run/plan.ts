@@ -122,7 +122,7 @@ export interface PlanOptions
   /** Called after each job of the file is read. */
   onChecked(): void;
   /** Gets each request that was built, by the place of its row. */
-  onBuilt(place: number, job: Job, prepared: PreparedJob): void;
+  onBuilt(place: number, prepared: PreparedJob): void;
   /**
    * Awaited once all rows are read: throws for their mistakes. Returns the places of the rows that `--redo` names; undefined
    * without it.
@@ -237,7 +237,7 @@ async function buildRow(job: Job, digest: string | undefined, reading: Reading):
   if (uses) naming.push({ place, id, line, uses, key });
   else if (digest !== undefined && !hasOtherParts) table.froms[place] = numberFrom(state.manifest, digest);
   reading.built++;
-  reading.onBuilt(place, job, prepared);
+  reading.onBuilt(place, prepared);
   // After the first request that is not kept, none is: later ones would be sent before it.
   reading.room -= ready.size < maxKept.jobs ? prepared.characters : Number.POSITIVE_INFINITY;
   if (uses || reading.room < 0) await prepared.close();

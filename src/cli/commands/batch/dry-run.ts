@@ -1,16 +1,34 @@
-import { countRows, formatCount, sentBefore, type Shard } from '../../../batch/index.ts';
+import {
+  countRows,
+  formatCount,
+  getRequestOrigin,
+  type Job,
+  type JobCommand,
+  sentBefore,
+  type Shard,
+} from '../../../batch/index.ts';
 import type { CommandEnd } from '../../context.ts';
-import { services } from '../../../library/index.ts';
+import { describeBody, type JsonObject, type ServiceName, services } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
-import type { JobKind } from './plan.ts';
 import { describeAgain } from './resume.ts';
 import { describeStates, listStates } from './states.ts';
 
+/** The jobs to send of one command, with one model, to one place. */
+interface JobKind {
+  command: JobCommand;
+  model: string;
+  service: ServiceName;
+  origin: string;
+  jobs: number;
+}
+
+type PlannedBatch = Omit<RunningBatch, 'lock'>;
+
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
-export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<CommandEnd> {
-  const { plan, facts, context } = batch;
+export async function showPlan(batch: PlannedBatch): Promise<CommandEnd> {
+  const { plan, context } = batch;
   const { jobs, total, toSend } = plan;
-  const kinds = [...facts.kinds.values()];
+  const { kinds, first } = await readDue(batch);
   const document = {
     schema: 'gateway-cli/batch-plan@1',
     jobs,
@@ -20,7 +38,7 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
     left: plan.left,
     origin: plan.origin,
     kinds,
-    first: facts.first,
+    first,
   };
   if (batch.shard) await noteEmptyShard(batch.shard, batch);
   if (context.root.json) return { document };
@@ -28,10 +46,38 @@ export async function showPlan(batch: Omit<RunningBatch, 'lock'>): Promise<Comma
   const product = Object.entries(batch.policy.vary ?? {}).map(([key, values]) => `${key} (${values.length})`);
   const made = product.length > 0 && `each row with ${product.join(' × ')}: ${formatCount(total, 'job')}`;
   const lines = [counts, ...(made ? [made] : []), ...kinds.map(describeKind), ...(await describeAgain(batch))];
-  if (facts.first)
-    lines.push('', `the first request, of ${facts.first.id}:`, JSON.stringify(facts.first.body, null, 2));
+  if (first) lines.push('', `the first request, of ${first.id}:`, JSON.stringify(first.body, null, 2));
   await context.io.stdout.write(lines.map((line) => `${line}\n`).join(''));
   return { document };
+}
+
+/** The kinds of the jobs that a run sends, and the first request. */
+async function readDue(batch: PlannedBatch) {
+  const { jobs, plan } = batch;
+  const kinds = new Map<string, JobKind>();
+  let first: { id: string; body: JsonObject } | undefined;
+  let place = -1;
+  for await (const job of jobs.read(() => undefined)) {
+    place++;
+    if (plan.due[place] !== 1) continue;
+    const settings = await jobs.settingsOf(job);
+    const { model, service } = settings;
+    const origin = getRequestOrigin(settings);
+    const name = JSON.stringify([job.command, model, service, origin]);
+    const known = kinds.get(name) ?? { command: job.command, model, service, origin, jobs: 0 };
+    kinds.set(name, { ...known, jobs: known.jobs + 1 });
+    first ??= { id: job.id, body: await readBody(job, place, batch) };
+  }
+  return { kinds: [...kinds.values()], first };
+}
+
+/** The body of the request of a job, as people are shown it. */
+async function readBody(job: Job, place: number, { jobs, plan }: PlannedBatch): Promise<JsonObject> {
+  const prepared = plan.ready.get(place)?.prepared ?? (await jobs.prepare(job));
+  plan.ready.delete(place);
+  const body = describeBody(prepared.request.post.body);
+  await prepared.close();
+  return body;
 }
 
 /** The states of the jobs that a run does not send. */
@@ -49,10 +95,7 @@ function describeKind({ command, model, service, origin, jobs }: JobKind): strin
 }
 
 /** Tells that a shard has no jobs. That is no mistake: with few jobs and many shards, some shards have none. */
-export async function noteEmptyShard(
-  shard: Shard,
-  { plan, source, context }: Omit<RunningBatch, 'lock'>,
-): Promise<void> {
+export async function noteEmptyShard(shard: Shard, { plan, source, context }: PlannedBatch): Promise<void> {
   if (plan.jobs > 0) return;
   await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
 }

@@ -4,22 +4,11 @@ import {
   type EditedRow,
   getRequestOrigin,
   type Job,
-  type JobCommand,
   maxNamed,
   planBatch,
   type PreparedJob,
 } from '../../../batch/index.ts';
-import {
-  addCost,
-  type Cost,
-  describeBody,
-  findOwn,
-  findPrice,
-  getCurrency,
-  type JsonObject,
-  type ServiceName,
-  usageError,
-} from '../../../library/index.ts';
+import { addCost, type Cost, findOwn, findPrice, getCurrency, usageError } from '../../../library/index.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
@@ -43,10 +32,6 @@ export interface BatchPlanFacts {
   again: number[];
   /** The number of jobs that are sent for the first time and were not edited, and the places of the first of them. */
   fresh: { places: number[]; jobs: number };
-  /** The first request that is sent. */
-  first: { id: string; body: JsonObject } | undefined;
-  /** The kinds of sent jobs, by command, model and service. */
-  kinds: Map<string, JobKind>;
   pricing: PriceFacts;
 }
 
@@ -59,19 +44,10 @@ interface PriceFacts {
   warnings: Set<string>;
 }
 
-/** The sent jobs of one command, with one model, to one place. */
-export interface JobKind {
-  command: JobCommand;
-  model: string;
-  service: ServiceName;
-  origin: string;
-  jobs: number;
-}
-
 export function emptyFacts(): BatchPlanFacts {
   const edited = { places: [], jobs: 0, stale: 0, mayBeNew: false, most: [] };
   const pricing = { hasPrices: false, currencies: new Set<string>(), warnings: new Set<string>() };
-  return { edited, again: [], fresh: { places: [], jobs: 0 }, first: undefined, kinds: new Map(), pricing };
+  return { edited, again: [], fresh: { places: [], jobs: 0 }, pricing };
 }
 
 interface PlanJobs extends Pick<Batch, 'host' | 'jobs' | 'outdir' | 'policy' | 'state' | 'shard'> {
@@ -150,32 +126,17 @@ async function checkPriced(
   return context.ui.warn(warning);
 }
 
-/** Keeps the facts of the requests that were built, and counts those that are sent. */
+/** Keeps what the requests that were built can cost, and counts those that are sent. */
 function keepBuilt(facts: BatchPlanFacts) {
-  const all: JobKind[] = [];
-  const kinds = new Map<string, number>();
-  /** The number of the kind of a row, and the most that its request can cost, by the places of rows. */
-  const kindOf: number[] = [];
+  /** The most that the requests of rows can cost, by their places. */
   const mostOf: (Cost | undefined)[] = [];
-  const bodies = new Map<number, BatchPlanFacts['first']>();
   return {
-    onBuilt(place: number, { id, command }: Job, { request, settings, bound }: PreparedJob): void {
-      const { model, post } = request;
-      const service = settings.service;
-      const origin = getRequestOrigin(settings);
-      const name = JSON.stringify([command, model, service, origin]);
-      const kind = kinds.get(name) ?? all.push({ command, model, service, origin, jobs: 0 }) - 1;
-      kinds.set(name, kind);
-      kindOf[place] = kind;
-      // Only the body of the first sent request is shown.
-      if (bodies.size < 2) bodies.set(place, { id, body: describeBody(post.body) });
-      if (bound?.isMost)
-        mostOf[place] = { amount: bound.amount, currency: getCurrency(findPrice(settings.prices, model) ?? {}) };
+    onBuilt(place: number, { request, settings, bound }: PreparedJob): void {
+      if (!bound?.isMost) return;
+      const currency = getCurrency(findPrice(settings.prices, request.model) ?? {});
+      mostOf[place] = { amount: bound.amount, currency };
     },
     onDue(place: number, isAgain: boolean, isEdited: EditedRow | undefined): void {
-      const kind = all[kindOf[place] ?? -1];
-      if (kind && kind.jobs++ === 0) facts.kinds.set(String(kindOf[place]), kind);
-      facts.first ??= bodies.get(place);
       if (isAgain && facts.again.length <= maxNamed) facts.again.push(place);
       if (!isAgain && !isEdited && facts.fresh.jobs++ < maxNamed) facts.fresh.places.push(place);
       if (!isEdited) return;

@@ -44,7 +44,7 @@ export interface ReportRow {
 
 /** The report row of a result. Facts that the table lacks are taken from the result, and so from the time of its request. */
 export function toReportRow(
-  { id, version, name, state, vars }: Pick<ReportRow, 'id' | 'version' | 'name' | 'state' | 'vars'>,
+  { id, version, name, state, vars, prompt }: Pick<ReportRow, 'id' | 'version' | 'name' | 'state' | 'vars' | 'prompt'>,
   document: JsonObject,
 ): ReportRow {
   const { vars: sent, usage, cost, answer, attempts, durationMs, error, images, sources, complete } = document;
@@ -55,7 +55,7 @@ export function toReportRow(
     command: toTextIfString(document['command']),
     state,
     vars: vars ?? (isObject(sent) ? sent : undefined),
-    prompt: toTextIfString(document['prompt']),
+    prompt: prompt ?? toTextIfString(document['prompt']),
     text: toTextIfString(document['text']),
     complete: typeof complete === 'boolean' ? complete : undefined,
     stopReason: toTextIfString(document['stopReason']),

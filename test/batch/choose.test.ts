@@ -227,7 +227,8 @@ describe('a number means the same row for choose and redo', () => {
     const commands = new Set<string>();
     for (const word of ['1', 'row-000001']) {
       const { code, stderr } = await batch(['choose', 'out', `${word}=1`]);
-      const told = `row ${word} of rows.csv is another one now than in the last run, where it was row-000001\n`;
+      const [what, where] = word === '1' ? ['row 1', ', where it was row-000001'] : [word, ''];
+      const told = `${what} is another row of rows.csv now than in the last run${where}\n`;
       expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
       const [command = ''] = /(?<=for the row that it was: gateway-cli batch ).*/.exec(stderr) ?? [];
       commands.add(command);
@@ -257,7 +258,7 @@ describe('a number means the same row for choose and redo', () => {
     folder.jobs(...manyJobs(3).toReversed(), { id: 'p4', prompt: 'p4' });
     const { code, stderr } = await batch(['choose', 'out', 'p3=1', '1=1']);
     const told =
-      'row 1 of jobs.jsonl is another one now than in the last run, where it was p1\n  for the row that it was: gateway-cli batch choose out p3=1 p1=1\n';
+      'row 1 is another row of jobs.jsonl now than in the last run, where it was p1\n  for the row that it was: gateway-cli batch choose out p3=1 p1=1\n';
     expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
     expect((await batch(['choose', 'out', 'p3=1', 'p1=1', '2=1'])).stdout).toBe(
       'p3: answer 1 of 2 counts now, in place of answer 2\np1: answer 1 of 2 counts now, in place of answer 2\np2: answer 1 of 1 counts already\n',

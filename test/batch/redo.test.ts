@@ -119,7 +119,7 @@ describe('--redo that ended before its jobs were made again', () => {
     for (const word of ['1', 'row-000003', '2,3']) {
       const { code, stderr } = await batch(['redo', 'out', word]);
       const told =
-        /row (1|3|row-000003) of rows\.csv is another one now than in the last run, where it was row-00000[13]\n/;
+        /row(?: 1| 3|-000003) is another row of rows\.csv now than in the last run(?:, where it was row-00000[13])?\n/;
       expect([code, stderr]).toEqual([2, expect.stringMatching(told)]);
       expect(stderr).toContain('gateway-cli batch retry out  # what failed is sent again\n');
     }

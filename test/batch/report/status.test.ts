@@ -104,3 +104,26 @@ test('a batch that has used up its money says to raise the limit, for the same c
   for (const told of [spent.stderr, (await cli('status', 'out')).stdout])
     expect(told).toContain(`${again} --max-cost <more>\n`);
 });
+
+test('after a refused run, status has the commands for all rows, and names the edited ones of each folder', async () => {
+  const cwd = scratchFolder();
+  const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
+  const write = (prompt: string) => {
+    const jobs = [
+      { id: 'a', prompt },
+      { id: 'b', prompt: 'x', model: 'fault-400' },
+    ];
+    writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
+  };
+  write('one');
+  for (const folder of ['out', 'two']) await cli('jobs.jsonl', '-o', folder, '--offline');
+  write('uno');
+  for (const folder of ['out', 'two']) expect(await cli('again', folder)).toMatchObject({ code: 14 });
+  const { stdout } = await cli('status', 'out');
+  expect(stdout).toMatch(
+    /\nlast run: 1 job was edited since an earlier run sent it: a \(in prompt\)\n[^]*\n1 failed: gateway-cli batch retry out\n$/,
+  );
+  const both = (await cli('status', 'out', 'two')).stdout;
+  for (const folder of ['out', 'two'])
+    expect(both).toContain(`\n${folder}: last run: 1 job was edited since an earlier run sent it: a (in prompt)\n`);
+});

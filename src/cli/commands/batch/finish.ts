@@ -1,7 +1,6 @@
 import { join, relative } from 'node:path';
 import {
   batchFiles,
-  type BatchPlan,
   countRows,
   type Counts,
   formatCount,
@@ -187,7 +186,7 @@ async function nameFailures(batch: EndedBatch): Promise<Map<string, JobError>> {
 
 function countTable({ state, plan }: EndedBatch): Counts {
   const counts = countRows(plan.table, state, plan.isOwn);
-  const waiting = plan.table.links.size > 0 ? listAwaiting({ plan, state }).length + plan.held.length : 0;
+  const waiting = plan.table.links.size > 0 ? listAwaiting({ plan, state }).length : 0;
   return waiting > 0 ? { ...counts, waiting } : counts;
 }
 
@@ -196,11 +195,6 @@ function countLines(batch: EndedBatch): Counts {
   const { refused } = batch.plan;
   const counts = countTable(batch);
   return { ...counts, jobs: counts.jobs + refused, failed: counts.failed + refused };
-}
-
-/** The number of jobs that a run leaves for the next one, without jobs that wait for results which the next run will not have either. */
-function countLeft({ left, toSend }: BatchPlan, { waiting = 0 }: Counts): number {
-  return toSend === 0 ? left - waiting : left;
 }
 
 /** The summary of a run, with the error that it ends with. */
@@ -240,7 +234,7 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
   const { flags, state, outdir, plan, policy } = batch;
   // Rows that are left for another run are no failure; nor are waiting rows, if the jobs that they wait for are counted.
   const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
-  const excused = stop === undefined ? countLeft(plan, counts) + waiting : 0;
+  const excused = stop === undefined ? plan.left + plan.held.length + waiting : 0;
   const excusedAgain = stop === undefined ? plan.leftAgain : 0;
   const pending = Math.max(0, counts.pending - excused);
   const again = states.find(({ state }) => state === 'to make again')?.rows ?? 0;
@@ -277,7 +271,7 @@ const eachHasError = 'each line with "ok":false has its error; a job without a l
 /** The jobs that others wait for, with their states. */
 async function describeWaiting(batch: EndedBatch): Promise<string | undefined> {
   const { plan, state } = batch;
-  const waiting = [...listAwaiting(batch), ...batch.plan.held];
+  const waiting = listAwaiting(batch);
   if (waiting.length === 0) return undefined;
   const { table } = plan;
   const slotOf = (place: number): number => table.slots[place] as number;

@@ -332,7 +332,7 @@ export function createReportRow(
   const isNow = state !== 'done' || version === 'earlier' || !outdated.has(slot);
   const told = { id, version: isNow ? version : ('outdated' as const), name, state };
   const vars = isObject(row.vars) ? (row.vars as JsonObject) : undefined;
-  if (document !== undefined) return toReportRow({ ...told, vars }, document);
+  if (document !== undefined) return toReportRow({ ...told, vars, prompt }, document);
   const missing = describeMissing(state, slot, batch);
   const error = holder && missing === unanswered ? inFlight : missing;
   return { ...told, command, vars, prompt, images: [], error };

@@ -103,7 +103,9 @@ export async function readRowNames(words: readonly string[], rows: AsyncIterable
 
 /** The error for a number that is another row in the file now. `table`: the file, as the user typed it. */
 export function otherRowError({ word, was }: RenumberedRow, table: string, hint: string): GatewayError {
-  return usageError(`row ${word} of ${table} is another one now than in the last run, where it was ${was.id}`, hint);
+  const what = word === was.id ? word : `row ${word}`;
+  const where = word === was.id ? '' : `, where it was ${was.id}`;
+  return usageError(`${what} is another row of ${table} now than in the last run${where}`, hint);
 }
 
 /** At most this many rows are compared with the typed word. */

@@ -35,6 +35,8 @@ interface NextFacts {
   /** Whether some request of these rows failed, and may have been billed. */
   maybeBilled?: { failed: boolean; again: boolean };
   kept?: number | undefined;
+  /** The last run was refused, as rows were edited: so is the next one without the flag. */
+  isRefused?: boolean;
   /** The number of failed rows that are lines of a stream, and no jobs: only the user can send these again. */
   refused?: number;
   /** The ids of `listLeftToRedo`. */
@@ -45,11 +47,12 @@ interface NextFacts {
 export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
   const { done, incomplete, again = 0, outdated = 0, failed, unknown, submitted = 0 } = counts;
   const { pending, edited = 0, waiting = 0 } = counts;
-  const { folder, spent, maybeBilled, kept = 0, leftToRedo = [], refused = 0 } = facts;
+  const { folder, spent, maybeBilled, kept = 0, leftToRedo = [], refused = 0, isRefused = false } = facts;
   // While rows are edited, a run without the flag asks for them.
+  const asks = edited > 0 || isRefused;
   const next = (name: 'again' | 'redo' | 'retry', { operand, flags }: NextWords = {}): string =>
     nextCommand(folder, name, { operand, flags: [flags, spent].filter(Boolean).join(' ') });
-  const goOn = next('again', { flags: edited > 0 ? '--accept-changes' : '' });
+  const goOn = next('again', { flags: asks ? '--accept-changes' : '' });
   const redo = leftToRedo.length > 0 ? next('redo', { operand: joinIds(leftToRedo).word }) : goOn;
   const twice = { mayBillTwice: true, before: 'may be billed twice' } as const;
   const all: StateRows[] = [

@@ -105,6 +105,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
       maybeBilled: findMaybeBilled(state),
       kept: countKept(state),
       leftToRedo: leftToRedo.map(nameSlot),
+      isRefused: isObject(error) && error['class'] === 'batch-edited',
     }),
     lastError: isObject(error) ? error : undefined,
   };
@@ -192,29 +193,37 @@ function describeStatus(
   ];
 }
 
-/** The end of the last run, and the command to type next; nothing while a run works. */
-async function describeEnd({ folders, counts, holder, beganAt, lastError }: Status): Promise<string[]> {
+/** The ends of the last runs, and the commands to type next; nothing while a run works. */
+async function describeEnd({ folders, counts, holder, beganAt }: Status): Promise<string[]> {
   if (holder) return [];
-  const { class: name, message } = openError(counts, lastError);
-  const isNews = typeof message === 'string' && name !== 'batch-failed';
   const kept = await keptHint(
     counts,
     beganAt,
     folders.map(({ folder }) => folder),
   );
-  const next = folders.flatMap(listNext);
-  return [...(isNews ? [`last run: ${message}`] : []), ...(kept === undefined ? [] : [kept]), ...next];
+  const ends = folders.map((one) => ({ one, ...readError(one) }));
+  const news = ends.flatMap(({ one, isRefusal, message }) => {
+    if (!isRefusal) return [];
+    return `${folders.length === 1 ? '' : `${one.name}: `}last run: ${message}`;
+  });
+  const next = ends.flatMap(({ one, isRefusal, hints }) =>
+    isRefusal || hints.length === 0 ? [...hints, ...describeNext(one.states)] : hints,
+  );
+  return [...news, ...(kept === undefined ? [] : [kept]), ...next];
 }
 
-/** The error of the last run, while there are jobs that it did not send, or edits that nobody accepted; otherwise empty. */
-function openError({ pending }: Counts, lastError: JsonObject = {}): JsonObject {
-  return pending > 0 || lastError['class'] === 'batch-edited' ? lastError : {};
-}
-
-/** The commands to type next in a folder: those that its last run gave, while its error is open. */
-function listNext({ counts, lastError, states }: FolderStatus): readonly string[] {
-  const { hint } = openError(counts, lastError);
-  return typeof hint === 'string' ? hint.split('\n') : describeNext(states);
+/**
+ * The error of the last run, while there are jobs that it did not send, or edits that nobody accepted. The hints of a run that ended
+ * early have the commands for all rows; those of a run that was refused have not.
+ */
+function readError({ counts, lastError = {} }: FolderStatus) {
+  const { class: name, message, hint } = lastError;
+  const isOpen = counts.pending > 0 || name === 'batch-edited';
+  return {
+    isRefusal: isOpen && typeof message === 'string' && name !== 'batch-failed',
+    message,
+    hints: isOpen && typeof hint === 'string' ? hint.split('\n') : [],
+  };
 }
 
 function describeFolder({ name, counts, states, holder }: FolderStatus): object {

@@ -100,7 +100,7 @@ test('a line that is not a job has a result with its error, and the others go on
     c: true,
     d: 'stdin:4: an image needs a folder',
   });
-  expect(stderr).toContain('1 done, 3 failed');
+  expect(stderr).toContain('1 done, 3 not valid');
 });
 
 test('lines that are no jobs are to be corrected, for nothing else sends them again', async ({ batch, server }) => {
@@ -109,14 +109,12 @@ test('lines that are no jobs are to be corrected, for nothing else sends them ag
   const alone = await batch([...args, '-o', 'out'], { stdin: line('a') + bad });
   expect([alone.code, alone.stderr]).toEqual([
     13,
-    expect.stringContaining(
-      '1 done, 1 failed (1 not valid)\n  1 not valid: correct these lines, and send them again\n',
-    ),
+    expect.stringContaining('1 done, 1 not valid\n  1 not valid: correct these lines, and send them again\n'),
   ]);
   expect(alone.stderr).not.toContain('--retry');
   const both = await batch([...args, '-o', 'out'], { stdin: line('b') + bad });
   expect(both.stderr).toContain(
-    '2 failed (1 not valid)\n  2 failed: gateway-cli batch retry out < <file>\n  1 not valid: correct these lines',
+    '1 failed, 1 not valid\n  1 failed: gateway-cli batch retry out < <file>\n  1 not valid: correct these lines',
   );
 });
 

@@ -6,12 +6,12 @@ import { paceRetries } from '../../../src/batch/run/live.ts';
 import type { SharedGate } from '../../../src/library/transport/gate.ts';
 import { progressText } from '../../../src/cli/commands/batch/progress.ts';
 import { describeNext, describeStates, listStates } from '../../../src/cli/commands/batch/states.ts';
-import { getExitCode, spentLimit, summaryDocument } from '../../../src/cli/commands/batch/summary.ts';
+import { getExitCode, summaryDocument } from '../../../src/cli/commands/batch/summary.ts';
 import { newManifest } from '../../../src/batch/folder/manifest.ts';
 import { countRows } from '../../../src/batch/counts.ts';
 import { hostOf } from './with-runner.ts';
 import { addUsage, totalTokens } from '../../../src/batch/folder/spending.ts';
-import { type BatchState, newBatchState } from '../../../src/batch/folder/state.ts';
+import { newBatchState } from '../../../src/batch/folder/state.ts';
 import { addRow, newRowTable } from '../../../src/batch/run/table.ts';
 
 /** A clock that only sleeping moves. */
@@ -151,15 +151,6 @@ describe('the summary', () => {
       jobs: 1,
       failed: 1,
     });
-  });
-
-  test.each([
-    ['the cost of what may have been billed is all of it', '2', true],
-    ['some of it is left', '1.9', false],
-  ])('a limit of costs is spent, though no answer had a known cost, where %s', (_, held, isSpent) => {
-    const spending = { costs: [], unknown: 2, dearest: '0', held };
-    const state = { usage: {}, spending, run: { maxCost: '2' } } as unknown as BatchState;
-    expect(spentLimit(state)).toBe(isSpent ? '--max-cost <more>' : undefined);
   });
 
   test.each([

@@ -213,7 +213,7 @@ test('a batch stops before the job that could pass the budget, and goes on with 
   const stopped = await batch(...flags);
   expect(stopped.code).toBe(13);
   expect(stopped.stderr).toContain('stopped: the next request could pass the budget ./team.jsonl: ');
-  const goOn = '2 not sent yet: gateway-cli batch again out --prompts <file> --budget <more>';
+  const goOn = "2 not sent yet: gateway-cli batch again out --prompts <file> --budget './team.jsonl:<amount>'";
   expect(stopped.stderr).toContain(`${goOn}\n  to see what is spent: gateway-cli costs --budget ./team.jsonl\n`);
   const document = JSON.parse((await batch(...flags, '--json')).stdout) as object;
   const hint = `${goOn}\nto see what is spent: gateway-cli costs --budget ./team.jsonl`;
@@ -225,7 +225,12 @@ test('a batch stops before the job that could pass the budget, and goes on with 
   expect((await cli(['batch', 'status', 'out'], { cwd })).stdout).toContain(`\n${goOn}\n`);
   const daily = await batch('--budget', './daily.jsonl:0.0001/day', ...prices, '--json');
   const wait = 'without a greater budget, it goes on when the next period begins';
-  const again = { retryable: true, hint: expect.stringContaining(`${goOn}\n${wait}\n`) as string };
+  const again = {
+    retryable: true,
+    hint: expect.stringContaining(
+      `${goOn.replace('team.jsonl:<amount>', 'daily.jsonl:<amount>/day')}\n${wait}\n`,
+    ) as string,
+  };
   expect(JSON.parse(daily.stdout)).toMatchObject({ exitCode: 13, error: again });
   for (let n = 0; n < 2; n++) server.reply({ body: textReply('a') });
   expect((await batch('--budget', './team.jsonl:1', ...prices)).code).toBe(0);

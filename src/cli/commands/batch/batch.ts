@@ -150,7 +150,7 @@ async function openJobFile(
 
 /** A run that is planned, and what it needs beside the plan. */
 interface PlannedFile {
-  planned: Omit<RunningBatch, 'lock'>;
+  planned: PlannedBatch;
   lock: FolderLock | undefined;
   results: ReturnType<typeof openParentResults>;
   checking: ReturnType<typeof trackChecking>;
@@ -215,6 +215,9 @@ export interface RunningBatch extends Batch {
   /** Monotonic clock at the start, in ms. */
   startedAt: number;
 }
+
+/** A batch that was checked, and whose folder may not be there yet. */
+export type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
 async function writeTable(batch: Batch, { step }: BatchHooks): Promise<void> {
   await writeManifest(batch);

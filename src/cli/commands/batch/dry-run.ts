@@ -9,7 +9,7 @@ import {
 } from '../../../batch/index.ts';
 import type { CommandEnd } from '../../context.ts';
 import { describeBody, type JsonObject, type ServiceName, services } from '../../../library/index.ts';
-import type { RunningBatch } from './batch.ts';
+import type { PlannedBatch, RunningBatch } from './batch.ts';
 import { describeAgain } from './resume.ts';
 import { describeStates, listStates } from './states.ts';
 
@@ -21,8 +21,6 @@ interface JobKind {
   origin: string;
   jobs: number;
 }
-
-type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 export async function showPlan(batch: PlannedBatch): Promise<CommandEnd> {

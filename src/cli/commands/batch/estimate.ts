@@ -30,7 +30,7 @@ import {
   startDeadline,
 } from '../../../library/index.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import type { RunningBatch } from './batch.ts';
+import type { PlannedBatch } from './batch.ts';
 import { openBatchClients } from './clients.ts';
 import { describeUnsent } from './dry-run.ts';
 import { chooseConcurrency } from './policy.ts';
@@ -76,10 +76,8 @@ interface Estimate {
   tooLongJobs: number;
 }
 
-type EstimateBatch = Omit<RunningBatch, 'lock'>;
-
 /** `batch --estimate`: counts tokens and costs of all jobs. It sends only free requests and writes no file. */
-export async function showEstimate(batch: EstimateBatch, progress: Progress): Promise<CommandEnd> {
+export async function showEstimate(batch: PlannedBatch, progress: Progress): Promise<CommandEnd> {
   const { plan, context } = batch;
   const unsent = describeUnsent(batch);
   const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
@@ -136,7 +134,7 @@ function describeExpected({ answers, outputTokens, cost }: ExpectedCost): string
   return `if the answers are like the ${answers} that are there: about ${facts.join(', ') || 'nothing is known'}`;
 }
 
-async function estimateJobs(batch: EstimateBatch, onCounted: (done: number) => void): Promise<Estimate> {
+async function estimateJobs(batch: PlannedBatch, onCounted: (done: number) => void): Promise<Estimate> {
   const { flags, plan } = batch;
   const estimate: Estimate = { models: new Map(), lanes: new Map(), tooLong: [], tooLongJobs: 0 };
   if (plan.toSend === 0) return estimate;
@@ -173,7 +171,7 @@ interface Count {
 
 /** Makes the counter of tokens. It counts at the service, which is free; by bytes if the service cannot. */
 function createTokenCounter(
-  { context }: EstimateBatch,
+  { context }: PlannedBatch,
   connections: ReadonlyMap<string, GatewayClient>,
 ): (job: Job, prepared: PreparedJob) => Promise<Count> {
   const windows = new Map<string, Promise<number | undefined>>();

@@ -15,7 +15,14 @@ import {
   type Stop,
   writeSummary,
 } from '../../../batch/index.ts';
-import { chooseHint, exitCodes, GatewayError, seeSpentHint, toGatewayError } from '../../../library/index.ts';
+import {
+  chooseHint,
+  exitCodes,
+  GatewayError,
+  seeSpentHint,
+  shellWord,
+  toGatewayError,
+} from '../../../library/index.ts';
 import type { CommandEnd, OwnDocument } from '../../context.ts';
 import { emptyOutcome } from '../../output/outcome.ts';
 import { errorDocument } from '../../output/document.ts';
@@ -83,7 +90,7 @@ export async function noteRefused(
 export async function failBatch(batch: EndedBatch, error: unknown): Promise<CommandEnd> {
   if (!hasFolder(batch)) return { error };
   const counts = countLines(batch);
-  const known = { counts, states: listStates(counts), failures: await nameFailures(batch) };
+  const known = { counts, states: listStates(counts), failures: await nameFailures(batch), spent: undefined };
   const document = await summarize(batch, known, error);
   await saveSummary(batch, document).catch(() => undefined);
   return { document, error };
@@ -147,7 +154,8 @@ interface RunEnd {
 /** The flag whose limit stopped the run, with a place for a greater one. */
 function findSpent(stop: Stop | undefined): string | undefined {
   if (stop === 'cost') return '--max-cost <more>';
-  return findBudget(stop) && '--budget <more>';
+  const budget = findBudget(stop);
+  return budget && `--budget ${shellWord(String(budget.value))}`;
 }
 
 /** What to do where a budget is spent, beside allowing more. */
@@ -200,13 +208,14 @@ function countLines(batch: EndedBatch): Counts {
 /** The summary of a run, with the error that it ends with. */
 async function summarize(
   { context, state, plan, outdir, facts, startedAt }: EndedBatch,
-  { counts, states, failures }: Pick<RunEnd, 'counts' | 'states' | 'failures'>,
+  { counts, states, failures, spent }: Pick<RunEnd, 'counts' | 'states' | 'failures' | 'spent'>,
   thrown: unknown,
 ): Promise<OwnDocument> {
   const error = thrown === undefined ? undefined : toGatewayError(thrown);
   return summaryDocument({
     counts,
     states,
+    spent,
     skipped: sentBefore(plan),
     usage: state.usage,
     spending: state.spending,

@@ -13,13 +13,11 @@ import {
 } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
 import { describeCosts } from '../../../library/index.ts';
-import type { RunningBatch } from './batch.ts';
+import type { PlannedBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import { toTypedFolder } from './kept-command.ts';
 import { describeStates, listLeftToRedo, listStates } from './states.ts';
 import { countKept, describeAside, missingImageStep } from './summary.ts';
-
-type PlannedBatch = Omit<RunningBatch, 'lock'>;
 
 /** Tells people of a batch that goes on, before any of its jobs is sent. */
 export async function noteResume(batch: PlannedBatch): Promise<void> {

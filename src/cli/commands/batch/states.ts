@@ -17,7 +17,7 @@ export interface StateRows {
     | 'waiting';
   rows: number;
   /** The state that counts these rows, too. */
-  of?: 'done' | 'failed' | 'not sent yet';
+  of?: 'done' | 'not sent yet';
   /** The number of unknown rows whose answers were paid, and are in recovery files. */
   kept?: number;
   next?: string | undefined;
@@ -76,11 +76,11 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
     { state: 'outdated', of: 'done', rows: outdated, next: next('again', { flags: '--accept-changes' }) },
     {
       state: 'failed',
-      rows: failed,
-      ...(failed > refused && { next: next('retry') }),
+      rows: failed - refused,
+      next: next('retry'),
       ...(maybeBilled?.failed && twice),
     },
-    { state: 'not valid', of: 'failed', rows: refused, before: 'correct these lines, and send them again' },
+    { state: 'not valid', rows: refused, before: 'correct these lines, and send them again' },
     {
       state: 'unknown',
       rows: unknown,

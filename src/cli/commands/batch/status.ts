@@ -26,7 +26,6 @@ import {
   findMaybeBilled,
   missingImageStep,
   readSummary,
-  spentLimit,
   summaryDocument,
 } from './summary.ts';
 import { exitCodes, isObject, isoTime, type JsonObject } from '../../../library/index.ts';
@@ -77,7 +76,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const { folder, holder, state, typed } = one;
   const { slots, manifest } = state;
   const counts = countFolder(one);
-  const { error, waiting } = holder ? {} : await readSummary(folder, counts);
+  const { error, waiting, spent } = holder ? {} : await readSummary(folder, counts);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
   const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => manifest.rows.others[place] === 0).map(
     (place) => wanted[place] as number,
@@ -101,7 +100,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
     // Only a run knows which jobs wait for others; its count holds if it came to its end.
     states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
       folder: manifest.header?.command && typed,
-      spent: spentLimit(state),
+      spent: typeof spent === 'string' ? spent : undefined,
       maybeBilled: findMaybeBilled(state),
       kept: countKept(state),
       leftToRedo: leftToRedo.map(nameSlot),
@@ -202,27 +201,21 @@ async function describeEnd({ folders, counts, holder, beganAt }: Status): Promis
     folders.map(({ folder }) => folder),
   );
   const ends = folders.map((one) => ({ one, ...readError(one) }));
-  const news = ends.flatMap(({ one, isRefusal, message }) => {
-    if (!isRefusal) return [];
-    return `${folders.length === 1 ? '' : `${one.name}: `}last run: ${message}`;
+  const news = ends.flatMap(({ one, message }) => {
+    const where = folders.length === 1 ? '' : `${one.name}: `;
+    return message === undefined ? [] : [`${where}last run: ${message}`];
   });
-  const next = ends.flatMap(({ one, isRefusal, hints }) =>
-    isRefusal || hints.length === 0 ? [...hints, ...describeNext(one.states)] : hints,
-  );
+  const next = ends.flatMap(({ one, hints }) => [...hints, ...describeNext(one.states)]);
   return [...news, ...(kept === undefined ? [] : [kept]), ...next];
 }
 
-/**
- * The error of the last run, while there are jobs that it did not send, or edits that nobody accepted. The hints of a run that ended
- * early have the commands for all rows; those of a run that was refused have not.
- */
+/** The error of a run that was refused, or stopped, while that holds; its hints, unless they are the commands for the rows. */
 function readError({ counts, lastError = {} }: FolderStatus) {
   const { class: name, message, hint } = lastError;
-  const isOpen = counts.pending > 0 || name === 'batch-edited';
+  const isNews = (counts.pending > 0 || name === 'batch-edited') && name !== 'batch-failed';
   return {
-    isRefusal: isOpen && typeof message === 'string' && name !== 'batch-failed',
-    message,
-    hints: isOpen && typeof hint === 'string' ? hint.split('\n') : [],
+    message: isNews && typeof message === 'string' ? message : undefined,
+    hints: isNews && typeof hint === 'string' ? hint.split('\n') : [],
   };
 }
 

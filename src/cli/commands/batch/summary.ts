@@ -9,7 +9,6 @@ import {
   listFailures,
 } from '../../../batch/index.ts';
 import {
-  areWithin,
   asideFile,
   describeCosts,
   exitCodes,
@@ -17,7 +16,6 @@ import {
   parseObject,
   shellWord,
   type Spending,
-  sumAmounts,
   type Usage,
 } from '../../../library/index.ts';
 import type { Context, OwnDocument } from '../../context.ts';
@@ -33,6 +31,8 @@ interface SummaryFacts {
   skipped: number;
   usage: Usage;
   spending: Spending;
+  /** The flag whose limit stopped the run, with a place for a greater one. */
+  spent?: string | undefined;
   /** The user wants costs: unknown ones are told, too. */
   hasPrices?: boolean;
   durationMs: number;
@@ -66,6 +66,7 @@ export function summaryDocument(facts: SummaryFacts): OwnDocument {
     durationMs: Math.round(durationMs),
     outdir,
     failures: [...failures].map(([id, error]) => ({ id, error })),
+    ...(facts.spent !== undefined && { spent: facts.spent }),
     ...(facts.error && { error: facts.error }),
   };
 }
@@ -142,14 +143,6 @@ export function describeAside(count: number, outdirs: readonly string[], earlier
     ...(earlier > 0 ? [`${formatCount(earlier, 'earlier answer')} of jobs that were made again`] : []),
   ];
   return `${parts.join(', ')}: ${exportCommand(outdirs)} --all`;
-}
-
-/** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
-export function spentLimit({ spending, run }: BatchState): string | undefined {
-  if (run?.maxCost === undefined) return undefined;
-  const spent = sumAmounts([...spending.costs.map(({ amount }) => amount), spending.held]);
-  const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
-  return hasRoom ? undefined : '--max-cost <more>';
 }
 
 /** The command to type for removed images of finished jobs; undefined if none were removed. */

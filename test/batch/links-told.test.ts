@@ -99,6 +99,8 @@ describe('what people are told of jobs that use results of others', () => {
     await batch();
     server.answer = () => undefined;
     expect((await batch()).stderr).toContain('0 done, 1 failed, 2 not sent yet; 0 are sent now\n');
+    expect((await batch(['--dry-run'])).stdout).toBe('3 jobs checked, 0 to send, 1 failed, 2 not sent yet\n');
+    expect((await batch(['--estimate'])).stdout).toContain('0 jobs to send, 1 failed, 2 not sent yet\n');
     folder.jobs(outline, chapter, ...manyJobs(1));
     expect((await batch()).stderr).toContain('0 done, 1 failed, 2 not sent yet; 1 is sent now\n');
     expect((await batch(['--retry', 'failed'])).stderr).toContain('1 is sent again, 1 for the first time\n');

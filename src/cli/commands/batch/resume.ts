@@ -24,8 +24,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   const { plan, context, flags, state } = batch;
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
-    const stuck = plan.table.links.size > 0 ? listStuck({ plan, state }).length : 0;
-    const next = describeNext(batch, stuck);
+    const next = describeNext(batch, findStuck(batch).size);
     const leftToRedo = listLeftToRedo(plan.table, state, plan.isOwn).map(String);
     const states = listStates(countRows(plan.table, state, plan.isOwn), { kept: countKept(state), leftToRedo });
     await context.ui.note(`${describeStates(states)}; ${next}`);
@@ -33,6 +32,11 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   for (const line of await describeAgain(batch)) await context.ui.note(line);
   const aside = countAside(state);
   if (aside > 0) await context.ui.note(describeAside(aside, [flags.output ?? batch.outdir]));
+}
+
+/** The rows to send that the run cannot send, as others are to come first. */
+export function findStuck({ plan, state }: Pick<PlannedBatch, 'plan' | 'state'>): ReadonlySet<number> {
+  return new Set(plan.table.links.size > 0 ? listStuck({ plan, state }) : []);
 }
 
 /** The number of jobs that are sent, without those that are held back, and of those that are sent a second time: these may be paid for twice. */

@@ -27,10 +27,7 @@ export interface ContinuationOptions {
 }
 
 /** Asks one of the requests of an answer. */
-export type AskHop = (
-  request: PreparedRequest,
-  onEvent: AskOptions['onEvent'],
-) => AsyncGenerator<StreamDelta[], Performed>;
+type AskHop = (request: PreparedRequest, onEvent: AskOptions['onEvent']) => AsyncGenerator<StreamDelta[], Performed>;
 
 /**
  * Asks for an answer, and for its rest if the service ends it in the middle: the next request goes on with it, and readers see one

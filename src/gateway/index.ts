@@ -6,7 +6,7 @@ export { Problem } from './problem.ts';
 export { misleadingVariables, serviceRules, unpaid, vendorEnvironment } from './service.ts';
 export type { ServedService } from './service.ts';
 export { createTranslator } from './translate.ts';
-export type { Spoken } from './translate.ts';
+export type { ServiceFormats } from './translate.ts';
 export type { GatewayRequest, Handler, LogEntry, ServedHeaderNames } from './types.ts';
 export { createReplayHandler, createUpstreamHandler } from './upstream.ts';
 export type { UpstreamOptions } from './upstream.ts';

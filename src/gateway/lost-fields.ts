@@ -2,7 +2,7 @@ import { findOwn, isObject, type JsonValue } from '../library/index.ts';
 import type { Path } from './types.ts';
 
 /** A JSON value that keeps account of which of its fields were read. */
-export interface Watched<T extends JsonValue> {
+interface Watched<T extends JsonValue> {
   /** The same value, to be read. */
   value: T;
   /** Whether a field of an object, or an entry of a list, was read since. */

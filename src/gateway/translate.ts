@@ -18,7 +18,7 @@ import { findGatewayFormat, type Wire } from './routes.ts';
 import type { GatewayReply, GatewayRequest, Handler, Path } from './types.ts';
 
 /** The service that requests are passed on to. */
-export interface Spoken {
+export interface ServiceFormats {
   /** The formats that it speaks. */
   formats: readonly FormatName[];
   /** The format in which texts of all other formats are requested. */
@@ -31,18 +31,18 @@ export interface Spoken {
  * service; its answer is written in the format of the request, once it is whole. All other requests are passed on as they are.
  * Throws Problem.
  */
-export function createTranslator(pass: Handler, spoken: Spoken): Handler {
+export function createTranslator(pass: Handler, service: ServiceFormats): Handler {
   return async (request) => {
     const wire = request.route?.wire;
-    if (wire === undefined || spoken.formats.includes(wire.format)) return pass(request);
-    return translate(request, wire, { ...spoken, pass });
+    if (wire === undefined || service.formats.includes(wire.format)) return pass(request);
+    return translate(request, wire, { ...service, pass });
   };
 }
 
 async function translate(
   request: GatewayRequest,
   { operation, decode }: Wire,
-  { pass, format, quirks }: Spoken & { pass: Handler },
+  { pass, format, quirks }: ServiceFormats & { pass: Handler },
 ): Promise<GatewayReply> {
   checkContentType(request, 'application/json');
   const body = parseBody(await request.readBody());

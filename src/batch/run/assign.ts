@@ -11,7 +11,7 @@ import {
 } from './table.ts';
 
 /** Options of the assignment of slots to rows. */
-export interface AssignOptions {
+interface AssignOptions {
   /** The slots that rows keep though they ask something else now, by the places of the rows. Slots from `findStale` are added. */
   stays?: Map<number, number>;
   /** Returns the slot that a row would keep rather than its new one. */

@@ -110,8 +110,7 @@ export function emptyPlan(origin: string): BatchPlan {
 }
 
 /** The batch to plan, and callbacks that get its rows. */
-export interface PlanOptions
-  extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'>, Pick<Deciding, 'onDue'> {
+interface PlanOptions extends Pick<Batch, 'host' | 'jobs' | 'state' | 'shard' | 'policy'>, Pick<Deciding, 'onDue'> {
   signal: AbortSignal;
   /** Takes a mistake in the jobs, so that all are reported together; throws anything else. */
   onFault(error: unknown): void;

@@ -71,7 +71,7 @@ export async function* listManifestRows(folder: string): AsyncGenerator<NamedRow
 }
 
 /** A row that a number names in the last run, and the one that it names now. */
-export interface RenumberedRow {
+interface RenumberedRow {
   word: string;
   was: FoundRow;
   is: FoundRow | undefined;

@@ -7,7 +7,7 @@ import {
   type ServiceName,
   services,
 } from '../../../library/index.ts';
-import type { Spoken } from '../../../gateway/index.ts';
+import type { ServiceFormats } from '../../../gateway/index.ts';
 
 interface AnsweringService {
   service: ServiceName;
@@ -24,7 +24,7 @@ export async function findServiceFormats({
   baseUrl,
   format,
   ownFormat,
-}: AnsweringService): Promise<Spoken | undefined> {
+}: AnsweringService): Promise<ServiceFormats | undefined> {
   if (service === 'gateway' && ownFormat === undefined) return undefined;
   const own = service === 'gateway' ? [format] : [format, ...Object.values(services[service].formats)];
   // A service with one of OpenAI's formats has the other one too, or its refusal says that it does not.

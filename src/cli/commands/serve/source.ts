@@ -4,7 +4,7 @@ import {
   createTranslator,
   type Handler,
   type ServedHeaderNames,
-  type Spoken,
+  type ServiceFormats,
 } from '../../../gateway/index.ts';
 import { replayedFolder } from '../../flags/shared.ts';
 import type { FlagValues } from '../../flags/flag.ts';
@@ -74,7 +74,7 @@ export async function openSource(flags: ServeFlags, place: SourcePlace): Promise
 async function findRecordedService({
   GATEWAY_SERVICE: named,
   GATEWAY_FORMAT: format,
-}: AnswerSource['variables']): Promise<Spoken | undefined> {
+}: AnswerSource['variables']): Promise<ServiceFormats | undefined> {
   const service = serviceNames.find((name) => name === named) ?? 'gateway';
   const ownFormat = formatNames.find((name) => name === format);
   const usual = services[service].formats.text ?? 'content';
@@ -84,9 +84,9 @@ async function findRecordedService({
 async function openReplaySource(replay: string, { context }: SourcePlace): Promise<AnswerSource> {
   const pass = createReplayHandler(await openReplaying(replay, context));
   const variables = await replayedVariables(replay, context);
-  const spoken = await findRecordedService(variables);
+  const formats = await findRecordedService(variables);
   return {
-    handler: spoken === undefined ? pass : createTranslator(pass, spoken),
+    handler: formats === undefined ? pass : createTranslator(pass, formats),
     headerNames: {},
     variables,
     name: `replays ${replay}`,

@@ -69,10 +69,10 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
   });
   const { service, format, baseUrl, origins } = settings.text;
   const ownFormat = origins.format?.kind === 'profile' ? format : undefined;
-  const spoken = await findServiceFormats({ service, ownFormat, format, baseUrl });
+  const formats = await findServiceFormats({ service, ownFormat, format, baseUrl });
   const pass: Handler = (request) => handlers[chooseKeyUse(request)](request);
   return {
-    handler: spoken === undefined ? pass : createTranslator(pass, spoken),
+    handler: formats === undefined ? pass : createTranslator(pass, formats),
     headerNames,
     variables,
     name: `${settings.text.profile ? 'profile' : 'service'} ${profile}, ${getGatewayOrigin(settings.text)}`,

@@ -54,6 +54,24 @@ export function findOutdated({ manifest, slots }: Pick<BatchState, 'manifest' | 
   return outdated;
 }
 
+/** Finds the slots of rows without an answer that wait for rows which failed, or may have been billed, however far. */
+export function findWaiting({ manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>): ReadonlySet<number> {
+  const waiting = new Set<number>();
+  const users = new Map<number, number[]>();
+  for (const [slot, text] of manifest.uses) {
+    if (slots.stateOf(slot) !== 'pending') continue;
+    for (const name of text.split(' ')) {
+      const { slot: used } = readUse(name, slots);
+      if (used < 0) continue;
+      if (['failed', 'sent'].includes(slots.stateOf(used))) waiting.add(slot);
+      users.set(used, [...(users.get(used) ?? []), slot]);
+    }
+  }
+  // The set grows while it is walked.
+  for (const slot of waiting) for (const user of users.get(slot) ?? []) waiting.add(user);
+  return waiting;
+}
+
 /** The number of answers that no row of the table wants. */
 export function countAside({ slots }: Pick<BatchState, 'slots'>): number {
   let count = 0;

@@ -90,6 +90,7 @@ export {
   countRows,
   formatCount,
   findOutdated,
+  findWaiting,
   maxNamed,
   nameSome,
 } from './counts.ts';

@@ -710,7 +710,7 @@ describe('batch redo and batch retry send only what they name', () => {
     );
     server.answer = () => undefined;
     expect((await at('.', 'retry', 'out', 'unknown')).stderr).toContain(
-      'sent again: p2 (row 2) (they may be billed twice)\n',
+      'sent again: p2 (row 2) (1 may be billed twice)\n',
     );
   });
 

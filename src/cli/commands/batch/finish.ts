@@ -66,9 +66,11 @@ export async function noteRefused(
   // The plan has changed the state that it was given.
   const { state } = await readFolder(outdir);
   const counts = countFolder({ state });
+  const folder = toTypedFolder(shownPath(outdir, context.io.cwd), state.manifest.header?.command?.flags);
+  const states = listStates(counts, { folder, maybeBilled: findMaybeBilled(state), isRefused: true });
   const fresh = summaryDocument({
     counts,
-    states: listStates(counts),
+    states,
     skipped: 0,
     usage: state.usage,
     spending: state.spending,
@@ -78,6 +80,7 @@ export async function noteRefused(
   });
   const refused = {
     ok: false,
+    states,
     exitCode: error.exitCode,
     error: errorDocument(error, { outcome: emptyOutcome }, context.ui),
   };

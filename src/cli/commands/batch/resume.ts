@@ -53,7 +53,8 @@ function describeNext({ plan: { toSend, again }, facts: { edited, fresh } }: Pla
 /** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
 export async function describeAgain({ facts, host, jobs, plan, policy }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
-  const twice = plan.twice > 0 ? ` (${plan.twice === plan.again ? 'they' : plan.twice} may be billed twice)` : '';
+  const twice =
+    plan.twice > 0 ? ` (${plan.twice === plan.again && plan.twice > 1 ? 'they' : plan.twice} may be billed twice)` : '';
   if (plan.again > 0) lines.push(`sent again: ${await nameRows(facts.again, plan.again, jobs)}${twice}`);
   const { edited, fresh } = facts;
   if (policy.onlyNamed && fresh.jobs > 0)

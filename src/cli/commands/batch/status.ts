@@ -6,6 +6,7 @@ import {
   type Counts,
   describeRun,
   describeTimes,
+  findWaiting,
   findWithoutImage,
   formatCount,
   type JobError,
@@ -76,11 +77,14 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
   const { folder, holder, state, typed } = one;
   const { slots, manifest } = state;
   const counts = countFolder(one);
-  const { error, waiting, spent } = holder ? {} : await readSummary(folder, counts);
+  const { error, spent } = holder ? {} : await readSummary(folder, counts);
+  // Of a run that works, it is unknown what comes of the rows that others wait for.
+  const waitFor = holder ? new Set<number>() : findWaiting(state);
   const wanted = manifest.rows.slots.subarray(0, manifest.rows.size);
   const leftToRedo = listLeftToRedo(manifest.rows, state, (place) => manifest.rows.others[place] === 0).map(
     (place) => wanted[place] as number,
   );
+  const waiting = wanted.filter((slot, place) => manifest.rows.others[place] === 0 && waitFor.has(slot)).length;
   const gone = new Set(await findWithoutImage(folder, state));
   const failures = [...listFailures(state)];
   const ids = await readIds(folder, slots, new Set([...failures.map(([slot]) => slot), ...gone, ...leftToRedo]));
@@ -97,8 +101,7 @@ async function readStatus(one: BatchFolder): Promise<FolderStatus> {
       nameSlot,
     ),
     leftToRedo: leftToRedo.map(nameSlot),
-    // Only a run knows which jobs wait for others; its count holds if it came to its end.
-    states: listStates(typeof waiting === 'number' ? { ...counts, waiting } : counts, {
+    states: listStates(waiting > 0 ? { ...counts, waiting } : counts, {
       folder: manifest.header?.command && typed,
       spent: typeof spent === 'string' ? spent : undefined,
       maybeBilled: findMaybeBilled(state),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 /** They describe constants, of which only the names of their rows are types. */
 const rowsOfTables =
-  'AddressTemplate ExitCode Facts FieldKind FieldName Fields FieldsOf GivenKind JsonOptionValues JsonValues ModelFacts NamesOf PlainValues RequestField Service Words'.split(
+  'AddressTemplate ExitCode Facts FieldKind FieldName FieldTable FieldsOf GivenKind JsonOptionValues JsonValues ModelFacts NamesOf PlainValues RequestField Service Words'.split(
     ' ',
   );
 

@@ -1,4 +1,4 @@
-import { readUse, type RowTable } from './run/table.ts';
+import { type AnswerUse, readUse, type RowTable } from './run/table.ts';
 import type { BatchState } from './folder/state.ts';
 import type { Counts } from './types.ts';
 
@@ -36,40 +36,46 @@ export function countRows(
  * Finds the slots whose answers were made of an earlier answer than the one that counts by now, or of one to another question; and the
  * slots that use these: what makes the first again makes them again too.
  */
-export function findOutdated({ manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>): ReadonlySet<number> {
-  const outdated = new Set<number>();
-  const users = new Map<number, number[]>();
-  for (const [slot, text] of manifest.uses)
-    for (const name of text.split(' ')) {
-      const { slot: used, generation } = readUse(name, slots);
-      // In the folder of another shard, nothing is known of the row that is used.
-      if (used < 0 || slots.answersOf(used) === 0) continue;
-      if (slots.countingOf(used) !== generation || !slots.has(used, 'wanted')) outdated.add(slot);
-      const known = users.get(used);
-      if (known) known.push(slot);
-      else users.set(used, [slot]);
-    }
-  // The set grows while it is walked.
-  for (const slot of outdated) for (const user of users.get(slot) ?? []) outdated.add(user);
-  return outdated;
+export function findOutdated(state: TableState): ReadonlySet<number> {
+  const { slots } = state;
+  return findUsers(state, (_, { slot: used, generation }) => {
+    // In the folder of another shard, nothing is known of the row that is used.
+    if (slots.answersOf(used) === 0) return undefined;
+    return slots.countingOf(used) !== generation || !slots.has(used, 'wanted');
+  });
 }
 
 /** Finds the slots of rows without an answer that wait for rows which failed, or may have been billed, however far. */
-export function findWaiting({ manifest, slots }: Pick<BatchState, 'manifest' | 'slots'>): ReadonlySet<number> {
-  const waiting = new Set<number>();
+export function findWaiting(state: TableState): ReadonlySet<number> {
+  const { slots } = state;
+  return findUsers(state, (slot, { slot: used }) => {
+    if (slots.stateOf(slot) !== 'pending') return undefined;
+    return ['failed', 'sent'].includes(slots.stateOf(used));
+  });
+}
+
+type TableState = Pick<BatchState, 'manifest' | 'slots'>;
+
+/** Finds the slots with a use that is hit, and all that use these. `isHit` returns undefined for a use that does not count. */
+function findUsers(
+  { manifest, slots }: TableState,
+  isHit: (slot: number, use: AnswerUse) => boolean | undefined,
+): ReadonlySet<number> {
+  const found = new Set<number>();
   const users = new Map<number, number[]>();
-  for (const [slot, text] of manifest.uses) {
-    if (slots.stateOf(slot) !== 'pending') continue;
+  for (const [slot, text] of manifest.uses)
     for (const name of text.split(' ')) {
-      const { slot: used } = readUse(name, slots);
-      if (used < 0) continue;
-      if (['failed', 'sent'].includes(slots.stateOf(used))) waiting.add(slot);
-      users.set(used, [...(users.get(used) ?? []), slot]);
+      const use = readUse(name, slots);
+      const hit = use.slot < 0 ? undefined : isHit(slot, use);
+      if (hit === undefined) continue;
+      if (hit) found.add(slot);
+      const known = users.get(use.slot);
+      if (known) known.push(slot);
+      else users.set(use.slot, [slot]);
     }
-  }
   // The set grows while it is walked.
-  for (const slot of waiting) for (const user of users.get(slot) ?? []) waiting.add(user);
-  return waiting;
+  for (const slot of found) for (const user of users.get(slot) ?? []) found.add(user);
+  return found;
 }
 
 /** The number of answers that no row of the table wants. */

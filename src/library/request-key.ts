@@ -31,8 +31,7 @@ export interface RequestKey {
  * beyond the stack.
  */
 export function keyRequest({ method = 'POST', path, body }: AskedRequest, without: readonly string[] = []): RequestKey {
-  const asked = toCanonicalJson(leaveOut(body, without));
-  const text = `{"body":${asked},"method":${toCanonicalJson(method)},"path":${toCanonicalJson(path)}}`;
+  const text = toCanonicalJson({ body: leaveOut(body, without), method, path });
   return { key: digestText(text), text };
 }
 

@@ -1,5 +1,5 @@
 import { closest, usageError } from '../../library/index.ts';
-import type { SlotState } from '../folder/slots.ts';
+import { findWaiting } from '../counts.ts';
 import type { BatchState } from '../folder/state.ts';
 import { type BatchJobs, type JobParent, jobProducts, type JobUse } from '../types.ts';
 import type { BatchPlan } from './plan.ts';
@@ -133,22 +133,14 @@ export function isReady(place: number, { plan, state: { slots } }: LinkedBatch):
   );
 }
 
-/**
- * The rows without an answer that this run could not send, as others were to come first; and those that no run can send before the
- * user says what becomes of rows that they use, however far.
- */
-export function listAwaiting(batch: LinkedBatch & { plan: Pick<BatchPlan, 'isOwn'> }): number[] {
+/** The rows that this run could not send, as others were to come first; and those that no run can send before the user says so. */
+export function listAwaiting(batch: LinkedBatch & { plan: Pick<BatchPlan, 'isOwn'>; state: BatchState }): number[] {
   const { plan, state } = batch;
   const { due, isOwn, table } = plan;
-  const stateOf = (place: number): SlotState => state.slots.stateOf(table.slots[place] as number);
-  const waiting = new Set<number>();
-  const isComing = (place: number): boolean => !waiting.has(place) && !['failed', 'sent'].includes(stateOf(place));
-  for (const place of table.levels.flat()) {
-    if (!isOwn(place) || stateOf(place) !== 'pending' || isReady(place, batch)) continue;
-    const { parents = [] } = table.links.get(place) ?? {};
-    if (due[place] === 1 || !parents.every((parent) => isComing(parent.place))) waiting.add(place);
-  }
-  return [...waiting];
+  const waiting = findWaiting(state);
+  const isAwaiting = (place: number): boolean =>
+    waiting.has(table.slots[place] as number) || (due[place] === 1 && !isReady(place, batch));
+  return [...table.links.keys()].filter((place) => isOwn(place) && isAwaiting(place));
 }
 
 /** Whether some rows that waited can be sent now. */

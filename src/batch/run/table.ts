@@ -12,7 +12,7 @@ export interface AskingRow {
 }
 
 /** An answer that a row uses. */
-interface AnswerUse {
+export interface AnswerUse {
   slot: number;
   generation: number;
 }

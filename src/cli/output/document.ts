@@ -6,7 +6,6 @@ import {
   GatewayError,
   isObject,
   otherModel,
-  shownFields,
   shellWord,
   totalCost,
 } from '../../library/index.ts';
@@ -23,18 +22,14 @@ interface DocumentEnd {
   redaction: Redaction;
 }
 
-const { files: _, ...entries } = documentEntries;
-/** A document without values: it has the order of the keys. The files come last. */
-const noValues: Record<string, unknown> = Object.fromEntries(Object.keys(entries).map((name) => [name, undefined]));
-const replyNames = Object.keys(shownFields);
+/** The keys of the document in their order; the files come last. */
+const valueNames = Object.keys(documentEntries).filter((name) => name !== 'files');
 
 /** The JSON document of a run; unknown keys are absent. */
 export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
   const { outcome } = report;
   const { reply, images, files } = outcome;
-  const values = { ...noValues };
-  for (const name of replyNames) values[name] = reply?.[name as keyof typeof reply];
-  Object.assign(values, {
+  const ofCommand: Readonly<Record<string, unknown>> = {
     schema: 'gateway-cli/result@1',
     command: report.command,
     ok: error === undefined,
@@ -52,8 +47,10 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     attempts: outcome.attempts,
     durationMs: Math.round(durationMs),
     error: error && errorDocument(unbilled(error, outcome), report, redaction),
-  });
-  const document = redaction.clean(values);
+  };
+  const ofReply: Readonly<Record<string, unknown>> = { ...reply };
+  const values = valueNames.map((name) => [name, name in ofCommand ? ofCommand[name] : ofReply[name]]);
+  const document = redaction.clean(Object.fromEntries(values) as Record<string, unknown>);
   // Image paths are not redacted: they must work even if a name resembles the key.
   return Object.assign(document, { images }, files.length > 0 && { files });
 }

@@ -31,7 +31,7 @@ export function createAccumulator({
     model,
     maxCandidates,
     store,
-    facts,
+    facts: { ...facts },
     candidates: new Map(),
     surplus: new Set(),
     waiting: [],

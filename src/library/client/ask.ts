@@ -80,7 +80,7 @@ async function* askHop(
   try {
     const { post, insteadOf } = sent;
     const format = await loadFormat(post.format);
-    const reading = { endOf, mostImages, joined, patience, store, ...toReadOptions(sent, format) };
+    const reading = { ...toReadOptions(sent, format), endOf, mostImages, joined, patience, store };
     const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     const came = read.result;
@@ -89,7 +89,7 @@ async function* askHop(
     const cut = describeCutPrompt(post, came.usage?.inputTokens, client.endpoint.service);
     const warnings = [...came.warnings, passed, cut].filter((text) => text !== undefined);
     const result = { ...came, ...(insteadOf && { insteadOf }), ...(modelEnds && { modelEnds }), warnings };
-    const answer = { request: sent, attempts, isRecorded, ...read, result };
+    const answer = { ...read, result, request: sent, attempts, isRecorded };
     end = { answer };
     return answer;
   } catch (error) {

@@ -201,7 +201,7 @@ interface WholeReply {
 }
 
 function readWhole(body: ReadText, reply: HttpReply, reader: ReplyReader): WholeReply {
-  const { value, cut } = parseReply(body, { asked: reader.options.asked, ...reply }, reader.format.name);
+  const { value, cut } = parseReply(body, { ...reply, asked: reader.options.asked }, reader.format.name);
   return isBare(value) && cut ? { deltas: [], cut } : readJsonReply(value, cut, reader);
 }
 

@@ -165,13 +165,13 @@ async function sendAndRepair(
     for (;;) {
       const before = failed?.details.attempts ?? 0;
       const payment = outgoing.paid?.payment;
-      const came = await trySend(outgoing.apiRequest, { payment, ...own, onEvent: countOn(onEvent, before) }, sending);
+      const came = await trySend(outgoing.apiRequest, { ...own, payment, onEvent: countOn(onEvent, before) }, sending);
       if ('reply' in came) {
         for (const { keep } of taken) await keep?.();
         const { reply } = came;
         const attempts = before + came.attempts;
         await onEvent?.({ type: 'answered', attempts, isRecorded: reply.recordedAt !== undefined });
-        return { reply, attempts, ...outgoing };
+        return { ...outgoing, reply, attempts };
       }
       const { error } = came;
       failed = failed ? error.after(failed).withDetails({ attempts: before + (error.details.attempts ?? 0) }) : error;

@@ -86,7 +86,7 @@ interface Finished {
 }
 
 function toOutcome({ answer, attempts, isRecorded, counted }: JobReply): Outcome {
-  return { reply: answer?.result, ...emptyOutcome, ...counted, attempts, fromCache: isRecorded };
+  return { ...emptyOutcome, reply: answer?.result, ...counted, attempts, fromCache: isRecorded };
 }
 
 function failed(outcome: Outcome, value: unknown): Outcome {
@@ -167,7 +167,7 @@ async function holdAnswer(
     if (error) return { outcome: saved, failure: error };
     if (warning) await addWarning(`${warning.message}; ${chooseHint(warning)}`, options);
     const value = built.check && (await findSchemaAnswer(built.check, { ...answer, result }, signal)).value;
-    return { outcome: { answer: value, ...saved }, failure: mismatchError(saved, flags) };
+    return { outcome: { ...saved, answer: value }, failure: mismatchError(saved, flags) };
   } catch (failure) {
     return { outcome: saved, failure };
   }

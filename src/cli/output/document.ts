@@ -6,6 +6,8 @@ import {
   GatewayError,
   isObject,
   otherModel,
+  type Result,
+  shownFields,
   shellWord,
   totalCost,
 } from '../../library/index.ts';
@@ -22,8 +24,10 @@ interface DocumentEnd {
   redaction: Redaction;
 }
 
-/** The keys of the document in their order; the files come last. */
-const valueNames = Object.keys(documentEntries).filter((name) => name !== 'files');
+const { files: _, ...entries } = documentEntries;
+/** A document without values: it has the order of the keys. The files come last. */
+const noValues: Record<string, unknown> = Object.fromEntries(Object.keys(entries).map((name) => [name, undefined]));
+const replyNames = Object.keys(shownFields) as (keyof Result)[];
 
 /** The JSON document of a run; unknown keys are absent. */
 export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
@@ -48,9 +52,8 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     durationMs: Math.round(durationMs),
     error: error && errorDocument(unbilled(error, outcome), report, redaction),
   };
-  const ofReply: Readonly<Record<string, unknown>> = { ...reply };
-  const values = valueNames.map((name) => [name, name in ofCommand ? ofCommand[name] : ofReply[name]]);
-  const document = redaction.clean(Object.fromEntries(values) as Record<string, unknown>);
+  const ofReply = Object.fromEntries(replyNames.map((name) => [name, reply?.[name]]));
+  const document = redaction.clean({ ...noValues, ...ofReply, ...ofCommand });
   // Image paths are not redacted: they must work even if a name resembles the key.
   return Object.assign(document, { images }, files.length > 0 && { files });
 }

@@ -44,7 +44,7 @@ export interface Ui extends Redaction, Notes {
   readonly warnings: readonly string[];
   /** Redacts these secrets from now on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
-  /** A spinner with `text`, or one line after 5 s; only on a terminal. Not with `--quiet` and `--verbose`. */
+  /** A spinner with `text`, only on a terminal. Not with `--quiet` and `--verbose`. */
   progress(text: string): Progress;
   /** The model's reasoning, for `--thinking`. */
   think(text: string): Promise<void>;

@@ -70,11 +70,6 @@ interface StreamOptions {
   onText?: ((text: string) => void) | undefined;
 }
 
-/** Without a spinner, the progress ends with the head of the reply. */
-export function stopPlain(progress: Progress, { io }: AnswerContext): void {
-  if (!io.stderr.isTTY) progress.stop();
-}
-
 /** Prints deltas as they arrive; the deltas of one chunk are one write. */
 export async function printStream<Outcome>(
   deltas: AsyncGenerator<StreamDelta[], Outcome>,

@@ -23,8 +23,6 @@ export interface Asking extends Pick<AskOptions, 'maxTurns' | 'gate' | 'sample' 
   images: ImageOutput;
   /** Called when the folder of the images is full. */
   onSpare?: (() => void) | undefined;
-  /** Called when the head of the reply came. */
-  onHead?: (() => void) | undefined;
   read?: ReadDeltas | undefined;
 }
 
@@ -33,15 +31,11 @@ export interface Asking extends Pick<AskOptions, 'maxTurns' | 'gate' | 'sample' 
  * service, a signal or a bug is in the outcome.
  */
 export async function askForOutcome(request: PreparedRequest, asking: Asking): Promise<Outcome> {
-  const { client, pricing, images, onSpare, onHead, ...options } = asking;
+  const { client, pricing, images, onSpare, ...options } = asking;
   const asked = await tryAsk(client, request, {
     ...options,
     store: images.openStore(onSpare),
     mostImages: images.most,
-    onEvent(event) {
-      if (event.type === 'answered') onHead?.();
-      return client.onEvent?.(event);
-    },
   });
   const { answer, failure, attempts, isRecorded: fromCache } = asked;
   const known = { ...emptyOutcome, attempts, fromCache };

@@ -1,6 +1,5 @@
 import { Chalk, type ChalkInstance } from 'chalk';
 import { Lexer, type Token, type Tokens } from 'marked';
-import { colourCode } from './code-colors.ts';
 import { escapeForTerminal } from './escape.ts';
 import { columnWidths, rowLines, withWords } from './table-columns.ts';
 import { wrapped } from './wrap.ts';
@@ -91,7 +90,7 @@ function blockLines(block: Token, page: Page): string[] {
 }
 
 function codeLine(line: string, chalk: ChalkInstance): string {
-  return line.trim() === '' ? '' : `  ${colourCode(line.replaceAll('\t', '    '), chalk)}`;
+  return line.trim() === '' ? '' : `  ${chalk.cyan(line.replaceAll('\t', '    '))}`;
 }
 
 /** Empty lines stay in the places of the text: a loose list would change lines that were already printed. */

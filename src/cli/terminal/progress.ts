@@ -4,7 +4,7 @@ import { escapeLine } from './escape.ts';
 import type { Io } from './io.ts';
 import { wantsColor } from './style.ts';
 
-/** Shows on a terminal at stderr that the program waits: a spinner, or one line if nothing can be animated; nothing with `--quiet`. */
+/** Shows a spinner on a terminal at stderr while the program waits. */
 export interface Progress {
   /** Shows a detail such as `12/500`. */
   update(detail: string): void;
@@ -38,8 +38,6 @@ const graceMs = 100;
 const timedMs = 2000;
 /** Shortest time between two updates: a batch checks thousands of jobs a second. */
 const countMs = 100;
-/** Without a spinner, one line is printed after this time without output. */
-const plainMs = 5000;
 
 /** Whether stderr can be animated: a terminal outside CI, without `--quiet`. */
 export function isAnimated({ io, quiet }: { io: Pick<Io, 'stderr' | 'env'>; quiet: boolean }): boolean {
@@ -49,19 +47,14 @@ export function isAnimated({ io, quiet }: { io: Pick<Io, 'stderr' | 'env'>; quie
 
 const nothing: Progress = { update: () => undefined, clear: () => undefined, stop: () => undefined };
 
-/** Starts a spinner after a tenth of a second; it shows the time from 2 s on. A pipe or file gets nothing. */
+/** Starts a spinner after a tenth of a second; it shows the time from 2 s on. What cannot be animated gets nothing. */
 export function startProgress(options: ProgressOptions): Progress {
-  if (options.quiet || !options.io.stderr.isTTY) return nothing;
-  return isAnimated(options) ? startSpinner(options) : startPlain(options, plainMs);
-}
-
-function startSpinner(options: ProgressOptions): Progress {
+  if (!isAnimated(options)) return nothing;
   const { io, color, spin = spinWithOra } = options;
   const started = io.elapsed();
   let detail = '';
   let shownAt = started;
   let spinner: Spinner | undefined;
-  let plainLine: Progress | undefined;
   let stopped = false;
   const nextSpinnerText = (): string => {
     shownAt = io.elapsed();
@@ -71,63 +64,28 @@ function startSpinner(options: ProgressOptions): Progress {
     if (spinner !== undefined) spinner.text = nextSpinnerText();
     cancel = io.after(1000, tick);
   };
-  const goPlain = (): void => {
-    if (stopped) return;
-    plainLine = startPlain(options, plainMs - (io.elapsed() - started));
-    plainLine.update(detail);
-  };
   const showSpinner = async (): Promise<void> => {
     const shown = await spin(nextSpinnerText(), wantsColor({ env: io.env, isTTY: true, color }));
     if (stopped) return void shown?.stop();
     spinner = shown;
-    if (shown === undefined) goPlain();
-    else tick();
+    if (shown !== undefined) tick();
   };
   // A failure of the spinner must not end a paid request.
-  let cancel = io.after(graceMs, () => void showSpinner().catch(goPlain));
+  let cancel = io.after(graceMs, () => void showSpinner().catch(() => undefined));
   return {
     update(next) {
       detail = next;
-      plainLine?.update(next);
       if (spinner !== undefined && io.elapsed() - shownAt >= countMs) spinner.text = nextSpinnerText();
     },
     clear() {
-      plainLine?.clear();
       if (!stopped) spinner?.clear();
     },
     stop() {
       if (stopped) return;
       stopped = true;
       cancel();
-      plainLine?.stop();
       // The spinner is stopped only once: each call of ora moves the cursor to the first column.
       spinner?.stop();
-    },
-  };
-}
-
-/** Prints one line after `ms` without output. */
-function startPlain({ io, text }: ProgressOptions, ms: number): Progress {
-  const started = io.elapsed() + ms - plainMs;
-  let detail = '';
-  let isOver = false;
-  const printStillWaiting = (): void => {
-    isOver = true;
-    const count = detail === '' ? '' : ` (${detail})`;
-    const nextSpinnerText = `still ${text} after ${secondsText(io.elapsed() - started)}${count}`;
-    void io.stderr.write(`${escapeLine(nextSpinnerText)}\n`);
-  };
-  let cancel = io.after(ms, printStillWaiting);
-  return {
-    update: (next) => void (detail = next),
-    clear() {
-      if (isOver) return;
-      cancel();
-      cancel = io.after(plainMs, printStillWaiting);
-    },
-    stop() {
-      isOver = true;
-      cancel();
     },
   };
 }

@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
-import { printStream, stopPlain } from '../../../src/cli/output/print.ts';
+import { printStream } from '../../../src/cli/output/print.ts';
 import type { AnswerContext } from '../../../src/cli/context.ts';
 import type { Answer } from '../../../src/library/client/result.ts';
 import type { StreamDelta } from '../../../src/library/formats/events.ts';
 
-test.each([
-  ['until the first words are printed on a terminal', true, ['thinking came', 'stop', 'hi', '\n']],
-  ['until the reply begins where nothing can move', false, ['stop', 'thinking came', 'hi', '\n']],
-])('what says that the program waits runs %s', async (_, isTTY, expected) => {
+test('what says that the program waits runs until the first words are printed', async () => {
   const events: string[] = [];
-  const stdout = { isTTY, columns: 80, write: async (text: unknown) => void events.push(String(text)) };
+  const stdout = { isTTY: true, columns: 80, write: async (text: unknown) => void events.push(String(text)) };
   const context = {
-    io: { stdout, stderr: { isTTY } },
+    io: { stdout, stderr: { isTTY: true } },
     root: {},
   } as unknown as AnswerContext;
   const running = new Set(['progress']);
@@ -21,13 +18,11 @@ test.each([
     stop: () => void (running.delete('progress') && events.push('stop')),
   };
   async function* deltas(): AsyncGenerator<StreamDelta[], Answer> {
-    // The head of the reply.
-    stopPlain(progress, context);
     yield [{ type: 'thinking', block: 0, text: 'hm' }];
     events.push('thinking came');
     yield [{ type: 'text', block: 1, text: 'hi' }];
     return {} as Answer;
   }
   await printStream(deltas(), { isMarkdown: false, progress }, context);
-  expect(events).toEqual(expected);
+  expect(events).toEqual(['thinking came', 'stop', 'hi', '\n']);
 });

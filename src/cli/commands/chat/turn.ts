@@ -16,7 +16,7 @@ import type { ChatFlags } from './session.ts';
 import { listToolCalls, resultsTurn, type ToolCommands } from './tools.ts';
 import type { AnswerContext, Outcome, ToolRound } from '../../context.ts';
 import type { ImageOutput } from '../../output/save-images.ts';
-import { printStream, printText, stopPlain } from '../../output/print.ts';
+import { printStream, printText } from '../../output/print.ts';
 import { type BuiltRequest, choosePictures } from '../../request/build-request.ts';
 import { askForOutcome, saveFiles } from '../../run/ask.ts';
 import { tryFindSchemaAnswer, type SchemaAnswer } from '../../run/answer.ts';
@@ -190,7 +190,6 @@ async function askRound(
     deadline,
     images,
     joined: flags.jsonl ? undefined : true,
-    onHead: () => stopPlain(progress, context),
     read: (deltas) => printStream(deltas, printing, context).finally(() => progress.stop()),
   });
   const { reply } = outcome;

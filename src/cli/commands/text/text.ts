@@ -5,7 +5,7 @@ import { planBesideText, startSending } from '../../run/sending.ts';
 import { answerCommand, finishText, tryFindSchemaAnswer } from '../../run/answer.ts';
 import { addAskFlags } from '../../flags/shared.ts';
 import type { AskFlags } from '../../run/settings.ts';
-import { printStream, printText, stopPlain } from '../../output/print.ts';
+import { printStream, printText } from '../../output/print.ts';
 import { checkEnd, type Performed, type StreamDelta, usageError } from '../../../library/index.ts';
 import type { Action, AnswerContext, CommandEnd } from '../../context.ts';
 import { addFlags, setExamples } from '../../flags/flag.ts';
@@ -62,10 +62,7 @@ async function runText(words: readonly string[], typed: TextFlags, context: Answ
       pricing: settings,
       deadline: deadline(),
       maxTurns,
-      ...(stream && {
-        onHead: () => stopPlain(progress, context),
-        read: (deltas) => printFirstCandidate(deltas, printing),
-      }),
+      ...(stream && { read: (deltas) => printFirstCandidate(deltas, printing) }),
     },
   );
   return keepOutcome(outcome, async () => {

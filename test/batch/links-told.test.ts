@@ -107,6 +107,81 @@ describe('what people are told of jobs that use results of others', () => {
   });
 });
 
+describe('a job that uses one without an answer to what that asks now', () => {
+  const edited = { ...outline, prompt: 'Plan another trip' };
+
+  test('stays outdated until the other one is done, also where changes are accepted', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(outline, chapter);
+    await batch();
+    folder.jobs(edited, chapter);
+    server.answer = () => ({ status: 400 });
+    await batch(['redo', 'out', 'outline']);
+    server.answer = () => undefined;
+    const next = [
+      '1 failed: gateway-cli batch retry out\n',
+      '1 outdated: gateway-cli batch again out --accept-changes\n',
+    ];
+    expect((await batch(['status', 'out'])).stdout).toContain(next.join(''));
+    const sent = server.bodies.length;
+    const accepted = await batch(['again', 'out', '--accept-changes']);
+    expect([accepted.code, server.bodies.length]).toEqual([13, sent]);
+    expect(linesOf((await batch(['export', 'out', '--format', 'jsonl'])).stdout)).toMatchObject([
+      { id: 'outline', state: 'failed' },
+      { id: 'chapter', version: 'outdated', text: 'answer to Write it: answer to Plan a trip' },
+    ]);
+    expect((await batch(['retry', 'out'])).code).toBe(0);
+    expect(await batch(['again', 'out', '--accept-changes'])).toMatchObject({ code: 0 });
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+    expect(server.bodies).toHaveLength(sent + 2);
+  });
+
+  test.for(['edited', 'failed'])('is not made again without it: %s', async (state, { server, folder, batch }) => {
+    folder.jobs(outline, chapter);
+    await batch();
+    folder.jobs(edited, chapter);
+    server.answer = () => ({ status: 400 });
+    if (state === 'failed') await batch(['redo', 'out', 'outline']);
+    server.answer = () => undefined;
+    const sent = server.bodies.length;
+    const { code, stderr } = await batch(['redo', 'out', 'chapter']);
+    const next = 'gateway-cli batch redo out outline,chapter';
+    const error = 'gateway-cli: usage: chapter uses outline, of which no answer comes';
+    expect([code, stderr]).toEqual([2, `${error}\n  name these as well: ${next}\n`]);
+    expect(server.bodies).toHaveLength(sent);
+    expect((await batch(next.split(' ').slice(2))).code).toBe(0);
+    expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+    expect(server.bodies).toHaveLength(sent + 2);
+  });
+});
+
+test('a job that failed with an answer that was chosen again is sent once changes are accepted', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.jobs(outline, chapter);
+  server.answer = (prompt) => (prompt.startsWith('Write') ? { status: 400 } : undefined);
+  await batch();
+  server.answer = () => undefined;
+  await batch(['redo', 'out', 'outline']);
+  expect((await batch(['retry', 'out'])).code).toBe(0);
+  await batch(['again', 'out']);
+  await batch(['choose', 'out', 'outline=1']);
+  expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done \(1 outdated\)\n/);
+  const sent = server.bodies.length;
+  const { code, stderr } = await batch(['again', 'out', '--accept-changes']);
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining('1 job uses a newer result and is paid for again: chapter'),
+  ]);
+  expect(server.bodies).toHaveLength(sent + 1);
+  expect((await batch(['status', 'out'])).stdout).toMatch(/^2 jobs: 2 done\n/);
+});
+
 test('a dry run says which of the jobs to be sent again --limit leaves, and counts them once', async ({
   folder,
   batch,

@@ -17,7 +17,7 @@ export interface DecidedRows {
   /** The numbers of rows without an answer, and of rows to be made again, that are left for another run, by a limit or as nobody named them. */
   left: number;
   leftAgain: number;
-  /** The rows that take no place of the limit: an answer that they use is neither there nor made by this run. */
+  /** The rows that wait: an answer that they use is neither there nor comes in this run. They take no place of the limit. */
   held: readonly number[];
 }
 
@@ -95,7 +95,7 @@ function findOpen(table: RowTable, { edited, isOwn, named, stays }: ComparedRows
   return open;
 }
 
-/** Takes as many rows as the limit allows. `held`: with a limit, a row takes no place of the rows that it waits for. */
+/** Takes as many rows as the limit allows, of those whose answers to use come. */
 function cutToLimit(
   open: Uint8Array,
   table: RowTable,
@@ -106,7 +106,7 @@ function cutToLimit(
   let room = limit ?? Number.POSITIVE_INFINITY;
   const takeOrHold = (place: number): void => {
     if (room === 0) return;
-    if (limit !== undefined && !areComing(place, { table, due }, state)) {
+    if (!areComing(place, { table, due }, state)) {
       held.add(place);
       return;
     }
@@ -139,15 +139,15 @@ export function openMended(
   };
 }
 
-/** Whether all answers that a row uses are there, or are made by this run. */
+/** Whether all answers that a row uses are there, or come in this run. */
 function areComing(
   place: number,
   { table, due }: { table: RowTable; due: Uint8Array },
-  { slots }: BatchState,
+  { slots, atService }: BatchState,
 ): boolean {
   const { uses = [], parents = [] } = table.links.get(place) ?? {};
   return uses.every(({ slot, generation }, at) => {
-    if (due[parents[at]?.place as number] === 1) return true;
+    if (due[parents[at]?.place as number] === 1 || atService.has(slot)) return true;
     return ['done', 'incomplete'].includes(slots.stateOf(slot)) && slots.countingOf(slot) === generation;
   });
 }

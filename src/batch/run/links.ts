@@ -134,12 +134,15 @@ export function isReady(place: number, { plan, state: { slots } }: LinkedBatch):
 }
 
 /** The rows that this run could not send, as others were to come first; and those that no run can send before the user says so. */
-export function listAwaiting(batch: LinkedBatch & { plan: Pick<BatchPlan, 'isOwn'>; state: BatchState }): number[] {
+export function listAwaiting(
+  batch: LinkedBatch & { plan: Pick<BatchPlan, 'held' | 'isOwn'>; state: BatchState },
+): number[] {
   const { plan, state } = batch;
   const { due, isOwn, table } = plan;
   const waiting = findWaiting(state);
+  const held = new Set(plan.held);
   const isAwaiting = (place: number): boolean =>
-    waiting.has(table.slots[place] as number) || (due[place] === 1 && !isReady(place, batch));
+    held.has(place) || waiting.has(table.slots[place] as number) || (due[place] === 1 && !isReady(place, batch));
   return [...table.links.keys()].filter((place) => isOwn(place) && isAwaiting(place));
 }
 
@@ -147,25 +150,4 @@ export function listAwaiting(batch: LinkedBatch & { plan: Pick<BatchPlan, 'isOwn
 export function hasDue(batch: LinkedBatch): boolean {
   const { due, table } = batch.plan;
   return [...table.links.keys()].some((place) => due[place] === 1 && isReady(place, batch));
-}
-
-/** The rows to send that this run cannot send: an answer that they use is neither there nor made by the run. */
-export function listStuck(batch: LinkedBatch): number[] {
-  const { plan, state } = batch;
-  const { table, due } = plan;
-  const stuck = new Set<number>();
-  const isComing = (place: number): boolean =>
-    !stuck.has(place) && (due[place] === 1 || state.atService.has(table.slots[place] as number));
-  const isStuck = (place: number): boolean =>
-    due[place] === 1 &&
-    !isReady(place, batch) &&
-    !(table.links.get(place)?.parents ?? []).every((parent) => isComing(parent.place) || isMade(parent.place, batch));
-  // Each row comes after those that it uses, so that it is known whether these are stuck.
-  for (const place of table.levels.flat()) if (isStuck(place)) stuck.add(place);
-  return [...stuck];
-}
-
-function isMade(place: number, { plan, state: { slots } }: LinkedBatch): boolean {
-  const slot = plan.table.slots[place] as number;
-  return slots.answersOf(slot) > 0 && !slots.has(slot, 'again');
 }

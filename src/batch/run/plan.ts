@@ -4,7 +4,7 @@ import { isMadeAgain } from './decide.ts';
 import { decideRows, openMended, type DecidedRows, type Deciding } from './decide-rows.ts';
 import { editedError, hasOtherFlags, isEditedByFlags } from './edited-error.ts';
 import { joinFamilies, type NamingRow, resolveLinks } from './links.ts';
-import { openStale } from './stale.ts';
+import { openStale, openWaiting } from './stale.ts';
 import {
   addKnownRow,
   addLinkedRow,
@@ -71,8 +71,8 @@ export interface BatchPlan extends ReadRows, AssignedRows, DecidedRows {
 }
 
 /** Rows that this run leaves, because an earlier one sent them. */
-export function sentBefore({ jobs, toSend, left }: BatchPlan): number {
-  return jobs - toSend - left;
+export function sentBefore({ jobs, toSend, left, held }: BatchPlan): number {
+  return jobs - toSend - left - held.length;
 }
 
 /** A gateway of some rows, and their forms of authentication. */
@@ -280,20 +280,28 @@ function assignRows(
   };
   const shardOf = (place: number): number => (shard === undefined ? 1 : (headOf(place) % shard.total) + 1);
   const isOwn = (place: number): boolean => shard === undefined || shardOf(place) === shard.index;
-  const findHad = !policy.acceptChanges ? openStale(table, state.manifest.rows, state.slots) : undefined;
+  const findHad = openStale(table, state.manifest.rows, state.slots);
+  const waiting = openWaiting(table, { policy, state });
+  // A row leaves its earlier answer by the user's word, and only for one that this run can get.
   const findStale = (place: number): number | undefined =>
-    named?.has(place) || !isOwn(place) ? undefined : findHad?.(place);
+    named?.has(place) || !isOwn(place) || (policy.acceptChanges && !waiting.has(place)) ? undefined : findHad(place);
+  const isAccepted = (place: number): boolean => policy.acceptChanges === true && findHad(place) !== undefined;
   const stays = new Map<number, number>();
   const markIfAgain = (place: number, slot: number): void => {
     if (!isOwn(place) || stays.has(place)) return;
     const isFull = policy.limit !== undefined && marked.length >= policy.limit;
-    const marking = { isNamed: named?.has(place) === true, goesOn, policy: isFull ? {} : policy };
+    const isNamed = named?.has(place) === true || isAccepted(place);
+    const marking = { isNamed, goesOn, policy: isFull ? {} : policy };
     if (!isMadeAgain(slot, marking, state)) return;
     if (state.slots.stateOf(slot) === 'sent') unsure.add(slot);
     markAgain(slot, state);
     marked.push(state.slots.nameOf(slot));
   };
-  assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot: markIfAgain });
+  const onSlot = (place: number, slot: number): void => {
+    markIfAgain(place, slot);
+    waiting.see(place);
+  };
+  assignSlots(table, state.manifest.rows, state.slots, { stays, findStale, onSlot });
   noteUses({ stays, table }, state);
   const isNew = rows !== undefined && !goesOn;
   if (isNew) state.redo = rows;

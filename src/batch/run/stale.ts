@@ -1,4 +1,7 @@
 import type { Slots } from '../folder/slots.ts';
+import type { BatchState } from '../folder/state.ts';
+import type { BatchPolicy } from '../types.ts';
+import { decideSlot } from './decide.ts';
 import type { RowTable } from './table.ts';
 
 /**
@@ -23,5 +26,29 @@ export function openStale(table: RowTable, before: RowTable, slots: Slots): (pla
     if (was === undefined) return undefined;
     const had = before.slots[was] as number;
     return had === slot || isPaid(slot) || !isPaid(had) ? undefined : had;
+  };
+}
+
+/**
+ * Finds the rows that wait: they use one that failed or may have been billed, and is not sent again; or one that waits. `see` takes each
+ * row that has its slot, before the rows that use it.
+ */
+export function openWaiting(
+  table: RowTable,
+  { policy, state: { atService, slots } }: { policy: BatchPolicy; state: Pick<BatchState, 'atService' | 'slots'> },
+): { has(place: number): boolean; see(place: number): void } {
+  const waiting = new Set<number>();
+  const stateOf = (place: number) => slots.stateOf(table.slots[place] as number);
+  const isLeft = (place: number): boolean => {
+    const asked = { isAtService: atService.has(table.slots[place] as number), isNamed: true, policy };
+    return ['failed', 'sent'].includes(stateOf(place)) && decideSlot(stateOf(place), asked) === 'leave';
+  };
+  const has = (place: number): boolean =>
+    (table.links.get(place)?.parents ?? []).some((used) => waiting.has(used.place) || isLeft(used.place));
+  return {
+    has,
+    see(place) {
+      if (stateOf(place) === 'pending' && has(place)) waiting.add(place);
+    },
   };
 }

@@ -10,7 +10,7 @@ import {
 import type { CommandEnd } from '../../context.ts';
 import { describeBody, type JsonObject, type ServiceName, services } from '../../../library/index.ts';
 import type { PlannedBatch } from './batch.ts';
-import { describeAgain, findStuck } from './resume.ts';
+import { describeAgain } from './resume.ts';
 import { describeStates, listStates } from './states.ts';
 
 /** The jobs to send of one command, with one model, to one place. */
@@ -25,10 +25,8 @@ interface JobKind {
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
 export async function showPlan(batch: PlannedBatch): Promise<CommandEnd> {
   const { plan, context } = batch;
-  const { jobs, total } = plan;
-  const stuck = findStuck(batch);
-  const toSend = plan.toSend - stuck.size;
-  const { kinds, first } = await readDue(batch, stuck);
+  const { jobs, toSend, total } = plan;
+  const { kinds, first } = await readDue(batch);
   const document = {
     schema: 'gateway-cli/batch-plan@1',
     jobs,
@@ -52,14 +50,14 @@ export async function showPlan(batch: PlannedBatch): Promise<CommandEnd> {
 }
 
 /** The kinds of the jobs that a run sends, and the first request. */
-async function readDue(batch: PlannedBatch, stuck: ReadonlySet<number>) {
+async function readDue(batch: PlannedBatch) {
   const { jobs, plan } = batch;
   const kinds = new Map<string, JobKind>();
   let first: { id: string; body: JsonObject } | undefined;
   let place = -1;
   for await (const job of jobs.read(() => undefined)) {
     place++;
-    if (plan.due[place] !== 1 || stuck.has(place)) continue;
+    if (plan.due[place] !== 1) continue;
     const settings = await jobs.settingsOf(job);
     const { model, service } = settings;
     const origin = getRequestOrigin(settings);
@@ -82,8 +80,7 @@ async function readBody(job: Job, place: number, { jobs, plan }: PlannedBatch): 
 
 /** The states of the jobs that a run does not send. */
 export function describeUnsent({ plan, state }: Pick<PlannedBatch, 'plan' | 'state'>): string[] {
-  const stuck = findStuck({ plan, state });
-  const isLeft = (place: number): boolean => plan.isOwn(place) && (plan.due[place] === 0 || stuck.has(place));
+  const isLeft = (place: number): boolean => plan.isOwn(place) && plan.due[place] === 0;
   const states = listStates(countRows(plan.table, state, isLeft)).filter(({ rows }) => rows > 0);
   return states.length > 0 ? [describeStates(states)] : [];
 }

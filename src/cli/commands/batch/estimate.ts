@@ -34,7 +34,6 @@ import type { PlannedBatch } from './batch.ts';
 import { openBatchClients } from './clients.ts';
 import { describeUnsent } from './dry-run.ts';
 import { chooseConcurrency } from './policy.ts';
-import { findStuck } from './resume.ts';
 
 /** The sums of the jobs of one model. */
 interface ModelEstimate {
@@ -81,11 +80,9 @@ interface Estimate {
 export async function showEstimate(batch: PlannedBatch, progress: Progress): Promise<CommandEnd> {
   const { plan, context } = batch;
   const unsent = describeUnsent(batch);
-  // The estimate takes the rows of the plan.
-  const toSend = plan.toSend - findStuck(batch).size;
-  const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${plan.toSend} counted`));
+  const { jobs, toSend, total, table } = plan;
+  const estimate = await estimateJobs(batch, (done) => progress.update(`${done}/${toSend} counted`));
   progress.stop();
-  const { jobs, total, table } = plan;
   if (table.links.size > 0)
     await context.ui.note(`${formatCount(table.links.size, 'job')} with results of others, which are not counted yet`);
   const expected = expectCost(batch.state, toSend);

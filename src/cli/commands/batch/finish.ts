@@ -246,7 +246,7 @@ async function judgeEnd({ counts, states, stop, spent }: RunEnd, batch: EndedBat
   const { flags, state, outdir, plan, policy } = batch;
   // Rows that are left for another run are no failure; nor are waiting rows, if the jobs that they wait for are counted.
   const waiting = policy.onlyNamed ? 0 : (counts.waiting ?? 0);
-  const excused = stop === undefined ? plan.left + plan.held.length + waiting : 0;
+  const excused = stop === undefined ? plan.left + waiting : 0;
   const excusedAgain = stop === undefined ? plan.leftAgain : 0;
   const pending = Math.max(0, counts.pending - excused);
   const again = states.find(({ state }) => state === 'to make again')?.rows ?? 0;

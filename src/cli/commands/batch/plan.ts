@@ -18,7 +18,7 @@ import { createDryClient } from '../../run/client.ts';
 import { type BatchFlags, requireOneLane } from './flags.ts';
 import { collectLineErrors, duplicateError, type JobSource, type LineErrors } from './jobs/source.ts';
 import { ownSettings } from './own-settings.ts';
-import { noteOtherShards, openRedo } from './redo.ts';
+import { noteOtherShards, openRedo, requireUsed } from './redo.ts';
 import type { FoundRow } from './row-names.ts';
 
 /** The facts of a plan that people are told, beside those that the run needs. */
@@ -89,7 +89,10 @@ export async function planJobs({ facts, source, flags, context, ...batch }: Plan
       return named && new Set(named.map(({ place }) => place));
     },
   });
-  if (named) await noteOtherShards(named, { ...batch, plan, flags }, context);
+  if (named) {
+    requireUsed(named, { ...batch, plan });
+    await noteOtherShards(named, { ...batch, plan, flags }, context);
+  }
   return plan;
 }
 

@@ -98,6 +98,31 @@ export async function noteOtherShards(
   await ui.warn(`${what}; ${next}`);
 }
 
+/** Throws GatewayError usage for a named row that would wait: it uses one that has no answer, and is neither named nor sent. */
+export function requireUsed(
+  named: readonly FoundRow[],
+  { host, plan, state: { slots } }: Pick<RunningBatch, 'host' | 'plan' | 'state'>,
+): void {
+  const { due, held, table } = plan;
+  const isNamed = new Set(named.map(({ place }) => place));
+  const waiting = new Set(held.filter((place) => isNamed.has(place)));
+  const used = new Map<number, string>();
+  // The set grows while it is walked.
+  for (const place of waiting)
+    for (const parent of table.links.get(place)?.parents ?? []) {
+      if (due[parent.place] === 1 || slots.answersOf(table.slots[parent.place] as number) > 0) continue;
+      waiting.add(parent.place);
+      if (!isNamed.has(parent.place)) used.set(parent.place, parent.id);
+    }
+  if (used.size === 0) return;
+  const ids = named.filter(({ place }) => waiting.has(place)).map(({ id }) => id);
+  const all = [...used.values(), ...named.map(({ id }) => id)];
+  throw usageError(
+    `${nameSome(ids)} ${ids.length === 1 ? 'uses' : 'use'} ${nameSome([...used.values()])}, of which no answer comes`,
+    `name these as well: ${host.nextCommand('redo', { operand: joinIds(all).word })}`,
+  );
+}
+
 /** The names of the row of a job in its file. */
 function nameJob({ id, lineId, line, number = line, isNumbered, values: { vars, prompt } }: Job): NamedRow {
   const text = typeof prompt === 'string' ? prompt : undefined;

@@ -1,11 +1,9 @@
 import {
-  type BatchPlan,
   countAside,
   countRows,
   findWithoutImage,
   formatCount,
   listIds,
-  listStuck,
   maxNamed,
   nameRows,
   nameSome,
@@ -24,7 +22,7 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   const { plan, context, flags, state } = batch;
   const before = sentBefore(plan) + plan.again;
   if (before > 0) {
-    const next = describeNext(batch, findStuck(batch).size);
+    const next = describeNext(batch);
     const leftToRedo = listLeftToRedo(plan.table, state, plan.isOwn).map(String);
     const states = listStates(countRows(plan.table, state, plan.isOwn), { kept: countKept(state), leftToRedo });
     await context.ui.note(`${describeStates(states)}; ${next}`);
@@ -34,15 +32,9 @@ export async function noteResume(batch: PlannedBatch): Promise<void> {
   if (aside > 0) await context.ui.note(describeAside(aside, [flags.output ?? batch.outdir]));
 }
 
-/** The rows to send that the run cannot send, as others are to come first. */
-export function findStuck({ plan, state }: Pick<PlannedBatch, 'plan' | 'state'>): ReadonlySet<number> {
-  return new Set(plan.table.links.size > 0 ? listStuck({ plan, state }) : []);
-}
-
-/** The number of jobs that are sent, without those that are held back, and of those that are sent a second time: these may be paid for twice. */
-function describeNext({ plan: { toSend, again }, facts: { edited, fresh } }: PlannedBatch, held: number): string {
-  const now = toSend - held;
-  if (held > 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
+/** The number of jobs that are sent, and of those that are sent a second time: these may be paid for twice. */
+function describeNext({ plan: { toSend, again }, facts: { edited, fresh } }: PlannedBatch): string {
+  if (again === 0) return `${toSend} ${be(toSend, 'is')} sent now`;
   const others = [
     ...(edited.jobs > 0 ? [`${edited.jobs} as ${edited.jobs === 1 ? 'it' : 'they'} changed`] : []),
     ...(fresh.jobs > 0 ? [`${fresh.jobs} for the first time`] : []),
@@ -51,7 +43,7 @@ function describeNext({ plan: { toSend, again }, facts: { edited, fresh } }: Pla
 }
 
 /** Tells the jobs that are sent again, those that are sent because they were edited, and those that stay. */
-export async function describeAgain({ facts, host, jobs, plan, policy }: PlannedBatch): Promise<string[]> {
+export async function describeAgain({ facts, host, jobs, plan, policy, state }: PlannedBatch): Promise<string[]> {
   const lines: string[] = [];
   const twice =
     plan.twice > 0 ? ` (${plan.twice === plan.again && plan.twice > 1 ? 'they' : plan.twice} may be billed twice)` : '';
@@ -61,12 +53,10 @@ export async function describeAgain({ facts, host, jobs, plan, policy }: Planned
     lines.push(`sent for the first time: ${await nameRows(fresh.places, fresh.jobs, jobs)}`);
   if (edited.jobs > 0) {
     const most = edited.most && edited.most.length > 0 ? `, for at most ${describeCosts(edited.most)}` : '';
-    const use = edited.jobs === 1 ? 'uses' : 'use';
-    const why = edited.stale === edited.jobs ? `${use} a newer result` : `${be(edited.jobs, 'was')} edited`;
     const names = await nameRows(edited.places, edited.jobs, jobs);
     const are = be(edited.jobs, 'is');
     const what = edited.mayBeNew ? `or ${are} new, and ${are} paid for` : `and ${are} paid for again`;
-    lines.push(`${formatCount(edited.jobs, 'job')} ${why} ${what}${most}: ${names}`);
+    lines.push(`${describeChanges(edited)} ${what}${most}: ${names}`);
   }
   const left = [...plan.table.edited];
   if (left.length > 0) {
@@ -77,7 +67,7 @@ export async function describeAgain({ facts, host, jobs, plan, policy }: Planned
   }
   // Those of earlier runs are told in the table of states.
   if (plan.stays.size === 0 || plan.again === 0) return lines;
-  const staying = listStaying(plan);
+  const staying = listStaying({ plan, state });
   const names = nameSome(await listIds(staying.slice(0, maxNamed), jobs), staying.length);
   const [keep, they] = staying.length === 1 ? ['keeps', 'it'] : ['keep', 'they'];
   const what = `${formatCount(staying.length, 'job')} ${keep} what ${they} made of an earlier result: ${names}`;
@@ -85,11 +75,24 @@ export async function describeAgain({ facts, host, jobs, plan, policy }: Planned
   return lines;
 }
 
+/** `2 jobs were edited`, `1 job uses a newer result`, or both. */
+function describeChanges({ jobs, stale }: PlannedBatch['facts']['edited']): string {
+  const edited = jobs - stale;
+  const parts = [
+    ...(edited > 0 ? [`${formatCount(edited, 'job')} ${be(edited, 'was')} edited`] : []),
+    ...(stale > 0 ? [`${formatCount(stale, 'job')} ${stale === 1 ? 'uses' : 'use'} a newer result`] : []),
+  ];
+  return parts.join(', ');
+}
+
 /** The rows that stay as they are, and those that use them: what makes the first again makes these again too. */
-function listStaying({ due, stays, table }: BatchPlan): number[] {
+function listStaying({ plan: { stays, table }, state: { slots } }: Pick<PlannedBatch, 'plan' | 'state'>): number[] {
   const staying = new Set(stays.keys());
   for (const place of table.levels.flat())
-    if (due[place] === 0 && table.links.get(place)?.parents.some((parent) => staying.has(parent.place)))
+    if (
+      slots.answersOf(table.slots[place] as number) > 0 &&
+      table.links.get(place)?.parents.some((parent) => staying.has(parent.place))
+    )
       staying.add(place);
   return [...staying].toSorted((a, b) => a - b);
 }

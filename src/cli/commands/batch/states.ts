@@ -73,7 +73,6 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
       next: redo,
       ...(maybeBilled?.again && twice),
     },
-    { state: 'outdated', of: 'done', rows: outdated, next: next('again', { flags: '--accept-changes' }) },
     {
       state: 'failed',
       rows: failed - refused,
@@ -93,6 +92,8 @@ export function listStates(counts: Counts, facts: NextFacts = {}): StateRows[] {
     { state: 'not sent yet', rows: pending, ...(pending > waiting && { next: goOn }) },
     { state: 'edited', of: 'not sent yet', rows: edited },
     { state: 'waiting', of: 'not sent yet', rows: waiting },
+    // What they use comes first.
+    { state: 'outdated', of: 'done', rows: outdated, next: next('again', { flags: '--accept-changes' }) },
   ];
   return all.filter(({ state, rows }) => rows > 0 || state === 'done');
 }

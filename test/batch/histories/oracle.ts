@@ -231,7 +231,12 @@ async function runOnce(
   if (ended.left) files.restore(ended.left, { ...step, random });
   const end = judgeEnd(ended, policy);
   if (end === 'refused') {
-    assert.ok(folders.length > 1 || rows[0]?.isNumbered, 'the words of --redo are refused');
+    const named = policy.redo ?? [];
+    // It uses a row that is not made.
+    const isWaiting = ({ id, parents }: TableRow): boolean =>
+      named.includes(id) && parents.some((parent) => !named.includes(parent));
+    const isKnown = folders.length > 1 || rows[0]?.isNumbered || rows.some(isWaiting);
+    assert.ok(isKnown, 'the words of --redo are refused');
     assert.equal(gateway.payments.length, first, 'paid, and refused');
     // The user said nothing.
     Object.assign(oracle, { extra });
@@ -257,7 +262,7 @@ async function runOnce(
 /** Throws what no run should end with. */
 function judgeEnd({ left, error, isRefused, isWhole }: EngineEnd, { redo }: RunPolicy): RunEnd | undefined {
   if (left) return undefined;
-  // A number that is another row by now, or a row of another shard.
+  // A number that is another row by now, a row of another shard, or one that waits for others.
   if (isRefused && redo !== undefined && error?.class === 'usage') return 'refused';
   if (isRefused && error?.class === 'batch-edited') return 'asked';
   if (error && (isRefused || !expectedEnds.has(error.class))) throw error;

@@ -166,7 +166,7 @@ async function readAnswer(
     const body = requireReplyBody(result, format, request);
     const { store, mostImages } = output;
     const known = request && toReadOptions(request, await loadFormat(request.post.format));
-    const options = { ...known, format, model, store, mostImages, endOf, joined: true as const };
+    const options = { ...known, format, model, store, mostImages, endOf };
     // A short body has no Base64 that must stay out of memory: it is not written and parsed again.
     const answer = isShort
       ? await readParsedReply(body, options)

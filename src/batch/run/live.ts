@@ -161,7 +161,6 @@ async function sendAndRead(
     store: output.store,
     endOf: () => getTimeoutError(deadline),
     mostImages: output.mostImages,
-    joined: true,
     payments: payFirst(payment, joinPayments([limit, client.payments])),
     maxTurns: batch.policy.maxTurns,
     policy: retries,

@@ -16,7 +16,7 @@ import { emptyOutcome } from '../output/outcome.ts';
 import type { ImageOutput } from '../output/save-images.ts';
 
 /** The connection of a request, and the readers of its answer while it comes. */
-export interface Asking extends Pick<AskOptions, 'maxTurns' | 'gate' | 'sample' | 'joined'> {
+export interface Asking extends Pick<AskOptions, 'maxTurns' | 'gate' | 'sample'> {
   client: GatewayClient;
   pricing: Pricing;
   deadline: Deadline;

@@ -72,7 +72,7 @@ async function isCompleteReply(path: string, reply: HttpReply): Promise<boolean>
     const format = findFormatByPath(path);
     if (format !== undefined) {
       const store = createEmptyStore();
-      const { error } = await readReply(reply, { format, model: '', store, joined: true });
+      const { error } = await readReply(reply, { format, model: '', store });
       return error === undefined;
     }
     for await (const chunk of reply.body) void chunk;

@@ -40,8 +40,7 @@ export interface Performed extends Answer {
 }
 
 /** The options for sending a request, and the place of its images. */
-export interface AskOptions
-  extends PayOptions, ContinuationOptions, Pick<ReadOptions, 'endOf' | 'mostImages' | 'joined' | 'patience'> {
+export interface AskOptions extends PayOptions, ContinuationOptions, Pick<ReadOptions, 'endOf' | 'mostImages'> {
   /** The place of the images; memory by default. */
   store?: BlobStore | undefined;
 }
@@ -74,13 +73,13 @@ async function* askHop(
   client: AskingClient,
   options: BoundedAskOptions & { store: BlobStore },
 ): AsyncGenerator<StreamDelta[], Performed> {
-  const { deadline, endOf = () => checkEnd(deadline), mostImages, joined, patience, store } = options;
+  const { deadline, endOf = () => checkEnd(deadline), mostImages, store } = options;
   const { reply, attempts, prepared: sent, payment } = await client.sendPaid(request, options);
   let end: PaidEnd = {};
   try {
     const { post, insteadOf } = sent;
     const format = await loadFormat(post.format);
-    const reading = { ...toReadOptions(sent, format), endOf, mostImages, joined, patience, store };
+    const reading = { ...toReadOptions(sent, format), endOf, mostImages, store };
     const read = yield* readDeltas(reply, reading, format);
     const isRecorded = reply.recordedAt !== undefined;
     const came = read.result;

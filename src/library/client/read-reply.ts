@@ -28,17 +28,24 @@ export interface ReadOptions extends ReplyBounds {
   model: string;
   /** Number of requested candidates; 1 by default. */
   candidates?: number | undefined;
-  /** Text deltas of one block that arrive together may be joined, for readers that join them anyway. */
-  joined?: true | undefined;
   /** Thinking in the tags `<think>` and `</think>` at the head of a text stays in the text. */
   keepThink?: boolean | undefined;
   /** The names of the tools that were offered, if they are known. */
   offered?: readonly string[] | undefined;
   /** The body of the request, if it is known: words that an error quotes from it are not the service's own. */
   asked?: Body | undefined;
-  /** Time to wait for the end of the body, in ms, instead of the format's own time. */
-  patience?: Format['patience'] | undefined;
+  /** Time to wait for the end of the body, in ms, where that is not the usual one. */
+  patience?: Patience | undefined;
 }
+
+/** Time of silence in ms after which the end of a body is not awaited any more, by the progress of its decoder. */
+interface Patience {
+  stopped: number;
+  ended: number;
+}
+
+/** After the mark that ends a reply, the end of the body is only good for using the connection again (deviation 24). */
+const usualPatience: Patience = { stopped: 5000, ended: 200 };
 
 /** Maximum number of candidates that are read beyond those that were requested. */
 const moreCandidates = 64;
@@ -237,22 +244,20 @@ async function* readStream(
   chunks: AsyncIterable<Uint8Array>,
   reader: ReplyReader,
 ): AsyncGenerator<StreamDelta[], BodyEnd> {
-  const { decoder, accumulator, store, format, options } = reader;
+  const { decoder, accumulator, store } = reader;
   let broken = undefined as GatewayError | undefined;
   let failure: GatewayError | undefined;
   let heard = 0;
   const patient = readWhilePatient(chunks, () => ({ ms: getPatience(reader), heard }));
   const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), (error) => (broken = error));
-  const { shortcut } = format;
-  const most = options.joined ? Infinity : 1;
   try {
-    for await (const arrived of readEvents(body, { shortcut: shortcut && ((text, at) => shortcut(text, at, most)) })) {
+    for await (const arrived of readEvents(body)) {
       if (decoder.progress === 'ended') continue;
       const deltas: StreamDelta[] = [];
       try {
         for (const one of arrived) {
           // A server-sent event that only keeps the connection open has no events.
-          const events = 'type' in one ? [one] : decoder.feed(one);
+          const events = decoder.feed(one);
           for (const delta of accumulator.add(events)) deltas.push(delta);
           const last = events.at(-1);
           if (last?.type === 'broken') throw last.error;
@@ -280,9 +285,9 @@ async function* readStream(
 }
 
 /** Time to wait for the rest, in ms. Another requested candidate may begin when one has ended. */
-function getPatience({ decoder: { progress }, accumulator, format, options }: ReplyReader): number | undefined {
+function getPatience({ decoder: { progress }, accumulator, options }: ReplyReader): number | undefined {
   if (progress === 'open' || accumulator.countCandidates() < (options.candidates ?? 1)) return undefined;
-  return (options.patience ?? format.patience)[progress];
+  return (options.patience ?? usualPatience)[progress];
 }
 
 /** Failures of the reply itself keep its parts so far; our own failures (disk full, abort by the user) are thrown on. */

@@ -8,7 +8,7 @@ import { base64Length, type Body, type BodyValue, getBodyObject, unlessEmpty } f
 import { encodedEffortFields } from '../vendors/effort.ts';
 import { chooseEffort } from './effort.ts';
 import { type ErrorBody, messageIn, readError } from './error-body.ts';
-import type { Decoder, ReplyEvent, Unfinished } from './events.ts';
+import type { Decoder, Unfinished } from './events.ts';
 import { lackedFields } from './request-fields.ts';
 import { isOpenAiFormat } from './openai-format.ts';
 import { field, isObject, type JsonObject } from '../json.ts';
@@ -166,10 +166,6 @@ export interface Format {
   /** Adds further turns to a request, such as the results of tools. */
   append(body: Body, turns: readonly Turn[], quirks: Quirks): Body;
   createDecoder(head: ReplyHead): Decoder;
-  /** Reads text deltas of one block, as many as `most`, in their usual spelling where they are in the stream, without parsing each. */
-  shortcut?: (text: string, at: number, most: number) => { value: ReplyEvent; events: number; end: number } | undefined;
-  /** Time of silence in ms after which the end of a body is not awaited any more, by the decoder's progress `stopped` or `ended`. */
-  patience: { stopped: number; ended: number };
   /** The reason of the error when a stream ends too early. */
   missingEnd: string;
   /** Path and query of a page of the list of models. */

@@ -21,12 +21,6 @@ export interface EventLimits {
   maxBytes?: number | undefined;
 }
 
-/**
- * Reads complete events at a position of the stream's text, between two events, and returns their end: for events so frequent
- * that parsing each into fields would take most of the time. Undefined for any other text.
- */
-type Shortcut<Known> = (text: string, at: number) => { value: Known; events: number; end: number } | undefined;
-
 const mebibyte = 1024 * 1024;
 
 /**
@@ -35,12 +29,12 @@ const mebibyte = 1024 * 1024;
  * Throws GatewayError bad-reply above a limit and at a byte that is not UTF-8, and any error of the body; earlier events are
  * yielded first.
  */
-export async function* readEvents<Known extends object = never>(
+export async function* readEvents(
   chunks: AsyncIterable<Uint8Array>,
-  options: EventLimits & { shortcut?: Shortcut<Known> | undefined } = {},
-): AsyncGenerator<(ServerEvent | Known)[]> {
+  limits: EventLimits = {},
+): AsyncGenerator<ServerEvent[]> {
   const decode = createUtf8Decoder();
-  const parser = createEventParser(options);
+  const parser = createEventParser(limits);
   for await (const chunk of chunks) {
     const { text, isInvalid } = decode(chunk);
     const events = parser.parse(text, chunk.byteLength);
@@ -49,59 +43,50 @@ export async function* readEvents<Known extends object = never>(
     if (isInvalid) throw badReply('an event of the stream is not UTF-8');
   }
   const rest = [...parser.parse(`${decode().text}\n\n`, 0), ...parser.end()];
-  for (const event of rest) Object.assign(event, { unterminated: true });
+  for (const event of rest) event.unterminated = true;
   if (rest.length > 0) yield rest;
   parser.check();
 }
 
-function createEventParser<Known extends object>({
+/** Memory of a line in addition to its characters: the parser joins lines one by one. */
+const lineCost = 64;
+const blankLine = /\n\r?\n|\r\r/;
+
+/** The parser of a body, with a limit on the memory of an event that has not ended: its own limit ignores the number of lines. */
+function createEventParser({
   maxEventBytes = 64 * mebibyte,
   maxEvents = 10_000_000,
   maxBytes = 1024 * mebibyte,
-  shortcut,
-}: EventLimits & { shortcut?: Shortcut<Known> | undefined }) {
-  let events: (ServerEvent | Known)[] = [];
+}: EventLimits) {
+  let events: ServerEvent[] = [];
   let failure: string | undefined;
   const tooLarge = `an event of the stream is larger than ${maxEventBytes} bytes`;
-  const count = { events: 0, bytes: 0 };
+  const count = { events: 0, bytes: 0, held: 0 };
   const stray = createStrayReader((event) => void events.push(event));
-  const open = createOpenEvent({
-    maxEventBytes,
-    onStray: stray.add,
-    onTooLarge() {
-      failure ??= tooLarge;
-    },
+  const parser = createParser({
+    maxBufferSize: maxEventBytes,
     onEvent({ event, data }) {
       count.events++;
+      count.held = 0;
       stray.end();
       // The parser does not check its limit for an event that is complete in one feed.
       if (data.length > maxEventBytes) failure ??= tooLarge;
       else if (failure === undefined) events.push(event === undefined ? { data } : { event, data });
     },
+    onError({ type, line = '' }: ParseError) {
+      if (type === 'max-buffer-size-exceeded') failure ??= tooLarge;
+      else if (type === 'unknown-field') stray.add(line);
+    },
   });
-  /** The parser has no open event: the last text ended with a blank line. */
-  let isBetween = false;
-  /** Reads one event, or several by the shortcut, and returns their end. */
-  const readAt = (text: string, at: number): number | undefined => {
-    if (shortcut === undefined || failure !== undefined || text.length > maxEventBytes) return undefined;
-    const known = isBetween ? shortcut(text, at) : undefined;
-    const end = known?.end ?? text.indexOf('\n\n', at) + 2;
-    if (end < 2) return undefined;
-    if (known === undefined) open.end(text.slice(at, end));
-    else events.push(known.value);
-    count.events += known?.events ?? 0;
-    isBetween = true;
-    return end;
-  };
   return {
     /** Adds text of the stream and returns the events that ended in it, up to a limit. */
-    parse(text: string, bytes: number): (ServerEvent | Known)[] {
+    parse(text: string, bytes: number): ServerEvent[] {
       count.bytes += bytes;
-      let at = 0;
-      for (let next: number | undefined = 0; next !== undefined; next = readAt(text, at)) at = next;
-      if (at < text.length && failure === undefined) {
-        open.feed(text.slice(at));
-        isBetween = false;
+      if (text !== '' && failure === undefined) {
+        count.held += text.length + lineCost * linesIn(text);
+        parser.feed(text);
+        if (blankLine.test(text)) count.held = 0;
+        if (count.held > maxEventBytes) failure ??= tooLarge;
       }
       if (count.events > maxEvents) failure ??= `the stream has more than ${maxEvents} events`;
       if (count.bytes > maxBytes) failure ??= `the stream is larger than ${maxBytes} bytes`;
@@ -112,56 +97,11 @@ function createEventParser<Known extends object>({
     /** Ends the body, and returns its last events. */
     end(): ServerEvent[] {
       stray.end();
-      return events.splice(0) as ServerEvent[];
+      return events.splice(0);
     },
     /** Throws GatewayError bad-reply if a limit was exceeded. */
     check(): void {
       if (failure !== undefined) throw badReply(failure);
-    },
-  };
-}
-
-/** Memory of a line in addition to its characters: the parser joins lines one by one. */
-const lineCost = 64;
-const blankLine = /\n\r?\n|\r\r/;
-
-/** The parser, with a limit on the memory of an event that has not ended: its own limit ignores the number of lines. */
-function createOpenEvent({
-  maxEventBytes,
-  onEvent,
-  onStray,
-  onTooLarge,
-}: {
-  maxEventBytes: number;
-  /** Called with a line that has no field of the format. */
-  onStray(line: string): void;
-  onEvent(event: { event?: string | undefined; data: string }): void;
-  onTooLarge(): void;
-}) {
-  let held = 0;
-  const parser = createParser({
-    maxBufferSize: maxEventBytes,
-    onEvent(event) {
-      held = 0;
-      onEvent(event);
-    },
-    onError({ type, line = '' }: ParseError) {
-      if (type === 'max-buffer-size-exceeded') onTooLarge();
-      else if (type === 'unknown-field') onStray(line);
-    },
-  });
-  return {
-    /** Adds text, which may contain the end of the event. Must not be called above the limit. */
-    feed(text: string): void {
-      held += text.length + lineCost * linesIn(text);
-      parser.feed(text);
-      if (blankLine.test(text)) held = 0;
-      if (held > maxEventBytes) onTooLarge();
-    },
-    /** Adds text that ends with a blank line. */
-    end(text: string): void {
-      parser.feed(text);
-      held = 0;
     },
   };
 }

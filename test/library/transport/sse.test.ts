@@ -129,34 +129,6 @@ test.each(recorded)('reads the recorded stream %s the same in one chunk and in s
   expect(whole.map(({ data }) => (JSON.parse(data) as { type: string }).type)).toContain('message_stop');
 });
 
-/** Events `data: k` by a shortcut, which counts each as three. */
-async function readKnown(limits: EventLimits, ...chunks: (string | Uint8Array)[]): Promise<object[]> {
-  const known = 'data: k\n\n';
-  const shortcut = (text: string, at: number) =>
-    text.startsWith(known, at) ? { value: { known: true }, events: 3, end: at + known.length } : undefined;
-  const found: object[] = [];
-  for await (const group of readEvents(chunksOf(...chunks), { ...limits, shortcut })) found.push(...group);
-  return found;
-}
-
-test('tries a shortcut only between two events, never before the first', async () => {
-  const k = { data: 'k' };
-  expect(await readKnown({}, 'data: k\n\ndata: k\n\ndata: a\n\ndata: k\n\n')).toEqual([
-    k,
-    { known: true },
-    { data: 'a' },
-    { known: true },
-  ]);
-  expect(await readKnown({}, 'data: a\n\ndata: b', 'data: k\n\n')).toEqual([{ data: 'a' }, { data: 'bdata: k' }]);
-});
-
-test('applies the limits of a stream to a shortcut', async () => {
-  const body = `data: a\n\n${'data: k\n\n'.repeat(2)}`;
-  expect(await readKnown({ maxEvents: 7 }, body)).toHaveLength(3);
-  await expect(readKnown({ maxEvents: 6 }, body)).rejects.toMatchObject({ class: 'bad-reply' });
-  expect(await readKnown({ maxEventBytes: body.length - 1 }, body)).toEqual(['a', 'k', 'k'].map((data) => ({ data })));
-});
-
 test.each<[string, Uint8Array[]]>([
   ['half a character that ASCII follows', [Buffer.from('data: a'), Uint8Array.of(0xc3), Buffer.from('b\n\n')]],
   ['a byte that is never one', [Buffer.from('data: a'), Uint8Array.of(0xff, 0x62, 10, 10)]],

@@ -189,7 +189,6 @@ async function askRound(
     pricing: settings,
     deadline,
     images,
-    joined: flags.jsonl ? undefined : true,
     read: (deltas) => printStream(deltas, printing, context).finally(() => progress.stop()),
   });
   const { reply } = outcome;

@@ -24,7 +24,6 @@ export const completions: Format = {
   },
   append: appendTurns,
   createDecoder: createCompletionsDecoder,
-  patience: { stopped: 5000, ended: 200 },
   missingEnd: 'the stream ended without a finish reason',
   models: () => ({ path: '/v1/models', query: '' }),
   toolNames: ({ tools }) => (Array.isArray(tools) ? tools.flatMap(readToolName) : []),

@@ -40,8 +40,6 @@ export const content: Format = {
   },
   goOn: (body, { token }) => (token === undefined ? undefined : { ...body, continuationToken: token }),
   createDecoder: createContentDecoder,
-  // After `[DONE]` the end of the body is only good for using the connection again (deviation 24).
-  patience: { stopped: 5000, ended: 200 },
   missingEnd: missingReason,
   models(token) {
     const query = new URLSearchParams({ pageSize: '1000', ...(token !== undefined && { pageToken: token }) });

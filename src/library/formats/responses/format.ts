@@ -22,8 +22,6 @@ export const responses: Format = {
   },
   append: appendTurns,
   createDecoder: createResponsesDecoder,
-  // After the event that ends it, the end of the body is only good for using the connection again (deviation 24).
-  patience: { stopped: 5000, ended: 200 },
   missingEnd: 'the stream ended without response.completed',
   models: () => ({ path: '/v1/models', query: '' }),
   toolNames: ({ tools }) => (Array.isArray(tools) ? tools.flatMap(readToolName) : []),

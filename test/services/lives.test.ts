@@ -78,7 +78,7 @@ const sonnets = {
 test('doctor prints the successor that a service names as one word of the command to type', async () => {
   const successor = 'gpt-7; touch "$HOME/it\'s ran"';
   const models = { 'gpt-6-luna': { shutdown_date: dayIn(5), deprecation_replacement_model: successor } };
-  const ran = await ask('openai', { models }, 'doctor --live');
+  const ran = await ask('openai', { models }, 'doctor');
   expect(ran.stdout).toContain(`gateway-cli config set models.text 'gpt-7; touch "$HOME/it'\\''s ran"'\n`);
   expect(ran.stdout).not.toContain(`models.text gpt-7;`);
 });
@@ -335,13 +335,13 @@ describe('a model that ends', () => {
   });
 });
 
-describe('doctor --live', () => {
+describe('doctor', () => {
   test('says of a model in use when it ends, and what follows, and how to set that', async () => {
     const models = {
       ...sonnets,
       'claude-sonnet-5-5': { lifecycle: 'deprecated', retires_at: `${dayIn(9)}T00:00:00Z` },
     };
-    const ran = await ask('anthropic', { models }, 'doctor --live');
+    const ran = await ask('anthropic', { models }, 'doctor');
     expect(ran.code).toBe(0);
     expect(ran.stdout).toMatch(new RegExp(`^warning model +claude-sonnet-5-5 ends on ${dayIn(9)}, in 9 days$`, 'm'));
     expect(ran.stdout).toContain('gateway-cli config set models.text <model>\n');

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
 import {
-  chooseHint,
   findOwn,
   firstServiceNames,
-  type FormatName,
   GatewayError,
   isObject,
   listUses,
@@ -27,9 +25,6 @@ import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } 
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../context.ts';
 import { setExamples, setNotes } from '../../flags/flag.ts';
-import { readSettingsByUse } from '../doctor/checks.ts';
-import { examineLive } from '../doctor/live.ts';
-import { requestLists } from '../models/models.ts';
 
 /** `config init`: asks for a service and its settings, and puts the profile in use. Needs a terminal; scripts have `config set`. */
 export function configInitCommand(command: Command): Action {
@@ -56,28 +51,18 @@ export function configInitCommand(command: Command): Action {
       return { ...answered, profile: withNameFor(answered.profile, profile, usesToTake(service, current.config)) };
     })) as Config;
     const inUse = config.profile ?? profile;
-    const outcome = { document: configDocument({ ...opened, profile: inUse }, { exists: true }) };
     await warnOfAddress(config, profile, context);
     await ui.note(`written: profile ${profile} in ${loaded.path}`);
     if (typeof inUse === 'object') await ui.note(`in use: ${describeMap(inUse)}`);
-    const answer = await dialog.ask('Test it with a small request, which may be billed? [y/N]: ');
-    const isTested = /^y(es)?$/i.test(answer.trim());
-    const { models = {} } = config.profiles[profile] ?? {};
-    if (Object.keys(models).length === 0 && Object.keys(service.models).length === 0) {
-      const own = { ...context, root: { ...root, profile } };
-      await noteWithoutModel(service, { isTested, isMap: inUse !== profile, context: own });
-      return outcome;
-    }
-    if (isTested) await tryIt({ ...loaded, exists: true, config: { ...config, profile } }, context);
-    await ui.note(`try it: ${exampleFor({ ...service.models, ...models })}`);
-    return outcome;
+    const flag = inUse === profile ? '' : ` --profile ${profile}`;
+    const model = config.profiles[profile]?.models?.text ?? service.models.text;
+    if (model === undefined && !service.isKeyless)
+      await ui.note(
+        `no model is set; set one of gateway-cli models: gateway-cli config set models.text <model>${flag}`,
+      );
+    await ui.note("check it: gateway-cli doctor --live; then try it: gateway-cli text 'Hello'");
+    return { document: configDocument({ ...opened, profile: inUse }, { exists: true }) };
   };
-}
-
-/** A command to try the profile, for the first model that is set. */
-function exampleFor(models: { text?: string; chat?: string }): string {
-  if (models.text !== undefined) return "gateway-cli text 'Hello'";
-  return models.chat === undefined ? "gateway-cli image gen 'a lighthouse'" : "gateway-cli chat 'Hello'";
 }
 
 interface InitState {
@@ -151,23 +136,17 @@ interface KeyAnswer {
   word: string;
 }
 
-const modelTexts = { text: 'Model of text', chat: 'Model of chat', image: 'Model of image gen and image edit' };
-
 function listQuestions(service: Service, context: Context): KeyQuestion[] {
   const { keyPage, baseUrl, template, models, isKeyless } = service;
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
   const variable = keysIn(context.io.env).find(({ name }) => name === service.name)?.variable;
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
-  const offeredUses = (['text', 'chat', 'image'] as const).filter((use) => listUses(service.name).includes(use));
   return [
     ...(baseUrl === undefined
       ? [{ key: 'baseUrl', text: `Base URL (${template?.url ?? 'https://…'})`, required: true }]
       : []),
     ...(isKeyless ? [] : [{ key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true }]),
-    ...offeredUses.map((use) => ({
-      key: `models.${use}`,
-      text: models[use] === undefined ? modelTexts[use] : `${modelTexts[use]} (empty: ${models[use]})`,
-    })),
+    { key: 'models.text', text: models.text === undefined ? 'Model' : `Model (empty: ${models.text})` },
   ];
 }
 
@@ -180,9 +159,6 @@ async function askValues(service: Service, state: InitState): Promise<KeyAnswer[
   }
   return answers;
 }
-
-/** Keys are longer: a short one was cut, or something else was pasted. */
-const shortestKey = 8;
 
 /** The answer of a person; undefined if the setting stays as it is. */
 async function askUntilRight(question: KeyQuestion, state: InitState): Promise<KeyAnswer | undefined> {
@@ -198,8 +174,6 @@ async function askUntilRight(question: KeyQuestion, state: InitState): Promise<K
       if (hidden) checkKey(word, 'as you typed it');
       withAnswers(loaded, profile, [{ key, word }]);
       if (hidden) await context.ui.note(`key received, ${word.length} characters`);
-      if (hidden && word.length < shortestKey)
-        await context.ui.warn('that is short for a key: check that it is whole; config init asks again');
       return { key, word };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -220,50 +194,6 @@ function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly Ke
   let { config } = loaded;
   for (const answer of answers) config = withValue({ ...loaded, config }, profile, answer);
   return { ...loaded, config };
-}
-
-/** Sends the requests of `doctor --live`, and prints the results. */
-async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
-  const surveyed = await readSettingsByUse({ flags: {}, config: loaded }, context);
-  const live = { surveyed, uses: useNames, flags: {}, context };
-  for (const { name, text, fix } of await examineLive(live)) {
-    await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
-  }
-}
-
-/** Says how to find a model and set it, and which command to try then. A test without a model asks for the names. */
-async function noteWithoutModel(
-  { name, models, formats }: Service,
-  { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },
-): Promise<void> {
-  const { ui, root } = context;
-  const use = listUses(name).includes('text') ? 'text' : 'chat';
-  if (isTested) await noteModels(formats[use], context);
-  const flag = isMap ? ` --profile ${root.profile}` : '';
-  await ui.note(`no model is set; to see which there are: gateway-cli models${flag}`);
-  await ui.note(`set one: gateway-cli config set models.${use} ${models[use] ?? '<model>'}${flag}`);
-  await ui.note(`then try it: gateway-cli ${use} 'Hello'`);
-}
-
-const maxExamples = 3;
-
-/** Prints some names of the service's own list, or the reason that there are none. */
-async function noteModels(wanted: FormatName | undefined, context: Context): Promise<void> {
-  try {
-    const { lists } = await requestLists({}, context);
-    const listed = lists.find(({ format }) => format === wanted) ?? lists[0];
-    const fitting = listed?.models.filter(({ operations = ['generateContent'] }) =>
-      operations.includes('generateContent'),
-    );
-    const names = (fitting ?? []).slice(0, maxExamples).map(({ id }) => id);
-    await context.ui.note(
-      names.length === 0 ? 'its list of models is empty' : `it has models such as ${names.join(', ')}`,
-    );
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const hint = chooseHint(error) ?? '';
-    await context.ui.note([error.message, ...hint.split('\n')].filter((line) => line !== '').join('\n  '));
-  }
 }
 
 function noTerminal({ root }: Context): Error {

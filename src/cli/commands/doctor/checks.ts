@@ -21,7 +21,6 @@ import { readConfiguredKey } from '../../run/connection.ts';
 import { missingError } from '../../settings/missing.ts';
 import { resolveEveryUse } from '../../settings/resolve.ts';
 import { listCredentials, type Secret } from '../../settings/redact.ts';
-import { configPath, readConfig } from '../../settings/config-file.ts';
 import { type SettingRow, settingRows, type SettingsPlace } from '../../settings/setting-rows.ts';
 import type { LoadedConfig, PartialSettings } from '../../settings/types.ts';
 import { arch, platform } from 'node:process';
@@ -41,61 +40,35 @@ export interface Check {
   class?: ErrorClass | undefined;
 }
 
-/** The result of a check. A string means ok; undefined means that there is nothing to report. */
-export type Finding = string | Omit<Check, 'name' | 'profile'> | undefined;
+/** The result of a check; a string means ok. */
+export type Finding = string | Omit<Check, 'name' | 'profile'>;
 
-/** The result of a check that learned of its subject what later rows need. */
-interface LearnedFinding<Subject> {
-  finding: Finding;
-  learned: Partial<Subject>;
-}
-
-/** One step of the examination. */
-export interface CheckStep<Subject> {
-  name: string;
-  /** Examines the subject. An error that it throws is a failed check. */
-  check: (subject: Subject) => Finding | LearnedFinding<Subject> | Promise<Finding | LearnedFinding<Subject>>;
-  /** The command after a failure or a warning. Default: the hint of the error. */
-  fix?: (subject: Subject) => string | undefined;
-}
-
-/** Runs rows until one fails. Returns the subject with what they learned of it, as `runRow` does. */
-export async function* runRows<Subject extends object>(
-  rows: readonly CheckStep<Subject>[],
-  given: Subject,
-  signal?: AbortSignal,
-): AsyncGenerator<Check, Subject | undefined> {
-  let subject: Subject | undefined = given;
-  for (const row of rows) {
-    subject = yield* runRow(row, subject, signal);
-    if (subject === undefined) return undefined;
-  }
-  return subject;
-}
-
-/** Runs a row. Returns the subject with what it learned of it; undefined if it failed. Rejects with the reason of the signal. */
-export async function* runRow<Subject extends object>(
-  { name, check, fix }: CheckStep<Subject>,
-  subject: Subject,
-  signal?: AbortSignal,
-): AsyncGenerator<Check, Subject | undefined> {
-  let found: Finding | LearnedFinding<Subject>;
+/** What was read, or the check that failed by it. Rejects with the reason of the signal. */
+export async function attempt<Value>(
+  name: string,
+  read: () => Value | Promise<Value>,
+  signal: AbortSignal,
+): Promise<{ value: Value } | { failed: Check }> {
   try {
-    found = await check(subject);
+    return { value: await read() };
   } catch (error) {
-    signal?.throwIfAborted();
-    const failed = failedCheck(name, error);
-    yield { ...failed, fix: fix?.(subject) ?? failed.fix };
-    return undefined;
+    signal.throwIfAborted();
+    return { failed: failedCheck(name, error) };
   }
-  const { finding, learned } =
-    typeof found === 'object' && 'learned' in found ? found : { finding: found, learned: {} };
-  const known = { ...subject, ...learned };
-  if (finding === undefined) return known;
-  const report = typeof finding === 'string' ? { state: 'ok' as const, text: finding } : finding;
-  const isFaulty = report.state === 'failed' || report.state === 'warning';
-  yield { name, ...report, fix: report.fix ?? (isFaulty ? fix?.(known) : undefined) };
-  return report.state === 'failed' ? undefined : known;
+}
+
+export function toCheck(name: string, finding: Finding): Check {
+  return { name, ...(typeof finding === 'string' ? { state: 'ok' as const, text: finding } : finding) };
+}
+
+/** The check of what is found. Rejects with the reason of the signal. */
+export async function examine(
+  name: string,
+  find: () => Finding | Promise<Finding>,
+  signal: AbortSignal,
+): Promise<Check> {
+  const found = await attempt(name, find, signal);
+  return 'failed' in found ? found.failed : toCheck(name, found.value);
 }
 
 export function failedCheck(name: string, error: unknown): Check {
@@ -108,50 +81,31 @@ export function failedCheck(name: string, error: unknown): Check {
 
 const checkKey = 'check the key, and whether the gateway wants it in another form or header';
 
+/** Whether Node is new enough; `node` is its version. */
+export function checkNode(node: string): Check {
+  const text = `gateway-cli ${version}, Node ${node}, ${platform} ${arch}`;
+  if (node.localeCompare(minNode, 'en', { numeric: true }) >= 0) return { name: 'node', state: 'ok', text };
+  return { name: 'node', state: 'failed', class: 'usage', text, fix: `install Node ${minNode} or later` };
+}
+
 /** The settings of every use. */
 export interface SettingsByUse {
-  place: SettingsPlace;
   byUse: Readonly<Record<Use, PartialSettings>>;
+  place: SettingsPlace;
   rows: SettingRow[];
 }
 
-/** The subject of checks on this machine, before any gateway, and what they learned: the config file and the settings. */
-export interface LocalSubject {
-  flags: ConnectionFlags;
-  context: Context;
-  config?: LoadedConfig;
-  surveyed?: SettingsByUse;
+/** Every setting with its source. Throws GatewayError usage for a wrong value. */
+export async function readSettingsByUse(
+  flags: ConnectionFlags,
+  config: LoadedConfig,
+  context: Context,
+): Promise<SettingsByUse> {
+  const place = { flags: await readSettingsFlags(flags, context), env: context.io.env, config };
+  return { place, byUse: resolveEveryUse(place), rows: settingRows(place) };
 }
 
-/** Whether Node is new enough; `node` is its version. */
-export const nodeRow: CheckStep<{ node: string }> = {
-  name: 'node',
-  check({ node }) {
-    const text = `gateway-cli ${version}, Node ${node}, ${platform} ${arch}`;
-    const isOlder = node.localeCompare(minNode, 'en', { numeric: true }) < 0;
-    return isOlder ? { state: 'failed', class: 'usage', text } : text;
-  },
-  fix: () => `install Node ${minNode} or later`,
-};
-
-/** The config file, and the settings of all uses. */
-export const settingsRows: readonly CheckStep<LocalSubject>[] = [
-  {
-    name: 'config',
-    async check({ context }) {
-      const config = await readConfig(await configPath(context.io));
-      return { finding: describeConfig(config), learned: { config } };
-    },
-  },
-  {
-    name: 'settings',
-    async check(start) {
-      return { finding: undefined, learned: { surveyed: await readSettingsByUse(start, start.context) } };
-    },
-  },
-];
-
-function describeConfig({ path, exists, config, warnings }: LoadedConfig): Finding {
+export function describeConfig({ path, exists, config, warnings }: LoadedConfig): Finding {
   const [warning] = warnings;
   if (warning !== undefined) {
     const [text = '', fix] = warning.split('; type: ');
@@ -161,64 +115,43 @@ function describeConfig({ path, exists, config, warnings }: LoadedConfig): Findi
   return exists ? `${path}, profiles: ${names}` : `none at ${path}; that is fine`;
 }
 
-/** Every setting with its source. Throws GatewayError usage for a wrong value. */
-export async function readSettingsByUse(
-  { flags, config }: Omit<LocalSubject, 'context'>,
-  context: Context,
-): Promise<SettingsByUse> {
-  const place = {
-    flags: await readSettingsFlags(flags, context),
-    env: context.io.env,
-    config: config as LoadedConfig,
-  };
-  return { place, byUse: resolveEveryUse(place), rows: settingRows(place) };
-}
-
-/** One gateway, and what checks learned of it. */
-export interface GatewaySubject {
+/** One gateway, and the uses that it serves. All of them have the same address and key. */
+export interface Gateway {
   surveyed: SettingsByUse;
-  /** The uses that the gateway serves. */
   uses: readonly Use[];
   flags: ConnectionFlags;
   context: Context;
-  url?: URL;
-  key?: Secret | undefined;
 }
 
-/** The settings of the first use: all of a gateway's uses have the same address and key. */
-export function getFirstSettings({ surveyed, uses }: GatewaySubject): PartialSettings {
+export function getFirstSettings({ surveyed, uses }: Gateway): PartialSettings {
   return surveyed.byUse[uses[0] ?? 'text'];
 }
 
-export const addressRow: CheckStep<GatewaySubject> = {
-  name: 'base URL',
-  check(examined) {
-    const { baseUrl, allowHttp, format, use, origins } = getFirstSettings(examined);
-    if (baseUrl === undefined) throw missingError({ ...examined.surveyed.place, use }, ['base URL']);
-    const from = origins.baseUrl?.from ?? '';
-    const url = readAddress({ value: baseUrl, from }, allowHttp);
-    refuseOtherOperation(url, format);
-    const { pathname } = url;
-    const text = describeCut(url, format);
-    const cut = findPastedEnd(pathname.replace(/\/$/, ''), format) ?? '';
-    if (cut !== '') url.pathname = pathname.replace(/\/$/, '').slice(0, -cut.length);
-    examined.context.ui.hide(listCredentials({ headers: [], baseUrl }).map(({ secret }) => secret));
-    return { finding: text === undefined ? `${url.href} (${from})` : { state: 'warning', text }, learned: { url } };
-  },
-  fix: ({ url }) => url && `gateway-cli config set baseUrl ${shellWord(url.href)}`,
-};
+/** The address without what was pasted behind it. Throws GatewayError usage. */
+export function readGatewayUrl(gateway: Gateway): { url: URL; finding: Finding } {
+  const { surveyed, context } = gateway;
+  const { baseUrl, allowHttp, format, use, origins } = getFirstSettings(gateway);
+  if (baseUrl === undefined) throw missingError({ ...surveyed.place, use }, ['base URL']);
+  const from = origins.baseUrl?.from ?? '';
+  const url = readAddress({ value: baseUrl, from }, allowHttp);
+  refuseOtherOperation(url, format);
+  const text = describeCut(url, format);
+  const path = url.pathname.replace(/\/$/, '');
+  const cut = findPastedEnd(path, format) ?? '';
+  if (cut !== '') url.pathname = path.slice(0, -cut.length);
+  context.ui.hide(listCredentials({ headers: [], baseUrl }).map(({ secret }) => secret));
+  if (text === undefined) return { url, finding: `${url.href} (${from})` };
+  return { url, finding: { state: 'warning', text, fix: `gateway-cli config set baseUrl ${shellWord(url.href)}` } };
+}
 
-export const apiKeyRow: CheckStep<GatewaySubject> = {
-  name: 'key',
-  async check(examined) {
-    const { key: source, headers } = getFirstSettings(examined);
-    const { context } = examined;
-    const key = source.kind === 'none' ? undefined : await readConfiguredKey(source, context);
-    context.ui.hide(listCredentials({ headers }, key).map(({ secret }) => secret));
-    if (source.kind === 'none') return 'none is needed';
-    return { finding: `there is one (${'origin' in source ? source.origin.from : ''})`, learned: { key } };
-  },
-};
+/** The key of the gateway; undefined if none is needed. Throws GatewayError auth. */
+export async function readGatewayKey(gateway: Gateway): Promise<Secret | undefined> {
+  const { key: source, headers } = getFirstSettings(gateway);
+  const { context } = gateway;
+  const key = source.kind === 'none' ? undefined : await readConfiguredKey(source, context);
+  context.ui.hide(listCredentials({ headers }, key).map(({ secret }) => secret));
+  return key;
+}
 
 /** Reads a base URL as a request does. Throws GatewayError usage if it is not one, or if no key may be sent to it. */
 export function readAddress({ value, from }: { value: string; from: string }, allowHttp: boolean): URL {
@@ -236,41 +169,39 @@ export function readAddress({ value, from }: { value: string; from: string }, al
 const defaultUse: Readonly<Record<Use, Use>> = { text: 'text', chat: 'text', image: 'image', edit: 'image' };
 
 /** Whether a model is set for every use that the service offers. */
-export const modelsRow: CheckStep<GatewaySubject> = {
-  name: 'models',
-  check(examined) {
-    const known = servedUses(examined).map((use) => {
-      const { model, service } = examined.surveyed.byUse[use];
-      const listed = services[service].isKeyless ? 'the newest of its list' : undefined;
-      return { use, model: model ?? listed };
-    });
-    const text = known.map(({ use, model }) => `${use} ${model ?? 'none'}`).join(', ');
-    if (known.length === 0)
-      return { state: 'failed', class: 'usage', text: `the service does not have ${examined.uses.join(', ')}` };
-    if (known.every(({ model }) => model === undefined)) return { state: 'failed', class: 'usage', text };
-    return known.some(({ model }) => model === undefined) ? { state: 'warning', text } : text;
-  },
-  fix(examined) {
-    const { byUse } = examined.surveyed;
-    const served = servedUses(examined);
-    if (served.length === 0) return `gateway-cli config use <profile> --for ${examined.uses.join(',')}`;
-    const lacking = served.filter((use) => byUse[use].model === undefined);
-    const needed = new Set(lacking.map((use) => (lacking.includes(defaultUse[use]) ? defaultUse[use] : use)));
-    const profile = profileFlag(examined.context);
-    const { service, typedFlags, origins } = byUse[served[0] ?? 'text'];
-    const settings = [...needed].map((use) => `models.${use} <model>`);
-    // A service that a flag names is set for good too.
-    if (origins.service.kind === 'flag') settings.unshift(`service ${service}`);
-    const commands = settings.map((setting) => `gateway-cli config set ${setting}${profile}`);
-    return `name one each time: -m <model>; to see them: gateway-cli models${typedFlags()}\nor for good: ${commands.join('\n')}`;
-  },
-};
+export function checkModels(gateway: Gateway): Check {
+  const { byUse } = gateway.surveyed;
+  const name = 'models';
+  const served = listServedUses(gateway);
+  const [first] = served;
+  if (first === undefined) {
+    const uses = gateway.uses.join(', ');
+    const fix = `gateway-cli config use <profile> --for ${gateway.uses.join(',')}`;
+    return { name, state: 'failed', class: 'usage', text: `the service does not have ${uses}`, fix };
+  }
+  const { service, typedFlags, origins } = byUse[first];
+  const listed = services[service].isKeyless ? 'the newest of its list' : undefined;
+  const known = served.map((use) => ({ use, model: byUse[use].model ?? listed }));
+  const text = known.map(({ use, model }) => `${use} ${model ?? 'none'}`).join(', ');
+  const lacking = known.flatMap(({ use, model }) => (model === undefined ? use : []));
+  if (lacking.length === 0) return { name, state: 'ok', text };
+  const needed = new Set(lacking.map((use) => (lacking.includes(defaultUse[use]) ? defaultUse[use] : use)));
+  const settings = [...needed].map((use) => `models.${use} <model>`);
+  // A service that a flag names is set for good too.
+  if (origins.service.kind === 'flag') settings.unshift(`service ${service}`);
+  const commands = settings.map((setting) => settingCommand(setting, gateway.context));
+  const fix = `name one each time: -m <model>; to see them: gateway-cli models${typedFlags()}\nor for good: ${commands.join('\n')}`;
+  if (lacking.length < known.length) return { name, state: 'warning', text, fix };
+  return { name, state: 'failed', class: 'usage', text, fix };
+}
 
-function servedUses({ surveyed: { byUse }, uses }: GatewaySubject): Use[] {
+/** The uses of the gateway that its service has. */
+export function listServedUses({ surveyed: { byUse }, uses }: Gateway): Use[] {
   return uses.filter((use) => listUses(byUse[use].service).includes(use));
 }
 
-/** `--profile <name>` for commands that change the named profile. */
-export function profileFlag({ root }: Pick<Context, 'root'>): string {
-  return root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
+/** The command that sets a value in the named profile. */
+export function settingCommand(setting: string, { root }: Pick<Context, 'root'>): string {
+  const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
+  return `gateway-cli config set ${setting}${profile}`;
 }

@@ -5,29 +5,29 @@ import { connectionFlags } from '../../flags/shared.ts';
 import { type ConnectionFlags, keyInArgv } from '../../run/settings.ts';
 import { connectionOptions } from '../../run/connection.ts';
 import { append, GatewayError, type Use, useNames } from '../../../library/index.ts';
-import { type SettingRow, rowName } from '../../settings/setting-rows.ts';
+import { configPath, readConfig } from '../../settings/config-file.ts';
+import type { SettingRow } from '../../settings/setting-rows.ts';
 import { breakLines } from '../../terminal/break-lines.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Output } from '../../terminal/io.ts';
 import { versions } from 'node:process';
 import { createStyle, type Style } from '../../terminal/style.ts';
 import {
-  addressRow,
+  attempt,
   type Check,
-  type GatewaySubject,
-  apiKeyRow,
-  modelsRow,
-  nodeRow,
-  runRow,
-  runRows,
+  checkModels,
+  checkNode,
+  describeConfig,
+  type Gateway,
   getFirstSettings,
-  settingsRows,
-  type LocalSubject,
+  readGatewayKey,
+  readGatewayUrl,
   readSettingsByUse,
   type SettingsByUse,
+  toCheck,
 } from './checks.ts';
 import { examineNetwork } from './network.ts';
-import { examineLive, keyTakenRow } from './live.ts';
+import { examineLists, examineLive } from './live.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay']);
 
@@ -56,14 +56,14 @@ async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandE
   if (flags.apiKey !== undefined) throw keyInArgv();
   const { io, root } = context;
   const { redact } = context.ui;
-  const checks: Check[] = [];
-  const settings: SettingRow[] = [];
   const progress = context.ui.progress('checking');
   context.atEnd(async () => progress.stop());
-  for await (const check of examineAll({ flags, context }, settings)) {
-    const { text, fix } = check;
-    checks.push({ ...check, text: redact(text), ...(fix !== undefined && { fix: redact(fix) }) });
-  }
+  const { checks: found, settings } = await examineAll(flags, context);
+  const checks = found.map(({ fix, ...check }) => ({
+    ...check,
+    text: redact(check.text),
+    ...(fix !== undefined && { fix: redact(fix) }),
+  }));
   progress.stop();
   const style = createStyle({ env: io.env, isTTY: io.stdout.isTTY, color: root.color });
   const worstFirst = (['failed', 'warning', 'skipped', 'ok'] as const).flatMap((state) =>
@@ -83,58 +83,68 @@ async function runDoctor(flags: DoctorFlags, context: Context): Promise<CommandE
   return { document, error };
 }
 
-/** Runs the checks in the order in which a request needs them; checks that depend on a failed one are left out. */
-async function* examineAll(
-  start: LocalSubject & { flags: DoctorFlags },
-  settings: SettingRow[],
-): AsyncGenerator<Check> {
-  const { flags, context } = start;
-  yield* runRow(nodeRow, versions);
-  const known = yield* runRows(settingsRows, start);
-  if (known?.surveyed === undefined) return;
-  const { surveyed } = known;
-  append(settings, surveyed.rows);
-  const { json, verbose } = context.root;
-  for (const row of json || verbose ? surveyed.rows : [])
-    yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
-  const gateways = usesByProfile(surveyed);
-  if (gateways.length === 1 || surveyed.byUse.text.offline)
-    return yield* examineGateway({ surveyed, uses: useNames, flags, context });
-  for (const { profile, uses } of gateways) {
+/** Makes the checks in the order in which a request needs them; checks that depend on a failed one are left out. */
+async function examineAll(flags: DoctorFlags, context: Context): Promise<{ checks: Check[]; settings: SettingRow[] }> {
+  const { signal } = context;
+  const node = checkNode(versions.node);
+  const loaded = await attempt('config', async () => readConfig(await configPath(context.io)), signal);
+  if ('failed' in loaded) return { checks: [node, loaded.failed], settings: [] };
+  const config = toCheck('config', describeConfig(loaded.value));
+  const read = await attempt('settings', () => readSettingsByUse(flags, loaded.value, context), signal);
+  if ('failed' in read) return { checks: [node, config, read.failed], settings: [] };
+  const { value: surveyed } = read;
+  const checks = [node, config];
+  for (const { profile, uses } of usesByProfile(surveyed)) {
+    if (uses.length === useNames.length) {
+      append(checks, await examineGateway({ surveyed, uses, flags, context }));
+      continue;
+    }
     // The profile counts as named: the commands that fix it must name it too.
     const own = profile === undefined ? context : { ...context, root: { ...context.root, profile } };
-    const examined = { surveyed: await readSettingsByUse(known, own), uses, flags, context: own };
+    const gateway = { surveyed: await readSettingsByUse(flags, loaded.value, own), uses, flags, context: own };
     const name = profile ?? `none for ${uses.join(', ')}`;
-    for await (const check of examineGateway(examined)) yield { ...check, profile: name };
+    const found = await examineGateway(gateway);
+    append(
+      checks,
+      found.map((check) => ({ ...check, profile: name })),
+    );
   }
+  return { checks, settings: surveyed.rows };
 }
 
-/** The profiles in use, each with its uses; undefined is the profile of uses that have none. */
-function usesByProfile({ byUse }: SettingsByUse): { profile: string | undefined; uses: Use[] }[] {
-  const findUseProfile = (use: Use): string | undefined => byUse[use].profile;
-  const profiles = [...new Set(useNames.map(findUseProfile))];
-  return profiles.map((profile) => ({ profile, uses: useNames.filter((use) => findUseProfile(use) === profile) }));
+/** The profiles in use, each with its uses; undefined is the profile of uses that have none. The local gateway serves all uses. */
+function usesByProfile({ byUse }: SettingsByUse): { profile: string | undefined; uses: readonly Use[] }[] {
+  const { offline, profile: first } = byUse.text;
+  if (offline) return [{ profile: first, uses: useNames }];
+  const profiles = [...new Set(useNames.map((use) => byUse[use].profile))];
+  return profiles.map((profile) => ({ profile, uses: useNames.filter((use) => byUse[use].profile === profile) }));
 }
 
-async function* examineGateway(given: GatewaySubject & { flags: DoctorFlags }): AsyncGenerator<Check> {
-  const { flags, context } = given;
-  const settings = getFirstSettings(given);
-  const { offline, origins } = settings;
+async function examineGateway(gateway: Gateway & { flags: DoctorFlags }): Promise<Check[]> {
+  const { flags, context } = gateway;
+  const { signal } = context;
+  const settings = getFirstSettings(gateway);
+  const { offline, origins, key: source } = settings;
+  const models = checkModels(gateway);
   if (offline) {
-    yield* runRow(modelsRow, given);
-    yield { name: 'gateway', state: 'ok', text: `offline (${origins.offline?.from}): the local gateway answers` };
-    if (flags.live) yield* await examineLive(given);
-    return;
+    const text = `offline (${origins.offline?.from}): the local gateway answers`;
+    return [models, toCheck('gateway', text), ...(flags.live ? await examineLive(gateway, undefined) : [])];
   }
-  let examined: GatewaySubject = given;
-  for (const row of [addressRow, apiKeyRow, modelsRow]) examined = (yield* runRow(row, examined)) ?? examined;
-  if (examined.url === undefined) return;
+  const address = await attempt('base URL', () => readGatewayUrl(gateway), signal);
+  const key = await attempt('key', () => readGatewayKey(gateway), signal);
+  const checks = [
+    'failed' in address ? address.failed : toCheck('base URL', address.value.finding),
+    'failed' in key
+      ? key.failed
+      : toCheck('key', 'origin' in source ? `there is one (${source.origin.from})` : 'none is needed'),
+    models,
+  ];
+  if ('failed' in address) return checks;
   const transport = await connectionOptions(settings, flags, context);
-  const options = { baseUrl: examined.url, transport, signal: context.signal };
-  const hasKey = examined.key !== undefined || settings.key.kind === 'none';
-  if (!(yield* examineNetwork(options)) || !hasKey) return;
-  if (flags.live) yield* await examineLive(examined);
-  else yield* runRow(keyTakenRow, examined);
+  const network = await examineNetwork({ baseUrl: address.value.url, transport, signal });
+  if ('failed' in key || network.at(-1)?.state === 'failed') return [...checks, ...network];
+  const sent = flags.live ? await examineLive(gateway, key.value) : await examineLists(gateway, key.value);
+  return [...checks, ...network, ...sent];
 }
 
 const marks = { ok: 'ok      ', warning: 'warning ', failed: 'FAILED  ', skipped: 'skipped ' } as const;

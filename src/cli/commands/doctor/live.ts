@@ -12,48 +12,65 @@ import {
   GatewayError,
   getQuirks,
   isEnding,
-  isOwnHost,
   keyFacts,
   type ListedModel,
-  listUses,
   loadFormat,
   type PreparedRequest,
   readHeaderNames,
   services,
   shellWord,
   type Use,
-  useNames,
   vendorHeaderNames,
 } from '../../../library/index.ts';
 import { openClient } from '../../run/client.ts';
 import { findListedModel } from '../../run/listed-model.ts';
 import type { Secret } from '../../settings/redact.ts';
-import type { KeySource, PartialSettings } from '../../settings/types.ts';
-import { type Check, type GatewaySubject, failedCheck, type Finding, profileFlag, type CheckStep } from './checks.ts';
+import type { PartialSettings } from '../../settings/types.ts';
+import { attempt, type Check, failedCheck, type Gateway, listServedUses, settingCommand } from './checks.ts';
 
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 
-/** Asks for the lists of models, which are free: a list means that the key is accepted. A gateway need not have any. */
-export const keyTakenRow: CheckStep<GatewaySubject> = { name: 'key taken', check: findList };
+/**
+ * Asks for the lists of models, which are free: a list means that the key is accepted, and says which models in use end. A gateway
+ * need not have any.
+ */
+export async function examineLists(gateway: Gateway, key: Secret | undefined): Promise<Check[]> {
+  const name = 'key taken';
+  const found = await attempt(name, () => requestList(gateway, key), gateway.context.signal);
+  if ('failed' in found) return [found.failed];
+  if (found.value === undefined) {
+    const text = 'the gateway has no list of models, by which the key could be tried; --live sends requests';
+    return [{ name, state: 'skipped', text }];
+  }
+  const { models, service } = found.value;
+  const { hasPublicList, title } = services[service];
+  const names = models.slice(0, maxNamed).map(({ id }) => id);
+  const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
+  const list = `list of ${models.length === 1 ? 'one model' : `${models.length} models`}`;
+  const how = key === undefined ? 'without one' : 'with it';
+  const taken: Check = hasPublicList
+    ? { name, state: 'skipped', text: `${title} gives its ${list} to anyone: ${some}; --live tries the key` }
+    : { name, state: 'ok', text: `the ${list} came ${how}: ${some}` };
+  return [taken, ...listEnds(models, gateway)];
+}
 
 const maxNamed = 5;
 
-async function findList({ surveyed, uses, key, flags, context }: GatewaySubject): Promise<Finding> {
+/** The first list that comes; undefined if the gateway has none. Throws GatewayError. */
+async function requestList(
+  gateway: Gateway,
+  key: Secret | undefined,
+): Promise<(Pick<PartialSettings, 'service'> & { models: ListedModel[] }) | undefined> {
+  const { flags, context } = gateway;
+  const { byUse } = gateway.surveyed;
+  const byFormat = new Map(listServedUses(gateway).map((use) => [byUse[use].format, byUse[use]]));
   const failures: GatewayError[] = [];
-  const offered = uses.filter((use) => listUses(surveyed.byUse[use].service).includes(use));
-  for (const format of new Set(offered.map((use) => surveyed.byUse[use].format))) {
-    const settings = surveyed.byUse[offered.find((use) => surveyed.byUse[use].format === format) ?? 'text'];
+  for (const [format, settings] of byFormat) {
     const deadline = deadlineOnce(settings.timeoutMs, context.signal);
     const client = await openClient(withKey(settings, key), flags, context, { deadline });
     try {
       const { models } = await client.listModels(format, { ...once, deadline: deadline() });
-      const names = models.slice(0, maxNamed).map(({ id }) => id);
-      const some = [...names, ...(models.length > maxNamed ? ['…'] : [])].join(', ');
-      const { hasPublicList, title } = services[settings.service];
-      const list = `list of ${models.length === 1 ? 'one model' : `${models.length} models`}`;
-      if (hasPublicList)
-        return { state: 'skipped', text: `${title} gives its ${list} to anyone: ${some}; --live tries the key` };
-      return `the ${list} came ${key === undefined ? 'without one' : 'with it'}: ${some}`;
+      return { models, service: settings.service };
     } catch (error) {
       if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;
       failures.push(error);
@@ -64,14 +81,27 @@ async function findList({ surveyed, uses, key, flags, context }: GatewaySubject)
   // A list that does not exist says nothing about the key, and the gateway may lack the format of the other list.
   const [first] = failures;
   if (first !== undefined && failures.every((error) => error.class === 'auth')) throw first;
-  const text = 'the gateway has no list of models, by which the key could be tried; --live sends requests';
-  return { state: 'skipped', text };
+  return undefined;
+}
+
+/** The models in use that end: the date, and the replacement. */
+function listEnds(models: readonly ListedModel[], { uses, surveyed, context }: Gateway): Check[] {
+  const now = context.io.now();
+  return models.flatMap((model): Check[] => {
+    const use = uses.find((one) => surveyed.byUse[one].model === model.id);
+    if (use === undefined || !isEnding(model, now)) return [];
+    const { id, endsOn, lifecycle, successor } = model;
+    const fix = settingCommand(`models.${use} ${successor === undefined ? '<model>' : shellWord(successor)}`, context);
+    return [
+      { name: 'model', state: 'warning', text: describeEnd({ model: id, endsOn, lifecycle, successor }, now), fix },
+    ];
+  });
 }
 
 /** The key was read already: no command runs twice. */
 function withKey(settings: PartialSettings, secret: Secret | undefined): PartialSettings {
-  if (secret === undefined || settings.key.kind === 'missing' || settings.key.kind === 'none') return settings;
-  return { ...settings, key: { ...settings.key, kind: 'value', secret } satisfies KeySource };
+  if (secret === undefined || !('origin' in settings.key)) return settings;
+  return { ...settings, key: { kind: 'value', secret, origin: settings.key.origin } };
 }
 
 /** A way to authenticate a request: the form of the key, and the names of the headers that differ between services. */
@@ -81,36 +111,40 @@ interface AuthScheme {
   version: string;
 }
 
-/** The authentication schemes that a gateway may accept, for formats that have several. They are made from the configured scheme. */
-const schemesOf: { readonly [name in FormatName]?: (own: AuthScheme) => AuthScheme[] } = {
-  content(own) {
-    const names = [own.apiKey, services.gateway.headerNames.apiKey, vendorHeaderNames.apiKey];
-    return [...names.map((apiKey): AuthScheme => ({ ...own, form: 'api-key', apiKey })), { ...own, form: 'bearer' }];
-  },
-  messages(own) {
-    const versions = [own.version, services.gateway.headerNames.version, vendorHeaderNames.version];
-    return versions.flatMap((version): AuthScheme[] => [
-      { ...own, form: 'api-key', version },
-      { ...own, form: 'bearer', version },
-    ]);
-  },
-};
+/** The header of each format whose name differs between services. */
+const headerOf: { readonly [name in FormatName]?: 'apiKey' | 'version' } = { content: 'apiKey', messages: 'version' };
 
-/** The outcome of one request. */
-interface SchemeCheck {
+/** The schemes that a gateway of one's own may accept. */
+function listSchemes(format: FormatName, own: AuthScheme): AuthScheme[] {
+  const header = headerOf[format];
+  const names =
+    header === undefined
+      ? [{}]
+      : [own, services.gateway.headerNames, vendorHeaderNames].map((all) => ({ [header]: all[header] }));
+  return (['api-key', 'bearer'] as const).flatMap((form) => names.map((name) => ({ ...own, ...name, form })));
+}
+
+/** The differences of a scheme from others of its format. With Bearer the name of the key's header does not matter. */
+function describeScheme(format: FormatName, { form, apiKey, version }: AuthScheme): string {
+  if (format === 'messages') return `${form} ${version}`;
+  return format === 'content' && form === 'api-key' ? `${form} ${apiKey}` : form;
+}
+
+/** The scheme of the settings; `own` is the form if they leave it to the format. */
+function chooseScheme({ auth, headerNames, service }: PartialSettings, own: AuthScheme['form']): AuthScheme {
+  return { form: auth === 'auto' ? own : auth, ...readHeaderNames(headerNames, service) };
+}
+
+/** The outcome of a request with one scheme, and the uses of the scheme under their names in `auth` of a profile. */
+interface Tried {
+  scheme: AuthScheme;
+  users: AuthUse[];
   check: Check;
   /** The gateway does not have the path: perhaps it does not have the format. */
   isAbsent: boolean;
 }
 
-/** A request with one scheme. */
-interface Tried extends SchemeCheck {
-  scheme: AuthScheme;
-  /** The uses of the scheme, under their names in `auth` of a profile. */
-  users: AuthUse[];
-}
-
-/** The checks of one format, by all requests in it. */
+/** The checks of one format. */
 interface ExaminedFormat {
   checks: Check[];
   /** Whether one scheme was accepted. */
@@ -122,11 +156,15 @@ interface ExaminedFormat {
  * Sends the smallest request of each format, with the schemes of the settings. If one is refused, the other forms and header
  * names are tried until one is accepted. An accepted request may be billed. A gateway need not have every format.
  */
-export async function examineLive(live: GatewaySubject): Promise<Check[]> {
+export async function examineLive(gateway: Gateway, key: Secret | undefined): Promise<Check[]> {
+  const { byUse } = gateway.surveyed;
   const examined: ExaminedFormat[] = [];
-  for (const name of formatNames) examined.push(await examineFormat(name, usesIn(name, live), live));
+  for (const name of formatNames) {
+    const uses = listServedUses(gateway).filter((use) => byUse[use].format === name);
+    if (uses.length > 0) examined.push(await examineFormat(name, uses, { gateway, key }));
+  }
   const isServed = examined.some(({ answers }) => answers);
-  const other = !isServed && examined.some(({ isAbsent }) => isAbsent) ? await findFormat(live) : [];
+  const other = !isServed && examined.some(({ isAbsent }) => isAbsent) ? await findFormat({ gateway, key }) : [];
   const checks = examined.flatMap((format) =>
     format.checks.map((check): Check => {
       if (!format.isAbsent || !(isServed || other.length > 0)) return check;
@@ -134,144 +172,83 @@ export async function examineLive(live: GatewaySubject): Promise<Check[]> {
       return { name: check.name, state: 'warning', text, fix: check.fix };
     }),
   );
-  return [...checks, ...other, ...(await examineEnds(live))];
+  return [...checks, ...other];
 }
 
-/** The models in use that will be removed, by the lists of vendors at their own hosts: the date, and the replacement. */
-async function examineEnds(live: GatewaySubject): Promise<Check[]> {
-  const { uses, surveyed, flags, context } = live;
-  const lists = new Map<FormatName, ListedModel[]>();
-  const ends = new Map<string, Check>();
-  for (const use of uses) {
-    const { service, format, model, baseUrl, timeoutMs } = surveyed.byUse[use];
-    if (model === undefined || baseUrl === undefined || !isOwnHost(service, baseUrl)) continue;
-    if (!lists.has(format)) {
-      const deadline = deadlineOnce(timeoutMs, context.signal);
-      const client = await openClient(withKey(surveyed.byUse[use], live.key), flags, context, { deadline });
-      const query = services[service].listQuery;
-      // Without a list nothing is known.
-      const list = await client
-        .listModels(format, { ...once, query, deadline: deadline() })
-        .catch(() => ({ models: [] }))
-        .finally(() => client.close());
-      lists.set(format, list.models);
-    }
-    const listed = lists.get(format)?.find(({ id }) => id === model);
-    const now = context.io.now();
-    if (listed === undefined || !isEnding(listed, now)) continue;
-    const { id, endsOn, lifecycle, successor } = listed;
-    const next = successor === undefined ? '<model>' : shellWord(successor);
-    const setModel = `gateway-cli config set models.${use} ${next}${profileFlag(context)}`;
-    const text = describeEnd({ model: id, endsOn, lifecycle, successor }, now);
-    ends.set(id, ends.get(id) ?? { name: 'model', state: 'warning', text, fix: setModel });
-  }
-  return [...ends.values()];
-}
-
-/** The uses that a gateway has in a format. */
-function usesIn(format: FormatName, { uses, surveyed: { byUse } }: GatewaySubject): Use[] {
-  return uses.filter((use) => byUse[use].format === format && listUses(byUse[use].service).includes(use));
+interface Live {
+  gateway: Gateway;
+  key: Secret | undefined;
 }
 
 /** The format that a gateway without a known service speaks in place of missing ones, and the command that sets it. */
-async function findFormat(live: GatewaySubject): Promise<Check[]> {
-  const { byUse } = live.surveyed;
-  const use = live.uses.find((one) => byUse[one].service === 'gateway' && byUse[one].model !== undefined);
-  const inUse = new Set(live.uses.map((one) => byUse[one].format));
+async function findFormat(live: Live): Promise<Check[]> {
+  const { surveyed, uses, context } = live.gateway;
+  const { byUse } = surveyed;
+  const use = uses.find((one) => byUse[one].service === 'gateway' && byUse[one].model !== undefined);
+  const inUse = new Set(uses.map((one) => byUse[one].format));
   for (const name of formatNames) {
     if (use === undefined || inUse.has(name)) continue;
     const { answers } = await examineFormat(name, [use], live);
-    const fix = `gateway-cli config set format ${name}${profileFlag(live.context)}`;
+    const fix = settingCommand(`format ${name}`, context);
     const text = `the gateway speaks the ${name} format`;
     if (answers) return [{ name: 'format', state: 'failed', class: 'usage', text, fix }];
   }
   return [];
 }
 
-async function examineFormat(name: FormatName, uses: readonly Use[], live: GatewaySubject): Promise<ExaminedFormat> {
-  const { byUse } = live.surveyed;
-  const use = uses.find((one) => byUse[one].model !== undefined) ?? uses[0];
-  const notTried = { checks: [], answers: false, isAbsent: false };
-  if (use === undefined) return notTried;
+async function examineFormat(format: FormatName, uses: readonly Use[], live: Live): Promise<ExaminedFormat> {
+  const { gateway } = live;
+  const { byUse } = gateway.surveyed;
+  const use = uses.find((one) => byUse[one].model !== undefined) ?? (uses[0] as Use);
   const settings = byUse[use];
-  const model = settings.model ?? (await findOwnModel(settings, live));
-  if (typeof model !== 'string') {
-    const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
-    return { ...notTried, checks: [{ name, state: 'skipped', text: model?.message ?? 'no model to ask', fix }] };
+  const found = await attempt(format, () => findModel(settings, gateway), gateway.context.signal);
+  const model = 'failed' in found ? undefined : found.value;
+  if (model === undefined) {
+    const text = 'failed' in found ? found.failed.text : 'no model to ask';
+    const fix = settingCommand(`models.${use} <model>`, gateway.context);
+    return { checks: [{ name: format, state: 'skipped', text, fix }], answers: false, isAbsent: false };
   }
   const smallest = { use: 'text', model, prompt: 'hi', maxTokens: leastTokens, stream: undefined } as const;
-  const post = encodeRequest(smallest, await loadFormat(name), getQuirks(settings.service, name, settings.baseUrl));
-  const ask: TryScheme = async (scheme, ...users) => {
-    const shown = name === 'content' ? `content, ${scheme.form}` : name;
-    return { scheme, users, ...(await askWith(scheme, { post, model }, { live, use, name: shown })) };
+  const quirks = getQuirks(settings.service, format, settings.baseUrl);
+  const request = { post: encodeRequest(smallest, await loadFormat(format), quirks), model };
+  const ask = async (scheme: AuthScheme, ...users: AuthUse[]): Promise<Tried> => {
+    const name = format === 'content' ? `content, ${scheme.form}` : format;
+    return { scheme, users, ...(await askWith(scheme, request, { live, use, name })) };
   };
   const tried: Tried[] = [];
-  for (const [user, one] of new Map(uses.map((one) => [chooseAuthUse(name, one), one]))) {
+  for (const [user, one] of new Map(uses.map((each) => [chooseAuthUse(format, each), each]))) {
     const scheme = chooseScheme(byUse[one], keyFacts[user].form);
-    const same = tried.find((other) => isSame(other.scheme, scheme));
+    const same = tried.find((other) => describeScheme(format, other.scheme) === describeScheme(format, scheme));
     if (same) same.users.push(user);
     else tried.push(await ask(scheme, user));
   }
+  const accepted = tried.find(({ check }) => check.state === 'ok');
   // A service with a host of its own accepts only the scheme that is set.
-  const own = chooseScheme(settings, 'api-key');
-  const usual = { ...own, form: keyFacts[chooseAuthUse(name, 'text')].form };
-  const others = settings.service === 'gateway' ? (schemesOf[name]?.(own) ?? [usual]) : [];
-  const works = await findScheme(tried, ask, others);
+  const isOpen = accepted === undefined && settings.service === 'gateway' && tried.some(isRefusal);
+  const known = new Set(tried.map(({ scheme }) => describeScheme(format, scheme)));
+  let works = accepted?.scheme;
+  for (const scheme of isOpen ? listSchemes(format, chooseScheme(settings, 'api-key')) : []) {
+    const about = describeScheme(format, scheme);
+    if (works !== undefined || known.has(about)) continue;
+    known.add(about);
+    if ((await ask(scheme)).check.state === 'ok') works = scheme;
+  }
   return {
-    checks: tried.map((one) => (works !== undefined && isRefusal(one) ? withFix(one, works, live) : one.check)),
-    answers: works !== undefined || tried.some(({ check }) => check.state === 'ok'),
+    checks: tried.map((one) => (works !== undefined && isRefusal(one) ? withFix(one, works, gateway) : one.check)),
+    answers: works !== undefined,
     // If the other format accepts the key, a gateway that refuses the key here does not have this format.
     isAbsent: works === undefined && tried.every(({ isAbsent, check }) => isAbsent || check.class === 'auth'),
   };
 }
 
-/** The model with which a local server answers if none is set, or the reason that there is none. */
-async function findOwnModel(
-  settings: PartialSettings,
-  { flags, context }: GatewaySubject,
-): Promise<string | GatewayError | undefined> {
-  if (!services[settings.service].isKeyless) return undefined;
-  try {
-    return await findListedModel(settings, flags, context);
-  } catch (error) {
-    if (error instanceof GatewayError) return error;
-    throw error;
-  }
+/** The model of the settings, or the one with which a local server answers. Throws GatewayError. */
+async function findModel(settings: PartialSettings, { flags, context }: Gateway): Promise<string | undefined> {
+  if (settings.model !== undefined || !services[settings.service].isKeyless) return settings.model;
+  return findListedModel(settings, flags, context);
 }
 
 /** The least limit of tokens that every service takes. */
 const leastTokens = 16;
-
-type TryScheme = (scheme: AuthScheme, ...users: AuthUse[]) => Promise<Tried>;
-
-/** The scheme of the settings; `own` is the form if they leave it to the format. */
-function chooseScheme({ auth, headerNames, service }: PartialSettings, own: AuthScheme['form']): AuthScheme {
-  return { form: auth === 'auto' ? own : auth, ...readHeaderNames(headerNames, service) };
-}
-
-/** Whether two schemes send the same headers. With Bearer the name of the key's header does not matter. */
-function isSame(one: AuthScheme, other: AuthScheme): boolean {
-  const sameName = one.form === 'bearer' || one.apiKey === other.apiKey;
-  return one.form === other.form && sameName && one.version === other.version;
-}
-
-/** An accepted scheme: a tried one, otherwise the first of the others. Undefined if no scheme was refused, or none is accepted. */
-async function findScheme(
-  tried: readonly Tried[],
-  ask: TryScheme,
-  schemes: readonly AuthScheme[],
-): Promise<AuthScheme | undefined> {
-  if (!tried.some(isRefusal)) return undefined;
-  const accepted = tried.find(({ check }) => check.state === 'ok');
-  if (accepted) return accepted.scheme;
-  const known = tried.map(({ scheme }) => scheme);
-  for (const scheme of schemes) {
-    if (known.some((one) => isSame(one, scheme))) continue;
-    known.push(scheme);
-    if ((await ask(scheme)).check.state === 'ok') return scheme;
-  }
-  return undefined;
-}
 
 /** Whether another scheme could be accepted. A missing version header is a bad request. */
 function isRefusal({ check }: Tried): boolean {
@@ -279,51 +256,41 @@ function isRefusal({ check }: Tried): boolean {
 }
 
 /** A refusal, with the commands that set a scheme that is accepted. */
-function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: GatewaySubject): Check {
-  const use = useNames.find((one) => chooseAuthUse(surveyed.byUse[one].format, one) === users[0]) ?? 'text';
-  const { origins } = surveyed.byUse[use];
+function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: Gateway): Check {
+  const { origins } = Object.values(surveyed.byUse).find(
+    ({ format, use }) => chooseAuthUse(format, use) === users[0],
+  ) as PartialSettings;
   const { apiKey, version } = origins.headerNames;
   const changes = [
     { origin: origins.auth, from: scheme.form, to: works.form, keys: users.map((user) => `auth.${user}`) },
     { origin: apiKey, from: scheme.apiKey, to: works.apiKey, keys: ['headerNames.apiKey'] },
     { origin: version, from: scheme.version, to: works.version, keys: ['headerNames.version'] },
   ].filter(({ from, to }) => from !== to);
-  const lines = changes.flatMap(({ keys, to }) =>
-    keys.map((key) => `gateway-cli config set ${key} ${to}${profileFlag(context)}`),
-  );
+  const commands = changes.flatMap(({ keys, to }) => keys.map((key) => settingCommand(`${key} ${to}`, context)));
   // Flags and variables win over the profile.
   const stronger = new Set(changes.flatMap(({ origin }) => (origin && 'name' in origin ? [origin.name] : [])));
-  if (stronger.size > 0) lines.unshift(`leave out ${[...stronger].join(' and ')}, and type:`);
+  const lines = [...(stronger.size > 0 ? [`leave out ${[...stronger].join(' and ')}, and type:`] : []), ...commands];
   return { ...check, text: `refused, but ${users.join(' and ')} would use it: ${check.text}`, fix: lines.join('\n') };
 }
 
 /** Sends a request with a scheme. Throws only errors that end the program: a signal, a closed output. */
 async function askWith(
   scheme: AuthScheme,
-  probe: PreparedRequest,
-  { live, use, name }: { live: GatewaySubject; use: Use; name: string },
-): Promise<SchemeCheck> {
-  const partial = withKey(live.surveyed.byUse[use], live.key);
+  request: PreparedRequest,
+  { live: { gateway, key }, use, name }: { live: Live; use: Use; name: string },
+): Promise<Pick<Tried, 'check' | 'isAbsent'>> {
+  const { flags, context } = gateway;
   const settings = {
-    ...partial,
-    model: partial.model ?? '',
+    ...withKey(gateway.surveyed.byUse[use], key),
     auth: scheme.form,
     headerNames: { apiKey: scheme.apiKey, version: scheme.version },
   };
-  const deadline = deadlineOnce(settings.timeoutMs, live.context.signal);
-  const client = await openClient(settings, live.flags, live.context, { deadline });
+  const deadline = deadlineOnce(settings.timeoutMs, context.signal);
+  const client = await openClient(settings, flags, context, { deadline });
   try {
     const options = { ...once, deadline: deadline(), store: createMemoryStore() };
-    const { error } = await drainDeltas(client.ask(probe, options));
-    if (error) return refused(name, error);
-    const { behindBase } = client.correct(probe.post);
-    const works = behindBase && settings.baseUrl && withBehind(settings.baseUrl, behindBase);
-    if (!works) return accepted(name, 'accepted');
-    const fix = `gateway-cli config set baseUrl ${shellWord(works)}${profileFlag(live.context)}`;
-    return {
-      check: { name, state: 'ok', text: `accepted at ${works}, and not without its end`, fix },
-      isAbsent: false,
-    };
+    const { error } = await drainDeltas(client.ask(request, options));
+    return error ? refused(name, error) : accepted(name, 'accepted');
   } catch (error) {
     if (error instanceof GatewayError && endSignals.has(error.class)) throw error;
     return refused(name, error);
@@ -332,20 +299,13 @@ async function askWith(
   }
 }
 
-/** A base URL with the path that its service needs at the end. */
-function withBehind(baseUrl: string, behind: string): string {
-  const url = new URL(baseUrl);
-  url.pathname = url.pathname.replace(/\/*$/, behind);
-  return url.href;
-}
-
-function accepted(name: string, text: string): SchemeCheck {
+function accepted(name: string, text: string): Pick<Tried, 'check' | 'isAbsent'> {
   return { check: { name, state: 'ok', text }, isAbsent: false };
 }
 
 const absentStatuses = new Set([404, 405, 501]);
 
-function refused(name: string, error: unknown): SchemeCheck {
+function refused(name: string, error: unknown): Pick<Tried, 'check' | 'isAbsent'> {
   const { status, reason, value } = error instanceof GatewayError ? error.details : {};
   // Key, path and model were accepted: only the limit of this request was not.
   if (reason === 'max-tokens') return accepted(name, `accepted; ${leastTokens} tokens were not enough for an answer`);

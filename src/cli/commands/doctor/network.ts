@@ -5,7 +5,7 @@ import {
   proxyFor,
   startDeadline,
 } from '../../../library/index.ts';
-import { type Check, type Finding, type CheckStep, runRows } from './checks.ts';
+import { type Check, examine, type Finding, toCheck } from './checks.ts';
 
 /** The options for examining the connection to a gateway. */
 export interface NetworkOptions {
@@ -16,21 +16,17 @@ export interface NetworkOptions {
   timeoutMs?: number;
 }
 
-/**
- * Connects as a request does, without a key. The first failure ends it; returns whether there was none. Rejects with the reason
- * of the signal.
- */
-export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check, boolean> {
-  return (yield* runRows(rows, options, options.signal)) !== undefined;
+/** Connects as a request does, without a key. The first failure is the last check. Rejects with the reason of the signal. */
+export async function examineNetwork(options: NetworkOptions): Promise<Check[]> {
+  const { signal } = options;
+  const proxy = await examine('proxy', () => findProxy(options), signal);
+  if (proxy.state === 'failed') return [proxy];
+  const trust = listAuthorities(options);
+  const connection = await examine('connection', () => requestHead(options), signal);
+  return [proxy, ...(trust === undefined ? [] : [toCheck('trust', trust)]), connection];
 }
 
-const rows: readonly CheckStep<NetworkOptions>[] = [
-  { name: 'proxy', check: findProxy },
-  { name: 'trust', check: listAuthorities },
-  { name: 'connection', check: requestHead },
-];
-
-function findProxy({ baseUrl, transport }: NetworkOptions): Finding {
+function findProxy({ baseUrl, transport }: NetworkOptions): string {
   const proxy = proxyFor(baseUrl, transport);
   if (proxy) return `${proxy.url.protocol}//${proxy.url.host} (${proxy.from})`;
   if (transport.proxy === undefined) return 'none';
@@ -38,7 +34,7 @@ function findProxy({ baseUrl, transport }: NetworkOptions): Finding {
   return `none: ${why}, so the proxy of ${transport.proxy.from} is not used`;
 }
 
-function listAuthorities({ baseUrl, transport }: NetworkOptions): Finding {
+function listAuthorities({ baseUrl, transport }: NetworkOptions): string | undefined {
   const proxy = proxyFor(baseUrl, transport);
   if (baseUrl.protocol !== 'https:' && proxy?.url.protocol !== 'https:') return undefined;
   const extra = transport.env['NODE_EXTRA_CA_CERTS'];

@@ -15,7 +15,7 @@ test.each([
   expect(JSON.parse(readFileSync(env.GATEWAY_CONFIG, 'utf8'))).toMatchObject({
     profiles: { default: { baseUrl: url } },
   });
-  const asked = await run(['config', 'init', '--profile', 'new'], { env, answers: ['', url, '', '', '', '', ''] });
+  const asked = await run(['config', 'init', '--profile', 'new'], { env, answers: ['', url, '', ''] });
   expect(asked.stderr).toContain(reason);
 });
 

@@ -29,10 +29,7 @@ test.skipIf(lacks('tmux'))(
       ['Service [gateway]', ''],
       ['Base URL', 'https://gateway.example.com'],
       ['API key', canaryKey],
-      ['Model of text', 'some-text'],
-      ['Model of chat', ''],
-      ['Model of image gen', 'some-image'],
-      ['Test it', ''],
+      ['Model', 'some-text'],
     ];
     for (const [question, answer] of answers) {
       await screen.shows(question);
@@ -49,7 +46,7 @@ test.skipIf(lacks('tmux'))(
         default: {
           baseUrl: 'https://gateway.example.com',
           apiKey: canaryKey,
-          models: { text: 'some-text', image: 'some-image' },
+          models: { text: 'some-text' },
         },
       },
     });

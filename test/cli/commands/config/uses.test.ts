@@ -73,13 +73,13 @@ test('list says which profile serves which use, and what differs with it', async
 
 test('init puts the profile to the uses of its service, beside the one of the others', async () => {
   const { cli, config } = place({});
-  await cli(['config', 'init'], { answers: ['gemini', '', 'g', '', '', ''] });
-  const ran = await cli(['config', 'init'], { answers: ['anthropic', '', 'c', 'c', ''] });
+  await cli(['config', 'init'], { answers: ['gemini', '', 'g'] });
+  const ran = await cli(['config', 'init'], { answers: ['anthropic', '', 'c'] });
   expect(ran.stderr).toContain('in use: anthropic for text and chat, gemini for image and edit\n');
   expect(config()).toMatchObject({ profile: { text: 'anthropic', image: 'gemini', chat: 'anthropic' } });
-  await cli(['config', 'init'], { answers: ['', '', 'new', '', ''] });
+  await cli(['config', 'init'], { answers: ['', '', 'new'] });
   expect(config()).toMatchObject({
     profile: { chat: 'anthropic' },
-    profiles: { gemini: { models: { text: 'g' } }, anthropic: { models: { text: 'new', chat: 'c' } } },
+    profiles: { gemini: { models: { text: 'g' } }, anthropic: { models: { text: 'new' } } },
   });
 });

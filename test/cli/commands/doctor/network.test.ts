@@ -10,15 +10,13 @@ import { type ScriptedServer, startScriptedServer } from '../../../helpers/scrip
 import { authority, elsewherePair, serverPair } from '../../../library/transport/certificates.ts';
 
 async function examine(baseUrl: string, more: Partial<NetworkOptions> = {}): Promise<Check[]> {
-  const checks: Check[] = [];
   const options = {
     baseUrl: new URL(baseUrl),
     transport: { env: {} },
     signal: new AbortController().signal,
     timeoutMs: 5000,
   };
-  for await (const check of examineNetwork({ ...options, ...more })) checks.push(check);
-  return checks;
+  return examineNetwork({ ...options, ...more });
 }
 
 async function serve(options?: Parameters<typeof startScriptedServer>[0]): Promise<ScriptedServer> {
@@ -47,16 +45,12 @@ async function startProxy(to: number): Promise<{ url: string; asked: (string | u
 const replied = { status: 404, headers: { date: new Date().toUTCString(), connection: 'close' } };
 
 test('doctor names the proxy and the variable that it comes from', async () => {
-  const options = {
-    baseUrl: new URL('https://gateway.test'),
-    signal: new AbortController().signal,
-  };
   const transport = { env: { all_proxy: 'http://u:hidden@127.0.0.1:1' } };
-  const first = await examineNetwork({ ...options, transport }).next();
-  expect(first.value).toMatchObject({ name: 'proxy', state: 'ok', text: 'http://127.0.0.1:1 (ALL_PROXY)' });
+  const [first] = await examine('https://gateway.test', { transport });
+  expect(first).toMatchObject({ name: 'proxy', state: 'ok', text: 'http://127.0.0.1:1 (ALL_PROXY)' });
   const own = { env: { NO_PROXY: 'gateway.test' }, proxy: { value: 'http://127.0.0.1:1', from: 'flag --proxy' } };
-  const exempt = await examineNetwork({ ...options, transport: own }).next();
-  expect(exempt.value).toMatchObject({
+  const [exempt] = await examine('https://gateway.test', { transport: own, timeoutMs: 300 });
+  expect(exempt).toMatchObject({
     text: 'none: NO_PROXY names the gateway, so the proxy of flag --proxy is not used',
   });
 });

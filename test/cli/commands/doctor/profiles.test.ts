@@ -53,9 +53,8 @@ test('every profile in use is examined, each with its own key', async () => {
 test('a failure names its profile, and what mends it too', async () => {
   const { pics, cli } = await place({});
   pics.reply({ body: { models: [{ name: 'models/t' }] } });
-  const ran = await cli('-v');
+  const ran = await cli();
   expect(ran.stdout).toMatch(/^ok {6}key {15}pics: there is one/m);
-  expect(ran.stdout).toMatch(/^ok {6}setting {11}profile of chat = talk/m);
   expect(ran.stdout).toMatch(/^ok {6}models {12}talk: chat claude-sonnet-5-5/m);
   expect(ran.stderr).toContain('one check failed: key of talk\n');
 });

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { readFolder } from '../../src/batch/index.ts';
 import { ownMark } from '../../src/library/files/process-mark.ts';
 import { run } from '../helpers/run.ts';
@@ -212,73 +212,21 @@ test('rows of a table are named by their numbers; one of several variations by i
   expect(one).toMatchObject({ code: 0, stdout: expect.stringContaining('row-000002+temperature=1: answer 1 of 2') });
 });
 
-describe('a number means the same row for choose and redo', () => {
-  test('of a table without ids: once it is sorted, it is refused until a run has read it', async ({
-    server,
-    folder,
-    batch,
-  }) => {
-    number(server);
-    folder.write('rows.csv', 'city\nRome\nOslo\nBonn\n');
-    await batch(['run', '--data', 'rows.csv', '-o', 'out', '{{city}}']);
-    await batch(['redo', 'out', '1,2']);
-    folder.write('rows.csv', 'city\nBonn\nOslo\nRome\n');
-    const before = folder.read('out/journal.jsonl');
-    const commands = new Set<string>();
-    for (const word of ['1', 'row-000001']) {
-      const { code, stderr } = await batch(['choose', 'out', `${word}=1`]);
-      const [what, where] = word === '1' ? ['row 1', ', where it was row-000001'] : [word, ''];
-      const told = `${what} is another row of rows.csv now than in the last run${where}\n`;
-      expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
-      const [command = ''] = /(?<=for the row that it was: gateway-cli batch ).*/.exec(stderr) ?? [];
-      commands.add(command);
-    }
-    expect(folder.read('out/journal.jsonl')).toBe(before);
-    const [command = ''] = commands;
-    expect(commands.size).toBe(1);
-    expect((await batch(command.split(' '))).stdout).toContain('row-000001: answer 1 of 2 counts now');
-    expect((await batch(['choose', 'out', '2=1'])).stdout).toBe(
-      'row-000002: answer 1 of 2 counts now, in place of answer 2\n',
-    );
-    expect(await batch(['again', 'out'])).toMatchObject({ code: 0 });
-    expect((await batch(['choose', 'out', '3=1'])).stdout).toContain('row-000003: answer 1 of 2 counts already');
-    const rows = (await batch(['export', 'out', '--format', 'jsonl'])).stdout;
-    expect(textOf(rows)).toEqual(['Bonn no. 1', 'Oslo no. 1', 'Rome no. 1']);
-  });
-
-  test('of a table with ids: it is refused where another row has it, and an id is the same row wherever it is', async ({
-    server,
-    folder,
-    batch,
-  }) => {
-    number(server);
-    folder.jobs(...manyJobs(3));
+test.for(['{"prompt":"a"}\n{"prompt":"b"}\n', '{"id":"x","prompt":"a"}\n{"id":"y","prompt":"b"}\n'])(
+  'a number is the row of the last run, whatever its file is now: %j',
+  async (jobs, { server, folder, batch }) => {
+    folder.write('jobs.jsonl', jobs);
     await batch();
-    await batch(['redo', 'out', 'p1,p3']);
-    folder.jobs(...manyJobs(3).toReversed(), { id: 'p4', prompt: 'p4' });
-    const { code, stderr } = await batch(['choose', 'out', 'p3=1', '1=1']);
-    const told =
-      'row 1 is another row of jobs.jsonl now than in the last run, where it was p1\n  for the row that it was: gateway-cli batch choose out p3=1 p1=1\n';
-    expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
-    expect((await batch(['choose', 'out', 'p3=1', 'p1=1', '2=1'])).stdout).toBe(
-      'p3: answer 1 of 2 counts now, in place of answer 2\np1: answer 1 of 2 counts now, in place of answer 2\np2: answer 1 of 1 counts already\n',
-    );
-  });
-
-  test.for(['{"prompt":"a"}\n{"prompt":"b"}\n', '{"id":"x","prompt":"a"}\n{"id":"y","prompt":"b"}\n'])(
-    'of jobs that came on stdin, or are not there any more: of the last run, %j',
-    async (jobs, { server, folder, batch }) => {
-      await batch(['run', '-', '-o', 'out'], { stdin: jobs });
-      expect(await batch(['choose', 'out', '2=1'])).toMatchObject({ code: 0 });
-      folder.write('jobs.jsonl', jobs);
-      expect(await batch(['again', 'out', 'jobs.jsonl'])).toMatchObject({ code: 0 });
-      expect(await batch(['choose', 'out', '2=1'])).toMatchObject({ code: 0 });
-      rmSync(join(folder.cwd, 'jobs.jsonl'));
-      expect(await batch(['choose', 'out', '2=1'])).toMatchObject({ code: 0 });
-      expect(server.bodies).toHaveLength(2);
-    },
-  );
-});
+    await batch(['redo', 'out', '2']);
+    folder.write('jobs.jsonl', jobs.trimEnd().split('\n').toReversed().join('\n'));
+    expect(await batch(['choose', 'out', '2=1'])).toMatchObject({ code: 0 });
+    rmSync(join(folder.cwd, 'jobs.jsonl'));
+    const { stdout } = await batch(['export', 'out', '--format', 'jsonl']);
+    expect(textOf(stdout)).toEqual(['answer to a', 'answer to b']);
+    expect((await batch(['choose', 'out', '2=2'])).stdout).toContain('answer 2 of 2 counts now');
+    expect(server.bodies).toHaveLength(3);
+  },
+);
 
 test.for([
   ['9=1', 'out has no job "9"', 'name ids, or numbers of rows: p1=1 p2=1 p3=1\n'],

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import {
   batchFiles,
@@ -11,25 +10,15 @@ import {
   nameSome,
   readManifestRows,
 } from '../../../batch/index.ts';
-import type { Action, AnswerContext, CommandEnd, Context } from '../../context.ts';
+import type { Action, AnswerContext, CommandEnd } from '../../context.ts';
 import { setExamples } from '../../flags/flag.ts';
-import { type GatewayError, isObject, shellWord, usageError } from '../../../library/index.ts';
+import { type GatewayError, shellWord, usageError } from '../../../library/index.ts';
 import { createHost } from './host.ts';
 import { renewGallery } from './gallery.ts';
-import { openJobs, requireJobs } from './jobs/source.ts';
-import { type KnownFolder, toTypedFolder, readBatchHeader, recallTable } from './kept-command.ts';
+import { readBatchHeader, toTypedFolder } from './kept-command.ts';
 import { chooseCommand, nextCommand, toOperands, type TypedFolder } from './next-command.ts';
 import { readOutdir } from './outdir.ts';
-import { listJobRows } from './redo.ts';
-import {
-  findRenumbered,
-  type FoundRow,
-  listManifestRows,
-  noRowError,
-  otherRowError,
-  readRowNames,
-  type RowNames,
-} from './row-names.ts';
+import { type FoundRow, listManifestRows, noRowError, readRowNames, type RowNames } from './row-names.ts';
 
 /** `batch choose <outdir> <row=answer…>`: makes an earlier answer count again. Nothing is paid for that. */
 export function batchChooseCommand(command: Command): Action {
@@ -74,7 +63,6 @@ async function runChoose(outdir: string, words: readonly string[], context: Answ
     listManifestRows(folder),
   );
   const rows = await findRows(choices, names, { folder, outdir });
-  await requireKnownNumbers(choices, { rows, names, known: { folder, typed, header } }, context);
   const chosen = choices.map((choice, at) => findChosen(choice, rows[at] as FoundRow, { typed, state }));
   const changed = chosen.filter(({ isSame }) => !isSame);
   if (changed.length > 0) {
@@ -148,39 +136,6 @@ function severalRowsError({ word, answer }: Choice, rows: readonly FoundRow[], o
     `row ${word} is ${formatCount(ids.length, 'job')}: ${nameSome(names)}`,
     `name one of them${haveSameId ? ` by its slot, which ${batchFiles.results} has, too` : ''}: ${chooseCommand(outdir, [`${name}=${answer}`])}`,
   );
-}
-
-/** Throws GatewayError usage for a number that is another row in the file now, or was edited: the answers are those of the last run. */
-async function requireKnownNumbers(
-  choices: readonly Choice[],
-  { rows, names, known }: { rows: readonly FoundRow[]; names: RowNames; known: KnownFolder },
-  context: Context,
-): Promise<void> {
-  const words = choices.filter((_, at) => rows[at]?.isByNumber).map(({ word }) => word);
-  // Without a file, there is no other row.
-  const table = words.length > 0 ? await recallTable(known, context) : undefined;
-  if (table === undefined) return;
-  const source = await openJobs(requireJobs(table.words, table.flags), table.flags, context);
-  const other = findRenumbered(words, names, await readRowNames(words, listJobRows(source))).find(
-    ({ was, is, haveIds }) => haveIds || is === undefined || !hasContentOf(was.content, is.content),
-  );
-  if (other === undefined) return;
-  const named = choices.map(({ answer }, at) => `${nameSafely(rows[at] as FoundRow)}=${answer}`);
-  throw otherRowError(other, source.name, `for the row that it was: ${chooseCommand(known.typed.outdir, named)}`);
-}
-
-/** The name of a row that stays, wherever it is in the file: its slot, if its id is a number. */
-function nameSafely({ id, slot, isNumbered }: FoundRow): string | undefined {
-  return isNumbered ? slot : id;
-}
-
-/** Whether two rows have the same content, apart from columns that only one of them has. */
-function hasContentOf(was: unknown, is: unknown): boolean {
-  const columns =
-    isObject(was) && isObject(is) ? Object.keys(was).filter((name) => Object.hasOwn(is, name)) : undefined;
-  const pick = (content: unknown): unknown =>
-    isObject(content) && columns ? columns.map((name) => content[name]) : content;
-  return isDeepStrictEqual(pick(was), pick(is));
 }
 
 /** The row with its chosen answer. Throws GatewayError usage for an answer that the row does not have. */

@@ -176,25 +176,6 @@ function toTyped({ jobs, prompt, ...flags }: Partial<Record<string, unknown>>): 
   return { words: word === undefined ? [] : [word], flags };
 }
 
-/** The folder of a batch, where it is and as it was typed, and the header of its table. */
-export interface KnownFolder {
-  folder: string;
-  typed: TypedFolder;
-  header: ManifestHeader;
-}
-
-/** Recalls the flags that name the table of a folder. Undefined if that came on stdin, or is not where it was. */
-export async function recallTable(
-  { folder, typed: { outdir }, header: { command } }: KnownFolder,
-  context: Context,
-): Promise<TypedCommand | undefined> {
-  if (command === undefined) return undefined;
-  const rows = Object.fromEntries(Object.entries(keptTable).filter(([name]) => !(name in batchConnectionFlags)));
-  const { left } = await recallFlags({ folder, outdir, command, typed: {} }, rows, context);
-  const isThere = left['stream'] !== true && (await findLostTable(left, context.io)) === undefined;
-  return isThere ? toTyped(left) : undefined;
-}
-
 /** The hint for a table that was typed as a file of jobs: the same command with it as the rows. */
 function adviseData(word: string, argv: readonly string[]): string {
   const rest = argv.toSpliced(argv.lastIndexOf(word), 1);

@@ -1,6 +1,6 @@
 import { isMoved, type Job, nameSome, type RowTable } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
-import { type GatewayError, isObject, shellWord, usageError } from '../../../library/index.ts';
+import { type GatewayError, shellWord, usageError } from '../../../library/index.ts';
 import type { RunningBatch } from './batch.ts';
 import type { JobSource } from './jobs/source.ts';
 import { joinIds, toOperands } from './next-command.ts';
@@ -124,13 +124,12 @@ export function requireUsed(
 }
 
 /** The names of the row of a job in its file. */
-function nameJob({ id, lineId, line, number = line, isNumbered, values: { vars, prompt } }: Job): NamedRow {
-  const text = typeof prompt === 'string' ? prompt : undefined;
-  return { id, lineId, number, isNumbered, content: isObject(vars) ? vars : text };
+function nameJob({ id, lineId, line, number = line, isNumbered }: Job): NamedRow {
+  return { id, lineId, number, isNumbered };
 }
 
 /** The rows of a file. */
-export async function* listJobRows({ jobs }: Pick<JobSource, 'jobs'>): AsyncGenerator<NamedRow> {
+async function* listJobRows({ jobs }: Pick<JobSource, 'jobs'>): AsyncGenerator<NamedRow> {
   for await (const job of jobs(() => undefined)) yield nameJob(job);
 }
 

@@ -86,13 +86,14 @@ function describeChanges({ jobs, stale }: PlannedBatch['facts']['edited']): stri
 }
 
 /** The rows that stay as they are, and those that use them: what makes the first again makes these again too. */
-function listStaying({ plan: { stays, table }, state: { slots } }: Pick<PlannedBatch, 'plan' | 'state'>): number[] {
+function listStaying({
+  plan: { due, stays, table },
+  state: { slots },
+}: Pick<PlannedBatch, 'plan' | 'state'>): number[] {
   const staying = new Set(stays.keys());
+  const isKept = (place: number): boolean => due[place] === 0 && slots.answersOf(table.slots[place] as number) > 0;
   for (const place of table.levels.flat())
-    if (
-      slots.answersOf(table.slots[place] as number) > 0 &&
-      table.links.get(place)?.parents.some((parent) => staying.has(parent.place))
-    )
+    if (isKept(place) && table.links.get(place)?.parents.some((parent) => staying.has(parent.place)))
       staying.add(place);
   return [...staying].toSorted((a, b) => a - b);
 }

@@ -12,8 +12,6 @@ export interface NamedRow {
   isNumbered?: boolean | undefined;
   /** The name of its slot in a manifest: rows of a stream can have the same id. */
   slot?: string | undefined;
-  /** The variables of the row, or its prompt. */
-  content?: unknown;
 }
 
 /** A row that a word names, and its place in the table. `isByNumber`: by its number, or by an id that is its number. */
@@ -39,8 +37,8 @@ export function openRowNames(words: readonly string[]) {
   return {
     /** Whether rows can be named by their numbers, as no ids of the rows so far are numbers. */
     takesNumbers: (): boolean => !haveNumbers,
-    see({ id, lineId = id, number, isNumbered = false, slot, content }: NamedRow, place: number): void {
-      const row = { id, lineId, number, isNumbered, slot, content, place };
+    see({ id, lineId = id, number, isNumbered = false, slot }: NamedRow, place: number): void {
+      const row = { id, lineId, number, isNumbered, slot, place };
       byId.get(id)?.push({ ...row, isByNumber: isNumbered });
       if (lineId !== id) byId.get(lineId)?.push({ ...row, isByNumber: isNumbered });
       if (slot !== undefined) byId.get(slot)?.push({ ...row, isByNumber: false });
@@ -66,8 +64,8 @@ export function numberOf({ id, lineId = id, number }: FoundRow): string {
 /** The rows of the table as the last run read it. */
 export async function* listManifestRows(folder: string): AsyncGenerator<NamedRow> {
   for await (const rows of readManifestRows(folder))
-    for (const { slot, id, of: lineId, row: number = 0, numbered: isNumbered, vars, prompt } of rows)
-      yield { id, lineId, number, isNumbered, slot, content: vars ?? prompt };
+    for (const { slot, id, of: lineId, row: number = 0, numbered: isNumbered } of rows)
+      yield { id, lineId, number, isNumbered, slot };
 }
 
 /** A row that a number names in the last run, and the one that it names now. */

@@ -112,7 +112,7 @@ function draws(
 ): boolean {
   if (!fault) return findLocalModel(read.task.model)?.draws === true;
   if (!operation.wantsImage) return false;
-  return fault.commands.every((command) => command.startsWith('image ')) || operation.wantsImage(read, request);
+  return fault.isOfImages === true || operation.wantsImage(read, request);
 }
 
 async function makeAnswer(

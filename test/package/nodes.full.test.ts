@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { faultFlags } from '../helpers/fault-flags.ts';
-import { faultRows } from '../../src/gateway/faults/table.ts';
+import { faultRows } from '../gateway/faults/topic.ts';
 import { shellWord } from '../../src/library/shell-word.ts';
 import { installFromRegistry } from '../helpers/registry.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
@@ -108,7 +107,7 @@ async function nodeOf(major: string, cwd: string): Promise<string> {
 
 /** Every fault model with one of its commands: each version begins with the next, so that together they try them all. */
 function faultRunsOf(turn: number): { name: string; exitCode: number; argv: string }[] {
-  return faultRows.map(({ name, commands, exitCode }, row) => {
+  return faultRows.map(({ name, commands, exitCode, flags }, row) => {
     const command = commands[(row + turn) % commands.length] ?? '';
     const input = command === 'image edit' ? '-i dot.png' : '';
     const patience = `--timeout ${/-(hang|stall)$/.test(name) ? '4s' : '2m'}`;
@@ -117,7 +116,7 @@ function faultRunsOf(turn: number): { name: string; exitCode: number; argv: stri
     return {
       name: `${name} ${command}`,
       exitCode,
-      argv: `${command} ${prompt} -m ${name} ${input} ${faultFlags[name] ?? ''} ${patience} ${retries}`,
+      argv: `${command} ${prompt} -m ${name} ${input} ${flags} ${patience} ${retries}`,
     };
   });
 }

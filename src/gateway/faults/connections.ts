@@ -11,51 +11,33 @@ const drips = 20;
 /** Faults of connections that break or are slow, and of bodies that do not match the head. */
 export const connectionFaults: FaultTable = {
   'fault-cut': {
-    description: 'the connection is closed in the middle of the body',
-    exitCode: 11,
     reply: async (reply) => ({ ...(await half(reply)), ending: 'cut' }),
   },
   'fault-reset-body': {
-    description: 'the connection is reset in the middle of the body',
-    exitCode: 11,
     reply: async (reply) => ({ ...(await half(reply)), ending: 'reset' }),
   },
   'fault-reset': {
-    description: 'the connection is reset before any reply',
-    exitCode: 8,
     reply: (reply) => ({ ...reply, head: false, ending: 'reset' }),
   },
   'fault-slow': {
-    description: 'answers well, but only after 10 s',
-    exitCode: 0,
     before: ({ delay, left }) => sleep(delay, undefined, { signal: left.signal }),
   },
   'fault-hang': {
-    description: 'never answers',
-    exitCode: 8,
     before: ({ left }) => forever(left.signal),
   },
   'fault-stall': {
-    description: 'sends half of the body, then nothing more',
-    exitCode: 11,
     reply: async (reply, { left }) => {
       const { body, ...head } = await half(reply);
       return { ...head, body: thenNothing(body, left.signal) };
     },
   },
   'fault-drip': {
-    description: 'sends the body in small pieces, for 10 s',
-    exitCode: 0,
     reply: drip,
   },
   'fault-empty': {
-    description: '200 with an empty body',
-    exitCode: 9,
     reply: (reply) => ({ ...reply, body: '' }),
   },
   'fault-garbage-json': {
-    description: '200 with a whole body that is not JSON',
-    exitCode: 9,
     reply: (reply) => ({
       ...reply,
       headers: { 'content-type': 'application/json' },

@@ -9,93 +9,63 @@ const wordsInstead = 'This offline model describes the picture instead of drawin
 /** Faults of whole replies without what was requested, and of images that are missing, damaged or in an unusual place. */
 export const replyFaults: FaultTable = {
   'fault-blocked': {
-    description:
-      'the prompt is blocked: promptFeedback.blockReason, stop_reason refusal without content, or a refusal in its place',
-    exitCode: 10,
     answer: (answer) => ({ ...answer, blocked: true }),
   },
   'fault-safety': {
-    description: 'the answer is stopped for safety: finishReason SAFETY, a refusal after some text, or content_filter',
-    exitCode: 10,
     answer: (answer) => mapCandidates(answer, (candidate) => ({ ...candidate, ended: 'refused' })),
   },
   'fault-no-answer': {
-    description: 'a reply without content, though it ends well',
-    exitCode: 10,
     answer: (answer) =>
       mapCandidates(answer, (candidate) => ({ ...candidate, thinking: undefined, calls: undefined, parts: [] })),
   },
   'fault-max-tokens': {
-    description:
-      'the token limit cuts the answer: MAX_TOKENS, max_tokens or length; exit 0 unless a whole answer is required',
-    commands: ['text', 'chat'],
-    exitCode: 11,
     answer: (answer) =>
       mapCandidates(answer, (candidate) => ({ ...candidate, ended: 'max-tokens', stopSequence: undefined })),
   },
   'fault-no-usage': {
-    description: 'a good answer without its usage, model version and id',
-    exitCode: 0,
     answer: (answer) => ({ ...answer, bare: true }),
   },
   'fault-error-200': {
-    description: 'status 200, but the body is an error',
-    exitCode: 6,
     answer: (answer) => ({ ...answer, failure: new Problem(503, 'The model is overloaded.') }),
     reply: (reply, { format }) => (format === 'messages' ? { ...reply, ...overloadedBody } : reply),
   },
   'fault-no-image': {
-    description: 'words instead of the picture, finishReason NO_IMAGE',
-    commands: ['image gen', 'image edit'],
-    exitCode: 10,
+    isOfImages: true,
     answer: (answer) =>
       answer.drawn
         ? mapCandidates(answer, (candidate) => ({ ...candidate, parts: [{ text: wordsInstead }], ended: 'no-image' }))
         : answer,
   },
   'fault-fewer-images': {
-    description: 'one picture less than asked for',
-    commands: ['image gen'],
-    exitCode: 11,
+    isOfImages: true,
     answer: (answer) => ({
       ...answer,
       candidates: answer.candidates.slice(0, Math.max(1, answer.candidates.length - 1)),
     }),
   },
   'fault-bad-base64': {
-    description: 'the picture holds characters that are not Base64',
-    commands: ['image gen', 'image edit'],
-    exitCode: 9,
+    isOfImages: true,
     answer: (answer) => mapImages(answer, ({ data, ...image }) => [{ image: { ...image, data: spoil(data) } }]),
   },
   'fault-wrong-mime': {
-    description: 'a good picture under another type (a warning; the bytes win)',
-    commands: ['image gen', 'image edit'],
-    exitCode: 0,
+    isOfImages: true,
     answer: (answer) =>
       mapImages(answer, ({ mimeType, ...image }) => [
         { image: { ...image, mimeType: mimeType === 'image/jpeg' ? 'image/png' : 'image/jpeg' } },
       ]),
   },
   'fault-markdown-image': {
-    description: 'the picture as a Markdown data URL in the text',
-    commands: ['image gen', 'image edit'],
-    exitCode: 0,
+    isOfImages: true,
     answer: (answer) =>
       mapImages(answer, (image) => [
         { text: `Here it is:\n\n![image](data:${image.mimeType};base64,${image.data})\n`, image },
       ]),
   },
   'fault-draft-image': {
-    description: 'a thought picture, a draft, before the real one',
-    commands: ['image gen', 'image edit'],
-    exitCode: 0,
+    isOfImages: true,
     answer: (answer) => mapImages(answer, (image) => [{ image: { ...image, isDraft: true } }, { image }]),
   },
   'fault-snake-case': {
-    description: 'a good answer in snake_case, base64url and with nulls, as some gateways write it',
-    commands: ['text', 'image gen', 'image edit'],
-    exitCode: 0,
     answer: (answer) => mapImages(answer, ({ data, ...image }) => [{ image: { ...image, data: urlAlphabet(data) } }]),
     body: (reply, format) => (format === 'content' ? spellInSnakeCase(reply) : reply),
   },

@@ -8,9 +8,6 @@ const goodDeltas = 5;
 /** Faults of streams, and streams that are only unusual. */
 export const streamFaults: FaultTable = {
   'fault-error-event': {
-    description: 'the stream breaks off with an error: overloaded_error, UNAVAILABLE or server_error',
-    commands: ['chat'],
-    exitCode: 6,
     before: ({ stream }) => {
       if (!stream) throw new Problem(529, 'Overloaded');
     },
@@ -20,15 +17,9 @@ export const streamFaults: FaultTable = {
     },
   },
   'fault-no-end': {
-    description: 'the stream ends without a finish reason or stop reason',
-    commands: ['chat'],
-    exitCode: 11,
     events: takeFirstEvents,
   },
   'fault-bad-event': {
-    description: 'an event in the middle of the stream is not JSON',
-    commands: ['chat'],
-    exitCode: 9,
     events: function* (events, { broken }) {
       const all = [...events];
       yield* takeFirstEvents(all);
@@ -37,17 +28,11 @@ export const streamFaults: FaultTable = {
     },
   },
   'fault-no-message-stop': {
-    description: 'the stream has its stop reason, but no message_stop or [DONE]',
-    commands: ['chat'],
-    exitCode: 0,
     events: function* (events) {
       for (const event of events) if (event.step !== 'done') yield event;
     },
   },
   'fault-unknown-events': {
-    description: 'unknown events, blocks and deltas between the known ones',
-    commands: ['chat'],
-    exitCode: 0,
     events: function* (events, { unknownAfter }) {
       for (const event of events) {
         yield event;
@@ -56,9 +41,6 @@ export const streamFaults: FaultTable = {
     },
   },
   'fault-odd-framing': {
-    description: 'CRLF line ends, comments, no event names, and [DONE] at the end',
-    commands: ['chat'],
-    exitCode: 0,
     reply: (reply) =>
       reply.headers['content-type']?.startsWith('text/event-stream')
         ? { ...reply, body: oddFraming(reply.body) }

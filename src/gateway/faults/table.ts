@@ -2,55 +2,39 @@ import { connectionFaults } from './connections.ts';
 import { replyFaults } from './replies.ts';
 import { statusFaults } from './statuses.ts';
 import { streamFaults } from './streams.ts';
-import type { JsonObject } from '../../library/index.ts';
+import { findOwn, type JsonObject } from '../../library/index.ts';
 import type { GatewayFormatName, OperationStream, StreamEvent, Attempt, GatewayReply } from '../types.ts';
 import type { ModelAnswer } from '../models/task.ts';
 
-export const everyCommand = ['text', 'image gen', 'image edit', 'chat'] as const;
-
 /** Batches that go wrong, in the vendors' batch APIs: a request by itself gets a good answer. */
 const batchFaults: FaultTable = {
-  ...spoilt('lost-answer', 'is created, but the connection is reset before the reply', { losesReply: true }),
-  ...spoilt('expired', 'expires with half of its requests', { expires: true }),
-  ...spoilt('partial', 'completes, but every second request failed', { failsEverySecond: true }),
-  ...spoilt('wrong-order', 'has its results in another order', { swapsLines: true }),
-  ...spoilt('doubled', 'has each result twice', { doublesResults: true }),
-  ...spoilt('404-at-first', 'is not found the first two times', { hiddenReads: 2 }),
-  ...spoilt('stuck', 'stays in progress until it is canceled', { isStuck: true }),
+  'fault-batch-lost-answer': { batch: { losesReply: true } },
+  'fault-batch-expired': { batch: { expires: true } },
+  'fault-batch-partial': { batch: { failsEverySecond: true } },
+  'fault-batch-wrong-order': { batch: { swapsLines: true } },
+  'fault-batch-doubled': { batch: { doublesResults: true } },
+  'fault-batch-404-at-first': { batch: { hiddenReads: 2 } },
+  'fault-batch-stuck': { batch: { isStuck: true } },
 };
 
-function spoilt(name: string, description: string, batch: BatchFault): FaultTable {
-  return { [`fault-batch-${name}`]: { description: `a batch ${description}`, exitCode: 0, batch } };
-}
-
-const tables: readonly FaultTable[] = [statusFaults, connectionFaults, replyFaults, streamFaults, batchFaults];
-const faults = new Map<string, Fault>(
-  tables
-    .flatMap((table) => Object.entries(table))
-    .map(([name, fault]) => [name, { name, commands: everyCommand, ...fault }]),
-);
-
-/** Every fault model with its effect and the exit code that follows. */
-export const faultRows: readonly FaultRow[] = [...faults.values()];
+/** Every fault by the name of its model. What each does for a caller is in the topic `faults` of the help. */
+export const faults: FaultTable = {
+  ...statusFaults,
+  ...connectionFaults,
+  ...replyFaults,
+  ...streamFaults,
+  ...batchFaults,
+};
 
 /** The fault of a model name. */
 export function findFault(model: string): Fault | undefined {
-  return faults.get(model);
-}
-
-/** The row of a fault model in the topic `faults`. */
-interface FaultRow {
-  /** The model's name: `fault-…`. */
-  name: string;
-  description: string;
-  /** The commands that the model can be tried with. */
-  commands: readonly ('text' | 'image gen' | 'image edit' | 'chat')[];
-  /** The exit code with which these commands end. */
-  exitCode: number;
+  return findOwn(faults, model);
 }
 
 /** A model that goes wrong at one or more steps on the way to its reply. */
-export interface Fault extends FaultRow {
+export interface Fault {
+  /** Whether it changes pictures only, so that the model draws whatever the request asks for. */
+  isOfImages?: true;
   /** Called before anything is made; throws Problem for an error reply. */
   before?: (attempt: Attempt) => void | Promise<void>;
   /** Changes the answer, before its format writes it down. */
@@ -82,5 +66,5 @@ export interface BatchFault {
   doublesResults?: true;
 }
 
-/** Fault models by name. A row without commands is for all commands. */
-export type FaultTable = Readonly<Record<string, Omit<Fault, 'name' | 'commands'> & Partial<Pick<Fault, 'commands'>>>>;
+/** Faults by the names of their models. */
+export type FaultTable = Readonly<Record<string, Fault>>;

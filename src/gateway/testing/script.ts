@@ -1,5 +1,5 @@
 import { closest, imageFacts, type JsonValue, usageError } from '../../library/index.ts';
-import { faultRows, findFault } from '../faults/table.ts';
+import { faults as faultModels, findFault } from '../faults/table.ts';
 import { estimateTokens, type Candidate, type MadeImage, type TextTask } from '../models/task.ts';
 import { Problem } from '../problem.ts';
 import type { AnswerScript as ModelScript, Scripted } from '../types.ts';
@@ -105,7 +105,7 @@ async function prepareImage(bytes: Uint8Array, name: string): Promise<MadeImage>
 function requireFault(name: string): NonNullable<Scripted['fault']> {
   const fault = findFault(name);
   if (fault) return fault;
-  const names = faultRows.map((row) => row.name);
+  const names = Object.keys(faultModels);
   throw usageError(
     `'${name}' is not a fault`,
     `did you mean ${closest(name, names) ?? names[0]}? All are in: gateway-cli help faults`,

@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { faultFlags } from '../../../helpers/fault-flags.ts';
 import { createApp } from '../../../../src/gateway/app.ts';
-import { everyCommand, faultRows } from '../../../../src/gateway/faults/table.ts';
 import { listen, type Listening } from '../../../../src/gateway/listen.ts';
+import { faultRows } from '../../../gateway/faults/topic.ts';
 import { startServe, writeConfig } from '../../../library/recordings/served.ts';
 import { png } from '../../../replies/deviation.ts';
 import { type Ran, run, type RunOptions } from '../../../helpers/run.ts';
@@ -28,21 +27,6 @@ describe('the faults on demand', () => {
     gateway = await listen(createApp({ key, faultDelay: 50 }));
   });
   afterAll(() => gateway.close(0));
-
-  test('are in their topic, each with what it does, its exit code and the commands and flags that show it', () => {
-    const topic = readFileSync(join(import.meta.dirname, '../../../../src/cli/help/topics/faults.md'), 'utf8');
-    const code = (text: string): string => `\`${text}\``;
-    for (const { name, description, commands, exitCode } of faultRows) {
-      if (name.startsWith('fault-batch-')) {
-        expect(topic).toContain(`| ${code(name)} | `);
-        continue;
-      }
-      const only = commands.length < everyCommand.length ? [commands.map(code).join(', ')] : [];
-      const flags = faultFlags[name] === undefined ? [] : [`with ${code(faultFlags[name])}`];
-      const how = [...only, ...flags].join(' ');
-      expect(topic).toContain(`| ${code(name)} | ${description} | ${exitCode}${how && `: ${how}`} |\n`);
-    }
-  });
 
   test('are not listed in the help of serve, which names their topic', async () => {
     const { stdout } = await run(['serve', '--help', '--verbose']);
@@ -79,7 +63,7 @@ describe('the faults on demand', () => {
     return runWithin('40s', row);
   }
 
-  async function runWithin(limit: string, { name, command }: Case): Promise<Ran> {
+  async function runWithin(limit: string, { name, command, flags }: Case): Promise<Ran> {
     const cwd = scratchFolder();
     const input = command === 'image edit' ? ['-i', 'dot.png'] : [];
     const retried = /-(once|twice)$/.test(name);
@@ -87,8 +71,15 @@ describe('the faults on demand', () => {
     writeFileSync(join(cwd, 'dot.png'), Buffer.from(png, 'base64'));
     // Small pictures, for they are drawn.
     const size = command.startsWith('image') ? ['--size', '512'] : [];
-    const flags = faultFlags[name]?.split(' ') ?? [];
-    const argv = [...command.split(' '), `hi ${command}`, '-m', name, ...input, ...size, ...flags];
+    const argv = [
+      ...command.split(' '),
+      `hi ${command}`,
+      '-m',
+      name,
+      ...input,
+      ...size,
+      ...flags.split(' ').filter(Boolean),
+    ];
     return run([...argv, ...patience], { env: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: key }, cwd });
   }
 });

@@ -124,9 +124,8 @@ function calledName(tool: JsonValue | undefined): string | undefined {
 }
 
 function readTool(tool: JsonValue): ToolOffer[] {
-  const custom = objectAt(tool, 'custom');
-  const name = textAt(custom, 'name');
-  if (name !== undefined) return [customTool(name, objectAt(objectAt(custom, 'format'), 'grammar'))];
+  const name = textAt(valueAt(tool, 'custom'), 'name');
+  if (name !== undefined) return [customTool(name)];
   return toolOffer(valueAt(tool, 'function'));
 }
 

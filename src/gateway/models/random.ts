@@ -18,9 +18,9 @@ export function createRandom(seed: string) {
   };
 }
 
-/** A 32-bit hash of a text (FNV-1a); from the hash of another text, that of both joined. */
-export function hashText(text: string, from = 0x811c9dc5): number {
-  let hash = from;
+/** A 32-bit hash of a text (FNV-1a). */
+function hashText(text: string): number {
+  let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash >>> 0;
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonValue, Size } from '../../library/index.ts';
-import { textAt } from '../fields/read.ts';
 import type { Problem } from '../problem.ts';
 
 /** An image or document of a request, decoded. */
@@ -20,10 +19,9 @@ export interface ToolOffer {
   isCustom?: true;
 }
 
-/** The grammar of a `custom` tool. A text can be made for a regular expression, and not for another grammar. */
-export function customTool(name: string, grammar: JsonValue | undefined): ToolOffer {
-  const pattern = textAt(grammar, 'syntax') === 'regex' ? textAt(grammar, 'definition') : undefined;
-  return { name, schema: { type: 'string', ...(pattern !== undefined && { pattern }) }, isCustom: true };
+/** A tool whose input is a text. Its grammar is not looked at. */
+export function customTool(name: string): ToolOffer {
+  return { name, schema: { type: 'string' }, isCustom: true };
 }
 
 /** Whether the model may, must or must not call a tool; `names` restricts which. */

@@ -20,7 +20,7 @@ export function writeCandidate(task: TextTask, variant = 0): Candidate {
   const spent = estimateTokens(thinking ?? '');
   const left = task.maxTokens === undefined ? Infinity : task.maxTokens - spent;
   const tool = left > 0 ? chooseTool(task) : undefined;
-  const { text, tokens, call, ended, stopSequence } = tool ? callTool(tool, left, seed) : writeText(task, left, seed);
+  const { text, tokens, call, ended, stopSequence } = tool ? callTool(tool, left) : writeText(task, left, seed);
   const parts = text === '' ? [] : [{ text }];
   return { calls: call && [call], ended, stopSequence, thinking, parts, usage: { thinking: spent, answer: tokens } };
 }
@@ -40,8 +40,8 @@ export function countInput({ prompt, system = '', earlier, media, toolResults, t
 }
 
 /** A program may run the call, so it has only the required arguments. */
-function callTool(tool: ToolOffer, left: number, seed: string): Written {
-  const input = createInstance(tool.schema ?? {}, { seed, optional: false });
+function callTool(tool: ToolOffer, left: number): Written {
+  const input = createInstance(tool.schema ?? {}, { optional: false });
   const tokens = estimateTokens(tool.name) + estimateTokens(JSON.stringify(input));
   if (tokens > left) return { text: '', ended: 'max-tokens', tokens: left };
   return {
@@ -65,7 +65,7 @@ function writeText(task: TextTask, left: number, seed: string): Written {
 
 function writeAnswer(task: TextTask, seed: string): string {
   if (task.schema !== undefined) {
-    const value = createInstance(task.schema, { seed, optional: true });
+    const value = createInstance(task.schema, { optional: true });
     return typeof value === 'string' && !task.json ? value : JSON.stringify(value);
   }
   if (task.json) return JSON.stringify({ offline: true, model: task.model, prompt: task.prompt });

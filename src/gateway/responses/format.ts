@@ -91,7 +91,7 @@ function toolOffer(tool: JsonValue): ToolOffer[] {
   const type = textAt(tool, 'type');
   if (type === 'namespace') return listAt(tool, 'tools').flatMap(toolOffer);
   const name = textAt(tool, 'name');
-  if (type === 'custom' && name !== undefined) return [customTool(name, valueAt(tool, 'format'))];
+  if (type === 'custom' && name !== undefined) return [customTool(name)];
   return type === 'function' && name !== undefined ? [{ name, schema: valueAt(tool, 'parameters') }] : [];
 }
 

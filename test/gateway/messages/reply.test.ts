@@ -157,7 +157,7 @@ describe('tools', () => {
       timeout: 60,
       shell: 'zsh',
       mode: 'read',
-      ticket: 'AAA-0',
+      ticket: 'example ticket',
     });
   });
 

@@ -224,10 +224,9 @@ export { refuseEmptyMask } from './images/mask.ts';
 export { sniffMedia } from './images/media-type.ts';
 export { candidateNames, fileWord, planOutput } from './images/naming.ts';
 export type { CandidateNames, OutputPlan } from './images/naming.ts';
-export { createBitmap, cropTo, maxPixels, scaleTo, shrink } from './images/pixels/bitmap.ts';
+export { shrink } from './images/pixels/bitmap.ts';
 export type { Bitmap, Color, Size } from './images/pixels/bitmap.ts';
-export { decodeWithin, encodePng } from './images/pixels/codec.ts';
-export type { Decoded } from './images/pixels/codec.ts';
+export { encodePng } from './images/pixels/codec.ts';
 export {
   decodePreview,
   describeTooLarge,

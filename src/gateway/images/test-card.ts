@@ -1,28 +1,12 @@
 import { createRandom } from '../models/random.ts';
-import { type Bitmap, type Color, createBitmap, type Size } from '../../library/index.ts';
+import type { Bitmap, Color, Size } from '../../library/index.ts';
 
 /** A gradient of a size, whose colours depend only on the text. */
 export function drawCard({ width, height }: Size, text: string): Bitmap {
   const random = createRandom(text);
-  const bitmap = createBitmap(width, height);
   const hue = random.next();
-  paintGradient(bitmap, hueColor(hue, 0.42), hueColor(hue + random.between(0.12, 0.35), 0.66));
-  return bitmap;
-}
-
-/** Lays a band along the lower edge, of a colour that depends only on the text; an image of few rows stays as it is. */
-export function layBand({ width, height, data }: Bitmap, text: string): void {
-  const [red, green, blue] = hueColor(createRandom(text).next(), 0.6);
-  const top = height - Math.round(height / 8);
-  for (let at = top * width * 4; at < data.length; at += 4) {
-    data[at] = red;
-    data[at + 1] = green;
-    data[at + 2] = blue;
-    data[at + 3] = 255;
-  }
-}
-
-function paintGradient({ width, height, data }: Bitmap, from: Color, to: Color): void {
+  const [from, to] = [hueColor(hue, 0.42), hueColor(hue + random.between(0.12, 0.35), 0.66)];
+  const data = new Uint8Array(width * height * 4).fill(255);
   for (let y = 0, at = 0; y < height; y++) {
     for (let x = 0; x < width; x++, at += 4) {
       const share = (x / width + y / height) / 2;
@@ -31,6 +15,7 @@ function paintGradient({ width, height, data }: Bitmap, from: Color, to: Color):
       data[at + 2] = from[2] + (to[2] - from[2]) * share;
     }
   }
+  return { width, height, data };
 }
 
 /** A colour of a hue (0 … 1, all around) and a lightness. */

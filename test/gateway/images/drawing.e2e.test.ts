@@ -15,7 +15,7 @@ async function draw(prompt: string, imageConfig: object = {}, more: object = {})
 function countColours(bytes: Buffer): number {
   const { data } = decode(bytes);
   const colours = new Set<number>();
-  for (let at = 0; at < data.length; at += 3)
+  for (let at = 0; at < data.length; at += 4)
     colours.add(((data[at] ?? 0) << 16) | ((data[at + 1] ?? 0) << 8) | (data[at + 2] ?? 0));
   return colours.size;
 }
@@ -25,7 +25,7 @@ describe('local-image', () => {
     const json = await draw('a lighthouse at dusk', { imageSize: '1K', aspectRatio: '16:9' });
     const { mimeType, bytes } = imageOf(json);
     expect(mimeType).toBe('image/png');
-    expect(decode(bytes, { checkCrc: true })).toMatchObject({ width: 1344, height: 768, channels: 3, depth: 8 });
+    expect(decode(bytes, { checkCrc: true })).toMatchObject({ width: 1344, height: 768, channels: 4, depth: 8 });
     expect(countColours(bytes)).toBeGreaterThan(50);
     expect(dig(json, 'candidates', 0, 'finishReason')).toBe('STOP');
     expect(dig(json, 'usageMetadata', 'candidatesTokensDetails')).toEqual([{ modality: 'IMAGE', tokenCount: 1290 }]);

@@ -15,13 +15,6 @@ export type Color = readonly [number, number, number];
 /** Largest image that is read or drawn, in pixels: an input of a few bytes must not fill the memory. */
 export const maxPixels = 64 * 2 ** 20;
 
-/** An opaque black image. */
-export function createBitmap(width: number, height: number): Bitmap {
-  const data = new Uint8Array(width * height * 4);
-  for (let at = 3; at < data.length; at += 4) data[at] = 255;
-  return { width, height, data };
-}
-
 /** Flips horizontally. */
 export function mirror(bitmap: Bitmap): Bitmap {
   const { width, height } = bitmap;
@@ -38,21 +31,6 @@ export function rotate(bitmap: Bitmap, degrees: 90 | 180 | 270): Bitmap {
     270: (x: number, y: number) => x * width + (width - 1 - y),
   };
   return remap(bitmap, turned, from[degrees]);
-}
-
-/** The largest centred part with this ratio of width to height. */
-export function cropTo(bitmap: Bitmap, ratio: number): Bitmap {
-  const width = Math.max(1, Math.min(bitmap.width, Math.round(bitmap.height * ratio)));
-  const height = Math.max(1, Math.min(bitmap.height, Math.round(bitmap.width / ratio)));
-  const left = (bitmap.width - width) >> 1;
-  const top = (bitmap.height - height) >> 1;
-  return remap(bitmap, { width, height }, (x, y) => (y + top) * bitmap.width + x + left);
-}
-
-/** An image of another size, from the nearest pixels. */
-export function scaleTo(bitmap: Bitmap, size: Size): Bitmap {
-  const [across, down] = [bitmap.width / size.width, bitmap.height / size.height];
-  return remap(bitmap, size, (x, y) => Math.floor(y * down) * bitmap.width + Math.floor(x * across));
 }
 
 /** A new image; `from` gives the source index of each pixel. */

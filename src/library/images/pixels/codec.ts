@@ -6,15 +6,14 @@ import { type DecodedPng, convertIndexedToRgb, decode } from 'fast-png';
 import { sniffType } from '../image-type.ts';
 import { mirror, maxPixels, type Bitmap, rotate, type Size } from './bitmap.ts';
 
-/** An input image: its pixels if its type can be decoded, and its size. */
-export interface Decoded {
+/** An input image: its pixels, if its type can be decoded. */
+interface Decoded {
   mimeType: string;
-  size: Size;
   bitmap: Bitmap | undefined;
 }
 
 /**
- * Decodes PNG and JPEG, turned upright, and measures other types. An image with more than `most` pixels is refused before it
+ * Decodes PNG and JPEG, turned upright. An image with more than `most` pixels is refused before it
  * is decoded.
  */
 export async function decodeWithin(
@@ -30,14 +29,12 @@ export async function decodeWithin(
   }
   const { width, height, orientation } = facts;
   if (!width || !height) return 'damaged';
-  const size = { width, height };
-  if (width * height > most) return { tooLarge: size };
-  if (mimeType !== 'image/png' && mimeType !== 'image/jpeg') return { mimeType, size, bitmap: undefined };
+  if (width * height > most) return { tooLarge: { width, height } };
+  if (mimeType !== 'image/png' && mimeType !== 'image/jpeg') return { mimeType, bitmap: undefined };
   const decode = mimeType === 'image/png' ? readPng : readJpeg;
   const decoded = await decode(bytes, most).catch(() => undefined);
   if (!decoded) return 'damaged';
-  const bitmap = turnUpright(decoded, orientation);
-  return { mimeType, size: { width: bitmap.width, height: bitmap.height }, bitmap };
+  return { mimeType, bitmap: turnUpright(decoded, orientation) };
 }
 
 /** Applies the orientation of the EXIF data. */
@@ -145,23 +142,19 @@ function toRgba(samples: Uint8Array, channels: number, png?: DecodedPng): Uint8A
 
 export const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const compress = promisify(deflate);
-const copyRow = 0;
-const subFilter = 1;
-const upFilter = 2;
 
-/** Pixels above which speed is more important than size. */
-const large = 3 * 2 ** 20;
-
-/** An image as a PNG: true colour, with alpha only if a pixel has it. `notes` become tEXt chunks (Latin-1). */
-export async function encodePng(bitmap: Bitmap, notes: Readonly<Record<string, string>> = {}): Promise<Buffer> {
-  const { width, height } = bitmap;
-  const channels = isOpaque(bitmap) ? 3 : 4;
+/** An image as a PNG with alpha. `notes` become tEXt chunks (Latin-1). */
+export async function encodePng(
+  { width, height, data }: Bitmap,
+  notes: Readonly<Record<string, string>>,
+): Promise<Buffer> {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  header.set([8, channels === 3 ? 2 : 6], 8);
-  const level = width * height > large ? 2 : 5;
-  const pixels = await compress(filterRows(bitmap, channels), { level });
+  header.set([8, 6], 8);
+  const unfiltered = Buffer.alloc(1);
+  const rows = Array.from({ length: height }, (_, y) => data.subarray(y * width * 4, (y + 1) * width * 4));
+  const pixels = await compress(Buffer.concat(rows.flatMap((row) => [unfiltered, row])));
   const texts = Object.entries(notes).map(([name, note]) =>
     pngChunk('tEXt', Buffer.from(`${name}\0${note}`, 'latin1')),
   );
@@ -182,39 +175,4 @@ export function pngChunk(type: string, data: Uint8Array): Buffer {
   const sum = Buffer.alloc(4);
   sum.writeUInt32BE(crc32(body));
   return Buffer.concat([length, body, sum]);
-}
-
-function isOpaque({ data }: Bitmap): boolean {
-  for (let at = 3; at < data.length; at += 4) if (data[at] !== 255) return false;
-  return true;
-}
-
-/** The rows with PNG's filters: each row as the difference to the row above or to the pixel before, by a sample of it. */
-function filterRows({ width, height, data }: Bitmap, channels: 3 | 4): Uint8Array {
-  const stride = width * 4;
-  const filtered = new Uint8Array((width * channels + 1) * height);
-  for (let row = 0, to = 0; row < height; row++) {
-    const from = row * stride;
-    const filter = row === 0 ? copyRow : chooseFilter(data, from, stride);
-    const back = filter === upFilter ? stride : 4;
-    filtered[to++] = filter;
-    for (let at = from; at < from + stride; at += 4) {
-      const plain = filter === copyRow || (filter === subFilter && at === from);
-      for (let channel = at; channel < at + channels; channel++) {
-        filtered[to++] = plain ? (data[channel] ?? 0) : (data[channel] ?? 0) - (data[channel - back] ?? 0);
-      }
-    }
-  }
-  return filtered;
-}
-
-function chooseFilter(data: Uint8Array, from: number, stride: number): number {
-  let up = 0;
-  let sub = 0;
-  for (let at = from + 4; at < from + stride; at += 20) {
-    const value = data[at] ?? 0;
-    up += Math.abs(value - (data[at - stride] ?? 0));
-    sub += Math.abs(value - (data[at - 4] ?? 0));
-  }
-  return sub < up ? subFilter : upFilter;
 }

@@ -49,11 +49,11 @@ describe('shards', () => {
       for (const path of images)
         expect([path.startsWith('out-'), existsSync(join(folder.cwd, path))]).toEqual([true, true]);
     }
-    expect((await batch(['gallery', ...names])).stdout).toBe(`${join('out-1', 'index.html')}\n`);
-    const page = folder.read('out-1/index.html');
+    expect((await batch(['gallery', ...names, '-o', 'all.html'])).stdout).toBe('all.html\n');
+    const page = folder.read('all.html');
     const shown = [...page.matchAll(/<img[^>]* src="([^"]+)"/g)].map((found) => found[1] ?? '');
     expect(shown).toHaveLength(2);
-    for (const path of shown) expect(existsSync(join(folder.cwd, 'out-1', path))).toBe(true);
+    for (const path of shown) expect(existsSync(join(folder.cwd, path))).toBe(true);
   });
 
   test('redo says which shard has a row that it is not to make', async ({ server, folder, batch }) => {
@@ -204,9 +204,9 @@ describe('reports on several folders', () => {
     folder.jobs(...manyJobs(11));
     await batch(['jobs.jsonl', '-o', 'other']);
     const told = 'other has another table than out-1, whose rows are reported';
-    for (const report of ['status', 'export', 'gallery']) {
-      expect((await batch([report, 'out-1', 'other'])).stderr).toContain(told);
-      expect(await batch([report, 'out-1', '.'])).toMatchObject({
+    for (const report of [['status'], ['export'], ['gallery', '-o', 'all.html']]) {
+      expect((await batch([...report, 'out-1', 'other'])).stderr).toContain(told);
+      expect(await batch([...report, 'out-1', '.'])).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('. holds no batch'),
       });

@@ -7,7 +7,7 @@ import { createStdin } from '../../../src/cli/input/stdin.ts';
 import { chooseAnswers, type Counts, noLock, readFolder, type RetryWord } from '../../../src/batch/index.ts';
 import { runJobFile } from '../../../src/cli/commands/batch/batch.ts';
 import type { BatchFlags } from '../../../src/cli/commands/batch/flags.ts';
-import { createReportRow, listRows, openFolderResults, readFolders } from '../../../src/cli/commands/batch/folders.ts';
+import { readFolders, readReportRows } from '../../../src/cli/commands/batch/folders.ts';
 import { GatewayError } from '../../../src/library/errors.ts';
 import type { Io, Output } from '../../../src/cli/terminal/io.ts';
 import { type LeftFiles, type WatchedFolder } from './folder.ts';
@@ -204,14 +204,9 @@ export async function report(folders: readonly WatchedFolder[]): Promise<Reporte
       folders.map(({ path }) => path),
       context,
     );
-    const results = await openFolderResults(known);
     const shown: ReportedRow[] = [];
-    for await (const rows of listRows(known, {}))
-      for (const found of rows) {
-        const { id, state, vars, text } = createReportRow(found, await results.read(found), known);
-        shown.push({ id, state, vars, text });
-      }
-    await results.close();
+    for await (const rows of readReportRows(known, {}))
+      for (const { id, state, vars, text } of rows) shown.push({ id, state, vars, text });
     return shown;
   } finally {
     await close();

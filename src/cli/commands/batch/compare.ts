@@ -31,8 +31,12 @@ export async function* joinVariations(
   for await (const block of jobs) {
     const rows: ReportRow[] = [];
     for (const job of block) {
-      // An answer that can be chosen is named on a line of its own.
-      const found = job.choose === undefined ? parseVariedId(job.id, variations) : undefined;
+      // An answer that can be chosen is named on a line of its own, and parts no group.
+      if (job.choose !== undefined) {
+        rows.push(job);
+        continue;
+      }
+      const found = parseVariedId(job.id, variations);
       const next = found && { of: found.id, label: found.variation.label, job };
       if (group.length > 0 && !group.every((one) => next && belongTogether(one, next))) {
         rows.push(joinGroup(group));

@@ -242,10 +242,9 @@ export const exportFlags = {
 
 /** Flags that only `batch gallery` has. */
 export const galleryFlags = {
-  all: { ...exportFlags.all, text: 'also answers that no job asks for now' },
   output: {
     flags: '-o, --output <path>',
-    text: 'file for the page, which links to the pictures where they are (default: index.html in the first folder)',
+    text: 'file for the page, which links to the pictures where they are (default: index.html in the folder)',
     parse: notAFlag,
   },
 } as const satisfies FlagTable;

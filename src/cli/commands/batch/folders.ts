@@ -27,7 +27,7 @@ import type { TypedFolder } from './next-command.ts';
 import { readBatchFolder } from './outdir.ts';
 import { basename, join } from 'node:path';
 import type { Context } from '../../context.ts';
-import { isObject, joinSpendings, type JsonObject, maxOf, minOf, shellWord } from '../../../library/index.ts';
+import { append, isObject, joinSpendings, type JsonObject, maxOf, minOf, shellWord } from '../../../library/index.ts';
 import { warnUnread } from './summary.ts';
 
 /** The folder of a batch, or of one of its shards, as it was read. */
@@ -199,13 +199,14 @@ interface ReportedRow extends FoundSlot {
   row: Omit<ManifestRow, 'slot'> & Pick<ReportRow, 'version'>;
 }
 
-/** The rows of a report: those of the table, with `all` also the answers that no row wants, and those that do not count. */
+/** The rows of a report: those of the table; also the other answers of these (`takes`), or all answers of the folders. */
 interface RowChoice {
   all?: boolean | undefined;
+  takes?: boolean | undefined;
 }
 
 /** The rows of a report in the order of the file, then the other answers. The rows of one block come together. */
-export async function* listRows(
+async function* listRows(
   folders: readonly BatchFolder[],
   { all = false }: RowChoice,
 ): AsyncGenerator<ReportedRow[], void> {
@@ -240,53 +241,50 @@ export function countStates(folders: readonly BatchFolder[], { all = false }: Ro
 }
 
 /**
- * Reads the rows of a report with their results, in the order of the table. Rows whose results were read together come together; if
- * results are large, these are few.
+ * Reads the rows of a report with their results, in the order of the table; other answers of a row come after it. Rows whose results
+ * were read together come together; if results are large, these are few.
  */
 export async function* readReportRows(
   folders: readonly BatchFolder[],
-  choice: RowChoice,
+  { all, takes = all }: RowChoice,
 ): AsyncGenerator<readonly ReportRow[], void> {
   const results = await openFolderResults(folders);
   try {
-    for await (const rows of listRows(folders, choice)) {
+    for await (const rows of listRows(folders, { all })) {
       let block: ReportRow[] = [];
       for (const found of rows) {
+        const folder = folders[found.at] as BatchFolder;
+        const name = (row: ReportRow): ReportRow => (folders.length > 1 ? nameFolder(row, folder) : row);
         const reading = results.read(found);
         if (reading instanceof Promise) {
           yield block;
           block = [];
         }
-        const row = createReportRow(found, reading instanceof Promise ? await reading : reading, folders);
-        block.push(folders.length > 1 ? nameFolder(row, folders[found.at] as BatchFolder) : row);
+        block.push(name(createReportRow(found, reading instanceof Promise ? await reading : reading, folder)));
+        if (!takes || !folder.state.takes.has(found.slot)) continue;
+        append(block, (await readTakes(found, folder, results)).map(name));
       }
       yield block;
     }
-    if (choice.all) yield* readOtherAnswers(folders, results);
   } finally {
     await results.close();
   }
 }
 
-/** Reads the answers that do not count, of rows and of answers that no row wants. They come last, as no row of the table is one. */
-async function* readOtherAnswers(
-  folders: readonly BatchFolder[],
+/** Reads the answers of a row that do not count. */
+async function readTakes(
+  found: ReportedRow,
+  { state, typed }: BatchFolder,
   results: FolderResults,
-): AsyncGenerator<readonly ReportRow[], void> {
-  for await (const rows of listRows(folders, { all: true }))
-    for (const found of rows) {
-      const { id, version } = found.row;
-      const folder = folders[found.at] as BatchFolder;
-      if (!folder.state.takes.has(found.slot)) continue;
-      const others = (await results.readTakes(found)).map(([number, document]): ReportRow => {
-        const row = toReportRow({ id, version: 'earlier', state: 'done' }, document);
-        // Lines of a stream can have the same id.
-        const name = folder.typed.isStream ? folder.state.slots.nameOf(found.slot) : id;
-        const choose = version === 'earlier' ? undefined : `${name}=${number}`;
-        return { ...(folders.length > 1 ? nameFolder(row, folder) : row), choose };
-      });
-      yield others;
-    }
+): Promise<ReportRow[]> {
+  const { row, slot } = found;
+  // Lines of a stream can have the same id.
+  const name = typed.isStream ? state.slots.nameOf(slot) : row.id;
+  return (await results.readTakes(found)).map(([number, document]) => ({
+    ...toReportRow({ id: row.id, version: 'earlier', state: 'done' }, document),
+    // An answer that no row wants belongs to no row, so it cannot be chosen.
+    choose: row.version === 'earlier' ? undefined : `${name}=${number}`,
+  }));
 }
 
 /** Puts the folder in front of the paths of a row's pictures, as the user typed it, for a report on several folders. */
@@ -297,7 +295,7 @@ function nameFolder(row: ReportRow, { name }: BatchFolder): ReportRow {
 type FolderResults = Awaited<ReturnType<typeof openFolderResults>>;
 
 /** Opens the results of folders. To be closed. */
-export async function openFolderResults(folders: readonly BatchFolder[]) {
+async function openFolderResults(folders: readonly BatchFolder[]) {
   const readers: ResultReader[] = [];
   for (const { folder, state } of folders) readers.push(await openResults(folder, state.slots));
   return {
@@ -321,12 +319,11 @@ export async function openFolderResults(folders: readonly BatchFolder[]) {
 const inFlight = { class: 'no-reply', message: 'no answer yet: a run works in this folder, and it may be in flight' };
 
 /** The row of a report by its row of the table and its result. */
-export function createReportRow(
-  { row, at, slot }: ReportedRow,
+function createReportRow(
+  { row, slot }: ReportedRow,
   document: JsonObject | undefined,
-  folders: readonly BatchFolder[],
+  { state: batch, holder, outdated }: BatchFolder,
 ): ReportRow {
-  const { state: batch, holder, outdated } = folders[at] as BatchFolder;
   const { id, version, name, command, prompt } = row;
   const state = getRowState(batch, slot);
   const isNow = state !== 'done' || version === 'earlier' || !outdated.has(slot);

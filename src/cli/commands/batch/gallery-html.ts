@@ -1,38 +1,16 @@
 import { hash } from 'node:crypto';
 import type { ReportRow } from '../../../batch/index.ts';
 
-/** The card of a job, or of a picture, on the page. */
-export interface Card extends Pick<ReportRow, 'id' | 'prompt' | 'text' | 'error'> {
-  /** The state of the job; absent for a picture that is of no batch. */
-  state?: ReportRow['state'];
-  version?: ReportRow['version'];
+/** The card of an answer, or of a job without one, on the page. */
+export interface Card extends Pick<ReportRow, 'id' | 'version' | 'state' | 'prompt' | 'text' | 'error'> {
   /** Links to the pictures, relative to the page. */
   images: readonly string[];
-  /** The number of the answer that counts, if there are several, and the other answers. */
-  counting?: number;
-  takes?: readonly OtherTake[];
+  /** The command that has the answer count, if another one does. */
+  command?: string | undefined;
 }
 
-/** An answer that does not count, and the command that makes it count. */
-export interface OtherTake extends Pick<Card, 'text' | 'images'> {
-  number: number;
-  command: string | undefined;
-}
-
-/** The beginnings of pages that this program wrote, and may write again: pages of `table` and `all` are renewed by each run in their folder. */
-const beginnings = {
-  once: '<!doctype html><!-- gateway-cli batch gallery -->',
-  table: '<!doctype html><!-- gateway-cli batch gallery, renewed by runs -->',
-  all: '<!doctype html><!-- gateway-cli batch gallery --all, renewed by runs -->',
-};
-
-export type PageKind = keyof typeof beginnings;
-
-/** The kind of a page by its beginning; undefined if this program did not write it. */
-export function readPageKind(start: string): PageKind | undefined {
-  const kinds: readonly PageKind[] = ['once', 'table', 'all'];
-  return kinds.find((kind) => start.startsWith(beginnings[kind]));
-}
+/** The beginning of pages that this program wrote, and may write again. */
+export const galleryStart = '<!doctype html><!-- gateway-cli batch gallery -->';
 
 const style = `
 :root{color-scheme:light dark}
@@ -57,8 +35,8 @@ const policy = [
 ].join('; ');
 
 /** The page up to its first card. */
-export function galleryHead(kind: PageKind, { title, summary }: { title: string; summary: string }): string {
-  return `${beginnings[kind]}
+export function galleryHead({ title, summary }: { title: string; summary: string }): string {
+  return `${galleryStart}
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>
@@ -70,25 +48,18 @@ export function galleryHead(kind: PageKind, { title, summary }: { title: string;
 /** The end of the page. */
 export const galleryFoot = '</main></body></html>\n';
 
-export function galleryCard({ id, state, version, prompt, text, error, images, counting, takes = [] }: Card): string {
-  const mark = version !== undefined && version !== 'now' ? `${version}, ${state}` : state;
-  return `<article class="${state ?? ''}">${[
+export function galleryCard({ id, state, version, prompt, text, error, images, command }: Card): string {
+  const mark = version === undefined ? state : `${version}, ${state}`;
+  return `<article class="${state}">${[
     ...images.map(picture),
-    `<strong><bdi>${escapeHtml(id)}</bdi></strong>`,
-    mark && ` ${mark}`,
+    `<strong><bdi>${escapeHtml(id)}</bdi></strong> ${mark}`,
     prompt && paragraph('prompt', prompt),
     text && paragraph('text', text),
     error && paragraph('error', `${error.class}: ${error.message}`),
-    takes.length > 0 &&
-      `<details><summary>answer ${counting} counts</summary>${takes.map(takePart).join('')}</details>`,
+    command && `<code>${escapeHtml(command)}</code>`,
   ]
     .filter(Boolean)
     .join('')}</article>\n`;
-}
-
-function takePart({ number, text, images, command }: OtherTake): string {
-  const parts = [`<p>answer ${number}</p>`, ...images.map(picture), text && paragraph('text', text)];
-  return [...parts, command && `<code>${escapeHtml(command)}</code>`].filter(Boolean).join('');
 }
 
 function picture(link: string): string {

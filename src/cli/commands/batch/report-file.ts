@@ -5,12 +5,10 @@ import type { Context } from '../../context.ts';
 import { prefixUsageError } from '../../flags/flag.ts';
 import { asideFile, checkFile, partNonce, usageError, writeNewFile } from '../../../library/index.ts';
 
-const { gallery: _, ...needed } = batchFiles;
+/** The names of the files that runs write. */
+const ownNames = [...Object.values(batchFiles), asideFile(batchFiles.journal), asideFile(batchFiles.results)];
 
-/** The names of the files that a batch needs to go on. */
-const ownNames = [...Object.values(needed), asideFile(needed.journal), asideFile(needed.results)];
-
-/** Throws GatewayError usage if a report cannot be written to a file, or would replace what a batch needs to go on. */
+/** Throws GatewayError usage if a report cannot be written to a file, or would replace a file of a batch. */
 export async function requireFreeTarget(
   output: string,
   folders: readonly { folder: string }[],

@@ -339,8 +339,6 @@ export interface BatchPolicy {
   /** The tags of the run in the journal. */
   tags?: Readonly<Record<string, string>> | undefined;
   vary?: Vary | undefined;
-  /** The delimiter of the cells of the table, if it is no comma. */
-  delimiter?: string | undefined;
   /** The command of the run, for the next ones in its folder. */
   command?: KeptCommand | undefined;
 }

@@ -91,12 +91,12 @@ describe('batch again', () => {
     expect(await at('.', 'again', 'out')).toMatchObject({ code: 0 });
     expect(server.bodies).toHaveLength(2);
     expect(flagsOf(folder)).toMatchObject({ defaults: '{"system":"as a clerk"}', concurrency: '2' });
-    // A word is another prompt for the rows; a file of jobs is another table.
+    // A word is another prompt for the rows.
     const prompt = await at('.', 'again', 'out', 'A song for {{city}}', '--accept-changes');
     expect(prompt).toMatchObject({ code: 0 });
     expect(JSON.stringify(server.bodies.at(-1))).toContain('A song for Rome');
     folder.jobs({ id: 'a', prompt: 'x' });
-    expect(await at('.', 'again', 'out', 'jobs.jsonl')).toMatchObject({ code: 0 });
+    expect(await at('.', 'jobs.jsonl', '-o', 'out')).toMatchObject({ code: 0 });
     expect(flagsOf(folder)).toMatchObject({ jobs: '../jobs.jsonl' });
     expect(flagsOf(folder)).not.toHaveProperty('data');
     folder.write('prompts.txt', 'one\ntwo\n');

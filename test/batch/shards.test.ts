@@ -237,16 +237,6 @@ describe('reports on several folders', () => {
     const { code, stderr } = await batch(['status', 'out-1', 'out-3']);
     expect([code, stderr]).toEqual([0, 'gateway-cli: warning: not among the folders: shard 2/3\n']);
   });
-
-  test('batch merge, which is gone, says what to type instead', async ({ folder, batch }) => {
-    folder.jobs(...manyJobs(2));
-    await batch(shard(1, 1));
-    const { code, stderr } = await batch(['merge', 'out-1', '-o', 'all']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('usage: there is no batch merge any more');
-    expect(stderr).toContain('gateway-cli batch export out-1 -o results.csv');
-    expect(folder.ls('.')).toEqual(['jobs.jsonl', 'out-1']);
-  });
 });
 
 test('batch status of shards has the next command of each of them', async ({ server, folder, batch }) => {

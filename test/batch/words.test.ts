@@ -261,7 +261,7 @@ describe('what a batch says', () => {
 
 test.for([
   [['--data', 'rows.xlsx'], "--data 'rows.xlsx': rows of a workbook cannot be read", '--data rows.csv'],
-  [['rows.xlsx'], '"rows.xlsx" is a workbook, not a file of jobs', '--data rows.csv'],
+  [['rows.xlsx'], '"rows.xlsx" is a table, not a file of jobs', '--data rows.xlsx'],
   [['--data', 'zip.csv'], 'zip.csv: it is a workbook or an archive, not text', 'save it as CSV'],
   [
     ['--data', 'old.csv'],

@@ -303,7 +303,7 @@ test.each([
     'unknown flag --prompt',
     '--template',
   ],
-  ['a table of jobs', ['batch', 'rows.csv', '-o', 'out'], '"rows.csv" is a table', '--data rows.csv --template'],
+  ['a table of jobs', ['batch', 'rows.csv', '-o', 'out'], '"rows.csv" is a table', '--data rows.csv -o out'],
   [
     'a size that is none',
     ['image', 'gen', 'x', '--size', 'big'],

@@ -29,8 +29,6 @@ export interface ManifestHeader {
   shared?: Readonly<Record<string, string>> | undefined;
   /** The values by which each row of the table varies. */
   vary?: Vary | undefined;
-  /** The delimiter of the table's cells, if it is no comma: reports have the same one. */
-  delimiter?: string | undefined;
   shard?: Shard | undefined;
   command?: KeptCommand | undefined;
   /** Some rows use the answers of others. */
@@ -150,7 +148,6 @@ const headerFields: Readonly<Record<keyof ManifestHeader, (value: unknown) => bo
   jobs: isCount,
   shared: isObject,
   vary: (value) => isObject(value) && Object.values(value).every(Array.isArray),
-  delimiter: isText,
   shard: isNumbers,
   command: (value) => isObject(value) && isObject(value['flags']) && isText(value['profile'] ?? ''),
   linked: isTrue,

@@ -45,7 +45,6 @@ function describeTable({ plan, policy, shard }: ManifestBatch): ManifestHeader {
     jobs: plan.jobs,
     shared: plan.shared,
     vary: policy.vary,
-    delimiter: policy.delimiter,
     shard,
     command: policy.command,
     linked: plan.table.links.size > 0 || undefined,

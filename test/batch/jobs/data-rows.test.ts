@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { DataRow } from '../../../src/cli/commands/batch/jobs/data-rows.ts';
-import { openRows } from '../../../src/cli/commands/batch/jobs/row-jobs.ts';
+import { type DataRow, openData } from '../../../src/cli/commands/batch/jobs/data-rows.ts';
 import type { Context } from '../../../src/cli/context.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -16,8 +15,7 @@ async function read(name: string, content: string | Uint8Array, idColumn?: strin
   const faults: string[] = [];
   const rows: DataRow[] = [];
   try {
-    const flags = { data: name, ...(idColumn !== undefined && { idColumn }) };
-    const data = await openRows(flags, context as unknown as Context);
+    const data = await openData(name, idColumn === undefined ? {} : { idColumn }, context as unknown as Context);
     for await (const row of data.rows((error) => faults.push(error instanceof Error ? error.message : '')))
       rows.push(row);
   } finally {
@@ -73,7 +71,7 @@ test.for([
     ],
   ],
   ['a.csv', 'Name, Vorname;Ort\nx;y\n', [{ line: 2, columns: { 'Name, Vorname': 'x', Ort: 'y' } }]],
-  ['a.csv', 'a;b,c\n1;2,3\n', [{ line: 2, columns: { 'a;b': '1;2', c: '3' } }]],
+  ['a.csv', 'a;b,c\n1;2,3\n', [{ line: 2, columns: { a: '1', 'b,c': '2,3' } }]],
   [
     'a.csv',
     'a,b,,\n1,2,,\n3,4\n',
@@ -93,17 +91,11 @@ test('reads JSON like JSON Lines, with numbers, null and nested values', async (
     { city: 'Ro]me,{"\\', n: 1.5 },
     { city: null, more: { a: [[1], '"'] } },
   ];
-  const found = (lines: number[]) =>
-    rows.map((columns, at) => ({ id: `row-00000${at + 1}`, number: at + 1, line: lines[at], columns }));
+  const found = rows.map((columns, at) => ({ id: `row-00000${at + 1}`, number: at + 1, columns }));
   const [one, other] = rows.map((row) => JSON.stringify(row));
-  expect(await read('rows.json', `\uFEFF [\n  ${one},\n\n${other}\n]\n`)).toEqual([found([2, 4]), []]);
-  expect(await read('rows.jsonl', `\uFEFF${one}\r\n\r\n${other}`)).toEqual([found([1, 3]), []]);
+  expect(await read('rows.json', `\uFEFF [\n  ${one},\n\n${other}\n]\n`)).toMatchObject([found, []]);
+  expect(await read('rows.jsonl', `\uFEFF${one}\r\n\r\n${other}`)).toMatchObject([found, []]);
   expect(await read('none.json', '[ ]')).toEqual([[], []]);
-});
-
-test('an array reports the line of each item, whatever texts hold', async () => {
-  const [rows] = await read('rows.json', ' [ {"a":"\\"],[é"} ,{"b":[\n{}]},\n\n{"c":{"d":",\\\\"}}\n]');
-  expect(rows.map(({ line }) => line)).toEqual([1, 1, 4]);
 });
 
 test('an array of more than 64 MiB is to be written as lines', async () => {
@@ -141,7 +133,11 @@ test.for([
     ["a.jsonl:2: not JSON: ':' after the key is expected at column 5", 'a.jsonl:3: a row is a JSON object'],
   ],
   ['a.json', '[{"a":1},\n{"a"},\n 7]', ["a.json:2: not JSON: ':' after the key is expected at column 5"]],
-  ['a.json', '[{"a":1},\n[{}],\n 7]', ['a.json:2: a row is a JSON object', 'a.json:3: a row is a JSON object']],
+  [
+    'a.json',
+    '[{"a":1},\n[{}],\n 7]',
+    ['a.json: row 2: a row is a JSON object', 'a.json: row 3: a row is a JSON object'],
+  ],
   ['a.json', '{"a":1}', ['a.json:1: a JSON array is needed: it begins with [']],
   ['a.json', '[{"a":1}\n', ["a.json:2: not JSON: ',' or ']' is expected at column 1"]],
   ['a.json', '[] []', ['a.json:1: not JSON: the end of the file is expected at column 4']],

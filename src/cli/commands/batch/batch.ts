@@ -201,9 +201,7 @@ async function planJobFile(
     if (lock) await noteRefused(error, { outdir, lock, context });
     throw error;
   });
-  const delimiter = source.delimiter === ',' ? undefined : source.delimiter;
-  const planned = { ...known, startedAt, policy: { ...known.policy, delimiter }, plan };
-  return { planned, lock, results, checking };
+  return { planned: { ...known, startedAt, plan }, lock, results, checking };
 }
 
 /** A batch, and the command that runs it. */

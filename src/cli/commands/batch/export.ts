@@ -20,7 +20,6 @@ import type { Action, Context, CommandEnd } from '../../context.ts';
 import { writeEscaped } from '../../terminal/escape.ts';
 import { addFlags, type FlagValues, setExamples, setNotes } from '../../flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from './flags.ts';
-import { isWorkbook } from './jobs/data-rows.ts';
 
 type ExportFlags = FlagValues<typeof exportFlags>;
 
@@ -73,25 +72,20 @@ async function runExport(
 }
 
 /** Ends of file names that promise a format which no report has. */
-const otherFormat = /\.(?:json|ndjson|ya?ml|html?|markdown|pdf|docx?|parquet|sql|sqlite|db)$/i;
+const otherFormat = /\.(?:xlsx?|ods|numbers|json|ndjson|ya?ml|html?|markdown|pdf|docx?|parquet|sql|sqlite|db)$/i;
 
 /**
  * The format by the flag, otherwise by the end of the file's name, otherwise CSV. Throws GatewayError usage if the format fits
  * neither the name nor the other flags.
  */
 function chooseFormat({ output = '-', format: given, bom, delimiter }: ExportFlags): ExportFormat {
-  if (isWorkbook(output))
-    throw usageError(
-      `-o ${output}: a workbook cannot be written`,
-      'write CSV, which spreadsheets open; --bom tells Excel that it is UTF-8: -o results.csv --bom',
-    );
   const end = extname(output).slice(1).toLowerCase();
   const byName = end === 'xml' ? 'junit' : exportFormats.find((format) => format === end);
   const isPromptfoo = /(?:^|[/\\])promptfooconfig\.json$/.test(output);
   if (given === undefined && !isPromptfoo && otherFormat.test(output))
     throw usageError(
       `-o ${output}: a report cannot be written as .${end}`,
-      'end it with .csv, .tsv, .jsonl, .md or .xml (JUnit), for example -o results.jsonl; or name its format: --format csv',
+      'end it with .csv (for Excel with --bom), .tsv, .jsonl, .md or .xml (JUnit), for example -o results.jsonl; or name its format: --format csv',
     );
   const format = given ?? (isPromptfoo ? 'promptfoo' : (byName ?? 'csv'));
   const hint = 'leave it out, or name the format: --format csv';
@@ -122,11 +116,10 @@ async function openReport(
     const { durationMs, beganAt } = joinStates(folders.map(({ state }) => state));
     return junitReport(jobs(), { name, counts, durationMs, beganAt });
   }
-  const known = { csv: flags.delimiter ?? header?.delimiter ?? ',', tsv: '\t' };
   const encode = <Row extends object>(table: Table<Row>): AsyncIterable<string> => {
     if (format === 'jsonl') return jsonReport(table.rows);
     if (format === 'md') return markdownReport(table, { name, counts });
-    return tableReport(table, { delimiter: known[format], bom: flags.bom });
+    return tableReport(table, { delimiter: format === 'tsv' ? '\t' : (flags.delimiter ?? ','), bom: flags.bom });
   };
   if (keys.length > 0) return encode(await sumBy(keys, jobs(), variations));
   if (format === 'jsonl') return encode({ columns: [], rows: jobs() });

@@ -228,7 +228,7 @@ export const exportFlags = {
   output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
   delimiter: {
     ...batchFlags.delimiter,
-    text: 'what parts the cells of CSV (default: as in the table of --data that was run; else a comma)',
+    text: 'what parts the cells of CSV (default: a comma)',
   },
   bom: { flags: '--bom', text: 'begin CSV or TSV with a byte order mark, so that Excel reads it as UTF-8' },
   force: { flags: '-f, --force', text: 'overwrite an existing file' },

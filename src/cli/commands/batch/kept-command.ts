@@ -15,7 +15,7 @@ import { GatewayError, getErrorCode, isFolder, shellWord, usageError } from '../
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
-import { isTable, promptIn, readDefaultsObject } from './jobs/source.ts';
+import { promptIn, readDefaultsObject } from './jobs/source.ts';
 import { repeatCommand, type TypedFolder } from './next-command.ts';
 
 /** A command of `batch`: its words, and its flags as they were typed. */
@@ -127,12 +127,10 @@ function readWords(words: FlagWords, row: FlagRow, move: (path: string) => strin
   throw usageError(`${name} cannot be ${JSON.stringify(words).slice(0, 40)}`);
 }
 
-const otherRows = ['dataFormat', 'delimiter', 'idColumn', 'stream', 'ordered'];
-
 /** The flags that a word or flag replaces: a command has one table, and one prompt for its rows. */
 const replaced: Readonly<Record<string, readonly string[]>> = {
-  jobs: ['prompt', 'prompts', 'data', 'template', ...otherRows],
-  prompts: ['jobs', 'prompt', 'data', 'template', ...otherRows],
+  jobs: ['prompts', 'template', 'idColumn', 'stream', 'ordered'],
+  prompts: ['jobs', 'prompt', 'data', 'template', 'dataFormat', 'delimiter', 'idColumn', 'stream', 'ordered'],
   data: ['jobs', 'prompts', 'stream', 'ordered'],
   prompt: ['template'],
   template: ['prompt'],
@@ -155,9 +153,6 @@ export async function recallCommand(
       'type it once more, with its jobs: gateway-cli batch jobs.jsonl -o …',
     );
   const { data = command.flags['data'] } = flags;
-  const [first, ...others] = words;
-  if (first !== undefined && others.length === 0 && isTable(first) && command.flags['data'] !== undefined)
-    throw usageError(`${JSON.stringify(first)} is a table, not a file of jobs`, adviseData(first, context.argv));
   const typed = mapFlags({ ...flags, ...nameWords(words, data ? String(data) : undefined) }, table, (value) => value);
   const varied = (flags.vary ?? []).map(([key]) => key);
   const given = flags.defaults === undefined ? [] : Object.keys(await readDefaultsObject(flags.defaults, context));
@@ -174,12 +169,6 @@ export async function recallCommand(
 function toTyped({ jobs, prompt, ...flags }: Partial<Record<string, unknown>>): TypedCommand {
   const word = [jobs, prompt].find((one) => typeof one === 'string');
   return { words: word === undefined ? [] : [word], flags };
-}
-
-/** The hint for a table that was typed as a file of jobs: the same command with it as the rows. */
-function adviseData(word: string, argv: readonly string[]): string {
-  const rest = argv.toSpliced(argv.lastIndexOf(word), 1);
-  return `for the rows of the folder: ${repeatCommand(rest, `--data ${shellWord(word)}`)}`;
 }
 
 /** Recalls the flags that lead to the service of the jobs of a folder, in the same way as `recallCommand`. */

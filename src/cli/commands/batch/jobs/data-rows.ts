@@ -2,12 +2,10 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import {
   closest,
-  eachMark,
   findJsonFault,
   isObject,
   isTooDeep,
   type JsonObject,
-  levelsOf,
   readLines,
   tooDeepWords,
   usageError,
@@ -34,8 +32,6 @@ export interface DataFile {
   name: string;
   /** The folder against which the rows' files are read. */
   folder: string;
-  /** The delimiter of the cells of CSV, once rows were read. */
-  readonly delimiter?: string | undefined;
   /** The number of rows of empty cells that were left out so far. They are counted in the numbers of the others. */
   readonly emptyRows?: number;
   /** The rows in their order. A line that is not a row goes to `onFault` as GatewayError usage with its place, and is passed over. */
@@ -48,7 +44,7 @@ export async function openData(
   flags: Pick<SourceFlags, 'dataFormat' | 'delimiter' | 'idColumn'>,
   context: Context,
 ): Promise<DataFile> {
-  const format = (isWorkbook(path) ? undefined : flags.dataFormat) ?? chooseDataFormat(path);
+  const format = flags.dataFormat ?? chooseDataFormat(path);
   const instead = 'name a file of CSV, TSV, JSON or JSON Lines';
   const handle = await openLineFile(path, { label: '--data', instead }, context);
   const { cwd } = context.io;
@@ -57,12 +53,9 @@ export async function openData(
   if (flags.delimiter !== undefined && !isTable)
     throw usageError(`--delimiter is for CSV and TSV, not ${format}`, 'leave it out, or add --data-format csv');
   let emptyRows = 0;
-  let delimiter = flags.delimiter ?? (format === 'tsv' ? '\t' : undefined);
+  const delimiter = flags.delimiter ?? (format === 'tsv' ? '\t' : undefined);
   return {
     name,
-    get delimiter() {
-      return format === 'csv' ? delimiter : undefined;
-    },
     get emptyRows() {
       return emptyRows;
     },
@@ -70,13 +63,7 @@ export async function openData(
     async *rows(onFault) {
       let number = 0;
       emptyRows = 0;
-      for await (const row of readers[format]({
-        handle,
-        name,
-        delimiter,
-        onFault,
-        onDelimiter: (found) => (delimiter = found),
-      })) {
+      for await (const row of readers[format]({ handle, name, delimiter, onFault })) {
         number++;
         if (row === undefined) {
           emptyRows++;
@@ -125,16 +112,19 @@ const formatsByName: Readonly<Record<string, DataFormat>> = {
   '.ndjson': 'jsonl',
 };
 
-/** Whether a name is that of a spreadsheet's own format. */
-export function isWorkbook(path: string): boolean {
-  return /\.(?:xlsx?|xlsm|xlsb|ods|numbers)$/i.test(path);
+/** The ends of the names of spreadsheets' own formats. */
+const workbook = /\.(?:xlsx?|xlsm|xlsb|ods|numbers)$/i;
+
+/** Whether a path is that of a table, not of a file of jobs, by its name. */
+export function isTable(path: string): boolean {
+  return /\.(?:csv|tsv)$/i.test(path) || workbook.test(path);
 }
 
 /** The format by the end of the file's name. */
 function chooseDataFormat(path: string): DataFormat {
   const format = formatsByName[extname(path).toLowerCase()];
   if (format !== undefined) return format;
-  if (isWorkbook(path))
+  if (workbook.test(path))
     throw usageError(
       `--data ${quoteWord(path)}: rows of a workbook cannot be read`,
       'save it as CSV (UTF-8) in your spreadsheet: --data rows.csv',
@@ -149,7 +139,6 @@ interface OpenData {
   handle: FileHandle;
   name: string;
   delimiter: string | undefined;
-  onDelimiter: (delimiter: string) => void;
   /** Called for a fault of the file as a whole: no row follows. */
   onFault: (error: unknown) => void;
 }
@@ -174,10 +163,8 @@ async function* arrayRows(reading: OpenData): AsyncGenerator<ReadRow, void> {
   for await (const piece of readFileText(handle, name)) text += piece;
   const array = parseArray(text, name);
   if ('error' in array) return onFault(array.error);
-  const lines = findItemLines(text);
-  const isShared = new Set(lines).size < array.values.length;
   for (const [index, value] of array.values.entries())
-    yield checkRow(value, { line: lines[index] ?? 1, place: isShared ? `row ${index + 1}` : undefined }, name);
+    yield checkRow(value, { line: index + 1, place: `row ${index + 1}` }, name);
 }
 
 function parseArray(text: string, name: string): { values: unknown[] } | { error: Error } {
@@ -186,21 +173,6 @@ function parseArray(text: string, name: string): { values: unknown[] } | { error
   if ('error' in read) return read;
   if (Array.isArray(read.value)) return { values: read.value };
   return { error: usageError(`${name}:1: a JSON array is needed: it begins with [`, rowsExample) };
-}
-
-/** The line in which each item of an array begins. */
-function findItemLines(json: string): number[] {
-  const lines: number[] = [];
-  let [level, line, counted] = [0, 1, 0];
-  eachMark(json, (mark, at) => {
-    level += levelsOf(mark);
-    if (level !== 1 || (mark !== '[' && mark !== ',')) return;
-    const begin = at + 1 + json.slice(at + 1).search(/[^ \t\r\n]/);
-    line += json.slice(counted, begin).split('\n').length - 1;
-    counted = begin;
-    lines.push(line);
-  });
-  return lines;
 }
 
 async function* lineRows({ handle, name }: OpenData): AsyncGenerator<ReadRow, void> {

@@ -240,7 +240,7 @@ export function keysHint(key: string, tables: readonly FlagTable[]): string {
   const fields = [...jobFields].filter((field) => field !== '$schema');
   const near = closest(key, [...fields, ...tables.flatMap((table) => Object.keys(table))]);
   if (near !== undefined) return `did you mean: "${near}"`;
-  return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
+  return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch; rows of a table are given as --data';
 }
 
 const ofDefaults = ' of --defaults';

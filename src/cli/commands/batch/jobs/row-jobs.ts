@@ -27,12 +27,6 @@ interface Template {
   content: string | PromptYaml;
 }
 
-/** Opens the rows of `--data`, or those of the template's own test data. Throws GatewayError usage. */
-export async function openRows(flags: SourceFlags, context: Context): Promise<DataFile> {
-  if (flags.data !== undefined) return openData(flags.data, flags, context);
-  return testData(await readTemplate(flags.template ?? '', context), flags, context);
-}
-
 /** Opens the jobs of rows, one a row: its columns fill the template and the default values. Throws GatewayError usage. */
 export async function openRowJobs(
   { prompt, ...flags }: SourceFlags & { prompt: string | undefined },
@@ -45,16 +39,13 @@ export async function openRowJobs(
   requireUsed(defaults, new Set([defaults.command]));
   const variations = flags.vary && readVariations(flags.vary);
   const data =
-    flags.data === undefined && template !== undefined
-      ? testData(template, flags, context)
-      : await openRows(flags, context);
+    flags.data === undefined
+      ? testData(template as Template, flags, context)
+      : await openData(flags.data, flags, context);
   const shared = { defaults, variations };
   let withoutPrompt = 0;
   return {
     name: data.name,
-    get delimiter() {
-      return data.delimiter;
-    },
     get emptyRows() {
       return (data.emptyRows ?? 0) + withoutPrompt;
     },

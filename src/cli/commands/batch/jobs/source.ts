@@ -18,9 +18,6 @@ import {
   atPlace,
   type Defaults,
   type JobRules,
-  getOwn,
-  jobFields,
-  jobKeys,
   readDefaults,
   placeOf,
   requireUsed,
@@ -28,9 +25,9 @@ import {
   readPromptLine,
 } from './job-line.ts';
 import { notUtf8, openLineFile } from './lines.ts';
-import { isWorkbook } from './data-rows.ts';
+import { isTable } from './data-rows.ts';
 import { openRowJobs } from './row-jobs.ts';
-import { expandJob, readVariations, writeVary } from './vary.ts';
+import { expandJob, readVariations } from './vary.ts';
 import type { SourceFlags } from '../flags.ts';
 import type { Context } from '../../../context.ts';
 import { parseJson } from '../../../flags/flag.ts';
@@ -47,8 +44,6 @@ export interface JobSource {
   folder: string;
   /** Returns the hint for a template variable without a value, if it is not a key of a job. */
   adviseVariable?: (name: string) => string;
-  /** The delimiter of the cells of CSV, once rows were read. */
-  readonly delimiter?: string | undefined;
   /** The number of rows that were left out, as they have no value, or none for the prompt; of the rows that were read so far. */
   readonly emptyRows?: number | undefined;
   /**
@@ -95,34 +90,14 @@ export async function openJobs({ path, prompt }: JobPlace, flags: SourceFlags, c
             if (job) jobs = expandJob(job, rules.file, variations);
             if (job) commands.add(job.command);
           } catch (error) {
-            const isFirst = !hasFault && commands.size === 0;
             hasFault = true;
-            onFault(isFirst && isTableRow(line.text, defaults) ? tableError(path, flags.output) : error);
+            onFault(error);
           }
           for (const job of jobs) yield job;
         }
       if (flags.defaults !== undefined && !hasFault) requireUsed(defaults, commands);
     },
   };
-}
-
-const promptKeys = ['prompt', 'promptFile', 'contents', 'messages', 'body'];
-
-/** Whether a line that is no job looks like a row of a table: it has keys of no job, and lacks the keys that each job has. */
-function isTableRow(text: string, { values }: Defaults): boolean {
-  const keys = Object.keys(parseObject(text)).filter((key) => !jobFields.has(key));
-  const hasPrompt = [...keys, ...Object.keys(values)].some((key) => closest(key, promptKeys) !== undefined);
-  return !hasPrompt && keys.some((key) => Object.values(jobKeys).every((table) => getOwn(table, key) === undefined));
-}
-
-/** The error for a table in place of a file of jobs. `output`: the folder, as typed. */
-function tableError(path: string, output = 'out'): GatewayError {
-  const format = /\.(?:csv|tsv|jsonl|ndjson)$/i.test(path) ? '' : ' --data-format jsonl';
-  const [name, word] = path === '-' ? ['stdin', path] : [JSON.stringify(path), shellWord(path)];
-  return usageError(
-    `${name} is a table, not a file of jobs`,
-    `its rows fill a template: gateway-cli batch --data ${word}${format} --template prompt.md -o ${shellWord(output)}`,
-  );
 }
 
 /** A line of `--stream`: a job, or an error that names its place. */
@@ -183,53 +158,33 @@ async function withPromptFile(job: Job, { rules, flags: { model }, context }: Li
 /** Throws GatewayError usage if the word after `batch` may be meant as another command of it. */
 export async function refuseTypo([word, ...rest]: readonly string[], { io }: Context): Promise<void> {
   if (word === undefined || (await stat(resolve(io.cwd, word)).catch(() => undefined))) return;
-  if (word === 'merge') {
-    const folders = rest.length > 0 ? rest.map(shellWord).join(' ') : 'out-1 out-2';
-    throw usageError(
-      'there is no batch merge any more: the reports take the folders of all shards',
-      `for example: gateway-cli batch export ${folders} -o results.csv  # or batch status, batch gallery`,
-    );
-  }
   const meant = closest(word, ['run', 'again', 'redo', 'retry', 'choose', 'status', 'cancel', 'export', 'gallery']);
   if (meant === undefined) return;
   const example = ['gateway-cli batch', meant, ...rest].join(' ');
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
 }
 
-/** The place of the jobs: exactly one file of jobs, of prompts or of rows. Throws GatewayError usage. */
+/** The place of the jobs: exactly one file of jobs, of prompts or of rows, whose prompt can be typed. Throws GatewayError usage. */
 export function requireJobs(words: readonly string[], flags: SourceFlags): JobPlace {
   const prompt = promptIn(words, flags);
   const [jobs, ...rest] = prompt === undefined ? words : [];
   if (prompt !== undefined && flags.template !== undefined)
     throw usageError('the prompt is given twice: after batch and in --template', 'keep one of them');
-  const template = rest.length > 0 && flags.data === undefined && words.find((word) => /\s|\{\{/.test(word));
-  if (template)
-    throw usageError(
-      `a prompt after batch is for rows of a table: ${JSON.stringify(template)}`,
-      `for example: gateway-cli batch --data rows.csv -o out ${shellWord(template)}  # each job of a job file has its own`,
-    );
   if (rest.length > 0)
     throw usageError(
       `a batch takes one job file, not ${rest.length + 1}`,
-      `join them: cat ${words.map(shellWord).join(' ')} | gateway-cli batch - -o ${shellWord(flags.output ?? 'out')}`,
+      "join them into one; a prompt is for the rows of a table: gateway-cli batch --data rows.csv -o out 'a slogan for {{column}}'",
     );
-  if (jobs !== undefined && flags.data === undefined && isWorkbook(jobs))
+  if (jobs !== undefined && isTable(jobs))
     throw usageError(
-      `${JSON.stringify(jobs)} is a workbook, not a file of jobs`,
-      `save it as CSV in your spreadsheet: gateway-cli batch --data rows.csv -o out 'a slogan for {{column}}'`,
+      `${JSON.stringify(jobs)} is a table, not a file of jobs`,
+      `its rows fill a prompt: gateway-cli batch --data ${shellWord(jobs)} -o ${shellWord(flags.output ?? 'out')} 'a slogan for {{column}}'`,
     );
-  if (jobs !== undefined && flags.data === undefined && isTable(jobs)) throw tableError(jobs, flags.output);
   const rows = flags.data === undefined ? '--template' : '--data';
   const given = { jobs, '--prompts': flags.prompts, [rows]: flags.data ?? flags.template };
   const named = Object.entries(given).filter(([, path]) => path !== undefined);
   const names = named.map(([name]) => name);
-  if (names.length > 1) {
-    const column =
-      jobs === undefined || flags.data === undefined
-        ? ''
-        : `; a prompt for the rows names a column: ${shellWord(`${jobs} {{column}}`)}`;
-    throw usageError(`${names.join(' and ')} are both given`, `keep one of them${column}`);
-  }
+  if (names.length > 1) throw usageError(`${names.join(' and ')} are both given`, 'keep one of them');
   const { idColumn, dataFormat, delimiter } = flags;
   const ofRows = { '--id-column': idColumn, '--data-format': dataFormat, '--delimiter': delimiter };
   for (const [flag, value] of Object.entries(ofRows))
@@ -240,15 +195,9 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): JobPl
   throw usageError('there are no jobs', 'for example: gateway-cli batch jobs.jsonl -o out');
 }
 
-/** The prompt for the rows of `--data`: words that are no path of a job file. */
+/** The prompt for the rows of `--data`: the words of its command. */
 export function promptIn(words: readonly string[], { data }: { data?: string | undefined }): string | undefined {
-  const prompt = words.join(' ');
-  return data !== undefined && /\s|\{\{/.test(prompt) ? prompt : undefined;
-}
-
-/** Whether a path is that of a table by its name. */
-export function isTable(path: string): boolean {
-  return /\.(?:csv|tsv)$/i.test(path);
+  return data !== undefined && words.length > 0 ? words.join(' ') : undefined;
 }
 
 function takesRows({ data, template }: SourceFlags): boolean {
@@ -269,16 +218,10 @@ function requireTaken({ values }: Defaults, { model, vars, vary = [] }: SourceFl
   const flags = { model: ['-m', model], profile: ['--profile', root.profile], vars: ['--no-vars', vars === false] };
   for (const [key, [flag, value]] of Object.entries(flags)) {
     if (value === undefined || value === false) continue;
-    if (vary.some(([name]) => name === key)) {
-      const others = vary.filter(([name]) => name !== key).map(writeVary);
-      const all = typeof value === 'string' ? [...others, `${key}=${value}`] : others;
-      throw usageError(
-        `${flag} has no effect beside --vary ${key}, which gives each job its own`,
-        `leave ${flag} out; or name all that varies: ${all.map((one) => `--vary ${shellWord(one)}`).join(' ')}`,
-      );
-    }
-    if (Object.hasOwn(values, key) && values[key] !== false)
-      throw usageError(`${flag} and ${JSON.stringify(key)} of --defaults are both given`, 'keep one of them');
+    const isVaried = vary.some(([name]) => name === key);
+    if (!isVaried && (!Object.hasOwn(values, key) || values[key] === false)) continue;
+    const other = isVaried ? `--vary ${key}` : `${JSON.stringify(key)} of --defaults`;
+    throw usageError(`${flag} has no effect beside ${other}, which gives each job its own`, `leave ${flag} out`);
   }
 }
 

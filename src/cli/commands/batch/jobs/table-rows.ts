@@ -14,13 +14,11 @@ export interface TableRow {
 /** A row, or the error of a line that is none; undefined for a row of empty cells, as spreadsheets leave them. */
 export type ReadRow = TableRow | { error: Error } | undefined;
 
-/** The name, the delimiter and the callbacks for the reading of a table. */
+/** The name and the delimiter of a table that is read. */
 interface TableReading {
   name: string;
   /** The delimiter of the cells, if it is known. */
   delimiter: string | undefined;
-  /** Called with the delimiter of the cells. */
-  onDelimiter: (delimiter: string) => void;
   onFault: (error: unknown) => void;
 }
 
@@ -60,18 +58,16 @@ const delimiterLine = /^(?:sep=(.)|"sep=(.)")(?:\r\n|\n|\r)/i;
 /** The records of a table, each with the line in which it begins. An error is the last item. */
 async function* readRecords(
   texts: AsyncGenerator<string, void>,
-  { delimiter, onDelimiter }: TableReading,
+  { delimiter }: TableReading,
 ): AsyncGenerator<FoundRecord, void> {
   const queue: FoundRecord[] = [];
   const start = (await texts.next()).value ?? '';
   const [named = '', bare, quoted] = delimiterLine.exec(start) ?? [];
   const first = start.slice(named.length);
   let [next, empty] = [named === '' ? 1 : 2, 0];
-  const chosen = delimiter ?? bare ?? quoted ?? chooseDelimiter(first);
-  onDelimiter(chosen);
   const parser = parse({
     ...recordOptions,
-    delimiter: chosen,
+    delimiter: delimiter ?? bare ?? quoted ?? chooseDelimiter(first),
     on_record(record: string[], { empty_lines: passed }) {
       const line = next + passed - empty;
       queue.push({ line, record });
@@ -100,50 +96,41 @@ async function* readRecords(
   }
 }
 
-/** Delimiters of CSV, the likeliest first. */
+/** Delimiters of CSV, the commonest first. */
 const delimiters = [',', ';', '\t'] as const;
 
-/** The delimiter of a table: the one by which more of its first rows have as many cells as the headings, otherwise the one with more cells. */
+/** The delimiter that parts the headings of a table into the most cells; of several the rarest: headings can have the commoner ones in them. */
 function chooseDelimiter(text: string): string {
-  const sizes = (delimiter: string): number[] => {
-    const found: number[] = [];
-    const onRecord = (record: string[]): null => {
-      found.push(record.length);
-      return null;
-    };
-    const parser = parse({ ...recordOptions, delimiter, on_record: onRecord });
-    // Faults of the text are told when the table is read.
-    parser.once('error', () => undefined);
-    // The parser looks a few characters ahead for the end of a row.
-    parser.write(`${text}\n\n\n`);
-    parser.destroy();
-    return found;
-  };
-  const fits = delimiters.map((delimiter) => ({ delimiter, ...fitRows(sizes(delimiter)) }));
-  const fitsBetter = (one: (typeof fits)[number], other: typeof one): boolean =>
-    one.part === other.part ? one.cells > other.cells : one.part > other.part;
-  return fits.reduce((best, fit) => (fitsBetter(fit, best) ? fit : best)).delimiter;
+  const counted = delimiters.map((delimiter) => ({ delimiter, cells: countHeadings(text, delimiter) }));
+  return counted.reduce((best, one) => (one.cells > 1 && one.cells >= best.cells ? one : best)).delimiter;
 }
 
-/** The number of cells of the headings, and the part of the rows that have as many. A single heading says nothing. */
-function fitRows([cells = 0, ...rows]: readonly number[]): { cells: number; part: number } {
-  if (cells < 2) return { cells, part: -1 };
-  return { cells, part: rows.filter((size) => size === cells).length / Math.max(rows.length, 1) };
+function countHeadings(text: string, delimiter: string): number {
+  let cells = 0;
+  const onRecord = (record: string[]): null => {
+    cells ||= record.length;
+    return null;
+  };
+  const parser = parse({ ...recordOptions, delimiter, on_record: onRecord });
+  // Faults of the text are told when the table is read.
+  parser.once('error', () => undefined);
+  // The parser looks a few characters ahead for the end of a row.
+  parser.write(`${text}\n\n\n`);
+  parser.destroy();
+  return cells;
 }
 
 /** Reads the headings of a table. A heading that is there several times is numbered: no template variable can mean both by their name. */
 function readHeadings(record: readonly string[]): string[] {
   const names = record.map(normalizeVariableName);
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   const taken = new Set(names);
-  const last = new Map<string, number>();
+  const last = new Map(names.map((name, at) => [name, at]));
+  const doubled = new Set(names.filter((name, at) => name !== '' && last.get(name) !== at));
   return names.map((name) => {
-    if (name === '' || counts.get(name) === 1) return name;
-    let number = last.get(name) ?? 0;
-    do number++;
-    while (taken.has(`${name} (${number})`));
-    last.set(name, number);
+    if (!doubled.has(name)) return name;
+    let number = 1;
+    while (taken.has(`${name} (${number})`)) number++;
+    taken.add(`${name} (${number})`);
     return `${name} (${number})`;
   });
 }

@@ -64,7 +64,7 @@ export type { AskOptions, Performed, PreparedRequest } from './client/ask.ts';
 export { openBatchApi } from './client/batch-api.ts';
 export type { BatchApi, ResultText, SentFile } from './client/batch-api.ts';
 export { defaultMaxTurns } from './client/continuation.ts';
-export { checkEnd, createDeadlines, deadlineOnce, getTimeoutError, startDeadline, within } from './client/deadline.ts';
+export { checkEnd, deadlineOnce, getTimeoutError, startDeadline, within } from './client/deadline.ts';
 export type { CheckEnd, Deadline } from './client/deadline.ts';
 export { drainDeltas } from './client/deltas.ts';
 export { readEndpoint, readHeaderNames } from './client/endpoint.ts';

@@ -6,7 +6,6 @@ import {
   type Body,
   type CheckEnd,
   chooseHint,
-  createDeadlines,
   type Deadline,
   endSignals,
   type FormatName,
@@ -21,6 +20,7 @@ import {
   readParsedReply,
   readReply,
   toReadOptions,
+  startDeadline,
 } from '../../library/index.ts';
 import { settleJob } from '../run/live.ts';
 import { nameAnswer, type PlacedJob, prepareRow } from '../run/queue.ts';
@@ -48,7 +48,6 @@ const longestTurnMs = 2;
 
 /** Opens a reader, which the signal of the run ends. */
 export function openTimedReader({ signal, elapsed }: Pick<BatchHost, 'signal' | 'elapsed'>): TimedReader {
-  const startDeadline = createDeadlines();
   let turnBegan = elapsed();
   let current: Deadline | undefined;
   // One listener serves all results, so that no result needs its own.

@@ -6,7 +6,6 @@ import {
   type Asked,
   type CheckEnd,
   countAnswer,
-  createDeadlines,
   type Deadline,
   endSignals,
   type GatewayClient,
@@ -23,6 +22,7 @@ import {
   type Spent,
   tryAsk,
   unusualTier,
+  startDeadline,
 } from '../../library/index.ts';
 
 /** Sends the jobs of a run. */
@@ -68,14 +68,13 @@ interface Flight {
 /** The open parts of a sender: its options, and the calls that go on. */
 interface OpenSender extends SenderOptions {
   flights: Set<Flight>;
-  startDeadline: (ms: number) => Deadline;
 }
 
 export function createJobSender(options: SenderOptions): JobSender {
   const { batch, clientOf } = options;
   const { signal } = batch.host;
   const flights = new Set<Flight>();
-  const sending: OpenSender = { ...options, flights, startDeadline: createDeadlines() };
+  const sending: OpenSender = { ...options, flights };
   // One listener serves all jobs, so that no job needs its own.
   const endWaiting = (): void => {
     for (const { inFlight, deadline } of flights) if (!inFlight) deadline.abort(signal.reason);
@@ -117,7 +116,7 @@ async function sendJob(job: ReadyJob, call: JobCall, sending: OpenSender): Promi
   }
 }
 
-function startFlight({ settings }: PreparedJob, { batch: { host }, flights, startDeadline }: OpenSender): Flight {
+function startFlight({ settings }: PreparedJob, { batch: { host }, flights }: OpenSender): Flight {
   const deadline = startDeadline(settings.timeoutMs);
   const flight = { deadline, startedAt: host.elapsed(), inFlight: false };
   flights.add(flight);

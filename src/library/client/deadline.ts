@@ -26,21 +26,27 @@ const minHintMinutes = 2;
 export function startDeadline(ms: number, caller?: Signal): Deadline {
   if (typeof ms !== 'number' || Number.isNaN(ms))
     throw usageError(`timeoutMs is not a number: ${JSON.stringify(ms)}`, 'for example: timeoutMs: 60000');
-  const clock = createClock();
-  clock.start(ms);
-  if (caller === undefined) return clock;
-  const followCaller = (): void => clock.abort(caller.reason);
-  if (caller.aborted) followCaller();
-  else {
+  const controller = new AbortController();
+  let timeout: DOMException | undefined;
+  const ring = (): void => {
+    timeout = new DOMException('the time is over', 'TimeoutError');
+    controller.abort(timeout);
+  };
+  const timer = setTimeout(ring, Math.min(Math.ceil(ms), longestTimerMs)).unref();
+  const followCaller = (): void => controller.abort(caller?.reason);
+  if (caller?.aborted) followCaller();
+  else if (caller) {
     // Many calls can share a signal: Node would warn of a leak from the eleventh on. A signal of jsdom has no such limit.
     if (caller instanceof AbortSignal) setMaxListeners(0, caller);
     caller.addEventListener('abort', followCaller, { once: true });
   }
   return {
-    ...clock,
+    signal: controller.signal,
+    explain: (error, phase) => (timeout !== undefined && error === timeout ? timeoutError(ms, phase) : error),
+    abort: (reason) => controller.abort(reason),
     end() {
-      clock.end();
-      caller.removeEventListener('abort', followCaller);
+      clearTimeout(timer);
+      caller?.removeEventListener('abort', followCaller);
     },
   };
 }
@@ -88,16 +94,6 @@ export function deadlineOnce(ms: number, caller: AbortSignal): () => Deadline {
   return () => (deadline ??= startDeadline(ms, caller));
 }
 
-/** Starts deadlines for thousands of calls. A deadline that did not fire is used again: an AbortSignal costs more than a timer. */
-export function createDeadlines(): (ms: number) => Deadline {
-  const idle: Clock[] = [];
-  return (ms) => {
-    const clock = idle.pop() ?? createClock((ended) => idle.push(ended));
-    clock.start(ms);
-    return clock;
-  };
-}
-
 /** Called between the steps of work on a reply that came: returns the error if the time is over. Throws for any other end. */
 export type CheckEnd = () => GatewayError | undefined;
 
@@ -132,39 +128,6 @@ export function createWatch(endOf: CheckEnd | undefined): Watch {
     }
     return endOf();
   };
-}
-
-interface Clock extends Deadline {
-  start(ms: number): void;
-}
-
-/** `onInTime` gets the clock back if nothing was aborted. */
-function createClock(onInTime?: (clock: Clock) => void): Clock {
-  const controller = new AbortController();
-  const { signal } = controller;
-  let timer: NodeJS.Timeout | undefined;
-  let givenMs = 0;
-  let timeout: DOMException | undefined;
-  const ring = (): void => {
-    timeout = new DOMException('the time is over', 'TimeoutError');
-    controller.abort(timeout);
-  };
-  const clock: Clock = {
-    signal,
-    start(ms) {
-      givenMs = ms;
-      timer = setTimeout(ring, Math.min(Math.ceil(ms), longestTimerMs)).unref();
-    },
-    explain: (error, phase) => (timeout !== undefined && error === timeout ? timeoutError(givenMs, phase) : error),
-    abort: (reason) => controller.abort(reason),
-    end() {
-      if (timer === undefined) return;
-      clearTimeout(timer);
-      timer = undefined;
-      if (!signal.aborted) onInTime?.(clock);
-    },
-  };
-  return clock;
 }
 
 function timeoutError(ms: number, phase: Phase): GatewayError {

@@ -319,25 +319,18 @@ export function scaleAmount(amount: string, times: number, by: number): string {
   return new Big(new Big(amount).times(times).div(by).toPrecision(4)).toFixed();
 }
 
-/**
- * Sums of amounts by name, as integers of so many decimals: the engine adds them itself, and a process that shares a budget reads the
- * amounts of all others.
- */
-export type AmountSums = Map<string, bigint>;
-/** The most decimals of an amount in a ledger: 60, and 99 more by its exponent. */
-const sumDecimals = 160;
+/** Sums of amounts by name. */
+export type AmountSums = Map<string, Big>;
 
 /** Adds an amount, or takes it away (-1), under each of the names. */
 export function countAmount(sums: AmountSums, names: readonly string[], amount: string, times = 1): void {
-  const [whole = '', part = ''] = (amount.includes('e') ? new Big(amount).toFixed() : amount).split('.');
-  const more = BigInt(times) * BigInt(whole + part.padEnd(sumDecimals, '0'));
-  for (const name of names) sums.set(name, (sums.get(name) ?? 0n) + more);
+  const more = new Big(amount).times(times);
+  for (const name of names) sums.set(name, more.plus(sums.get(name) ?? 0));
 }
 
 /** The sum under a name. */
 export function getCounted(sums: AmountSums, name: string): string {
-  const digits = `${sums.get(name) ?? 0}`.padStart(sumDecimals + 1, '0');
-  return new Big(`${digits.slice(0, -sumDecimals)}.${digits.slice(-sumDecimals)}`).toFixed();
+  return (sums.get(name) ?? new Big(0)).toFixed();
 }
 
 /** The sum of any number of amounts. */

@@ -56,8 +56,8 @@ export async function statNewFile(folder: string, options?: TempFileOptions): Pr
 }
 
 /** The mode of a new file in a folder: 0666 without the umask, or as the folder's own rules define. */
-export async function newFileMode(folder: string, nonce?: TempFileOptions['nonce']): Promise<number> {
-  return (await statNewFile(folder, { nonce, mode: 0o666 })).mode & 0o777;
+export async function newFileMode(folder: string): Promise<number> {
+  return (await statNewFile(folder, { mode: 0o666 })).mode & 0o777;
 }
 
 /** Writes a temporary file and syncs it; returns its path. Throws errors of the system and of `fill`, and leaves no file then. */

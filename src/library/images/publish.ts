@@ -102,21 +102,13 @@ async function checkFolder(plan: Folder, folder: string, { dryRun }: OutputCheck
     throw settingError(`${JSON.stringify(plan.folder)} is not a folder`, { reason: 'output' });
   if (!stats && dryRun) return;
   try {
-    await newFileMode(folder, quickNonce);
+    await newFileMode(folder);
   } catch (error) {
     throw settingError(`cannot write into ${JSON.stringify(plan.folder || '.')}: ${describeWriteError(error)}`, {
       reason: 'output-folder',
       cause: error,
     });
   }
-}
-
-/**
- * A nonce for a file that is removed at once: node:crypto would take every text 2 ms. A later run can remove the file like any
- * part file.
- */
-function quickNonce(): string {
-  return Array.from({ length: 24 }, () => Math.floor(Math.random() * 16).toString(16)).join('');
 }
 
 async function makeOutputFolder({ folder, mayCreateFolder }: Folder, path: string, dryRun: boolean): Promise<void> {

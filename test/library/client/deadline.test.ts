@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { afterEach, expect, test, vi } from 'vitest';
 import { chooseHint } from '../../../src/library/reasons.ts';
 import type { GatewayError } from '../../../src/library/errors.ts';
-import { createDeadlines, startDeadline } from '../../../src/library/client/deadline.ts';
+import { startDeadline } from '../../../src/library/client/deadline.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -68,35 +68,4 @@ test('a deadline that has ended leaves no timer and no listener, and its timer n
   vi.useFakeTimers();
   startDeadline(1000).end();
   expect(vi.getTimerCount()).toBe(0);
-});
-
-test('a deadline that was in time serves the next call, for a time of its own', () => {
-  vi.useFakeTimers();
-  const start = createDeadlines();
-  const first = start(1000);
-  const other = start(1000);
-  expect(other.signal).not.toBe(first.signal);
-  vi.advanceTimersByTime(999);
-  first.end();
-  first.end();
-  const second = start(2000);
-  expect(second.signal).toBe(first.signal);
-  expect(start(2000).signal).not.toBe(first.signal);
-  vi.advanceTimersByTime(1999);
-  expect(second.signal.aborted).toBe(false);
-  vi.advanceTimersByTime(1);
-  expect(second.explain(second.signal.reason, 'sent')).toMatchObject({ message: 'no reply within 2 s' });
-});
-
-test('a deadline that was over or aborted serves no other call', () => {
-  vi.useFakeTimers();
-  const start = createDeadlines();
-  const late = start(1000);
-  vi.advanceTimersByTime(1000);
-  late.end();
-  const aborted = start(1000);
-  expect(aborted.signal.aborted).toBe(false);
-  aborted.abort(new Error('enough'));
-  aborted.end();
-  expect(start(1000).signal.aborted).toBe(false);
 });

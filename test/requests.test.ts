@@ -107,7 +107,7 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
     `text "to {{a}}" --vars '{"a":{"deep":[1,null]}}'`,
     'text "to {{a}}" --no-vars',
     'text --prompt-file slogan.prompt.yml --var city=Bern',
-    'text --prompt-file slogan.prompt.yml --vars 2 --temperature 1 -m mine',
+    'text --prompt-file slogan.prompt.yml --var city=Oslo --temperature 1 -m mine',
     'text "é 𝄞 \u2028 \\"q\\""',
     { line: 'text hi', replies: [exhausted] },
     'text hi --raw',
@@ -146,7 +146,7 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
     'chat hi --thinking --set thinking.type=enabled --set thinking.budget_tokens=1024',
     'chat --body message-body.json --no-stream',
     'chat hi --body message-body.json --temperature 0',
-    'chat --prompt-file slogan.prompt.yml --vars 1',
+    'chat --prompt-file slogan.prompt.yml --var city=Rome',
     { line: 'chat "sum up"', stdin: 'a text\n' },
     { line: 'chat hi --no-stream', replies: [overloaded] },
     {

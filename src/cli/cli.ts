@@ -1,4 +1,3 @@
-import type { Io } from './terminal/io.ts';
 import { Command, CommanderError } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
 import { findCommandWords } from './command-words.ts';
@@ -147,17 +146,9 @@ export function shownDocument(error: CommanderError, text: string): OwnDocument 
 }
 
 /** Throws the error of parsing, explained if argv has a mistake. Returns if help or the version was printed. */
-export async function throwParsed(error: unknown, argv: readonly string[], io: Io): Promise<void> {
+export async function throwParsed(error: unknown, argv: readonly string[]): Promise<void> {
   if (!(error instanceof CommanderError)) throw error;
   if (isShown(error)) return;
   const { explainMistake } = await import('./mistake.ts');
-  throw await explainMistake(error, { argv, command: places.get(error) }, io);
-}
-
-/** Throws GatewayError usage for a flag with a dash that a text editor made. */
-export async function refuseOtherDash(argv: readonly string[], command: Command): Promise<void> {
-  if (!command.args.some((word) => /^[\u2010-\u2015\u2212]/.test(word))) return;
-  const { explainOtherDash } = await import('./mistake.ts');
-  const error = explainOtherDash({ argv, command });
-  if (error) throw error;
+  throw explainMistake(error, { argv, command: places.get(error) });
 }

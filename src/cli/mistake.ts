@@ -1,53 +1,38 @@
-import { type Command, type CommanderError, Option } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import {
   closest,
   findFlagByField,
   type GatewayError,
   hintFor,
-  type Reason,
   settingError,
   shellWord,
   usageError,
 } from '../library/index.ts';
-import { type AskedService, findSetFlag } from './flags/set.ts';
+import { findSetFlag } from './flags/set.ts';
 import { findCommandWords, getCommandName, typedNames } from './command-words.ts';
 import { getExamples } from './flags/flag.ts';
-import { findUse } from './flags/shared.ts';
 import { commandsNamed } from './help/facts.ts';
 import { topics } from './help/help.ts';
-import { findAsked, keyInArgv } from './run/settings.ts';
-import type { Io } from './terminal/io.ts';
+import { keyInArgv } from './run/settings.ts';
 
 /** The words that were typed, and the command in which commander found the mistake. */
 interface MistypedLine {
   argv: readonly string[];
   command: Command | undefined;
-  asked?: AskedService | undefined;
-}
-
-/** The service and model that a command with a mistake in its flags would ask, as far as its other flags say. */
-async function askedBy(command: Command | undefined, io: Io): Promise<AskedService | undefined> {
-  const use = command && findUse(command);
-  return use && findAsked(command.optsWithGlobals(), io, use);
 }
 
 /**
  * The error for a mistake that commander found. Its message never repeats the value of an unknown flag, nor the letters after a
  * short flag: they may be a key.
  */
-export async function explainMistake(error: CommanderError, typed: MistypedLine, io: Io): Promise<GatewayError> {
-  const dashed = explainOtherDash(typed);
-  if (dashed) return dashed;
+export function explainMistake(error: CommanderError, typed: MistypedLine): GatewayError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = /Did you mean (.+)\?/.exec(rest.join(' '))?.[1]?.replace(/^one of /, '');
   switch (error.code) {
     case 'commander.help':
       return settingError('no command was given', { reason: 'no-command' });
     case 'commander.unknownOption':
-      return explainFlag(/^unknown option '([\s\S]*)'$/.exec(first)?.[1] ?? '', suggestion, {
-        ...typed,
-        asked: await askedBy(typed.command, io),
-      });
+      return explainFlag(/^unknown option '([\s\S]*)'$/.exec(first)?.[1] ?? '', suggestion, typed);
     case 'commander.unknownCommand':
       return explainUnknownCommand(typed, suggestion);
     case 'commander.missingArgument': {
@@ -70,20 +55,6 @@ export async function explainMistake(error: CommanderError, typed: MistypedLine,
 /** Whether the command was not typed: it is the default of its group. */
 function isDefaultCommand({ argv, command }: MistypedLine): boolean {
   return command !== undefined && command.name() !== typedNames(findCommandWords(argv)).at(-1);
-}
-
-/** A flag of the command whose `-` became another dash in a text editor: `—stream`. A word after `--` is not a flag. */
-export function explainOtherDash({ argv, command }: MistypedLine): GatewayError | undefined {
-  const end = argv.indexOf('--');
-  const words = argv.slice(0, end < 0 ? undefined : end).filter((word) => command?.args.includes(word));
-  for (const word of words) {
-    const [, dashed = '', name = ''] = /^([\u2010-\u2015\u2212]+(\w[\w-]*))(?:=|$)/.exec(word) ?? [];
-    const flag = `${name.length === 1 ? '-' : '--'}${name}`;
-    if (flag === '--api-key') return keyInArgv();
-    if (flag === '--help' || command?.options.some(({ long, short }) => long === flag || short === flag))
-      return settingError(`'${dashed}' begins with a dash other than '-'`, { reason: 'meant', value: flag });
-  }
-  return undefined;
 }
 
 function explainFlag(word: string, suggestion: string | undefined, typed: MistypedLine): GatewayError {
@@ -117,34 +88,22 @@ function explainSwitch(word: string, { command }: MistypedLine): GatewayError | 
 
 function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: MistypedLine): GatewayError {
   const message = `unknown flag ${flag}`;
-  const missing = missingFlag(flag, typed);
-  if (missing !== undefined) return settingError(message, { reason: missing });
-  const isCluster = flag.length === 2 && takesPrompt(typed) && !typed.argv.includes(flag);
-  const meant = isCluster ? [] : meantFlags(flag);
-  const known = meant.filter((name) => typed.command?.options.some(({ long }) => long === name.split(' ', 1)[0]));
+  const name = typed.command && getCommandName(typed.command);
+  if (name === 'image gen' && ['-i', '--image', '--attach', '--mask'].includes(flag))
+    return settingError(message, { reason: 'gen-image' });
+  const known = meantFlags(flag).filter((one) =>
+    typed.command?.options.some(({ long }) => long === one.split(' ', 1)[0]),
+  );
   if (known.length > 0) return settingError(message, { reason: 'meant', value: known.join(', ') });
-  const field = meant.find((name) => findFlagByField(name) !== undefined);
-  if (field !== undefined && typed.command && /^batch(?: run)?$/.test(getCommandName(typed.command)))
-    return settingError(message, { reason: 'batch-field', value: new Option(field).attributeName() });
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
-  const use = typed.command && findUse(typed.command);
-  const setFlag = use && findSetFlag(flag, use.startsWith('image'), typed.asked);
+  const setFlag = typed.command?.options.some(({ long }) => long === '--set') ? findSetFlag(flag) : undefined;
   if (setFlag !== undefined) return settingError(message, { reason: 'field-without-flag', value: setFlag });
   const isOpposite = flag.startsWith('--no-') && !suggestion?.startsWith('--no-');
   // Commander takes --stop for near to --steps: a suggestion must be near without its dashes.
   const nearest = suggestion?.split(', ').map((name) => name.replace(/^-+/, '')) ?? [];
   if (suggestion !== undefined && !isOpposite && closest(flag.replace(/^-+/, ''), nearest) !== undefined)
     return settingError(message, { reason: 'meant', value: suggestion });
-  return usageError(message, isCluster ? `${dashHint(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
-}
-
-/** The reason that a command lacks a flag that other commands have. */
-function missingFlag(flag: string, { command }: MistypedLine): Reason | undefined {
-  const name = command === undefined ? '' : getCommandName(command);
-  const isInput = ['-i', '--image', '--attach', '--mask'].includes(flag);
-  if (name === 'image gen' && isInput) return 'gen-image';
-  if (name === 'image edit' && flag === '--attach') return 'edit-attach';
-  return name.startsWith('batch') && (flag === '--prompt' || flag === '-p') ? 'batch-prompt' : undefined;
+  return usageError(message, helpHint(typed));
 }
 
 /** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens, not a key. */
@@ -159,16 +118,6 @@ function meantFlags(flag: string): string[] {
   const field = findFlagByField(flag);
   if (field !== undefined) return [field];
   return meantBy(flag.replaceAll(/[-_]/g, '')).filter((name) => name.startsWith('--'));
-}
-
-function takesPrompt({ command }: MistypedLine): boolean {
-  return command?.options.some(({ long }) => long === '--prompt') === true;
-}
-
-/** Shows only the beginning of the word: the rest may be a key. */
-function dashHint(word: string, typed: MistypedLine): string {
-  const whole = typed.argv.find((typedWord) => /^-[^-]/.test(typedWord) && typedWord.includes(word.slice(1))) ?? word;
-  return hintFor('dash-word', { value: `${typedCommand(typed)} -- '${whole.slice(0, 2)}…'` });
 }
 
 function helpHint(typed: MistypedLine): string {
@@ -194,7 +143,8 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   '--size': ['dimensions', 'height', 'resolution', 'width'],
   '--count': ['images', 'n', 'num', 'number', 'samples'],
   '--candidates': ['n'],
-  '--image': ['input', 'inputimage'],
+  '--image': ['attach', 'input', 'inputimage'],
+  '--template': ['p', 'prompt'],
   '--attach': ['file', 'i', 'image', 'input'],
   '--data': ['csv', 'file', 'input', 'rows'],
   '--concurrency': ['parallel', 'workers'],
@@ -241,8 +191,6 @@ function explainUnknownCommand({ argv }: MistypedLine, nearest: string | undefin
   const message = `unknown command '${word}'`;
   if (word === 'version') return settingError(message, { reason: 'meant', value: 'gateway-cli --version' });
   const place = ['gateway-cli', ...group].join(' ');
-  if (/^(?:up-?scale|enlarge|super-?res(?:olution)?)$/i.test(word) && /^(?:image)?$/.test(group.join(' ')))
-    return settingError(message, { reason: 'no-upscale' });
   const inside = meantBy(word).filter(
     (name) => `${name} `.startsWith([...group, ''].join(' ')) && !name.startsWith('--'),
   );

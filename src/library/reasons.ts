@@ -237,18 +237,12 @@ const advice = nameReasons({
   meant: ({ value }) => `did you mean: ${value}`,
   'ask-model': ({ value }) => `to send it as a prompt: ${value}`,
   'no-command': 'choose one from the list above',
-  'no-upscale':
-    'no command enlarges a picture pixel by pixel; to have it drawn again in another size: gateway-cli image edit -i photo.png --size 4K "the same picture"',
   'flag-first': ({ value }) => `put it after the command: ${value}`,
   'switch-value': ({ value }) => `write ${value}, or leave it out`,
   'dash-alone': ({ value }) => `put -- in front of it: ${value} -- '- item one'`,
-  'dash-word': ({ value }) => `a prompt that begins with - goes after --: ${value}`,
   'field-without-flag': ({ value }) => `the field has no flag of its own: ${value}`,
   'key-flag': 'a key is set by GATEWAY_API_KEY or --api-key-file <path>',
   'gen-image': 'an image to start from is edited: gateway-cli image edit -i photo.jpg "what to change"',
-  'edit-attach': 'every input is an image: -i photo.jpg',
-  'batch-prompt': `the prompt of all rows: --template prompt.md, or --defaults '{"prompt":"… {{column}} …"}'`,
-  'batch-field': ({ value }) => `for all rows: --defaults '{"${value}":…}'`,
   'stray-file': ({ value }) => `send it: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
   'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
 });

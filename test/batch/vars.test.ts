@@ -10,7 +10,7 @@ test('fills the blanks of jobs, their default values and their prompt files', as
   folder.jobs(
     { promptFile: 'p.txt', vars: { city: 'Rome' } },
     { prompt: 'keep {{city}}', vars: false },
-    { promptFile: 'p.prompt.yml', vars: 1 },
+    { promptFile: 'p.prompt.yml', vars: { city: 'Bern' } },
   );
   const ran = await batch(['--defaults', '{"vars":{"way":"rail","city":"Oslo"}}', '--concurrency', '1']);
   expect(ran).toMatchObject({ code: 0 });

@@ -4,20 +4,14 @@ import {
   type FieldKind,
   findField,
   findOwn,
-  formatFacts,
   type FormatName,
-  formatNames,
-  getQuirks,
   isTooDeep,
   isUpload,
   type JsonValue,
-  listVendors,
-  services,
   shellWord,
   usageError,
 } from '../../library/index.ts';
 import { quoteWord, writeValue } from './flag.ts';
-import type { PartialSettings } from '../settings/types.ts';
 
 /** One `--set path=value`. The step `[]` appends to a list. */
 export interface FieldChange {
@@ -207,58 +201,11 @@ export function placeChanges(changes: readonly FieldChange[], format: FormatName
 /** Fields of OpenAI's images, which a text does not have. */
 const imageFields = [['', 'style moderation input_fidelity output_compression response_format complexity']] as const;
 
-/** The service that a command sends to, as far as its settings say it. */
-export type AskedService = Pick<PartialSettings, 'service' | 'format' | 'baseUrl' | 'use' | 'origins'>;
-
-/**
- * The `--set` for a field that was typed as a flag, such as `--presence-penalty` or `--thinkingBudget`: of the format in use, if
- * it is known and has the field; otherwise of each format that has it, with the names of the formats or services. `isImage`: of a
- * request for a picture.
- */
-export function findSetFlag(flag: string, isImage: boolean, asked?: AskedService): string | undefined {
-  if (asked !== undefined) {
-    const { service, format, baseUrl } = asked;
-    const { imagesOperation } = getQuirks(service, format, baseUrl);
-    const own = findSetFlagIn(format, flag, isImage && imagesOperation === 'openai');
-    if (own !== undefined) return own;
-  }
-  const formatsByFlag = new Map<string, FormatName[]>();
-  for (const format of formatNames) {
-    const setFlag = findSetFlagIn(format, flag, isImage);
-    if (setFlag === undefined) continue;
-    formatsByFlag.set(setFlag, [...(formatsByFlag.get(setFlag) ?? []), format]);
-  }
-  if (formatsByFlag.size === 0) return undefined;
-  const isOfService = asked?.origins.format?.kind === 'service';
-  const list = [...formatsByFlag].map(([setFlag, formats]) => {
-    if (!isOfService) return `${setFlag} (format ${formats.join(', ')})`;
-    const isOfImages = formats.every((format) => findSetFlagIn(format, flag, false) === undefined);
-    const having = listVendors(asked.use).filter((name) => {
-      const { formats: own, quirks } = services[name];
-      return (
-        formats.some((format) => format === own[asked.use]) && (!isOfImages || quirks.imagesOperation === 'openai')
-      );
-    });
-    return `${setFlag} (--service ${having.join(', ')})`;
-  });
-  if (asked === undefined) return list.join('; ');
-  const { title } = isOfService ? services[asked.service] : formatFacts[asked.format];
-  return `${title} does not have it; ${list.join('; ')}`;
-}
-
-/** `isOfImages`: with the fields of OpenAI's images operation. */
-function findSetFlagIn(format: FormatName, flag: string, isOfImages: boolean): string | undefined {
-  const typed = normalizeFlagName(flag);
-  const own = settableFields[format];
-  const fields = listPaths(format === 'completions' && isOfImages ? [...own, ...imageFields] : own);
-  const lastSteps = (path: string, count: number) => normalizeFlagName(path.split('.').slice(-count).join(''));
-  // The typed name is the name of a field, otherwise the beginning of its last two steps, such as thinkingBudget for
-  // thinking.budget_tokens. A short word would match too many fields.
-  const field =
-    fields.find((path) => lastSteps(path, 1) === typed) ??
-    fields.find((path) => typed.length > 5 && lastSteps(path, 2).startsWith(typed));
-  if (field === undefined) return undefined;
-  return `${field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : ''}--set ${field}=…`;
+/** The `--set` for a field of a format that was typed as a flag, such as `--presence-penalty`. */
+export function findSetFlag(flag: string): string | undefined {
+  const rows = [...Object.values(settableFields).flat(), ...imageFields];
+  const names = rows.flatMap(([, fields]) => fields.split(' ').map(normalizeFlagName));
+  return names.includes(normalizeFlagName(flag)) ? `--set ${flag.replace(/^--/, '')}=…` : undefined;
 }
 
 function normalizeFlagName(name: string): string {

@@ -253,16 +253,8 @@ export const outputFlags = {
   },
 } satisfies FlagTable;
 
-const uses = new WeakMap<Command, Use>();
-
-/** The use of a command that asks a model. */
-export function findUse(command: Command): Use | undefined {
-  return uses.get(command);
-}
-
 /** Adds the flags of every command that asks a model, after its own: fields of its request first. */
 export function addAskFlags(command: Command, use: Use): void {
-  uses.set(command, use);
   addFlags(command, 'Request', { ...fieldFlags('request', use), ...templateFlags });
   addFlags(command, 'Connection', connectionFlags);
   addFlags(command, 'Costs', priceFlags);

@@ -24,8 +24,6 @@ export interface TextPlaces {
   system?: string;
   turns?: string;
   model?: string;
-  /** Rows for `--vars <n>`, which was not given. */
-  testData?: string;
 }
 
 interface PromptRules {

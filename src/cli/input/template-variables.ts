@@ -2,7 +2,6 @@ import { closest, isObject, type JsonObject, type JsonValue, shellWord, usageErr
 import type { InputContext } from '../context.ts';
 import { parseJson, quoteWord, type Var } from '../flags/flag.ts';
 import { readObjectFlag, readTextFlag } from './input-files.ts';
-import type { TextPlaces } from './prompt.ts';
 
 /** Values for the template variables of a request. */
 export interface TemplateValues {
@@ -122,9 +121,8 @@ function missingValueError(missing: readonly string[], where: string, { values, 
 /** The flags that give values to template variables, as they were typed. */
 export interface VarFlags {
   var?: readonly Var[];
-  /** A file, JSON, or the number of a row of test data; false is `--no-vars`. */
+  /** A file, or JSON; false is `--no-vars`. */
   vars?: string | JsonObject | false;
-  places?: Pick<TextPlaces, 'testData'>;
   row?: TableRowUse;
 }
 
@@ -139,7 +137,7 @@ export interface TableRowUse {
 export async function readTemplateValues(
   flags: VarFlags,
   context: InputContext,
-  advice: TemplateValues['advice'] = (name) => adviseFlag(name, flags.places?.testData !== undefined),
+  advice: TemplateValues['advice'] = adviseFlag,
 ): Promise<TemplateValues | undefined> {
   const { var: single = [], vars } = flags;
   if (vars === false) {
@@ -159,11 +157,6 @@ export async function readTemplateValues(
 
 async function readVars(vars: string | JsonObject, context: InputContext): Promise<JsonObject> {
   if (typeof vars !== 'string') return vars;
-  if (/^\d+$/.test(vars))
-    throw usageError(
-      `--vars ${vars} is a row of testData, and only a .prompt.yml file has those`,
-      'for example: --prompt-file summary.prompt.yml --vars 1',
-    );
   if (!/^\s*[{["]/.test(vars)) return readObjectFlag('--vars', vars, context);
   const value = parseJson('--vars', vars);
   if (isObject(value)) return value;
@@ -201,8 +194,7 @@ export async function warnOfUnused(
   }
 }
 
-function adviseFlag(name: string, hasRows: boolean): string {
-  const row = hasRows ? 'take the values of a row of its testData: --vars 1\n' : '';
+function adviseFlag(name: string): string {
   const word = /^[\w.-]+$/.test(name) ? `${name}=…` : shellWord(`${name}=…`);
-  return `${row}give it a value: --var ${word}\nto send {{…}} unchanged: --no-vars`;
+  return `give it a value: --var ${word}\nto send {{…}} unchanged: --no-vars`;
 }

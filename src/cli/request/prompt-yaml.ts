@@ -181,7 +181,7 @@ export function mergePromptYaml(
   use: FileUse,
 ): PromptYamlFlags {
   const { system, model } = file;
-  const { vars, systemFile, schema, responseMime } = typed;
+  const { systemFile, schema, responseMime } = typed;
   return {
     ...(model !== undefined && { model }),
     ...(system !== undefined && systemFile === undefined && { system }),
@@ -189,14 +189,12 @@ export function mergePromptYaml(
     ...parameterFlags(file.parameters, use),
     ...turnFlags(file),
     ...typed,
-    ...(typeof vars === 'string' && /^\d+$/.test(vars) && { vars: rowAt(Number(vars), file, use.place) }),
-    places: describeSources(typed, file, use.place),
+    places: describeSources(typed, use.place),
   };
 }
 
 function describeSources(
-  { system, systemFile, model, vars }: PromptYamlFlags,
-  { rows }: PromptYaml,
+  { system, systemFile, model }: PromptYamlFlags,
   place: string,
 ): NonNullable<PromptYamlFlags['places']> {
   const own = system === undefined && systemFile === undefined;
@@ -205,7 +203,6 @@ function describeSources(
     turns: `${place}: messages`,
     ...(own && { system: place }),
     ...(model === undefined && { model: place }),
-    ...(vars === undefined && rows.length > 0 && { testData: place }),
   };
 }
 
@@ -249,16 +246,8 @@ function parameterFlags(given: JsonObject, use: FileUse): PromptYamlFlags {
 
 function unsupported(key: string, { place, command }: FileUse): Error {
   const near = closest(key, Object.keys(parameters));
-  const setFlag = findSetFlag(key, command.startsWith('image'));
+  const setFlag = findSetFlag(key);
   const removal = `take it out of the file${setFlag === undefined ? '' : `, and type ${setFlag}`}`;
   const hint = near === undefined || near === key ? removal : `did you mean: ${near}`;
   return usageError(`${place}: gateway-cli ${command} has no model parameter ${quoteWord(key)}`, hint);
-}
-
-function rowAt(row: number, { rows }: PromptYaml, place: string): JsonObject {
-  const found = rows[row - 1];
-  if (found) return found.values;
-  if (rows.length === 0)
-    throw usageError(`--vars ${row}: ${place} has no testData`, `give values: --vars '{"input":"…"}'`);
-  throw usageError(`--vars ${row}: ${place} has testData rows 1 to ${rows.length}`, 'for example: --vars 1');
 }

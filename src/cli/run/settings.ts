@@ -13,9 +13,8 @@ import { configPath, readConfig } from '../settings/config-file.ts';
 import { readHeaderFlags } from '../settings/headers.ts';
 import { readKeptEfforts } from '../settings/memory.ts';
 import { resolveSettings, resolvePartialSettings } from '../settings/resolve.ts';
-import type { KeptModel, Settings, SettingsFlags, SettingsInput, PartialSettings } from '../settings/types.ts';
+import type { KeptModel, Settings, SettingsFlags, SettingsInput } from '../settings/types.ts';
 import { addressNames } from '../settings/vendor-variables.ts';
-import type { Io } from '../terminal/io.ts';
 import type { Context } from '../context.ts';
 import {
   type connectionFlags,
@@ -129,21 +128,6 @@ export const usesByCommand = {
   'image gen': 'image',
   'image edit': 'edit',
 } as const satisfies Record<string, Use>;
-
-/** The service that a command sends to, for hints: undefined if its settings do not name it, or are wrong. */
-export async function findAsked(
-  { service, format, baseUrl, profile }: SettingsFlags,
-  io: Pick<Io, 'env' | 'cwd'>,
-  use: Use,
-): Promise<PartialSettings | undefined> {
-  try {
-    const config = await readConfig(await configPath(io));
-    const settings = resolvePartialSettings({ env: io.env, config, flags: { service, format, baseUrl, profile }, use });
-    return settings.baseUrl === undefined ? undefined : settings;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Logs why a service was chosen if the user named none; with `--verbose`, also the effects of the base URL. */
 async function logChoices({ service, model, proxy, baseUrl, key, origins }: Settings, { ui }: Context): Promise<void> {

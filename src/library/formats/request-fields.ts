@@ -128,8 +128,8 @@ export const requestFields = {
   }),
   vars: row({
     kind: 'values',
-    flag: '--vars <path|json|n>',
-    help: 'values for many {{names}}: a JSON object, or row n of the testData of a .prompt.yml file',
+    flag: '--vars <path|json>',
+    help: 'values for many {{names}}: a JSON object, or a file with it',
     opposite: { flag: '--no-vars', help: 'send {{name}} unchanged' },
     group: 'request',
     advanced: true,

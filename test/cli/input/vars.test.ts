@@ -54,7 +54,6 @@ test.for([
   [['text', 'x', '--system', '{{tone}}'], '{{tone}} has no value: --system', '--no-vars'],
   [['text', 'x', '--var', 'city'], "--var takes name=value or name=@file, not 'city'", '--var city=Rome'],
   [['text', 'x', '--var', 'a=@none.txt'], "--var a 'none.txt'", 'none.txt'],
-  [['text', 'x', '--vars', '3'], 'only a .prompt.yml file has those', '--vars 1'],
   [['text', 'x', '--vars', '["a"]'], '--vars takes a JSON object', `--vars '{"city":"Rome"}'`],
   [['text', 'x', '--vars', '{"a":'], '--vars is not JSON', 'double quotes'],
   [['text', 'x', '--no-vars', '--var', 'a=1'], '--var and --no-vars are both given', 'keep one'],

@@ -53,7 +53,7 @@ export { listVariations, parseVariedId } from './vary.ts';
 export type { Variation } from './vary.ts';
 
 // The folder of a batch.
-export { addKeptReplies, enterNewOutdir, enterOutdir, readFolder, requireOwn, writeSummary } from './folder/folder.ts';
+export { enterNewOutdir, enterOutdir, readFolder, requireOwn, writeSummary } from './folder/folder.ts';
 export type { KnownBatch } from './folder/folder.ts';
 export { describeRun, findHolder, noLock } from './folder/lock.ts';
 export type { FolderLock } from './folder/lock.ts';
@@ -69,7 +69,7 @@ export { chooseAnswers } from './folder/choose.ts';
 export { listFailures, newBatchState } from './folder/state.ts';
 export { addUsage, totalTokens, unanswered } from './folder/spending.ts';
 export type { BatchState } from './folder/state.ts';
-export type { Recovery } from './folder/adopt.ts';
+export { adoptReplies, type Recovery } from './folder/adopt.ts';
 export {
   describeTimes,
   giveUpNotice,
@@ -81,7 +81,7 @@ export type { ProviderBatch } from './lane/provider-batches.ts';
 export { requireOrigin } from './lane/service-calls.ts';
 
 // The results of a batch, and reports of them.
-export { countRemoved, findImageName, findWithoutImage, openResults } from './folder/results.ts';
+export { findImageName, findWithoutImage, openResults } from './folder/results.ts';
 export type { LostEnds, ResultReader } from './folder/results.ts';
 export {
   countAside,

@@ -423,7 +423,10 @@ describe('batch again', () => {
   }) => {
     const options = { cwd: folder.cwd, env: environmentFor(server) };
     const line = (id: string) => `${JSON.stringify({ id, prompt: id })}\n`;
-    await run(['batch', '-', '--stream', '-o', 'out', '--ordered', '--offline'], { ...options, stdin: line('a') });
+    await run(['batch', '-', '--stream', '-o', 'out', '--concurrency', '1', '--offline'], {
+      ...options,
+      stdin: line('a'),
+    });
     const again = await run(['batch', 'again', 'out'], { ...options, stdin: line('a') + line('b') });
     expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('\n2 done\n') });
     expect(
@@ -434,7 +437,7 @@ describe('batch again', () => {
     ).toEqual(['a', 'b']);
     expect(server.connections).toBe(0);
     expect(folder.lines('jobs.jsonl')).toMatchObject([
-      { command: { flags: { jobs: '-', stream: true, ordered: true, offline: true } } },
+      { command: { flags: { jobs: '-', stream: true, concurrency: '1', offline: true } } },
       { id: 'a' },
       { id: 'b' },
     ]);
@@ -478,7 +481,7 @@ describe('batch again', () => {
 
   test('a file of jobs takes the place of a stream', async ({ folder, server }) => {
     const options = { cwd: folder.cwd, env: environmentFor(server) };
-    await run(['batch', '-', '--stream', '--ordered', '-o', 'out'], {
+    await run(['batch', '-', '--stream', '-o', 'out'], {
       ...options,
       stdin: '{"id":"p1","prompt":"p1"}\n',
     });

@@ -369,19 +369,6 @@ describe('a job that uses the result of another one', () => {
     expect(prompts(server).slice(4)).toEqual(['c']);
   });
 
-  test('is told where it was sent with an answer that may not be whole', async ({ server, folder, batch }) => {
-    server.answer = (prompt) =>
-      prompt === 'Plan a trip'
-        ? { body: { candidates: [{ content: { parts: [{ text: 'Day one' }] }, finishReason: 'MAX_TOKENS' }] } }
-        : undefined;
-    folder.jobs(outline, chapter, { id: 'other', prompt: 'Other {{@outline.text}}' });
-    const ran = await batch();
-    expect(ran.code).toBe(0);
-    const told = 'warning: other jobs were sent with what may not be the whole answer of outline\n';
-    expect(ran.stderr.split(told)).toHaveLength(2);
-    expect((await batch()).stderr).not.toContain(told);
-  });
-
   test('is estimated with the others, but for the result', async ({ server, folder, batch }) => {
     folder.jobs(outline, chapter, title);
     const estimate = await batch(['run', 'jobs.jsonl', '--estimate', '--json']);

@@ -163,35 +163,6 @@ test('prints results as they end', async ({ batch, server }) => {
   expect([code, ids(stdout)]).toEqual([0, ['b', 'c', 'a']]);
 });
 
-test('prints results in the order of the jobs with --ordered', async ({ batch, server }) => {
-  const { happened, happen } = createEvent();
-  server.answer = (prompt) => (prompt === 'a' ? { after: happened } : undefined);
-  void server.received(3).then(async () => {
-    // The two others are answered first.
-    for (let turns = 0; turns < 100; turns++) await turn();
-    happen();
-  });
-  const { code, stdout } = await batch([...args, '--ordered'], { stdin: line('a') + line('b') + line('c') });
-  expect([code, ids(stdout)]).toEqual([0, ['a', 'b', 'c']]);
-});
-
-test('a line that is refused keeps its place with --ordered, and holds up no request after it', async ({
-  batch,
-  server,
-}) => {
-  server.answer = (prompt) => (prompt === 'a' ? { after: server.received(2) } : undefined);
-  const stdin = line('a') + line('b', { colour: 'red' }) + line('c');
-  const { code, stdout } = await batch([...args, '--ordered', '--concurrency', '3'], { stdin });
-  expect([code, linesOf(stdout).map(({ id, ok }) => [id, ok])]).toEqual([
-    13,
-    [
-      ['a', true],
-      ['b', false],
-      ['c', true],
-    ],
-  ]);
-});
-
 test('reads no further than it can send', async ({ batch, server }) => {
   const { happened, happen } = createEvent();
   server.answer = () => ({ after: happened });
@@ -283,7 +254,6 @@ test.for([
   [['-', '--stream', '--json'], '--stream prints JSON Lines already'],
   [['-', '--stream', '--shard', '1/2'], '--stream cannot be combined with --shard'],
   [['-', '--stream', '--dry-run'], '--stream cannot be combined with --dry-run'],
-  [['-', '--ordered', '-o', 'out'], 'gateway-cli batch - --stream --ordered'],
   [['-', '--stream', '--retry', 'unknown'], 'without a folder, --stream knows of no earlier run'],
 ] as const)('%s is refused', async ([argv, message], { batch, server }) => {
   const { code, stderr } = await batch([...argv], { stdin: line('a') });

@@ -1,10 +1,11 @@
 import { open, realpath, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import system from 'node:process';
-import { createEmptyStore, isObject, readRecovery, type SavedReply, SyncedFile } from '../../library/index.ts';
+import { createEmptyStore, isObject, readRecovery, type SavedReply } from '../../library/index.ts';
 import { resultLine } from './recorder.ts';
 import type { FolderLock } from './lock.ts';
 import { findLostEnds, getEndType, type LostEnds } from './results.ts';
+import { appendSynced } from './journal.ts';
 import { keepFailure } from './spending.ts';
 import { findProviderBatch } from '../lane/provider-batches.ts';
 import { type BatchState, hasOpenSlots } from './state.ts';
@@ -52,13 +53,13 @@ export async function adoptReplies(
   }
   if (kept.size === 0) return ends;
   lock.confirm();
-  await appendAdopted(
+  await appendSynced(
     join(folder, batchFiles.results),
     Array.from(kept.values(), ({ line }) => line),
   );
   const { lostEnds } = await findLostEnds(folder, state);
   // The ends are in the journal before the files are removed: a run that ends before its own record, or is killed, loses nothing.
-  await appendAdopted(
+  await appendSynced(
     join(folder, batchFiles.journal),
     [...ends.lostEnds, ...lostEnds].map((end) => JSON.stringify(end)),
   );
@@ -73,16 +74,6 @@ function findOpenSlot(answerName: string, { slots }: BatchState): number | undef
   const slot = slots.findNamed(name);
   const isOpen = slot >= 0 && slots.stateOf(slot) === 'sent' && slots.answersOf(slot) + 1 === Number(generation);
   return isOpen ? slot : undefined;
-}
-
-async function appendAdopted(path: string, lines: readonly string[]): Promise<void> {
-  const file = await SyncedFile.open(path);
-  try {
-    for (const line of lines) file.append(line);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 function findSentAt(slot: number, state: BatchState): number {

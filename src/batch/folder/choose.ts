@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { bootMark, SyncedFile } from '../../library/index.ts';
+import { bootMark } from '../../library/index.ts';
 import { batchFiles } from '../types.ts';
+import { appendSynced } from './journal.ts';
 import type { FolderLock } from './lock.ts';
 import type { ChooseRecord } from './records.ts';
 import type { LostEnds } from './results.ts';
@@ -24,16 +25,9 @@ export async function chooseAnswers(
   lock.confirm();
   // The ends that a kill left out come first: no answer from before the choice counts after it.
   if (lostEnds.length > 0) await appendSynced(join(folder, batchFiles.results), []);
-  await appendSynced(join(folder, batchFiles.journal), [...lostEnds, ...records]);
+  await appendSynced(
+    join(folder, batchFiles.journal),
+    [...lostEnds, ...records].map((record) => JSON.stringify(record)),
+  );
   for (const record of records) addRecord(record, state);
-}
-
-async function appendSynced(path: string, records: readonly object[]): Promise<void> {
-  const file = await SyncedFile.open(path);
-  try {
-    for (const record of records) file.append(JSON.stringify(record));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

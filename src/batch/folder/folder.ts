@@ -18,11 +18,10 @@ import {
   writeAtomically,
 } from '../../library/index.ts';
 import { type BatchHost, batchFiles } from '../types.ts';
-import { type Adopting, adoptReplies } from './adopt.ts';
 import { parseRecord, notAJournal, readJournal } from './journal.ts';
 import { readManifest, readManifestHeader } from './manifest.ts';
 import { findLostEnds, type LostEnds } from './results.ts';
-import { type BatchState, hasOpenSlots } from './state.ts';
+import type { BatchState } from './state.ts';
 import { markWanted } from '../run/edited.ts';
 
 /** The batch of a folder, as its files tell it. */
@@ -45,15 +44,6 @@ export async function readFolder(folder: string): Promise<KnownBatch> {
   return { state, ...ends };
 }
 
-/**
- * Adds to the results the answers that earlier runs got and could not write there. Returns the ends with those of these jobs.
- * Throws GatewayError not-written or batch-locked.
- */
-export async function addKeptReplies(folder: string, state: BatchState, adopting: Adopting): Promise<LostEnds> {
-  if (!hasOpenSlots(state)) return adopting.ends;
-  return adoptReplies(folder, state, adopting);
-}
-
 /** At most this many foreign files are named. */
 const maxNamed = 3;
 
@@ -70,12 +60,11 @@ export async function requireOwn(path: string): Promise<void> {
 }
 
 /**
- * Makes the folder if it does not exist, locks it until the end of the run, and removes unfinished files of killed runs. Throws
- * usage or batch-locked.
+ * Makes the folder if it does not exist, locks it until the end of the run, and removes unfinished files of killed runs. A folder that
+ * is there is `requireOwn`. Throws usage or batch-locked.
  */
 export async function enterOutdir(path: string, host: BatchHost, times?: LockTimes): Promise<FolderLock> {
   await makeBatchFolder(path);
-  await requireOwn(path);
   const lock = await lockOutdir(path, host, times);
   await removePartFiles(path);
   return lock;
@@ -153,17 +142,11 @@ async function findForeign(folder: string): Promise<string[]> {
   const head = await readHead(folder, journal);
   if (head === undefined) return [batchFiles.journal];
   const end = head.indexOf('\n');
-  if (end >= 0 && parseRecord(head.slice(0, end))?.t !== 'run')
-    throw notAJournal(join(folder, batchFiles.journal), 1, head.slice(0, end));
+  if (end >= 0 && parseRecord(head.slice(0, end))?.t !== 'run') throw notAJournal(join(folder, batchFiles.journal), 1);
   const isBatch = end >= 0;
   const foreign: string[] = [];
-  for (const name of await readdir(folder)) {
-    const isOwn = isBatch ? await isSafe(folder, name) : await isLeftOver(folder, name, head);
-    if (!isOwn) foreign.push(name);
-  }
-  if (isBatch || foreign.length === 0 || (await readHead(folder, journal)) === head) return foreign;
-  // Another run has begun to write meanwhile: read the folder again.
-  return findForeign(folder);
+  for (const name of await readdir(folder)) if (!(await isOwn(folder, name, isBatch))) foreign.push(name);
+  return foreign;
 }
 
 /** The beginning of a file, without the holes that power cuts left: empty if the file is not there yet; undefined for a link or a device. */
@@ -183,36 +166,35 @@ async function readHead(folder: string, name: string): Promise<string | undefine
   }
 }
 
-/** The beginnings of the record of a run, and of a summary. */
-const recordStart = '{"t":"run",';
-const summaryStart = '{"schema":"gateway-cli/batch@';
-const manifestStart = '{"manifest":1,';
+const { manifest, journal, results, summary, images, lock } = batchFiles;
 
-const { manifest, journal, results, summary } = batchFiles;
+/** The beginnings of files that a run replaces, and of the journal. */
+const beginnings: Readonly<Record<string, string>> = {
+  [manifest]: '{"manifest":1,',
+  [journal]: '{"t":"run",',
+  [summary]: '{"schema":"gateway-cli/batch@',
+};
 
-const cutOrAppended = new Set<string>([journal, results, asideFile(journal), asideFile(results)]);
+const appended = new Set<string>([results, asideFile(journal), asideFile(results)]);
 
-/** Whether a file that a run cuts or appends to is a regular one: the target of a link must not change, and a pipe never ends. */
-async function isSafe(folder: string, name: string): Promise<boolean> {
-  // A run replaces the manifest, but not a table of the user's own with its name.
-  if (name === manifest) return (await readHead(folder, name))?.startsWith(manifestStart) === true;
-  if (!cutOrAppended.has(name)) return true;
-  return (await lstat(join(folder, name))).isFile();
-}
-
-/** Whether a run that ended before its first record left this file. */
-async function isLeftOver(folder: string, name: string, head: string): Promise<boolean> {
-  const { images, lock } = batchFiles;
-  if (harmless.has(name) || isPartName(name) || name === lock || name.startsWith(`${lock}.`)) return true;
-  if (name === journal) return head.startsWith(recordStart) || recordStart.startsWith(head);
-  if (name === summary) return (await readHead(folder, name))?.startsWith(summaryStart) === true;
-  const stats = await lstat(join(folder, name));
-  if (name === asideFile(journal) || name === asideFile(results)) return stats.isFile();
-  // The table is written before the first record.
-  if (name === manifest) return (await readHead(folder, name))?.startsWith(manifestStart) === true;
-  if (name === results) return stats.isFile() && stats.size === 0;
-  const isImages = name === images && stats.isDirectory();
-  return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
+/**
+ * Whether a file is of a batch. Files that a run writes are regular ones, and begin as this program writes them: the target of a link
+ * and a table of the user's own must not change. Beside a journal there can be any other file; without one, only what a run left that
+ * ended before its first record.
+ */
+async function isOwn(folder: string, name: string, isBatch: boolean): Promise<boolean> {
+  const path = join(folder, name);
+  const beginning = beginnings[name];
+  if (beginning !== undefined) {
+    const head = await readHead(folder, name);
+    return head !== undefined && (head.startsWith(beginning) || beginning.startsWith(head));
+  }
+  if (appended.has(name)) {
+    const stats = await lstat(path);
+    return stats.isFile() && (isBatch || name !== results || stats.size === 0);
+  }
+  if (isBatch || harmless.has(name) || isPartName(name) || name === lock || name.startsWith(`${lock}.`)) return true;
+  return name === images && (await readdir(path).catch(() => [''])).every((inside) => isPartName(inside));
 }
 
 /** Removes the unfinished files of runs and reports that were killed. The caller holds the folder's lock, so no other run goes on. */

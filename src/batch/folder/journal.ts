@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { bootMark, GatewayError, parseObject, readAppendedLines } from '../../library/index.ts';
+import { bootMark, GatewayError, parseObject, readAppendedLines, SyncedFile } from '../../library/index.ts';
 import { batchFiles } from '../types.ts';
 import type { SlotRecord } from './records.ts';
 import { addRecord, type BatchState, newBatchState, settleState } from './state.ts';
@@ -16,16 +16,26 @@ export async function readJournal(folder: string, rows = 0): Promise<BatchState>
       state.torn = !whole;
       if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
-      if (record === undefined || (state.run === undefined && record.t !== 'run'))
-        throw notAJournal(path, number, text);
+      if (record === undefined || (state.run === undefined && record.t !== 'run')) throw notAJournal(path, number);
       try {
         addRecord(record, state);
       } catch (error) {
-        throw error instanceof RangeError ? notAJournal(path, number, text) : error;
+        throw error instanceof RangeError ? notAJournal(path, number) : error;
       }
     }
   settleState(state, bootMark());
   return state;
+}
+
+/** Appends lines to a file of a folder in which no run works. Resolves when they are synced. Throws GatewayError not-written. */
+export async function appendSynced(path: string, lines: readonly string[]): Promise<void> {
+  const file = await SyncedFile.open(path);
+  try {
+    for (const line of lines) file.append(line);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Reads one line of a journal; undefined for a line that is no record of this version. */
@@ -36,12 +46,7 @@ export function parseRecord(text: string): SlotRecord | undefined {
 }
 
 /** The error for a journal that cannot be read. To go on without a line of it could pay for a row twice. */
-export function notAJournal(path: string, line: number, text = ''): GatewayError {
-  if (text.includes('"gateway-cli/journal@1"'))
-    return new GatewayError('batch-locked', `${path} is of gateway-cli before 1.0`, {
-      hint: 'read that folder with the version that wrote it, or name another one with -o',
-      sent: 'no',
-    });
+export function notAJournal(path: string, line: number): GatewayError {
   return new GatewayError('batch-locked', `${path}:${line}: no record that this version knows`, {
     hint: line === 1 ? 'name another folder with -o' : 'fix that line; in another folder every row is paid for again',
     sent: 'no',

@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import {
   type Bound,
@@ -143,28 +143,6 @@ async function findMoved(path: string): Promise<Map<string, JsonObject>> {
   for await (const lines of readAppendedLines(path))
     for (const { text, whole } of lines) if (whole) found.set(readSlotName(text), parseObject(text));
   return found;
-}
-
-/**
- * The number of slots whose answer has no line any more, because another program removed it. The file is read for that only if it
- * is shorter than the journal says.
- */
-export async function countRemoved(folder: string, { slots }: Pick<BatchState, 'slots'>): Promise<number> {
-  const path = join(folder, batchFiles.results);
-  const { size } = (await stat(path).catch(() => undefined)) ?? { size: 0 };
-  const isBeyond = (slot: number): boolean => {
-    const { off, len } = slots.placeOf(slot) ?? { off: 0, len: 0 };
-    return off + len > size && slots.answersOf(slot) > 0;
-  };
-  let first = 0;
-  while (first < slots.size && !isBeyond(first)) first++;
-  if (first === slots.size) return 0;
-  const found = new Set<number>();
-  for await (const lines of readAppendedLines(path))
-    for (const { text, whole } of lines) if (whole) found.add(slots.findNamed(readSlotName(text)));
-  let removed = 0;
-  for (let slot = 0; slot < slots.size; slot++) if (slots.answersOf(slot) > 0 && !found.has(slot)) removed++;
-  return removed;
 }
 
 /** The slots of done rows whose pictures were removed since. */

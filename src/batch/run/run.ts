@@ -77,7 +77,7 @@ interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
   /** The source of the jobs, which come one by one. */
   source: JobFeed;
   /** Prints the outcome of each job. */
-  printer: ResultPrinter;
+  print: ResultPrinter;
   concurrency: number;
   /** The batch has a folder, whose journal is written. */
   hasFolder: boolean;
@@ -86,13 +86,13 @@ interface RunStreamOptions extends Pick<SenderOptions, 'clientOf'> {
 /** Sends jobs that come one by one. Resolves when all of them have ended, with the reason if it ended early. */
 export async function runStream(
   batch: Omit<Batch, 'jobs'>,
-  { source, printer, concurrency, hasFolder, clientOf }: RunStreamOptions,
+  { source, print, concurrency, hasFolder, clientOf }: RunStreamOptions,
 ): Promise<Stop | undefined> {
   const recorder = hasFolder ? await openFolderRecorder(batch) : noRecorder(batch.state);
   const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf });
   const tally = countOutcomes(batch);
   const queue = openJobQueue({ source, recorder, ahead: 0, elapsed: () => batch.host.elapsed() });
-  return runJobs({ ...workers, batch, queue, printer, recorder, tally, graceMs: defaultGraceMs });
+  return runJobs({ ...workers, batch, queue, print, recorder, tally, graceMs: defaultGraceMs });
 }
 
 /** Opens the parts that the workers of a run share: their sender, the rate, the gate and the budget. `jobs`: how many come, if that is known. */

@@ -8,18 +8,13 @@ import { type CostLimit, findCostStop, limitJob } from './run-budget.ts';
 import type { Pacer } from './pace.ts';
 import type { Batch, EndedJob, ReadyJob, JobOutcome, Step } from '../types.ts';
 
-/** Prints the outcome of each job of a run, if somebody waits for it. */
-export interface ResultPrinter {
-  /** Prints the document of a job; its worker waits for that. Rejects if stdout is closed or full. */
-  print(job: QueuedJob, ended: Pick<EndedJob, 'document' | 'saveReply'>): Promise<void>;
-  /** The job is over, with a result or without. */
-  release(job: QueuedJob): void;
-}
+/** Prints the document of a job of a run, if somebody waits for it; its worker waits for that. Rejects if stdout is closed or full. */
+export type ResultPrinter = (job: QueuedJob, ended: Pick<EndedJob, 'document' | 'saveReply'>) => Promise<void>;
 
 export interface RunnerOptions {
   batch: Pick<Batch, 'host' | 'policy' | 'state'>;
   queue: JobQueue;
-  printer?: ResultPrinter | undefined;
+  print?: ResultPrinter | undefined;
   sender: JobSender;
   recorder: Recorder;
   tally: Tally;
@@ -111,7 +106,7 @@ async function runWorker(run: RunStatus): Promise<void> {
     while (!stopAtLimit(run)) {
       const job = await queue.next(taking.signal);
       if (!job) return;
-      await takeJob(job, run).finally(() => run.printer?.release(job));
+      await takeJob(job, run);
     }
   } catch (error) {
     if (!taking.signal.aborted) stopWithError(run, error);
@@ -119,7 +114,7 @@ async function runWorker(run: RunStatus): Promise<void> {
 }
 
 async function takeJob(job: QueuedJob, run: RunStatus): Promise<void> {
-  if ('document' in job) await run.printer?.print(job, job);
+  if ('document' in job) await run.print?.(job, job);
   else await runJob(job, await waitForTurn(job, run), run);
 }
 
@@ -159,7 +154,7 @@ async function waitForTurn(job: ReadyJob, run: RunStatus): Promise<Pick<JobCall,
 }
 
 async function runJob(job: ReadyJob, paid: Pick<JobCall, 'payment' | 'limit'>, run: RunStatus): Promise<void> {
-  const { recorder, sender, printer, tally, step } = run;
+  const { recorder, sender, print, tally, step } = run;
   const { host } = run.batch;
   let sentAt: number | undefined;
   const onReady = async (): Promise<void> => {
@@ -177,7 +172,7 @@ async function runJob(job: ReadyJob, paid: Pick<JobCall, 'payment' | 'limit'>, r
     stopForQuota(outcome, sentAt ?? host.elapsed(), run);
     recordOutcome(job, outcome, run);
     // A job that was not sent has no line.
-    if (outcome.state !== 'unsent') await printer?.print(job, outcome);
+    if (outcome.state !== 'unsent') await print?.(job, outcome);
   } catch (error) {
     stopWithError(run, error);
   }

@@ -78,11 +78,6 @@ describe('a journal', () => {
     ['a diary', 'my diary\n', ':1: no record that this version knows'],
     ['a record before any run', { t: 'sent', slot: a }, ':1: no record that this version knows'],
     ['a later schema', { ...run, schema: 'gateway-cli/batch@9' }, ':1: no record that this version knows'],
-    [
-      'the folder of an earlier version',
-      { type: 'run', schema: 'gateway-cli/journal@1' },
-      'is of gateway-cli before 1.0',
-    ],
   ])('that begins with %s is refused', async (_, line, message) => {
     await expect(readJournal(folderOf(line))).rejects.toMatchObject({
       class: 'batch-locked',

@@ -82,7 +82,7 @@ function parseStates(typed: string, outdir: string): RetryWord[] {
 
 /** The flags of `batch run`, without the flag of the folder, which is named, and without the flags of a table that comes one by one. */
 function addRunFlags(command: Command, without: { redo?: true; retry?: true }): void {
-  const { output: _, stream: __, ordered: ___, redo, retry, ...others } = batchFlags;
+  const { output: _, stream: __, redo, retry, ...others } = batchFlags;
   addFlags(command, 'Flags', { ...others, ...(!without.redo && { redo }), ...(!without.retry && { retry }) });
   addFlags(command, 'Connection', batchConnectionFlags);
   addFlags(command, 'Costs', priceFlags);

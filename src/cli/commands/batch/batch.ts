@@ -94,7 +94,7 @@ export async function runJobFile(
   context: AnswerContext,
   hooks: BatchHooks = {},
 ): Promise<CommandEnd> {
-  const { planned, lock, results, checking } = await planJobFile(words, flags, context, hooks);
+  const { planned, lock, checking } = await planJobFile(words, flags, context, hooks);
   const { host, plan, shard, source, state, outdir } = planned;
   if (source.emptyRows) await noteEmptyRows(source, context);
   if (flags.estimate) return showEstimate(planned, checking.progress);
@@ -115,7 +115,6 @@ export async function runJobFile(
   } catch (error) {
     return failBatch(batch, error);
   }
-  await results.noteCut();
   if (shard) await noteEmptyShard(shard, batch);
   return finishBatch(batch, stop);
 }
@@ -152,7 +151,6 @@ async function openJobFile(
 interface PlannedFile {
   planned: PlannedBatch;
   lock: FolderLock | undefined;
-  results: ReturnType<typeof openParentResults>;
   checking: ReturnType<typeof trackChecking>;
 }
 
@@ -169,7 +167,6 @@ async function planJobFile(
   const { lock, source, ...opened } = await openJobFile(words, flags, context, hooks);
   const { host, outdir, shard, state } = opened;
   const checking = trackChecking(context);
-  const results = openParentResults(opened, context);
   const facts = emptyFacts();
   const builder = createRequestBuilder({
     context,
@@ -178,7 +175,7 @@ async function planJobFile(
     host,
     output: outdir,
     onHashed: (bytes) => checking.add({ bytes }),
-    readResult: results.read,
+    readResult: openParentResults(opened, context),
   });
   const jobs: BatchJobs = {
     name: source.name,
@@ -201,7 +198,7 @@ async function planJobFile(
     if (lock) await noteRefused(error, { outdir, lock, context });
     throw error;
   });
-  return { planned: { ...known, startedAt, plan }, lock, results, checking };
+  return { planned: { ...known, startedAt, plan }, lock, checking };
 }
 
 /** A batch, and the command that runs it. */

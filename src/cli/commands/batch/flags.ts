@@ -147,11 +147,6 @@ export const batchFlags = {
     flags: '--stream',
     text: 'take jobs from stdin one by one, and print each result as soon as it is there',
   },
-  ordered: {
-    flags: '--ordered',
-    text: 'with --stream: print results in the order of the jobs',
-    advanced: true,
-  },
   maxImages: imageFlags.maxImages,
   strict: {
     ...imageFlags.strict,

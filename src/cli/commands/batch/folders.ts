@@ -1,9 +1,7 @@
 import {
   addUsage,
-  batchFiles,
   type BatchState,
   countOtherAnswers,
-  countRemoved,
   countRows,
   type Counts,
   findHolder,
@@ -27,7 +25,7 @@ import type { TypedFolder } from './next-command.ts';
 import { readBatchFolder } from './outdir.ts';
 import { basename, join } from 'node:path';
 import type { Context } from '../../context.ts';
-import { append, isObject, joinSpendings, type JsonObject, maxOf, minOf, shellWord } from '../../../library/index.ts';
+import { append, isObject, joinSpendings, type JsonObject, maxOf, minOf } from '../../../library/index.ts';
 import { warnUnread } from './summary.ts';
 
 /** The folder of a batch, or of one of its shards, as it was read. */
@@ -50,7 +48,6 @@ export async function readFolders(names: readonly string[], context: Context): P
   for (const name of names) {
     const found = await readBatchFolder(name, context);
     const typed = toTypedFolder(name, found.state.manifest.header?.command?.flags);
-    await warnRemoved(await countRemoved(found.folder, found.state), typed, context);
     const holder = await findHolder(found.folder);
     const outdated = findOutdated(found.state);
     const read = { name, typed, ...found, holder, outdated, isSameTable: true };
@@ -58,15 +55,6 @@ export async function readFolders(names: readonly string[], context: Context): P
   }
   if (folders.length > 1) await noteShards(folders, context);
   return folders;
-}
-
-/** Warns of answers whose lines another program took out of results.jsonl: they were paid, and no run sends their rows again by itself. */
-async function warnRemoved(count: number, folder: TypedFolder, { ui }: Context): Promise<void> {
-  if (count === 0) return;
-  const what = `${formatCount(count, 'answer')} that the journal knows ${count === 1 ? 'is' : 'are'} not in ${join(folder.outdir, batchFiles.results)}`;
-  await ui.warn(
-    `${what}: put the file back, or make the rows again: gateway-cli batch redo ${shellWord(folder.outdir)} <ids>`,
-  );
 }
 
 /** Warns of lines of results.jsonl that are no results: no report has them. */

@@ -129,9 +129,9 @@ function readWords(words: FlagWords, row: FlagRow, move: (path: string) => strin
 
 /** The flags that a word or flag replaces: a command has one table, and one prompt for its rows. */
 const replaced: Readonly<Record<string, readonly string[]>> = {
-  jobs: ['prompts', 'template', 'idColumn', 'stream', 'ordered'],
-  prompts: ['jobs', 'prompt', 'data', 'template', 'dataFormat', 'delimiter', 'idColumn', 'stream', 'ordered'],
-  data: ['jobs', 'prompts', 'stream', 'ordered'],
+  jobs: ['prompts', 'template', 'idColumn', 'stream'],
+  prompts: ['jobs', 'prompt', 'data', 'template', 'dataFormat', 'delimiter', 'idColumn', 'stream'],
+  data: ['jobs', 'prompts', 'stream'],
   prompt: ['template'],
   template: ['prompt'],
 };

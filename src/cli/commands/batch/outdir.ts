@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
-  addKeptReplies,
+  adoptReplies,
   batchFiles,
   type BatchHost,
   type BatchState,
@@ -69,7 +69,7 @@ export async function readOutdir(
   { host, context }: { host: BatchHost; context: Context },
 ): Promise<LostEnds & { state: BatchState }> {
   const { state, ...found } = await readFolder(path);
-  const ends = state.run && lock ? await addKeptReplies(path, state, { ends: found, lock, host, recovery }) : found;
+  const ends = state.run && lock ? await adoptReplies(path, state, { ends: found, lock, host, recovery }) : found;
   const torn = [...(state.torn ? [batchFiles.journal] : []), ...(found.torn ? [batchFiles.results] : [])];
   await warnUnread({ unreadable: found.unreadable, torn }, context);
   return { state, ...ends };

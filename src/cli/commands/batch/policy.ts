@@ -12,11 +12,6 @@ export async function readPolicy(flags: BatchFlags, { io }: Context): Promise<Ba
   const { rate, rateGroup, maxFailures, wait, replay, tag } = flags;
   if (rateGroup !== undefined && rate === undefined)
     throw usageError('--rate-group shares a rate, and none is given', 'add it: --rate 60/m');
-  if (flags.ordered && !flags.stream)
-    throw usageError(
-      '--ordered is for --stream',
-      'leave it out, or take jobs from stdin: gateway-cli batch - --stream --ordered',
-    );
   const { retry, acceptChanges, onlyNamed, limit, maxCost, maxTurns } = flags;
   return {
     retry,

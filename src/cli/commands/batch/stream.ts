@@ -138,7 +138,6 @@ async function openFolder(
 async function sendStream(batch: StreamBatch): Promise<Stop | undefined> {
   const { flags, context, results } = batch;
   const lines = await openJobStream(flags, context);
-  const printer = openPrinter({ isOrdered: flags.ordered === true, hasFolder: results !== undefined }, context);
   context.gracePeriod.ms = defaultGraceMs + 2000;
   return runStream(
     { ...batch, shard: undefined },
@@ -147,12 +146,10 @@ async function sendStream(batch: StreamBatch): Promise<Stop | undefined> {
         for (;;) {
           const { value: line, done } = await untilAborted(lines.next(), signal);
           if (done) return;
-          const job = await takeLine(line, batch);
-          printer.expect(job);
-          yield job;
+          yield await takeLine(line, batch);
         }
       },
-      printer,
+      print: openPrinter(results !== undefined, context),
       clientOf: openClientsLate(flags, context),
       concurrency: await limitConcurrency(flags, undefined, context),
       hasFolder: results !== undefined,

@@ -208,10 +208,6 @@ const priceEntries = {
   until: optional(day, { description: 'The last day on which the price counts, in UTC.', examples: ['2026-11-30'] }),
 } satisfies Record<keyof Price, v.GenericSchema>;
 
-export const priceFields = Object.keys(priceEntries) as (keyof typeof priceEntries)[];
-/** The keys of a price that are amounts. */
-export const amountFields = Object.keys(amountEntries) as (keyof typeof amountEntries)[];
-
 const price = closedObject(priceEntries);
 
 const modelPattern = v.pipe(

@@ -1,5 +1,5 @@
 import { formatDuration } from './values.ts';
-import { formatNames, listUses, type Use, useNames } from '../../library/index.ts';
+import { type FormatName, formatNames, type Use, useNames } from '../../library/index.ts';
 import { resolveEveryUse } from './resolve.ts';
 import { mask } from './redact.ts';
 import { type SettingDefinition, type SettingName, settingNames, settings } from './table.ts';
@@ -23,29 +23,19 @@ export function rowName({ key, uses }: SettingRow): string {
   return uses === undefined ? key : `${key} of ${uses.join(', ')}`;
 }
 
-/**
- * Every setting that has a value, with its origin; with `used`, without defaults of settings that the service does not use.
- * Throws GatewayError usage for wrong values.
- */
-export function settingRows(place: SettingsPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
-  const byUse = resolveEveryUse(place);
-  return groups.flatMap((names) => {
-    const [first] = names as [SettingName];
-    if (isForAllUses(first))
-      return merged(Object.values(byUse), (partial) => names.flatMap((name) => showSetting(name, '', partial)));
-    const row: SettingDefinition = settings[first];
+/** Every setting that has a value, with its origin. Throws GatewayError usage for wrong values. */
+export function settingRows(place: SettingsPlace): SettingRow[] {
+  const all = Object.values(resolveEveryUse(place));
+  return settingNames.flatMap((name) => {
+    const row: SettingDefinition = settings[name];
     const fields: Readonly<Record<string, Pick<SettingDefinition, 'uses' | 'formats'>>> = row.fields ?? { '': row };
-    const own = first === 'model' ? merged(Object.values(byUse), listAliasRows) : [];
-    const rows = Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
-      merged(
-        // The form of authentication belongs to the format of each use.
-        uses
-          .map((use) => byUse[use])
-          .filter((one) => formats.includes(one.format) || (which === 'all' && first !== 'auth')),
-        (partial) => showSetting(first, field, partial).filter((shown) => which === 'all' || isUsed(shown, partial)),
-      ),
-    );
-    return [...rows, ...own];
+    const rows = Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) => {
+      // Forms of authentication and names of headers belong to the format of each use.
+      const isOfFormat = (format: FormatName): boolean => row.fields === undefined || formats.includes(format);
+      const partials = all.filter(({ use, format }) => uses.includes(use) && isOfFormat(format));
+      return merged(partials, (partial) => showSetting(name, field, partial));
+    });
+    return name === 'model' ? [...rows, ...merged(all, listAliasRows)] : rows;
   });
 }
 
@@ -55,44 +45,8 @@ function listAliasRows({ aliases, profile }: PartialSettings): ShownSetting[] {
   return Object.entries(aliases).map(([name, value]) => ({ key: `models.${name}`, value, origin }));
 }
 
-/** The prices of all models, and of each, as JSON: `config set prices` and `config set prices.<model>` take these values. */
-export function priceRows(place: SettingsPlace): SettingRow[] {
-  return merged(Object.values(resolveEveryUse(place)), ({ prices, origins }) => {
-    const [first] = Object.values(origins.prices);
-    if (first === undefined) return [];
-    const from = [...new Set(Object.values(origins.prices).map((origin) => origin.from))].join(', ');
-    return [
-      { origin: { ...first, from }, key: 'prices', value: JSON.stringify(prices) },
-      ...Object.entries(prices).map(([model, price]) => ({
-        origin: origins.prices[model] as Origin,
-        key: `prices.${model}`,
-        value: JSON.stringify(price),
-      })),
-    ];
-  });
-}
-
-function isForAllUses(name: SettingName): boolean {
-  const { fields, uses }: SettingDefinition = settings[name];
-  return fields === undefined && uses === undefined;
-}
-
-/** Neighbours in the table that count for every use are shown together: with several profiles, the rows of each stay together. */
-const groups = settingNames.reduce<SettingName[][]>((groups, name) => {
-  const last = groups.at(-1);
-  if (last && [...last, name].every((one) => isForAllUses(one) && !['headers', 'prices'].includes(one)))
-    last.push(name);
-  else groups.push([name]);
-  return groups;
-}, []);
-
 /** A value under its key in the list. */
 type ShownSetting = SourcedValue<string | number | boolean> & { key: string };
-
-/** Whether a setting was set, or the service has the commands that use it. */
-function isUsed({ origin }: ShownSetting, { service, use }: PartialSettings): boolean {
-  return isChosen(origin) || listUses(service).includes(use);
-}
 
 function isChosen({ kind }: Origin): boolean {
   return kind !== 'default' && kind !== 'service';
@@ -134,13 +88,11 @@ function showSetting(name: SettingName, field: string, partial: PartialSettings)
         value: String(header.value),
       }));
     case 'prices':
-      return Object.entries(partial.prices).flatMap(([model, price]) =>
-        flattenPrice(price).map(([parts, value]) => ({
-          origin: origins.prices[model] as Origin,
-          key: [key, model, ...parts].join('.'),
-          value,
-        })),
-      );
+      return Object.entries(partial.prices).map(([model, price]) => ({
+        origin: origins.prices[model] as Origin,
+        key: `${key}.${model}`,
+        value: JSON.stringify(price),
+      }));
   }
   const headerName = field as keyof PartialSettings['headerNames'];
   const value = name === 'headerNames' ? partial.headerNames[headerName] : partial[name];
@@ -150,15 +102,6 @@ function showSetting(name: SettingName, field: string, partial: PartialSettings)
   const from = formats && !isChosen(origin) ? `${origin.from} of the ${formats.join(' and ')} format` : origin.from;
   const shownKey = field === '' ? key : `${key}.${field}`;
   return [{ key: shownKey, value: shownValue(kind, value), origin: { ...origin, from } }];
-}
-
-/** The values within a price with the names that lead to them; values in a list begin with its number, from 0. */
-function flattenPrice(value: object): [string[], string | number][] {
-  return Object.entries(value).flatMap(([name, part]: [string, string | number | object]) =>
-    typeof part === 'object'
-      ? flattenPrice(part).map(([names, inner]): [string[], string | number] => [[name, ...names], inner])
-      : [[[name], part]],
-  );
 }
 
 function shownValue(kind: SettingDefinition['kind'], value: string | number | boolean): string | number | boolean {

@@ -13,7 +13,7 @@ import {
 } from '../../../library/index.ts';
 import { configPath, readConfig, getProfileService, withNameFor } from '../../settings/config-file.ts';
 import { listProfileNames, makeProfileHint } from '../../settings/profile-name.ts';
-import { priceRows, rowName, type SettingRow, settingRows, type SettingsPlace } from '../../settings/setting-rows.ts';
+import { rowName, type SettingRow, settingRows, type SettingsPlace } from '../../settings/setting-rows.ts';
 import type { Config, LoadedConfig, Profile } from '../../settings/types.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../context.ts';
@@ -40,7 +40,7 @@ export function configSetCommand(command: Command): Action {
     'gateway-cli config set models.image some-image-model --profile work',
     'pass show gateway | gateway-cli config set apiKey -',
     `gateway-cli config set apiKeyCommand '["pass", "show", "gateway"]'`,
-    `gateway-cli config set prices.${services.gemini.models.image}.image 0.067`,
+    `gateway-cli config set prices.${services.gemini.models.image} '{"image":"0.067"}'`,
     'gateway-cli config set prices @https://models.dev/api.json --profile work',
   ]);
   setNotes(command, [`Keys: ${keysText}`]);
@@ -179,13 +179,12 @@ export function configPathCommand(command: Command): Action {
 /** `config list`: every setting with its origin, keys redacted. */
 export function configListCommand(command: Command): Action {
   command.usage('[flags]');
-  setNotes(command, ['--verbose adds the defaults of settings that the service in use does not look at.']);
   setExamples(command, ['gateway-cli config list', 'gateway-cli config list --profile work --json | jq .settings']);
   return async (context) => {
     const { io, root } = context;
     const opened = await openConfig(context);
     const { exists, path, config } = opened.loaded;
-    const rows = settingRows(getSettingsPlace(context, opened), root.json || root.verbose ? 'all' : 'used');
+    const rows = settingRows(getSettingsPlace(context, opened));
     const profiles = Object.keys(config.profiles);
     if (root.json) {
       const settings = Object.fromEntries(rows.flatMap(toEntries));
@@ -214,17 +213,28 @@ export function configGetCommand(command: Command): Action {
   return async (context, [key = '']) => {
     const { io, root } = context;
     const opened = await openConfig(context);
-    const isOfPrices = requireKey(key).kind === 'prices';
+    requireKey(key);
     const name = key.startsWith('headers.') ? key.toLowerCase() : key;
-    const place = getSettingsPlace(context, opened);
-    const rows = (isOfPrices ? priceRows(place) : settingRows(place)).filter((row) => row.key === name);
+    const isAll = key === 'prices';
+    const rows = settingRows(getSettingsPlace(context, opened)).filter((row) =>
+      isAll ? row.key.startsWith('prices.') : row.key === name,
+    );
     const [found] = rows;
-    if (found?.uses !== undefined) throw differsByUse(rows, opened);
+    if (rows.some(({ uses }) => uses !== undefined)) throw differsByUse(rows, opened);
     if (found === undefined) throw notInUse(key, opened);
-    if (!root.json) return io.stdout.write(`${String(found.value)}\n`);
-    const value: unknown = isOfPrices ? JSON.parse(String(found.value)) : found.value;
-    return { document: configDocument(opened, { key, value, from: found.from }) };
+    const value: unknown = isAll
+      ? Object.fromEntries(rows.map((row) => [row.key.slice('prices.'.length), readPrice(row)]))
+      : key.startsWith('prices.')
+        ? readPrice(found)
+        : found.value;
+    const from = [...new Set(rows.map((row) => row.from))].join(', ');
+    if (root.json) return { document: configDocument(opened, { key, value, from }) };
+    return io.stdout.write(`${typeof value === 'object' ? JSON.stringify(value) : String(value)}\n`);
   };
+}
+
+function readPrice(row: SettingRow): unknown {
+  return JSON.parse(String(row.value));
 }
 
 /** The error for a key without a value in use. The profile can have a value that no command uses: its key is for another address. */

@@ -5,12 +5,11 @@ import {
   isObject,
   type JsonObject,
   type JsonValue,
-  serviceTiers,
   shellWord,
   usageError,
 } from '../../../library/index.ts';
 import { quoteWord } from '../../flags/flag.ts';
-import { amountFields, keyForms, priceFields } from '../../settings/definition.ts';
+import { keyForms } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/profile-name.ts';
 import { isCredentialName } from '../../settings/redact.ts';
@@ -24,7 +23,7 @@ interface Key extends Pick<SettingDefinition, 'kind' | 'values'> {
   example?: unknown;
 }
 
-/** Every key of a profile, dotted; `headers.<Name>` and `prices.<model>.<field>` come beside them. */
+/** Every key of a profile, dotted; `headers.<Name>`, `models.<name>` and `prices.<model>` come beside them. */
 const profileKeys: ReadonlyMap<string, Key> = new Map(
   Object.values<SettingDefinition>(settings).flatMap(({ key, fields, kind, values, examples }): [string, Key][] => {
     if (key === undefined || kind === 'headers' || kind === 'prices') return [];
@@ -41,7 +40,7 @@ const profileKeys: ReadonlyMap<string, Key> = new Map(
 export const configKeys: readonly string[] = [...profileKeys.keys()];
 
 /** All keys, for help. */
-export const keysText = [...configKeys, 'models.<name>', 'headers.<Name>', 'prices.<model>.<field>'].join(', ');
+export const keysText = [...configKeys, 'models.<name>', 'headers.<Name>', 'prices.<model>'].join(', ');
 
 /** The possible values of a key, if they are a short list. */
 export function listKeyValues(key: string): readonly string[] {
@@ -58,44 +57,12 @@ export const keyGroups: readonly string[] = [
 const price = { input: '0.30', output: '2.50' };
 
 function findKey(key: string): Key | undefined {
-  const header = /^headers\.(.+)/s.exec(key)?.[1];
-  if (header !== undefined) return { kind: 'text', steps: ['headers', header] };
   if (key === 'prices') return { kind: 'prices', steps: ['prices'], example: { 'some-model': price } };
-  const alias = /^models\.(.+)/s.exec(key)?.[1];
-  if (alias !== undefined && !profileKeys.has(key)) return { kind: 'text', steps: ['models', alias] };
-  const model = /^prices\.(.+)/s.exec(key)?.[1];
-  if (model === undefined) return profileKeys.get(key);
-  const field = priceFields.find((name) => model.length > name.length + 1 && model.endsWith(`.${name}`));
-  if (field === undefined) return { kind: 'prices', steps: ['prices', model], example: price };
-  const [, name = '', tier] = tierForm.exec(model.slice(0, -field.length - 1)) ?? [];
-  const isOfTier = tier !== undefined && amountFields.some((amount) => amount === field);
-  const steps = isOfTier ? ['prices', name, tier, field] : ['prices', model.slice(0, -field.length - 1), field];
-  return { kind: 'text', steps, example: examples[field] ?? '0.30' };
+  const [, group, name] = /^(headers|models|prices)\.(.+)/s.exec(key) ?? [];
+  if (group === undefined || name === undefined || profileKeys.has(key)) return profileKeys.get(key);
+  if (group === 'prices') return { kind: 'prices', steps: [group, name], example: price };
+  return { kind: 'text', steps: [group, name] };
 }
-
-/** The name of a model, and a service tier that has amounts of its own. */
-const tierForm = new RegExp(`^(.+)\\.(${serviceTiers.join('|')})$`, 's');
-const examples: { [field in (typeof priceFields)[number]]?: string } = {
-  batch: '0.5',
-  flex: '0.5',
-  priority: '2',
-  fast: '2',
-  us: '1.1',
-  currency: 'USD',
-  from: '2026-12-01',
-  until: '2026-11-30',
-};
-
-/** The command or flag for a setting that people look for among the keys. */
-const elsewhere: Readonly<Record<string, string>> = {
-  profile: 'gateway-cli config use <profile>',
-  ...Object.fromEntries(
-    ['system', 'systemPrompt', 'role', 'prompt', 'template'].map((key) => [
-      key,
-      'write it to a file of gateway-cli prompts list and use it with -t <name>, or type --system with each command',
-    ]),
-  ),
-};
 
 /** Throws GatewayError usage for an unknown key, naming the nearest. */
 export function requireKey(key: string): Key {
@@ -103,7 +70,7 @@ export function requireKey(key: string): Key {
   if (found !== undefined) return found;
   const near = nearestKeys(key);
   const hint = near.length === 0 ? `keys are ${keysText}` : `did you mean: ${near.join(', ')}?`;
-  throw usageError(`there is no setting ${quoteWord(key)}`, findOwn(elsewhere, key) ?? hint);
+  throw usageError(`there is no setting ${quoteWord(key)}`, hint);
 }
 
 /** Words that people type in place of a key. */
@@ -188,16 +155,7 @@ function parseKeyValue(key: string, word: string): JsonValue {
   const { kind } = requireKey(key);
   if ((kind === 'count' || kind === 'duration') && /^\d{1,15}$/.test(word)) return Number(word);
   if (kind === 'switch' && /^(?:true|false)$/.test(word)) return word === 'true';
-  const isOwnAmounts = key.startsWith('prices.') && word.startsWith('{');
-  if (kind !== 'prices' && !isOwnAmounts && !(kind === 'command' && word.startsWith('['))) return word;
-  // A mistyped field looks like a part of the model's name.
-  const field = key.slice(key.lastIndexOf('.') + 1);
-  const near = kind === 'prices' && !/^[[{]/.test(word) ? closest(field, priceFields) : undefined;
-  if (near !== undefined && key.split('.').length > 2)
-    throw usageError(
-      `${key} is not a JSON object, and names no field of a price: ${priceFields.join(', ')}`,
-      `did you mean: ${key.slice(0, -field.length)}${near}?`,
-    );
+  if (kind !== 'prices' && !(kind === 'command' && word.startsWith('['))) return word;
   try {
     return JSON.parse(word) as JsonValue;
   } catch (error) {

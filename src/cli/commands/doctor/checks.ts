@@ -189,7 +189,7 @@ export function checkModels(gateway: Gateway): Check {
   const settings = [...needed].map((use) => `models.${use} <model>`);
   // A service that a flag names is set for good too.
   if (origins.service.kind === 'flag') settings.unshift(`service ${service}`);
-  const commands = settings.map((setting) => settingCommand(setting, gateway.context));
+  const commands = settings.map((setting) => configCommand(setting, gateway.context));
   const fix = `name one each time: -m <model>; to see them: gateway-cli models${typedFlags()}\nor for good: ${commands.join('\n')}`;
   if (lacking.length < known.length) return { name, state: 'warning', text, fix };
   return { name, state: 'failed', class: 'usage', text, fix };
@@ -201,7 +201,7 @@ export function listServedUses({ surveyed: { byUse }, uses }: Gateway): Use[] {
 }
 
 /** The command that sets a value in the named profile. */
-export function settingCommand(setting: string, { root }: Pick<Context, 'root'>): string {
+export function configCommand(setting: string, { root }: Pick<Context, 'root'>): string {
   const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
   return `gateway-cli config set ${setting}${profile}`;
 }

@@ -26,7 +26,7 @@ import { openClient } from '../../run/client.ts';
 import { findListedModel } from '../../run/listed-model.ts';
 import type { Secret } from '../../settings/redact.ts';
 import type { PartialSettings } from '../../settings/types.ts';
-import { attempt, type Check, failedCheck, type Gateway, listServedUses, settingCommand } from './checks.ts';
+import { attempt, type Check, failedCheck, type Gateway, listServedUses, configCommand } from './checks.ts';
 
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 
@@ -91,7 +91,7 @@ function listEnds(models: readonly ListedModel[], { uses, surveyed, context }: G
     const use = uses.find((one) => surveyed.byUse[one].model === model.id);
     if (use === undefined || !isEnding(model, now)) return [];
     const { id, endsOn, lifecycle, successor } = model;
-    const fix = settingCommand(`models.${use} ${successor === undefined ? '<model>' : shellWord(successor)}`, context);
+    const fix = configCommand(`models.${use} ${successor === undefined ? '<model>' : shellWord(successor)}`, context);
     return [
       { name: 'model', state: 'warning', text: describeEnd({ model: id, endsOn, lifecycle, successor }, now), fix },
     ];
@@ -189,7 +189,7 @@ async function findFormat(live: Live): Promise<Check[]> {
   for (const name of formatNames) {
     if (use === undefined || inUse.has(name)) continue;
     const { answers } = await examineFormat(name, [use], live);
-    const fix = settingCommand(`format ${name}`, context);
+    const fix = configCommand(`format ${name}`, context);
     const text = `the gateway speaks the ${name} format`;
     if (answers) return [{ name: 'format', state: 'failed', class: 'usage', text, fix }];
   }
@@ -205,7 +205,7 @@ async function examineFormat(format: FormatName, uses: readonly Use[], live: Liv
   const model = 'failed' in found ? undefined : found.value;
   if (model === undefined) {
     const text = 'failed' in found ? found.failed.text : 'no model to ask';
-    const fix = settingCommand(`models.${use} <model>`, gateway.context);
+    const fix = configCommand(`models.${use} <model>`, gateway.context);
     return { checks: [{ name: format, state: 'skipped', text, fix }], answers: false, isAbsent: false };
   }
   const smallest = { use: 'text', model, prompt: 'hi', maxTokens: leastTokens, stream: undefined } as const;
@@ -266,7 +266,7 @@ function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, 
     { origin: apiKey, from: scheme.apiKey, to: works.apiKey, keys: ['headerNames.apiKey'] },
     { origin: version, from: scheme.version, to: works.version, keys: ['headerNames.version'] },
   ].filter(({ from, to }) => from !== to);
-  const commands = changes.flatMap(({ keys, to }) => keys.map((key) => settingCommand(`${key} ${to}`, context)));
+  const commands = changes.flatMap(({ keys, to }) => keys.map((key) => configCommand(`${key} ${to}`, context)));
   // Flags and variables win over the profile.
   const stronger = new Set(changes.flatMap(({ origin }) => (origin && 'name' in origin ? [origin.name] : [])));
   const lines = [...(stronger.size > 0 ? [`leave out ${[...stronger].join(' and ')}, and type:`] : []), ...commands];

@@ -37,18 +37,6 @@ test.each([
   expect(config()).toEqual(two);
 });
 
-test('list leaves out the defaults that the service does not look at, unless everything is asked for', async () => {
-  const { cli } = place({ profile: 'gemini', profiles: { gemini } });
-  const keysOf = async (...flags: string[]) =>
-    (await cli(['config', 'list', ...flags])).stdout.split('\n').map((line) => line.split(' ')[0]);
-  const all = ['headerNames.version', 'maxTokens'];
-  const brief = await keysOf();
-  expect(brief).toEqual(expect.arrayContaining(['auth.text', 'headerNames.apiKey']));
-  expect(brief).not.toEqual(expect.arrayContaining([expect.stringMatching(all.join('|'))]));
-  expect(await keysOf('--verbose')).toEqual(expect.arrayContaining(all));
-  expect(JSON.parse((await cli(['config', 'list', '--json'])).stdout)).toHaveProperty(['settings', 'maxTokens']);
-});
-
 test('list says which profile serves which use, and what differs with it', async () => {
   const { cli, file } = place(two);
   const listed = await cli(['config', 'list']);

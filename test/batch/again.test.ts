@@ -789,7 +789,7 @@ describe('batch redo and batch retry send only what they name', () => {
     expect([...server.counts.values()]).toEqual([3, 2, 2]);
   });
 
-  test('a row that is named and waits for one that is not sent is told, with code 13', async ({
+  test('a row that is named and waits for one that is not sent is refused, with both names', async ({
     server,
     folder,
     at,
@@ -797,8 +797,9 @@ describe('batch redo and batch retry send only what they name', () => {
     folder.jobs({ id: 'a', prompt: 'a' }, { id: 'b', prompt: 'b' }, { id: 'c', prompt: 'c {{@b.text}}' });
     await at('.', 'jobs.jsonl', '-o', 'out', '--limit', '1');
     const redo = await at('.', 'redo', 'out', 'c');
-    expect([redo.code, redo.stderr]).toEqual([13, expect.stringContaining('waits for the result of b (not sent yet)')]);
-    expect(redo.stderr).toContain(left(2));
+    expect([redo.code, redo.stderr]).toEqual([2, expect.stringContaining('gateway-cli batch redo out b,c\n')]);
     expect(server.bodies).toHaveLength(1);
+    expect(await at('.', 'redo', 'out', 'b,c')).toMatchObject({ code: 0 });
+    expect(server.bodies).toHaveLength(3);
   });
 });

@@ -186,10 +186,10 @@ test('an edit of all rows is asked for also where other flags name all of them a
   expect(server.bodies).toHaveLength(2);
 });
 
-test('a word beside --data that is no prompt says how a prompt for rows looks', async ({ batch, folder }) => {
+test('a word beside --data is their prompt, and names the columns that it could use', async ({ batch, folder }) => {
   folder.write('rows.csv', 'town\nRome\n');
   const ran = await batch(['-o', 'out', '--data', 'rows.csv', 'slogan']);
-  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining("names a column: 'slogan {{column}}'")]);
+  expect([ran.code, ran.stderr]).toEqual([2, expect.stringContaining('put a column into the prompt: {{town}}\n')]);
 });
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

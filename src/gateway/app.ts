@@ -1,14 +1,7 @@
 import { randomUUID, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic, vendorHeaderNames } from '../library/index.ts';
-import {
-  type ByteBudget,
-  checkContentType,
-  checkBodyLength,
-  createByteBudget,
-  declaredLength,
-  readRequestBody,
-} from './http/body.ts';
+import { checkContentType, checkBodyLength, readRequestBody } from './http/body.ts';
 import {
   corsHeaders,
   isPreflight,
@@ -28,7 +21,7 @@ import type {
   ServedHeaderNames,
 } from './types.ts';
 import { findRoute, chooseErrorFormat, type Route, withVersion } from './routes.ts';
-import { wasReceived, sendReply } from './http/send.ts';
+import { sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
 import { toProblem, problemReply } from './problem.ts';
 import { type App, listen } from './listen.ts';
@@ -41,7 +34,7 @@ export interface AppOptions extends OfflineOptions, Allowed {
   headerNames?: ServedHeaderNames | undefined;
   /** The handler gets every path and every method. */
   everyPath?: boolean | undefined;
-  /** Largest request body, bytes (default 128 MiB). */
+  /** Largest request body, bytes (default 256 MiB). */
   maxBody?: number | undefined;
   /** The names of these options for replies; by default the names that are used here. */
   optionNames?: OptionNames | undefined;
@@ -56,8 +49,6 @@ interface AppSettings extends AppOptions {
   headerNames: ServedHeaderNames;
   optionNames: OptionNames;
   maxBody: number;
-  /** Memory for all request bodies: for one of the largest size, or many smaller ones. */
-  budget: ByteBudget;
   handler: Handler;
   elapsed: () => number;
 }
@@ -66,11 +57,10 @@ const ownNames: OptionNames = { hosts: 'hosts', origins: 'origins' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): App {
-  const { rules, optionNames = ownNames, maxBody = 128 * 2 ** 20, elapsed = monotonic } = options;
+  const { rules, optionNames = ownNames, maxBody = 256 * 2 ** 20, elapsed = monotonic } = options;
   const headerNames = rules ? vendorHeaderNames : (options.headerNames ?? {});
   const { handler = createOfflineHandler(options) } = options;
-  const budget = createByteBudget(maxBody);
-  const settings: AppSettings = { ...options, headerNames, optionNames, maxBody, budget, handler, elapsed };
+  const settings: AppSettings = { ...options, headerNames, optionNames, maxBody, handler, elapsed };
   const app: RequestListener = (request, response) => void serveRequest(request, response, settings);
   return Object.assign(app, { close: () => handler.close?.() });
 }
@@ -91,7 +81,7 @@ async function serveRequest(request: IncomingMessage, response: ServerResponse, 
     failure = caller.isGone ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };
-  const incoming = { request, response, path, query, format, left: caller.left };
+  const incoming = { request, path, query, format, left: caller.left };
   const reply = await respond(incoming, settings).catch(toErrorReply);
   if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
   if (settings.origins) reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins) };
@@ -117,7 +107,7 @@ const callerLeft = 'the caller left';
 function watchCaller(response: ServerResponse): { isGone: boolean; left: AbortController } {
   const caller = { isGone: false, left: new AbortController() };
   response.on('close', () => {
-    caller.isGone = !wasReceived(response);
+    caller.isGone = !response.writableFinished;
     if (caller.isGone) caller.left.abort();
   });
   return caller;
@@ -131,14 +121,13 @@ function chooseNote({ ending, note }: GatewayReply, failure: string | undefined,
 
 interface Incoming extends Pick<GatewayRequest, 'path' | 'query' | 'format' | 'left'> {
   request: IncomingMessage;
-  response: ServerResponse;
 }
 
 /** Checks host, route, key, version header, content type and declared length, in this order. Throws Problem. */
 async function respond(incoming: Incoming, settings: AppSettings): Promise<GatewayReply> {
-  const { request, response, path, query, format, left } = incoming;
+  const { request, path, query, format, left } = incoming;
   const { headers, method = '' } = request;
-  const { maxBody, budget } = settings;
+  const { maxBody } = settings;
   guard(request, settings, settings.optionNames);
   if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
   const destination = findRoute(method, path, format.name, settings);
@@ -147,9 +136,7 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
   const { route, pathId } = destination;
   const keyForm = checkCaller({ format, headers, query }, route, settings);
   if (route?.handle) checkContentType(request, ...(route.form ? ['multipart/form-data'] : []), 'application/json');
-  const length = declaredLength(request);
-  // A file may go on to the upstream, which limits its size.
-  if (!route?.batch) checkBodyLength(length, maxBody);
+  checkBodyLength(request, maxBody);
   return settings.handler({
     path,
     query,
@@ -159,9 +146,7 @@ async function respond(incoming: Incoming, settings: AppSettings): Promise<Gatew
     method,
     pathId,
     headers,
-    body: request,
-    length,
-    readBody: () => readRequestBody({ request, response }, { limit: maxBody, budget, left }),
+    readBody: () => readRequestBody(request, maxBody),
     keyForm,
   });
 }

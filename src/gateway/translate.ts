@@ -69,8 +69,6 @@ async function translate(
     path,
     query: new URLSearchParams(query),
     headers: { 'content-type': 'application/json' },
-    body: Readable.from([bytes]),
-    length: bytes.length,
     readBody: async () => bytes,
   });
   const text = String(await buffer(Readable.from(reply.body)));

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
 import type { Route } from './routes.ts';
 import type { ServiceRules } from './service.ts';
 import type { JsonObject, JsonValue, Size } from '../library/index.ts';
@@ -26,11 +25,7 @@ export interface GatewayRequest {
   path: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
-  /** The body as it comes, to be passed on; either this or `readBody` is used. */
-  body: Readable;
-  /** The length of the body in bytes; undefined if the caller does not send it. */
-  length: number | undefined;
-  /** The whole body, once there is room for it; throws Problem 413 past the limit. */
+  /** The whole body; throws Problem 413 past the limit. */
   readBody(): Promise<Buffer>;
   /** The signal aborts when the caller leaves before the reply is complete; it is made when it is first read. */
   left: { readonly signal: AbortSignal };

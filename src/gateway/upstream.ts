@@ -40,8 +40,6 @@ export interface UpstreamOptions {
   localHeaders?: readonly string[] | undefined;
   /** Time limit for the head of a reply, ms (default 10 min). */
   timeoutMs?: number | undefined;
-  /** The fetch looks at whole bodies, so they are not passed on while they come. */
-  wholeBodies?: boolean | undefined;
   /** Opens the payment for a request; undefined for a request that costs nothing. Throws Problem for a request that is not passed on. */
   pay?: ((request: GatewayRequest, body: Buffer) => Promise<UpstreamPayment | undefined>) | undefined;
   /** Status of a failure of class usage: 404 if it means that nothing was recorded (default 502). */
@@ -50,23 +48,21 @@ export interface UpstreamOptions {
 
 const defaultTimeoutMs = 600_000;
 
-/** Up to this size, in bytes, a body is sent with its head in one write. */
-const shortBody = 64 * 1024;
-
 /**
- * Answers requests by passing them on: the body as it came, the reply's status, headers and chunks as they come, with
+ * Answers requests by passing them on: the body once it is whole, the reply's status, headers and chunks as they come, with
  * back-pressure, to the ending that they had. A caller that leaves ends the fetch. Throws Problem 502, 503 or 504.
  */
 export function createUpstreamHandler(options: UpstreamOptions): Handler {
   return async (request) => {
-    const { body, payment } = await prepareBody(request, options);
+    const bytes = await request.readBody();
+    const payment = await options.pay?.(request, bytes);
     // The timeout covers only the head: a body may take as long as it flows.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
     const signal = AbortSignal.any([request.left.signal, late.signal]);
     try {
       const beforeSend = payment && (() => payment.reserve(signal));
-      const reply = await options.fetch(requestTo(request, body, options), { signal, beforeSend });
+      const reply = await options.fetch(requestTo(request, bytes, options), { signal, beforeSend });
       return passReply(payment?.watch(reply) ?? reply, request);
     } catch (error) {
       await payment?.fail(error);
@@ -87,28 +83,12 @@ export function createReplayHandler(fetch: Fetch): Handler {
     fetch: async (request, call) => ({ ...(await fetch(request, call)), recordedAt: undefined }),
     address: ({ path }) => ({ url: new URL(path, base), headers: {}, base }),
     usageStatus: 404,
-    wholeBodies: true,
   });
-}
-
-/** The body as it arrives, if its length is known and nothing reads it. */
-async function prepareBody(
-  request: GatewayRequest,
-  { wholeBodies, pay }: UpstreamOptions,
-): Promise<{ body: HttpRequest['body']; payment?: UpstreamPayment | undefined }> {
-  const { length } = request;
-  if (!wholeBodies && !pay && length !== undefined && length > shortBody) {
-    // The iterator does not destroy the request: if reading stops early, the caller must still get a reply.
-    const arriving = request.body.iterator({ destroyOnReturn: false });
-    return { body: { segments: [], bytes: length, arriving } };
-  }
-  const bytes = await request.readBody();
-  return { body: { segments: [bytes], bytes: bytes.length }, payment: await pay?.(request, bytes) };
 }
 
 function requestTo(
   request: GatewayRequest,
-  body: HttpRequest['body'],
+  bytes: Buffer,
   { address, localHeaders = [] }: UpstreamOptions,
 ): HttpRequest {
   const { url, headers, ownHeaders, keyHeader, base } = address(request);
@@ -121,7 +101,7 @@ function requestTo(
     keyHeader,
     base,
     headers: { ...forwardedHeaders(request.headers, localHeaders), ...headers },
-    body,
+    body: { segments: [bytes], bytes: bytes.length },
   };
 }
 

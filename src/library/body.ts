@@ -77,8 +77,6 @@ export interface RequestBody {
   readonly segments: readonly (Uint8Array | Upload)[];
   /** Content-Length in bytes. */
   readonly bytes: number;
-  /** Replaces the segments: a body that is passed on while it arrives, and so can be sent only once. */
-  readonly arriving?: AsyncIterable<Uint8Array> | undefined;
   /** The Content-Type of a body that is not JSON. */
   readonly contentType?: string | undefined;
 }

@@ -1,7 +1,5 @@
-import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import type { Handler } from '../../src/gateway/types.ts';
 import { dig, key, message, startGateway, textPath, turn, sharedGateway } from './gateway-under-test.ts';
 
 const gateway = sharedGateway({ maxBody: 4096 });
@@ -129,60 +127,5 @@ describe('the size limit', () => {
       `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
     );
     expect(reply).toMatch(/^HTTP\/1\.1 431 /);
-  });
-});
-
-describe('many large bodies', () => {
-  const large = (text: string): object => turn(text, { labels: { filler: 'x'.repeat(700_000) } });
-
-  it.each(['declared', 'chunked'])('(%s) are held one after the other, and short ones pass them', async (framing) => {
-    const events = new EventEmitter();
-    const held = new Set<object>();
-    let most = 0;
-    const handler: Handler = async (request) => {
-      const bytes = await request.readBody();
-      if (bytes.length < 1000) return { status: 200, headers: {}, body: 'short' };
-      held.add(request);
-      most = Math.max(most, held.size);
-      const answered = once(events, 'go');
-      events.emit('held');
-      await answered;
-      held.delete(request);
-      return { status: 200, headers: {}, body: String(bytes.length) };
-    };
-    const roomy = await startGateway({ maxBody: 1_000_000, handler });
-    const text = JSON.stringify(large('hi'));
-    const send = (): Promise<Response> =>
-      fetch(roomy.url + textPath, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        ...(framing === 'chunked' ? { body: new Blob([text]).stream(), duplex: 'half' as const } : { body: text }),
-      });
-    const first = once(events, 'held');
-    const replies = Array.from({ length: 6 }, send);
-    await first;
-    expect((await roomy.post(textPath, turn('hi'))).text).toBe('short');
-    for (let left = replies.length; left > 0; left--) {
-      const next = left > 1 ? once(events, 'held') : undefined;
-      events.emit('go');
-      await next;
-    }
-    const texts = await Promise.all(replies.map(async (reply) => (await reply).text()));
-    expect(texts).toEqual(replies.map(() => String(text.length)));
-    expect(most).toBe(1);
-    await roomy.close(0);
-  });
-
-  it('of callers that leave make room for the next', async () => {
-    const roomy = await startGateway({ maxBody: 1_000_000 });
-    const sockets = Array.from({ length: 3 }, () => connect(roomy.port, '127.0.0.1'));
-    for (const socket of sockets) {
-      socket.write(`${headTo(roomy)}Content-Type: application/json\r\nContent-Length: 900000\r\n\r\n{"contents":`);
-    }
-    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-    const waiting = roomy.post(textPath, large('hi'));
-    for (const socket of sockets) socket.destroy();
-    expect((await waiting).status).toBe(200);
-    await roomy.close(0);
   });
 });

@@ -152,7 +152,7 @@ describe('the log', () => {
 });
 
 describe('a handler of another kind', () => {
-  it('gets the request with its raw body and the signal that its caller left', async () => {
+  it('gets the request with its whole body and the signal that its caller left', async () => {
     const failing: Handler = async () => {
       throw new Error('broken inside');
     };
@@ -162,10 +162,10 @@ describe('a handler of another kind', () => {
       json: { error: { code: 500, status: 'INTERNAL' } },
     });
     await gateway.close();
-    const echo: Handler = async ({ body, format, pathId, keyForm, path, query }) => ({
+    const echo: Handler = async ({ readBody, format, pathId, keyForm, path, query }) => ({
       status: 200,
       headers: { 'x-request': JSON.stringify({ format: format.name, pathId, keyForm, path, query: String(query) }) },
-      body,
+      body: [await readBody()],
     });
     const passing = await startGateway({ handler: echo });
     const { text, headers } = await passing.post(`${textPath}?a=b`, turn('hi'));

@@ -1,7 +1,6 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isObject, isTooDeep, jsonFaultWords, type JsonObject, tooDeepWords } from '../../library/index.ts';
 import { Problem } from '../problem.ts';
-import type { GatewayRequest } from '../types.ts';
 
 /** Requires one of the wanted Content-Types, UTF-8, and no compression. Throws Problem 415. */
 export function checkContentType({ headers }: Pick<IncomingMessage, 'headers'>, ...wanted: string[]): void {
@@ -17,59 +16,23 @@ export function isForm({ 'content-type': type = '' }: IncomingHttpHeaders): bool
   return /^multipart\/form-data(?:;|$)/i.test(type);
 }
 
-/** The declared length of a body in bytes, 0 without a body; undefined if the body is sent in chunks. */
-export function declaredLength({ headers }: IncomingMessage): number | undefined {
-  if (headers['transfer-encoding'] !== undefined) return undefined;
-  return Number(headers['content-length'] ?? 0);
-}
-
 /** Refuses a body whose declared length is over the limit, before a byte of it is read. Throws Problem 413. */
-export function checkBodyLength(length: number | undefined, limit: number): void {
-  if (length !== undefined && length > limit) throw tooLarge(limit, length);
+export function checkBodyLength({ headers }: IncomingMessage, limit: number): void {
+  const length = Number(headers['content-length'] ?? 0);
+  if (length > limit) throw tooLarge(limit, length);
 }
 
-/** Bodies up to this size, in bytes, are not counted: even one for each connection needs little memory. */
-const maxUncounted = 64 * 1024;
-
-/**
- * Reads the whole body. Its bytes count in the budget until the exchange is over. Throws Problem 413 if the body is larger than
- * the limit.
- */
-export async function readRequestBody(
-  { request, response }: { request: IncomingMessage; response: ServerResponse },
-  { limit, budget, left }: { limit: number; budget: ByteBudget; left: GatewayRequest['left'] },
-): Promise<Buffer> {
-  const length = declaredLength(request);
-  checkBodyLength(length, limit);
-  if (length === undefined || length > maxUncounted) {
-    response.once('close', await budget.take(length ?? limit, left.signal));
-  }
-  return readWholeBody(request, length, limit);
-}
-
-/** Reads the body by its events: by an iterator, a small request would take a tenth longer. */
-async function readWholeBody(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {
-  // If the length is known, chunks are copied into one buffer: joining them at the end would hold a large body twice.
-  const whole = length === undefined ? undefined : Buffer.allocUnsafe(length);
+/** Reads the whole body. Throws Problem 413 if it is larger than the limit. */
+export async function readRequestBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  await new Promise<void>((resolve, reject) => {
-    const take = (chunk: Buffer): void => {
-      if (whole) chunk.copy(whole, size);
-      else chunks.push(chunk);
-      size += chunk.length;
-      if (size <= limit) return;
-      // The caller must still get a reply.
-      request.off('data', take);
-      reject(tooLarge(limit, size));
-    };
-    const close = (): void => {
-      if (!request.readableEnded) reject(new Error('the body ended early'));
-    };
-    if (request.destroyed) close();
-    request.on('data', take).once('end', resolve).once('error', reject).once('close', close);
-  });
-  return whole?.subarray(0, size) ?? Buffer.concat(chunks, size);
+  // A request that is refused is not destroyed: the caller must still get a reply.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw tooLarge(limit, size);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
 }
 
 /** The body as a JSON object. Throws Problem 400 if it is empty, nested too deeply, not UTF-8, not JSON or not an object. */
@@ -128,50 +91,4 @@ function decodeUtf8(bytes: Buffer): string {
 function tooLarge(limit: number, size: number): Problem {
   const message = `Maximum request body size ${limit} exceeded, actual body size ${size}`;
   return new Problem(413, message, { headers: { connection: 'close' } });
-}
-
-/** Bytes that all requests together may hold. */
-export type ByteBudget = ReturnType<typeof createByteBudget>;
-
-export function createByteBudget(capacity: number) {
-  let free = capacity;
-  const waiting = new Set<{ bytes: number; start: () => void }>();
-  const startNext = (): void => {
-    for (const waiter of waiting) {
-      if (waiter.bytes > free) return;
-      waiting.delete(waiter);
-      free -= waiter.bytes;
-      waiter.start();
-    }
-  };
-  return {
-    /**
-     * Waits until there is room, first come, first served; rejects when the signal aborts. A request for more than the whole
-     * budget counts as the whole. Returns a function that gives the room back; only its first call counts.
-     */
-    take: (wanted: number, signal: AbortSignal): Promise<() => void> =>
-      new Promise((resolve, reject) => {
-        const bytes = Math.min(wanted, capacity);
-        let taken = bytes;
-        const giveBack = (): void => {
-          free += taken;
-          taken = 0;
-          startNext();
-        };
-        const startRead = (): void => {
-          signal.removeEventListener('abort', leaveQueue);
-          resolve(giveBack);
-        };
-        const waiter = { bytes, start: startRead };
-        const leaveQueue = (): void => {
-          waiting.delete(waiter);
-          startNext();
-          reject(new Error('the caller left'));
-        };
-        if (signal.aborted) return leaveQueue();
-        signal.addEventListener('abort', leaveQueue, { once: true });
-        waiting.add(waiter);
-        startNext();
-      }),
-  };
 }

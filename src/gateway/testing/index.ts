@@ -1,5 +1,4 @@
 import { env, getBuiltinModule } from 'node:process';
-import { Readable } from 'node:stream';
 import { createApp, createKey } from '../app.ts';
 import { listen } from '../listen.ts';
 import { createOfflineHandler } from '../offline-handler.ts';
@@ -49,7 +48,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   let answering = await openHandler(options);
   const recordAndAnswer: Handler = async (request) => {
     const bytes = await request.readBody();
-    const known = { ...request, body: Readable.from([bytes]), readBody: async () => bytes };
+    const known = { ...request, readBody: async () => bytes };
     const record = createRecord(request, bytes);
     records.set(known, record);
     received.push(record);

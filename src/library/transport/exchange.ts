@@ -73,7 +73,7 @@ function toDispatchContent({
     method,
     headers: { ...sent, 'content-length': String(body.bytes) },
     // undici accepts any iterable, though its type omits it; wrapping it in a Readable would add a step to every chunk.
-    body: (body.arriving ?? plainBody(body) ?? streamBody(body)) as Uint8Array,
+    body: (plainBody(body) ?? streamBody(body)) as Uint8Array,
   };
 }
 

@@ -62,7 +62,7 @@ export async function openUpstream(profile: string, flags: ServeFlags, place: So
   const { apiKey } = settings.text.headerNames;
   const headerNames = { apiKey, version: settings.chat.headerNames.version };
   const pays = await payForPassed(settings.text, flags.tag, context);
-  const parts = { headerNames, served, pays, wholeBodies: flags.record !== undefined };
+  const parts = { headerNames, served, pays };
   const handlers = byAuthUse((use) => {
     const client = openGatewayClient({ ...upstream.options, connection, wrappers: recordings.wrappers });
     return upstreamHandler(use, upstream, { ...parts, client });
@@ -190,15 +190,13 @@ interface UpstreamParts {
   /** The names that the formats have upstream. */
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
-  /** Bodies are recorded. */
-  wholeBodies: boolean;
   pays: Pays | undefined;
 }
 
 function upstreamHandler(
   use: AuthUse,
   { options, settings }: Upstream,
-  { client, headerNames, served, wholeBodies, pays }: UpstreamParts,
+  { client, headerNames, served, pays }: UpstreamParts,
 ): Handler {
   const ownVersion = client.endpoint.headerNames.version;
   const names = [
@@ -215,7 +213,6 @@ function upstreamHandler(
     fetch: client.fetch,
     localHeaders: names.filter((name) => name !== undefined),
     timeoutMs: settings.text.timeoutMs,
-    wholeBodies,
     pay: pays?.pay,
     address(request) {
       const asked = client.address({ path: request.path, format: getAuthUseFormat(use), use, body: {} });

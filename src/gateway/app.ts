@@ -24,7 +24,7 @@ import { findRoute, chooseErrorFormat, type Route, withVersion } from './routes.
 import { sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
 import { toProblem, problemReply } from './problem.ts';
-import { type App, listen } from './listen.ts';
+import { listen } from './listen.ts';
 
 /** Options of a gateway. */
 export interface AppOptions extends OfflineOptions, Allowed {
@@ -56,13 +56,12 @@ interface AppSettings extends AppOptions {
 const ownNames: OptionNames = { hosts: 'hosts', origins: 'origins' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
-export function createApp(options: AppOptions = {}): App {
+export function createApp(options: AppOptions = {}): RequestListener {
   const { rules, optionNames = ownNames, maxBody = 256 * 2 ** 20, elapsed = monotonic } = options;
   const headerNames = rules ? vendorHeaderNames : (options.headerNames ?? {});
   const { handler = createOfflineHandler(options) } = options;
   const settings: AppSettings = { ...options, headerNames, optionNames, maxBody, handler, elapsed };
-  const app: RequestListener = (request, response) => void serveRequest(request, response, settings);
-  return Object.assign(app, { close: () => handler.close?.() });
+  return (request, response) => void serveRequest(request, response, settings);
 }
 
 /** Answers one request. It never throws: a failing handler must not stop the server. */

@@ -16,9 +16,6 @@ export interface Listening {
   close(drainMs?: number): Promise<void>;
 }
 
-/** Answers requests; `close` ends work that goes on between them. */
-export type App = RequestListener & { close?: () => void };
-
 const serverOptions = {
   // The app refuses a missing Host itself, in the format's own error shape.
   requireHostHeader: false,
@@ -33,7 +30,7 @@ const serverOptions = {
 const maxConnections = 2048;
 
 /** Starts serving an app; port 0 picks a free one. Throws GatewayError not-sent if the port cannot be opened. */
-export async function listen(app: App, { port = 0, host = '127.0.0.1' } = {}): Promise<Listening> {
+export async function listen(app: RequestListener, { port = 0, host = '127.0.0.1' } = {}): Promise<Listening> {
   const server = createServer(serverOptions, app);
   server.maxConnections = maxConnections;
   // A caller keeps its connection for the next request: the server that closes would wait for it.
@@ -56,7 +53,6 @@ export async function listen(app: App, { port = 0, host = '127.0.0.1' } = {}): P
     isLoopback: address === '::1' || address.startsWith('127.'),
     close: async (drainMs = 5000) => {
       if (server.listening) await closeServer(server, drainMs);
-      app.close?.();
     },
   };
 }

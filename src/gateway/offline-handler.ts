@@ -5,8 +5,9 @@ import { contentFormat } from './content/format.ts';
 import { isForm, parseBody, parseForm } from './http/body.ts';
 import { jsonReply } from './http/reply.ts';
 import { drawsByName, isVendorModel, localModels, listModelNames } from './models/local.ts';
-import { createResponseStore } from './responses/store.ts';
+import type { ResponseStore } from './responses/store.ts';
 import type { ServiceRules } from './service.ts';
+import { createShelf } from './shelf.ts';
 import type {
   BodyHandler,
   GatewayRequest,
@@ -38,15 +39,12 @@ export interface OfflineOptions {
 const defaultFaultDelay = 10_000;
 const defaultBatchDelay = 500;
 
-/** The number of different requests whose attempts are counted; the oldest are dropped. */
-const countedRequests = 10_000;
-
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const { refuseUnknown: isStrict = false } = options;
   const countAttempt = createIdCounter();
-  const responses = createResponseStore();
+  const responses: ResponseStore = createShelf();
   const answerByModel = async (
     request: GatewayRequest,
     handle: BodyHandler,
@@ -77,7 +75,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
     answer: (request, handle, body) =>
       answerByModel(request, handle, body, { id: createRequestId(request, JSON.stringify(body)), inBatch: true }),
   });
-  const handler: Handler = async (request) => {
+  return async (request) => {
     const { route } = request;
     const act = route?.batch?.[request.method];
     if (act) return act(request, batches);
@@ -91,7 +89,6 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
     const id = createRequestId(request, form ? JSON.stringify(body) : bytes);
     return answerByModel(request, route.handle, body, { id, inBatch: false });
   };
-  return Object.assign(handler, { close: () => batches.close() });
 }
 
 /** Returns how often an id came before. */
@@ -99,9 +96,7 @@ function createIdCounter(): (id: string) => number {
   const counts = new Map<string, number>();
   return (id) => {
     const count = counts.get(id) ?? 0;
-    counts.delete(id);
     counts.set(id, count + 1);
-    if (counts.size > countedRequests) counts.delete(counts.keys().next().value ?? '');
     return count;
   };
 }
@@ -132,13 +127,13 @@ function plainStep(step: string | number): string {
 
 /** `GET /v1beta/models` and `GET /v1/models`, or a single model. Throws Problem 404. */
 function answerModels(
-  { format: pathFormat, keyForm, pathId: requested, query }: GatewayRequest,
+  { format: pathFormat, keyForm, pathId: requested }: GatewayRequest,
   rules: ServiceRules | undefined,
 ): GatewayReply {
   // `/v1/models` is a path of all formats: the caller's key says which it speaks.
   const format = keyForm === 'vendor-key' || keyForm === 'query' ? contentFormat : pathFormat;
   const offered = localModels.filter(format.offers);
-  if (requested === undefined) return jsonReply(format.listModels(offered, query));
+  if (requested === undefined) return jsonReply(format.listModels(offered));
   // A vendor's model that is answered is listed too: clients look a model up before they ask it.
   const vendors = isVendorModel(requested, rules)
     ? { id: requested, title: requested, draws: drawsByName(requested) }

@@ -1,38 +1,26 @@
-/** Values by their id, for as long as the gateway runs. If they get too large together, the oldest are dropped. */
-export function createShelf<T extends { id: string }>({
-  most,
-  sizeOf,
-  drop = () => undefined,
-}: {
-  most: number;
-  sizeOf: (item: T) => number;
-  drop?: (item: T) => void;
-}) {
+/** The number of values on a shelf. */
+const most = 1000;
+
+/** Values by their id, for as long as the gateway runs. If there are too many, the oldest are dropped. */
+export interface Shelf<T extends { id: string }> {
+  add(item: T): void;
+  find(id: string): T | undefined;
+  /** The newest first. */
+  list(): T[];
+  remove(id: string): void;
+}
+
+export function createShelf<T extends { id: string }>(): Shelf<T> {
   const items = new Map<string, T>();
-  let size = 0;
-  const remove = (id: string): void => {
-    const item = items.get(id);
-    if (item === undefined) return;
-    items.delete(id);
-    size -= sizeOf(item);
-    drop(item);
-  };
   return {
-    add(item: T): void {
-      remove(item.id);
+    add(item) {
+      items.delete(item.id);
       items.set(item.id, item);
-      size += sizeOf(item);
-      for (const oldest of items.keys()) {
-        if (size <= most) return;
-        remove(oldest);
-      }
+      const [oldest] = items.keys();
+      if (items.size > most && oldest !== undefined) items.delete(oldest);
     },
-    find: (id: string): T | undefined => items.get(id),
-    /** The newest first. */
-    list: (): T[] => [...items.values()].toReversed(),
-    remove,
-    clear(): void {
-      for (const id of items.keys()) remove(id);
-    },
+    find: (id) => items.get(id),
+    list: () => [...items.values()].toReversed(),
+    remove: (id) => void items.delete(id),
   };
 }

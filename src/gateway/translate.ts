@@ -12,8 +12,9 @@ import { jsonReply } from './http/reply.ts';
 import { findLost, isHarmless, nameFields, watchReads } from './lost-fields.ts';
 import { readAnswer } from './models/read-answer.ts';
 import { streamReply } from './operation.ts';
+import { createShelf } from './shelf.ts';
 import { Problem } from './problem.ts';
-import { createResponseStore } from './responses/store.ts';
+
 import { findGatewayFormat, type Wire } from './routes.ts';
 import type { GatewayReply, GatewayRequest, Handler, Path } from './types.ts';
 
@@ -58,7 +59,7 @@ async function translate(
   const { path, query, body: asked } = inProblems(() => encodeRequest(plain, format, quirks));
   const bytes = Buffer.from(JSON.stringify(asked));
   refuseLost(findLost(checked, watched.isRead));
-  const context = { inBatch: false, responses: createResponseStore() };
+  const context = { inBatch: false, responses: createShelf<never>() };
   const wanted = operation.read(checked, model, request, context);
   const reply = await pass({
     ...request,

@@ -52,11 +52,7 @@ export interface GatewayReply {
 export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: RequestContext) => Promise<GatewayReply>;
 
 /** Answers requests: the offline models, an upstream gateway, a recording. Throws Problem and Violation for a mistake of the caller. */
-export interface Handler {
-  (request: GatewayRequest): Promise<GatewayReply>;
-  /** Ends work that goes on between requests. */
-  close?: () => void;
-}
+export type Handler = (request: GatewayRequest) => Promise<GatewayReply>;
 
 /** The log entry of one request; never with a header, a query or a body. */
 export interface LogEntry {
@@ -153,8 +149,7 @@ export interface GatewayFormat {
   violation(path: Path, breach: Breach): Problem;
   /** The 404 reply for a model that is not served; `served` names the served models. */
   unknownModel(model: string, served: string): Problem;
-  /** A page of the list of models. */
-  listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject;
+  listModels(models: readonly LocalModel[]): JsonObject;
   encodeModel(model: LocalModel): JsonObject;
   /** Whether a local model is offered in this format. */
   offers(model: LocalModel): boolean;

@@ -44,16 +44,6 @@ describe('lists of models', () => {
     expect(await get('/v1/models/claude-x', { 'x-api-key': key })).toEqual(model('claude-x'));
   });
 
-  it.each([
-    ['limit=1&before_id=local-chat', ['local-text'], false],
-    ['before_id=local-text', [], false],
-    ['limit=1&before_id=nobody', ['local-text'], true],
-  ])('of the messages format are paged backwards by %s', async (query, ids, more) => {
-    const page = (await get(`/v1/models?${query}`, { 'x-api-key': key })) as { data: { id: string }[] };
-    expect(page.data.map(({ id }) => id)).toEqual(ids);
-    expect(page).toMatchObject({ has_more: more, first_id: ids[0] ?? null });
-  });
-
   it('at the path of both formats come in the shape that the key is of', async () => {
     for (const [path, headers] of [
       [`/v1/models?key=${key}`, {}],

@@ -144,21 +144,14 @@ describe('as one service', () => {
 
   const lists: [ServedService, string, Record<string, string>][] = [
     ['gemini', '/v1beta/models', google],
-    ['gemini', '/v1/models?pageSize=3', google],
-    ['gemini', '/v1beta/models?pageSize=3&pageToken=3', google],
     ['anthropic', '/v1/models', { ...version, 'x-api-key': anthropicKey }],
-    ['anthropic', '/v1/models?limit=1', { ...version, 'x-api-key': anthropicKey }],
-    ['anthropic', '/v1/models?limit=1&after_id=local-text', { ...version, 'x-api-key': anthropicKey }],
   ];
-  test.each(lists)(
-    'a gateway that stands for %s lists the local models at %s in pages',
-    async (name, path, headers) => {
-      const asked: Asked = { method: 'GET', path, headers };
-      const [ours, theirs] = [await ask(played[name], asked), await ask(real.get(name), asked)];
-      expect(ours.status).toBe(200);
-      expect(listed(ours.json)).toEqual(listed(theirs.json));
-    },
-  );
+  test.each(lists)('a gateway that stands for %s lists the local models at %s', async (name, path, headers) => {
+    const asked: Asked = { method: 'GET', path, headers };
+    const [ours, theirs] = [await ask(played[name], asked), await ask(real.get(name), asked)];
+    expect(ours.status).toBe(200);
+    expect(listed(ours.json)).toEqual(listed(theirs.json));
+  });
 
   test.each(names)('a gateway that stands for %s still shows that it is there', async (name) => {
     expect((await fetch(`${played[name].url}/healthz`)).status).toBe(200);

@@ -45,7 +45,6 @@ export interface StoredBatch extends Pick<BatchJob, 'about' | 'model'> {
   id: string;
   format: GatewayFormatName;
   fault: BatchFault;
-  state: 'waiting' | 'running' | 'ended' | 'failed';
   total: number;
   results: { label: JsonObject; result: LineResult }[];
   created: number;
@@ -55,8 +54,20 @@ export interface StoredBatch extends Pick<BatchJob, 'about' | 'model'> {
   /** Number of requests for the batch after its creation that do not find it. */
   hidden: number;
   stop: AbortController;
-  /** Whether the batch is deleted, or the gateway has closed. */
-  isDropped: boolean;
+}
+
+/** The words of a batch API for how far a batch is. */
+export type StateWords = Readonly<
+  Record<'running' | 'canceling' | 'canceled' | 'failed' | 'expired' | 'completed', string>
+>;
+
+/** How far a batch is. */
+export function stateOf(batch: StoredBatch): keyof StateWords {
+  const { canceled, ended, failure } = batch;
+  if (failure) return 'failed';
+  if (canceled !== undefined) return ended === undefined ? 'canceling' : 'canceled';
+  if (ended === undefined) return 'running';
+  return countEnds(batch).expired > 0 ? 'expired' : 'completed';
 }
 
 /** Number of requests of a batch that ended in each way. */
@@ -86,17 +97,14 @@ export function startBatch(id: string, job: BatchJob, options: BatchOptions): St
     about,
     model,
     fault,
-    state: 'waiting',
     total: lines.length,
     results: [],
     created: Date.now(),
     hidden: fault.hiddenReads ?? 0,
     stop: new AbortController(),
-    isDropped: false,
   };
   void run(batch, job, options).catch((error: unknown) => {
     batch.failure = toProblem(error, request.format);
-    batch.state = 'failed';
     batch.ended = Date.now();
   });
   return batch;
@@ -109,27 +117,16 @@ export function cancelBatch(batch: StoredBatch): void {
   batch.stop.abort();
 }
 
-/** Ends the work on a batch that is not wanted any more. */
-export function dropBatch(batch: StoredBatch): void {
-  batch.isDropped = true;
-  batch.stop.abort();
-}
-
 async function run(batch: StoredBatch, job: BatchJob, { delay, answer }: BatchOptions): Promise<void> {
   const { fault, stop } = batch;
-  await pause(delay / 2, stop.signal);
+  await pause(fault.isStuck ? longestTimerMs : delay, stop.signal);
   if (job.fault) throw job.fault;
-  batch.state = 'running';
-  await pause(fault.isStuck ? longestTimerMs : delay / 2, stop.signal);
   for (const [index, line] of (fault.swapsLines ? swapped(job.lines) : job.lines).entries()) {
-    const result = await runLine(line, { batch, job, index, answer });
-    if (batch.isDropped) return;
-    for (let times = fault.doublesResults ? 2 : 1; times > 0; times--)
-      batch.results.push({ label: line.label, result });
+    const result = { label: line.label, result: await runLine(line, { batch, job, index, answer }) };
+    batch.results.push(result, ...(fault.doublesResults ? [result] : []));
     // Control goes back to the event loop, so that other callers are answered between two requests of a batch.
     await yieldToEventLoop();
   }
-  batch.state = 'ended';
   batch.ended = Date.now();
 }
 

@@ -6,7 +6,7 @@ import { editsOperation, imagesOperation } from '../completions/images.ts';
 import { badParameter } from '../completions/reply.ts';
 import { responsesOperation } from '../responses/format.ts';
 import { checkContentType, readForm } from '../http/body.ts';
-import { jsonReply, selectPage } from '../http/reply.ts';
+import { jsonReply, listPage } from '../http/reply.ts';
 import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { BodyHandler, GatewayRequest, GatewayReply } from '../types.ts';
@@ -17,6 +17,8 @@ import {
   countEnds,
   randomId,
   parseJsonLines,
+  stateOf,
+  type StateWords,
   type StoredBatch,
   toLines,
 } from './batch.ts';
@@ -68,7 +70,7 @@ export const completionsBatchPaths: BatchPaths = {
     POST(request, batches) {
       const batch = find(request, batches);
       if (batch.ended !== undefined) {
-        throw new Problem(409, `Cannot cancel a batch with status '${describeStatus(batch)}'.`);
+        throw new Problem(409, `Cannot cancel a batch with status '${words[stateOf(batch)]}'.`);
       }
       cancelBatch(batch);
       return jsonReply(encodeBatch(batch, request, batches));
@@ -113,15 +115,7 @@ function findFile(id = '', { files }: Batches): StoredFile {
 function listFiles({ query }: GatewayRequest, { files }: Batches): GatewayReply {
   const purpose = query.get('purpose');
   const all = listOf(files, 'completions').filter((file) => purpose === null || file.purpose === purpose);
-  const page = selectPage(all, query, { after: 'after', limit: ['limit', 10_000] });
-  return listReply(page, page.page.map(encodeFile));
-}
-
-function listReply(
-  { first, last, hasMore }: Omit<ReturnType<typeof selectPage>, 'page'>,
-  data: JsonObject[],
-): GatewayReply {
-  return jsonReply({ object: 'list', data, first_id: first, last_id: last, has_more: hasMore });
+  return jsonReply({ object: 'list', ...listPage(all.map(encodeFile)) });
 }
 
 /** Creates a batch from a file. If a line of the file cannot be taken, the batch fails as a whole. */
@@ -129,7 +123,7 @@ function readJob(body: JsonObject, _request: GatewayRequest, batches: Batches): 
   const input = findFile(textAt(body, 'input_file_id'), batches);
   const endpoint = textAt(body, 'endpoint') ?? '';
   const lines = parseJsonLines(input.bytes);
-  const fault = findFaultyLine(lines, endpoint);
+  const fault = findFaultyLine(lines);
   return {
     about: { input_file_id: input.id, endpoint, metadata: valueAt(body, 'metadata') ?? null },
     model: textAt(objectAt(lines[0], 'body'), 'model') ?? '',
@@ -140,30 +134,21 @@ function readJob(body: JsonObject, _request: GatewayRequest, batches: Batches): 
   };
 }
 
-function findFaultyLine(lines: readonly (JsonObject | undefined)[], endpoint: string): Problem | undefined {
+function findFaultyLine(lines: readonly (JsonObject | undefined)[]): Problem | undefined {
   if (lines.length === 0) return new Problem(400, 'The input file is empty.', { errorCode: 'empty_file' });
   const ids = new Set<string>();
   for (const [index, line] of lines.entries()) {
-    const [errorCode, message] = findLineFault(line, ids, endpoint) ?? [];
-    if (errorCode !== undefined) return new Problem(400, message ?? '', { errorCode, param: String(index + 1) });
-    ids.add(textAt(line, 'custom_id') ?? '');
+    const id = textAt(line, 'custom_id');
+    const isRepeated = id !== undefined && ids.has(id);
+    if (id === undefined || isRepeated) {
+      const message = isRepeated
+        ? `The custom_id '${id}' is used more than once.`
+        : 'The line is no JSON object with a custom_id.';
+      return new Problem(400, message, { errorCode: 'invalid_line', param: String(index + 1) });
+    }
+    ids.add(id);
   }
   return undefined;
-}
-
-/** Code and message for a line that cannot be taken; `ids` are the ids of the lines before it. */
-function findLineFault(
-  line: JsonObject | undefined,
-  ids: ReadonlySet<string>,
-  endpoint: string,
-): [code: string, message: string] | undefined {
-  if (line === undefined) return ['invalid_json_line', 'This line is not parseable as valid JSON.'];
-  const id = textAt(line, 'custom_id');
-  if (id === undefined) return ['missing_field', "Missing required parameter: 'custom_id'."];
-  if (ids.has(id)) return ['duplicate_custom_id', `The custom_id '${id}' is used more than once.`];
-  if (textAt(line, 'url') !== endpoint)
-    return ['mismatched_url', `The URL must match the endpoint of the batch, ${endpoint}.`];
-  return objectAt(line, 'body') ? undefined : ['missing_field', "Missing required parameter: 'body'."];
 }
 
 function toLine(line: JsonObject | undefined): BatchLine {
@@ -187,13 +172,14 @@ function encodeResult({ label, result: { end, status, body } }: StoredBatch['res
   return { id, ...label, response: { status_code: status, request_id: randomId('req_'), body }, error: null };
 }
 
-function describeStatus(batch: StoredBatch): string {
-  const { state, canceled, ended } = batch;
-  if (state === 'failed') return 'failed';
-  if (canceled !== undefined) return ended === undefined ? 'cancelling' : 'cancelled';
-  if (ended !== undefined) return countEnds(batch).expired > 0 ? 'expired' : 'completed';
-  return state === 'waiting' ? 'validating' : 'in_progress';
-}
+const words: StateWords = {
+  running: 'in_progress',
+  canceling: 'cancelling',
+  canceled: 'cancelled',
+  failed: 'failed',
+  expired: 'expired',
+  completed: 'completed',
+};
 
 function toUnixSeconds(time: number | undefined): number | null {
   return time === undefined ? null : Math.floor(time / 1000);
@@ -202,7 +188,7 @@ function toUnixSeconds(time: number | undefined): number | null {
 function encodeBatch(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, total, created, canceled, ended, failure } = batch;
   const counts = countEnds(batch);
-  const status = describeStatus(batch);
+  const status = words[stateOf(batch)];
   const endedAs = (name: string): number | null => (status === name ? toUnixSeconds(ended) : null);
   const { message = '', extra } = failure ?? {};
   const fault = { code: extra?.errorCode ?? 'server_error', line: Number(extra?.param) || null, message, param: null };
@@ -216,7 +202,7 @@ function encodeBatch(batch: StoredBatch, _request: GatewayRequest, batches: Batc
     output_file_id: resultsFile(batch, 'output', batches),
     error_file_id: resultsFile(batch, 'error', batches),
     created_at: Math.floor(created / 1000),
-    in_progress_at: status === 'validating' || failure ? null : toUnixSeconds(created),
+    in_progress_at: failure ? null : toUnixSeconds(created),
     expires_at: Math.floor(created / 1000) + daySeconds,
     finalizing_at: endedAs('completed'),
     completed_at: endedAs('completed'),
@@ -238,9 +224,6 @@ function resultsFile(batch: StoredBatch, part: 'output' | 'error', batches: Batc
 }
 
 function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
-  const page = selectPage(listOf(batches.all, 'completions'), request.query, { after: 'after', limit: ['limit', 20] });
-  return listReply(
-    page,
-    page.page.map((batch) => encodeBatch(batch, request, batches)),
-  );
+  const all = listOf(batches.all, 'completions').map((batch) => encodeBatch(batch, request, batches));
+  return jsonReply({ object: 'list', ...listPage(all) });
 }

@@ -2,16 +2,13 @@ import { isoTime, type JsonObject } from '../../library/index.ts';
 import { objectAt, textAt } from '../fields/read.ts';
 import { bearerToken, headerText } from '../http/guard.ts';
 import { parseBody } from '../http/body.ts';
-import { jsonReply, selectPage } from '../http/reply.ts';
+import { jsonReply } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, GatewayReply } from '../types.ts';
 import { randomId } from './batch.ts';
 import { type Batches, type BatchPaths, listOf, type StoredFile } from './store.ts';
 
 const keptMs = 48 * 60 * 60 * 1000;
-
-/** The purpose of a file whose upload has not ended. */
-const uploading = 'uploading';
 
 /** Files of the Gemini API, uploaded in the resumable way: https://ai.google.dev/api/files. */
 export const contentFilePaths: BatchPaths = {
@@ -39,31 +36,26 @@ export const contentFilePaths: BatchPaths = {
 export function findContentFile(name: string, { files }: Batches): StoredFile {
   const id = name.replace(/^files\//, '');
   const file = files.find(id);
-  if (file?.format === 'content' && file.purpose !== uploading) return file;
+  if (file?.format === 'content') return file;
   const message = `You do not have permission to access the File ${id.slice(0, 100)} or it may not exist.`;
   throw new Problem(403, message);
 }
 
 async function startUpload(request: GatewayRequest, { files }: Batches): Promise<GatewayReply> {
   const { headers } = request;
-  if (headers['x-goog-upload-protocol'] !== 'resumable' || readUploadCommands(request)[0] !== 'start') {
-    throw new Problem(
-      400,
-      'files are uploaded with the header X-Goog-Upload-Protocol: resumable and the command start',
-    );
-  }
+  if (headers['x-goog-upload-protocol'] !== 'resumable')
+    throw new Problem(400, 'files are uploaded with the header X-Goog-Upload-Protocol: resumable');
   const bytes = await request.readBody();
   const about = objectAt(bytes.length > 0 ? parseBody(bytes) : {}, 'file');
   const file: StoredFile = {
     id: (textAt(about, 'name') ?? '').replace(/^files\//, '') || randomId('', 12),
     format: 'content',
     name: textAt(about, 'displayName') ?? textAt(about, 'display_name') ?? '',
-    purpose: uploading,
+    purpose: 'user_data',
     mimeType: headerText(headers, 'x-goog-upload-header-content-type') ?? 'application/octet-stream',
     created: Date.now(),
     bytes: Buffer.alloc(0),
   };
-  if (files.find(file.id)) throw new Problem(409, `The file files/${file.id} exists already.`);
   files.add(file);
   const query = new URLSearchParams({ upload_id: file.id, upload_protocol: 'resumable' });
   // Clients send the key only with the first request.
@@ -79,25 +71,16 @@ async function startUpload(request: GatewayRequest, { files }: Batches): Promise
   );
 }
 
-function readUploadCommands({ headers }: GatewayRequest): string[] {
-  return (headerText(headers, 'x-goog-upload-command') ?? '').split(',').map((command) => command.trim());
-}
-
+/** Adds a piece to a file; with the command `finalize` it is the last one. */
 async function takeBytes(request: GatewayRequest, { files }: Batches): Promise<GatewayReply> {
   const file = files.find(request.query.get('upload_id') ?? '');
-  if (file?.purpose !== uploading) throw new Problem(404, 'The upload was not found, or has ended.');
-  const commands = readUploadCommands(request);
-  const size = file.bytes.length;
-  const offset = Number(headerText(request.headers, 'x-goog-upload-offset') ?? 0);
-  const isUpload = commands.includes('upload');
-  if (isUpload && offset !== size) throw new Problem(400, `The offset must be ${size}, not ${offset}.`);
-  const isFinal = commands.includes('finalize');
-  const more = isUpload ? await request.readBody() : Buffer.alloc(0);
-  const longer = { ...file, bytes: Buffer.concat([file.bytes, more]), ...(isFinal && { purpose: 'user_data' }) };
+  if (file === undefined) throw new Problem(404, 'The upload was not found.');
+  const longer = { ...file, bytes: Buffer.concat([file.bytes, await request.readBody()]) };
   files.add(longer);
-  if (isFinal) return jsonReply({ file: encodeContentFile(longer) }, { 'x-goog-upload-status': 'final' });
-  const received = { 'x-goog-upload-size-received': String(longer.bytes.length) };
-  return jsonReply({}, { 'x-goog-upload-status': 'active', ...received });
+  const isFinal = headerText(request.headers, 'x-goog-upload-command')?.includes('finalize') === true;
+  return jsonReply(isFinal ? { file: encodeContentFile(longer) } : {}, {
+    'x-goog-upload-status': isFinal ? 'final' : 'active',
+  });
 }
 
 function encodeContentFile({ id, name, purpose, mimeType, created, bytes }: StoredFile): JsonObject {
@@ -115,8 +98,6 @@ function encodeContentFile({ id, name, purpose, mimeType, created, bytes }: Stor
   };
 }
 
-function listContentFiles({ query }: GatewayRequest, { files }: Batches): GatewayReply {
-  const ended = listOf(files, 'content').filter(({ purpose }) => purpose !== uploading);
-  const { page, last, hasMore } = selectPage(ended, query, { after: 'pageToken', limit: ['pageSize', 10] });
-  return jsonReply({ files: page.map(encodeContentFile), ...(hasMore && { nextPageToken: last }) });
+function listContentFiles(_request: GatewayRequest, { files }: Batches): GatewayReply {
+  return jsonReply({ files: listOf(files, 'content').map(encodeContentFile) });
 }

@@ -2,7 +2,7 @@ import { isoTime, type JsonObject, type JsonValue } from '../../library/index.ts
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
 import { anything, badValue, filledList, freeObject, object, text } from '../fields/rule.ts';
 import { contentOperation } from '../content/format.ts';
-import { jsonReply, selectPage } from '../http/reply.ts';
+import { jsonReply } from '../http/reply.ts';
 import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { GatewayRequest, GatewayReply } from '../types.ts';
@@ -13,6 +13,8 @@ import {
   countEnds,
   randomId,
   parseJsonLines,
+  stateOf,
+  type StateWords,
   type StoredBatch,
   toLines,
 } from './batch.ts';
@@ -112,19 +114,20 @@ function toRpcStatus(body: JsonObject): JsonObject {
   return { code: codes[textAt(error, 'status') ?? ''] ?? 2, message: textAt(error, 'message') ?? '' };
 }
 
-function describeState(batch: StoredBatch): string {
-  const { state, canceled, ended } = batch;
-  if (ended === undefined) return state === 'waiting' ? 'PENDING' : 'RUNNING';
-  if (state === 'failed') return 'FAILED';
-  if (canceled !== undefined) return 'CANCELLED';
-  return countEnds(batch).expired > 0 ? 'EXPIRED' : 'SUCCEEDED';
-}
+const words: StateWords = {
+  running: 'RUNNING',
+  canceling: 'RUNNING',
+  canceled: 'CANCELLED',
+  failed: 'FAILED',
+  expired: 'EXPIRED',
+  completed: 'SUCCEEDED',
+};
 
 /** The batch as an operation: only a batch that succeeded has results; results in a file have the name of the file. */
 function encodeBatch(batch: StoredBatch, _request: GatewayRequest, batches: Batches): JsonObject {
   const { id, about, model, total, results, created, ended } = batch;
   const name = `batches/${id}`;
-  const state = describeState(batch);
+  const state = words[stateOf(batch)];
   const { succeeded, errored } = countEnds(batch);
   const open = total - results.length;
   const output = state === 'SUCCEEDED' ? { output: encodeOutput(batch, batches) } : {};
@@ -163,8 +166,5 @@ function encodeOutput(batch: StoredBatch, batches: Batches): JsonObject {
 }
 
 function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
-  const fields = { after: 'pageToken', limit: ['pageSize', 100] } as const;
-  const { page, last, hasMore } = selectPage(listOf(batches.all, 'content'), request.query, fields);
-  const operations = page.map((batch) => encodeBatch(batch, request, batches));
-  return jsonReply({ operations, ...(hasMore && { nextPageToken: last }) });
+  return jsonReply({ operations: listOf(batches.all, 'content').map((batch) => encodeBatch(batch, request, batches)) });
 }

@@ -1,7 +1,7 @@
 import { isoTime, type JsonObject, type JsonValue } from '../../library/index.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { badValue, filledList, freeObject, object, text } from '../fields/rule.ts';
-import { jsonReply, selectPage } from '../http/reply.ts';
+import { jsonReply, listPage } from '../http/reply.ts';
 import { messagesOperation } from '../messages/format.ts';
 import { answerOperation } from '../operation.ts';
 import { Problem } from '../problem.ts';
@@ -89,10 +89,7 @@ function isoOrNull(time: number | undefined): string | null {
 }
 
 function listBatches(request: GatewayRequest, batches: Batches): GatewayReply {
-  const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
-  const { page, first, last, hasMore } = selectPage(listOf(batches.all, 'messages'), request.query, fields);
-  const data = page.map((batch) => encodeBatch(batch, request));
-  return jsonReply({ data, has_more: hasMore, first_id: first, last_id: last });
+  return jsonReply(listPage(listOf(batches.all, 'messages').map((batch) => encodeBatch(batch, request))));
 }
 
 function removeBatch(request: GatewayRequest, batches: Batches): GatewayReply {

@@ -3,9 +3,9 @@ import type { ObjectRule } from '../fields/rule.ts';
 import { checkContentType, parseBody } from '../http/body.ts';
 import { jsonReply } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
-import { createShelf } from '../shelf.ts';
+import { createShelf, type Shelf } from '../shelf.ts';
 import type { GatewayFormatName, GatewayRequest, GatewayReply } from '../types.ts';
-import { type StoredBatch, type BatchJob, type BatchOptions, dropBatch, startBatch } from './batch.ts';
+import { type StoredBatch, type BatchJob, type BatchOptions, startBatch } from './batch.ts';
 
 /** An uploaded file, or the results of a batch as a file. */
 export interface StoredFile {
@@ -19,26 +19,15 @@ export interface StoredFile {
   bytes: Buffer;
 }
 
-/** The number of batches, and the bytes of files, that are kept. */
-const keptBatches = 1000;
-const keptBytes = 512 * 2 ** 20;
-
 /** The batches and files of a gateway, for as long as it runs. */
-export type Batches = ReturnType<typeof createBatches>;
+export interface Batches {
+  all: Shelf<StoredBatch>;
+  files: Shelf<StoredFile>;
+  options: BatchOptions;
+}
 
-export function createBatches(options: BatchOptions) {
-  const all = createShelf<StoredBatch>({ most: keptBatches, sizeOf: () => 1, drop: dropBatch });
-  return {
-    all,
-    files: createShelf<StoredFile>({ most: keptBytes, sizeOf: ({ bytes }) => bytes.length }),
-    start(id: string, job: BatchJob): StoredBatch {
-      const batch = startBatch(id, job, options);
-      all.add(batch);
-      return batch;
-    },
-    /** Drops all batches, so that no work goes on when the gateway has closed. */
-    close: (): void => all.clear(),
-  };
+export function createBatches(options: BatchOptions): Batches {
+  return { all: createShelf(), files: createShelf(), options };
 }
 
 /** The batches or files of a format, the newest first. */
@@ -86,7 +75,8 @@ export function batchActions({ format, newId, body, read, encode, notFound }: Ve
     async create(request: GatewayRequest, batches: Batches): Promise<GatewayReply> {
       checkContentType(request, 'application/json');
       const checked = body(parseBody(await request.readBody()), [], { isStrict: false, leftOut() {} });
-      const batch = batches.start(newId(), { request, ...read(checked, request, batches) });
+      const batch = startBatch(newId(), { request, ...read(checked, request, batches) }, batches.options);
+      batches.all.add(batch);
       const reply = { ...jsonReply(encode(batch, request, batches)), model: batch.model };
       return batch.fault.losesReply ? { ...reply, head: false, ending: 'reset' } : reply;
     },

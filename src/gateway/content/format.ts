@@ -14,7 +14,6 @@ import {
 import { decodeContentRequest } from '../../library/formats/content/decode.ts';
 import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
-import { numberIn } from '../http/reply.ts';
 import { drawsByName, findLocalModel, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { contentError, contentReply, contentStream, contentViolation } from './reply.ts';
@@ -35,13 +34,7 @@ export const contentFormat: GatewayFormat = {
     return new Problem(404, `models/${model} ${why}`);
   },
   offers: () => true,
-  /** A page of 50 unless `pageSize` sets another number. The token says where the next page begins. */
-  listModels(models, query) {
-    const start = numberIn(query, 'pageToken', 0);
-    const end = start + numberIn(query, 'pageSize', 50);
-    const page = models.slice(start, end).map(encodeModel);
-    return { models: page, ...(end < models.length && { nextPageToken: String(end) }) };
-  },
+  listModels: (models) => ({ models: models.map(encodeModel) }),
   encodeModel,
 };
 

@@ -20,7 +20,7 @@ export const connectionFaults: FaultTable = {
     reply: (reply) => ({ ...reply, head: false, ending: 'reset' }),
   },
   'fault-slow': {
-    before: ({ delay, left }) => sleep(delay, undefined, { signal: left.signal }),
+    before: ({ delay, left }) => sleep(delay, undefined, { signal: left.signal, ref: false }),
   },
   'fault-hang': {
     before: ({ left }) => forever(left.signal),
@@ -89,7 +89,7 @@ async function drip(reply: GatewayReply, { delay, left }: Attempt): Promise<Gate
 
 /** Waits until the caller leaves. */
 async function forever(signal: AbortSignal): Promise<never> {
-  await sleep(longestTimerMs, undefined, { signal });
+  await sleep(longestTimerMs, undefined, { signal, ref: false });
   throw new Error('the caller stayed');
 }
 

@@ -3,7 +3,7 @@ import { decodeBase64, flagAt, listAt, objectAt, sniffMediaType, textAt, valueAt
 import { decodeMessagesRequest } from '../../library/formats/messages/decode.ts';
 import { readTask } from '../models/read-task.ts';
 import type { GatewayFormat, GatewayOperation, OperationCount, Path } from '../types.ts';
-import { selectPage } from '../http/reply.ts';
+import { listPage } from '../http/reply.ts';
 import { findLocalModel, type LocalModel, modelDate } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { messagesError, messagesReply, messagesStream, messagesViolation } from './reply.ts';
@@ -30,11 +30,7 @@ export const messagesFormat: GatewayFormat = {
     return new Problem(404, `model: ${model} (${hint})`);
   },
   offers: writes,
-  listModels(models, query) {
-    const fields = { after: 'after_id', before: 'before_id', limit: ['limit', 20] } as const;
-    const { page, first, last, hasMore } = selectPage(models, query, fields);
-    return { data: page.map(encodeModel), has_more: hasMore, first_id: first, last_id: last };
-  },
+  listModels: (models) => listPage(models.map(encodeModel)),
   encodeModel,
 };
 

@@ -3,11 +3,8 @@ import { badParameter } from '../completions/reply.ts';
 import { listAt, valueAt, textAt } from '../fields/read.ts';
 import { jsonReply } from '../http/reply.ts';
 import { Problem } from '../problem.ts';
-import { createShelf } from '../shelf.ts';
+import type { Shelf } from '../shelf.ts';
 import type { GatewayReply, GatewayRequest, ModelRequest } from '../types.ts';
-
-/** The characters of the responses that are kept. */
-const mostCharacters = 64 * 2 ** 20;
 
 /** A response that is kept. */
 interface KeptResponse {
@@ -15,15 +12,10 @@ interface KeptResponse {
   response: JsonObject;
   /** The items of the request and its answer, with all earlier ones. */
   items: readonly JsonValue[];
-  size: number;
 }
 
 /** The responses that a gateway keeps, for as long as it runs. */
-export type ResponseStore = ReturnType<typeof createResponseStore>;
-
-export function createResponseStore() {
-  return createShelf<KeptResponse>({ most: mostCharacters, sizeOf: ({ size }) => size });
-}
+export type ResponseStore = Shelf<KeptResponse>;
 
 /** An item that a response had; its id has that of the response in it. */
 function findItem(id: string, store: ResponseStore): JsonObject | undefined {
@@ -37,7 +29,7 @@ function findItem(id: string, store: ResponseStore): JsonObject | undefined {
 export function keepResponse(response: JsonObject, { items = [] }: ModelRequest, store: ResponseStore): void {
   const { id } = response;
   if (response['store'] !== true || typeof id !== 'string') return;
-  store.add({ id, response, items, size: JSON.stringify([response, items]).length });
+  store.add({ id, response, items });
 }
 
 /** An action on a response that is kept. Throws Problem. */

@@ -46,7 +46,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     return createReplayHandler(await openReplay(replay));
   };
   let answering = await openHandler(options);
-  const recordAndAnswer: Handler = async (request) => {
+  const handler: Handler = async (request) => {
     const bytes = await request.readBody();
     const known = { ...request, readBody: async () => bytes };
     const record = createRecord(request, bytes);
@@ -56,7 +56,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     record.answered = true;
     return reply;
   };
-  const handler = Object.assign(recordAndAnswer, { close: () => answering.close?.() });
   const key = createKey();
   const { url, close } = await listen(createApp({ key, handler }));
   const models = options.replay === undefined ? localModels : await savedVariables(options.replay);
@@ -66,10 +65,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     env: environment({ url, key }, models ?? {}),
     requests: () => [...received],
     async reset(script) {
-      const before = answering;
       // A script without answers leaves the answers as they are.
       answering = await openHandler(script === undefined ? options : { answers: options.answers, ...script });
-      before.close?.();
       received = [];
     },
     stop: () => close(0),

@@ -176,7 +176,6 @@ describe('large batches', () => {
     const send = (command: string, offset: number, body: string): Promise<Spoken> =>
       gemini('POST', place, body, { 'x-goog-upload-command': command, 'x-goog-upload-offset': String(offset) });
     expect((await send('upload', 0, first)).status).toBe(200);
-    expect((await send('upload, finalize', 7, second)).text).toContain(`The offset must be ${first.length}, not 7.`);
     const { json } = await send('upload, finalize', first.length, second);
     expect(dig(json, 'file', 'sizeBytes')).toBe(String(first.length + second.length));
     const got = await gemini('GET', `/v1beta/${String(dig(json, 'file', 'name'))}:download?alt=media`);
@@ -184,20 +183,14 @@ describe('large batches', () => {
   });
 });
 
-it('lists batches by pages, the newest first', async () => {
+it('lists batches, the newest first', async () => {
   const alone = await startGateway({ batchDelay: 5 });
   const api = anthropicApi(alone);
   const ids: string[] = [];
   for (const id of ['a', 'b', 'c']) ids.push(api.idOf((await api.create('local-chat', [id])).json));
   const speak = speaker(alone, { 'x-api-key': key, 'anthropic-version': '2023-06-01' });
-  const pageOf = async (query: string): Promise<unknown> => {
-    const { json } = await speak('GET', `/v1/messages/batches?${query}`);
-    const places = (dig(json, 'data') as { id: string }[]).map(({ id }) => ids.indexOf(id));
-    return [places, dig(json, 'has_more')];
-  };
-  expect(await pageOf('limit=2')).toEqual([[2, 1], true]);
-  expect(await pageOf(`limit=2&after_id=${ids[1]}`)).toEqual([[0], false]);
-  expect(await pageOf(`limit=2&before_id=${ids[0]}`)).toEqual([[2, 1], false]);
+  const { json } = await speak('GET', '/v1/messages/batches');
+  expect((dig(json, 'data') as { id: string }[]).map(({ id }) => ids.indexOf(id))).toEqual([2, 1, 0]);
   await alone.close(0);
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dig, dotPng, key, readEvents, responseTo, sharedGateway } from '../gateway-under-test.ts';
+import { dig, key, readEvents, responseTo, sharedGateway } from '../gateway-under-test.ts';
 
 const gateway = sharedGateway();
 const path = '/v1/responses';
@@ -95,17 +95,4 @@ describe('what is not kept is refused by its name:', () => {
   it.each(rows)('%s', async (_, more, status, error) => {
     expect(await gateway.post(path, responseTo('hi', more))).toMatchObject({ status, json: { error } });
   });
-});
-
-it('the oldest responses are dropped when they are too large together', async () => {
-  const first = await create('the very first');
-  const image_url = `data:image/png;base64,${dotPng}`;
-  const parts = [
-    { type: 'input_image', image_url },
-    { type: 'input_text', text: 'x'.repeat(14 * 2 ** 20) },
-  ];
-  for (const word of 'abcd') await create([{ role: 'user', content: [...parts, { type: 'input_text', text: word }] }]);
-  expect((await call('GET', first.id)).status).toBe(200);
-  const last = await create([{ role: 'user', content: [...parts, { type: 'input_text', text: 'e' }] }]);
-  expect([(await call('GET', first.id)).status, (await call('GET', last.id)).status]).toEqual([404, 200]);
 });

@@ -289,7 +289,6 @@ export {
   endsWithin,
   isEnding,
   kindOf,
-  mayBeLine,
   servesUse,
 } from './vendors/model-rules.ts';
 export type { ModelEnd, ModelFacts } from './vendors/model-rules.ts';

@@ -165,7 +165,7 @@ describe('a default that is gone is replaced by the rule of its service, from it
   test('a batch asks for the list once', async () => {
     const ran = await ask('openai', { models: luna }, batch);
     expect(ran).toMatchObject({ code: 0 });
-    expect(ran.asked).toEqual(['list', 'gpt-6-luna', 'gpt-7-luna', 'gpt-7-luna']);
+    expect(ran.asked).toEqual(['gpt-6-luna', 'list', 'gpt-7-luna', 'gpt-7-luna']);
     expect(ran.stderr.split('any more')).toHaveLength(2);
   });
 
@@ -177,7 +177,7 @@ describe('a default that is gone is replaced by the rule of its service, from it
     ];
     writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
     const ran = await ask('openai', { models: luna }, 'batch jobs.jsonl -o out --concurrency 1', { cwd });
-    expect(ran).toMatchObject({ code: 13, asked: ['list', 'gpt-6-luna', 'gpt-7-luna', 'gpt-6-luna'] });
+    expect(ran).toMatchObject({ code: 13, asked: ['gpt-6-luna', 'list', 'gpt-7-luna', 'gpt-6-luna'] });
   });
 
   test('a limit of costs lets no model take its place, whose price nobody gave', async () => {
@@ -327,12 +327,6 @@ describe('a model that ends', () => {
     expect(JSON.parse(ran.stdout)).toMatchObject({ ok: true, modelEnds, warnings: [] });
     expect((await ask(name, { models, amend }, 'text hi')).stderr).toBe(`gateway-cli: warning: ${warning}\n`);
   });
-
-  test('is told by a batch before its first request', async () => {
-    const ran = await ask('openai', { models: ending }, batch);
-    expect(ran).toMatchObject({ code: 0, asked: ['list', 'gpt-6-luna', 'gpt-6-luna'] });
-    expect(ran.stderr).toBe(`gateway-cli: warning: gpt-6-luna ends on ${dayIn(15)}, in 15 days\n2 done\n`);
-  });
 });
 
 describe('doctor', () => {
@@ -394,33 +388,6 @@ describe('--require-alive', () => {
     const ran = await ask('openai', { models, amend: failList }, 'text hi --require-alive 30d');
     expect(ran).toMatchObject({ code: 0, asked: ['list', 'gpt-6-luna'] });
     expect(ran.stderr).toContain('how long gpt-6-luna lives is not known: the gateway answered 503');
-  });
-});
-
-describe('a line of Anthropic', () => {
-  test('is its newest active model by the list, which is kept for a day', async () => {
-    const ran = await ask('anthropic', { models: sonnets }, ['text hi -m sonnet', 'text hi -m sonnet']);
-    expect(ran).toMatchObject({
-      code: 0,
-      asked: ['list', 'claude-new', 'claude-new'],
-      stderr: 'sonnet is claude-new\n',
-    });
-    expect((await ask('anthropic', { models: sonnets }, 'chat hi -m haiku')).asked).toEqual(['list', 'claude-song']);
-  });
-
-  test('is its newest model in a request that is shown, once that is known', async () => {
-    const ran = await ask('anthropic', { models: sonnets }, ['text hi -m sonnet', 'text hi -m sonnet --dry-run']);
-    expect(ran.stdout).toContain('"model": "claude-new"');
-  });
-
-  test('is what the service says of the word if it has no list', async () => {
-    const ran = await ask('anthropic', { models: { coder: {} }, amend: failList }, 'text hi -m coder');
-    expect(ran).toMatchObject({ code: 0, asked: ['list', 'coder'] });
-  });
-
-  test('is what the service says of the word if its list has no such line', async () => {
-    const ran = await ask('anthropic', { models: sonnets }, 'text hi -m sonett');
-    expect(ran).toMatchObject({ code: 4, asked: ['list', 'sonett'] });
   });
 });
 
@@ -492,7 +459,7 @@ describe('--fallback', () => {
       batch.replace('"prompt"', '"fallback":"gpt-7","prompt"') + ' --retries 0',
     );
     expect(ran).toMatchObject({ code: 0 });
-    expect(ran.asked).toEqual(['list', 'gpt-6-luna', 'gpt-7', 'gpt-6-luna', 'gpt-7']);
+    expect(ran.asked).toEqual(['gpt-6-luna', 'gpt-7', 'gpt-6-luna', 'gpt-7']);
     expect(ran.stderr.split('is asked in place of')).toHaveLength(2);
     const server = await startOpenAi({ models: ['gpt-7'] });
     onTestFinished(() => server.close());

@@ -7,8 +7,6 @@ export interface Task {
   lines: string | readonly string[];
   stdin?: string;
   streamed?: true;
-  /** It looks its model up in the list of a vendor first. */
-  looksUp?: true;
   /** The bodies that go out, one after the other, without what `asked` adds: model, stream, and the limit of tokens. */
   content: readonly object[];
   messages: readonly object[];
@@ -235,7 +233,6 @@ export const tasks: Readonly<Record<string, Task>> = {
   },
   'batch of two rows': {
     lines: `batch --data towns.csv --defaults '{"prompt":"{{town}}"}' --concurrency 1 -o out`,
-    looksUp: true,
     content: ['Rome', 'Oslo'].map((text) => ({ contents: [{ role: 'user', parts: [{ text }] }] })),
     messages: ['Rome', 'Oslo'].map((content) => ({ messages: [{ role: 'user', content }] })),
     completions: ['Rome', 'Oslo'].map((content) => ({ messages: [{ role: 'user', content }] })),

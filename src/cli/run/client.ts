@@ -10,7 +10,6 @@ import {
   type FetchWrapper,
   type GatewayClient,
   type GatewayClientOptions,
-  isOwnHost,
   joinPayments,
   type Listener,
   openGatewayClient,
@@ -86,8 +85,6 @@ type SendingFlags = ConnectionFlags & { requireAlive?: number | undefined };
 interface OpenOptions {
   /** The deadline of the command, if its time may have begun. */
   deadline?: () => Deadline;
-  /** Models are looked up in the vendor's own list before they are asked. */
-  looksUpModels?: boolean;
   /** A connection in place of the client's own. */
   connection?: Connection | undefined;
   /** The limit of what the requests of the command cost. */
@@ -141,7 +138,7 @@ export async function openClients(
       payments: joinPayments([options.limit, payments[at]]),
       memory: memories[at],
       ...retryOptions(settings, flags),
-      models: { aliveMs: flags.requireAlive, looksUp: options.looksUpModels && isAtVendor(settings) },
+      aliveMs: flags.requireAlive,
       laneFallback: flags.laneFallback,
       onEvent: createListener(settings, { counter: options.counter, tellResent }, context),
       explain(error, request) {
@@ -159,14 +156,6 @@ export async function openClients(
       if (fallbacks > 0) await context.ui.note(`${requests} sent at full price: the flex lane stayed busy`);
     },
   };
-}
-
-/**
- * Whether the list of models is the vendor's own, which can tell the end of models. Lists of gateways, and of servers on this
- * machine, hardly do.
- */
-function isAtVendor({ service, baseUrl, offline }: PartialSettings): boolean {
-  return !offline && baseUrl !== undefined && isOwnHost(service, baseUrl);
 }
 
 /** The service refuses requests of the flex lane while it is busy: they are retried for long. */

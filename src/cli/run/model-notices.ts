@@ -2,7 +2,6 @@ import {
   type ApiRequest,
   describeEnd,
   type Listener,
-  mayBeLine,
   type ModelEvent,
   type PreparedRequest,
   replaceModel,
@@ -32,11 +31,10 @@ export async function withKeptChoice(
   settings: PartialSettings,
   context: Context,
 ): Promise<ApiRequest> {
-  const isLine = mayBeLine(settings.service, model);
-  if (defaultFor === undefined && !isLine) return post;
+  if (defaultFor === undefined) return post;
   const to = await readModelChoice(settings, model, context.io.now());
   if (to === undefined) return post;
-  await tellModel({ type: isLine ? 'line' : 'kept', from: model, to }, settings, context);
+  await tellModel({ type: 'kept', from: model, to }, settings, context);
   return replaceModel(post, to);
 }
 
@@ -65,12 +63,10 @@ async function tellModel(event: ModelEvent, settings: PartialSettings, { io, ui,
     }
     case 'kept':
       return ui.notice(`${event.to} is asked in place of ${event.from}, which was refused`);
-    case 'line':
-      return ui.note(`${event.from} is ${event.to}`);
     case 'ends': {
-      const { end, isLookedUp } = event;
-      const isTold = !isLookedUp && !(await isFirstOfDay(settings, end.model, io.now()).catch(() => true));
-      return isTold ? undefined : ui.warn(describeEnd(end, io.now()));
+      const { end } = event;
+      const isFirst = await isFirstOfDay(settings, end.model, io.now()).catch(() => true);
+      return isFirst ? ui.warn(describeEnd(end, io.now())) : undefined;
     }
     case 'unknown':
       return ui.note(`how long ${event.model} lives is not known: ${event.why}`);

@@ -31,10 +31,8 @@ export type ModelEvent =
   | { type: 'replaced'; from: string; to: string; because: 'gone' | 'refused' | 'fallback'; error: GatewayError }
   /** The request goes to the model that was chosen before, in place of one that is gone. */
   | { type: 'kept'; from: string; to: string }
-  /** The requested name is a line, whose newest model answers. */
-  | { type: 'line'; from: string; to: string }
-  /** The model will be removed. `isLookedUp`: its list was requested to know it; otherwise each answer tells it. */
-  | { type: 'ends'; end: ModelEnd; isLookedUp: boolean }
+  /** The model will be removed. */
+  | { type: 'ends'; end: ModelEnd }
   /** Nothing says whether the model will be removed. */
   | { type: 'unknown'; model: string; why: string };
 

@@ -11,7 +11,7 @@ import { addressRequest, digestKey, type Endpoint, readEndpoint } from './endpoi
 import type { ClientEvent, Listener } from './events.ts';
 import { composeFetch, connectLate } from './fetch.ts';
 import { countTokens, readModelList, readWindow } from './free-requests.ts';
-import { createModelChoice, type ModelChoice, type ModelRules } from './model-choice.ts';
+import { createModelChoice, type ModelChoice } from './model-choice.ts';
 import type { Payments } from './payment.ts';
 import { type PaidExchange, type RepairOptions, sendFree, sendPaid } from './repairs.ts';
 import { type Sending, sendRequest, type SendOptions } from './send.ts';
@@ -43,8 +43,8 @@ export interface GatewayClient extends Sender {
 
 /** The options of a sender: those of the library, and those of flags. */
 export interface GatewayClientOptions extends ClientOptions {
-  /** The rules by which models are looked up. */
-  models?: ModelRules | undefined;
+  /** ms for which a model must live on by the list of the service, or its requests are not sent. */
+  aliveMs?: number | undefined;
   /** Further attempts while the service says that it is busy, if they are more than `retries`: for the flex lane. */
   busyRetries?: number | undefined;
   /** Sends a request of the flex lane at full price if the lane stays too busy for it. */
@@ -126,9 +126,9 @@ function requireApiRequest(request: AnyApiRequest | undefined): void {
 /** Opens the choice of the model that a request goes to. */
 function openModels(options: GatewayClientOptions, { endpoint, ...sending }: Sending): ModelChoice {
   const { service, memory } = endpoint;
-  const { models, payments, onEvent } = options;
+  const { aliveMs, payments, onEvent } = options;
   return createModelChoice({
-    ...models,
+    aliveMs,
     payments,
     onEvent,
     service,

@@ -2,31 +2,15 @@ import { chooseHint } from '../reasons.ts';
 import { GatewayError } from '../errors.ts';
 import { replaceModel } from '../formats/format.ts';
 import type { FormatName } from '../formats/types.ts';
-import {
-  chooseDefault,
-  chooseOfLine,
-  describeEnd,
-  endsWithin,
-  isEnding,
-  mayBeLine,
-  type ModelEnd,
-} from '../vendors/model-rules.ts';
+import { chooseDefault, describeEnd, endsWithin, isEnding, type ModelEnd } from '../vendors/model-rules.ts';
 import type { ServiceName } from '../vendors/services.ts';
 import type { ClientOptions } from './client-types.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
+import type { Deadline } from './deadline.ts';
 import type { ModelList } from './free-requests.ts';
 import type { ListedModel } from './listed-model.ts';
 import type { Memory } from './memory.ts';
 import type { Result } from './result.ts';
 import type { PreparedRequest } from './ask.ts';
-
-/** The rules by which a client looks up models. */
-export interface ModelRules {
-  /** ms for which a model must live on by the list of the service, or its requests are not sent. */
-  aliveMs?: number | undefined;
-  /** Looks each model up in the list of the service before it is asked, and tells if it will be removed. */
-  looksUp?: boolean | undefined;
-}
 
 /** Decides which model gets a request. */
 export interface ModelChoice {
@@ -41,7 +25,9 @@ export interface ModelChoice {
 }
 
 /** The members of a client that are needed to choose models. */
-interface ChoosingClient extends ModelRules, Pick<ClientOptions, 'payments' | 'onEvent'> {
+interface ChoosingClient extends Pick<ClientOptions, 'payments' | 'onEvent'> {
+  /** ms for which a model must live on by the list of the service, or its requests are not sent. */
+  aliveMs?: number | undefined;
   service: ServiceName;
   memory: Memory;
   listModels(format: FormatName, deadline: Deadline): Promise<ModelList>;
@@ -50,7 +36,6 @@ interface ChoosingClient extends ModelRules, Pick<ClientOptions, 'payments' | 'o
 /** A client, and the facts of models that it has found so far. */
 interface Choosing extends ChoosingClient {
   list: ReturnType<typeof createListReader>;
-  choices: Map<string, Promise<string | undefined>>;
   replacements: Map<string, Promise<string | undefined>>;
   examined: Map<string, Promise<void>>;
   /** Choices that no answer has confirmed yet: the chosen model by the name that it was chosen for. */
@@ -61,7 +46,6 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
   const choosing: Choosing = {
     ...client,
     list: createListReader(client),
-    choices: new Map(),
     replacements: new Map(),
     examined: new Map(),
     unkept: new Map(),
@@ -78,7 +62,7 @@ export function createModelChoice(client: ChoosingClient): ModelChoice {
     async tellEnd({ model, modelEnds }) {
       const end = modelEnds ?? (await client.memory.findEnd?.(model));
       if (end === undefined) return undefined;
-      await client.onEvent?.({ type: 'ends', end, isLookedUp: false });
+      await client.onEvent?.({ type: 'ends', end });
       return end;
     },
   };
@@ -90,18 +74,20 @@ function choiceName(model: string): string {
 }
 
 async function chooseAsked(request: PreparedRequest, deadline: Deadline, choosing: Choosing): Promise<PreparedRequest> {
-  const { service, replacements, choices, examined, aliveMs, looksUp } = choosing;
+  const { replacements, examined, aliveMs } = choosing;
   const { model, defaultFor } = request;
-  const isLine = mayBeLine(service, model);
-  const mayBeOther = isLine || defaultFor !== undefined;
-  const other = mayBeOther
-    ? ((await replacements.get(model)) ?? (await once(choices, model, () => findChoice(request, deadline, choosing))))
-    : undefined;
-  const asked = other === undefined ? request : toOther(request, other, isLine ? undefined : 'it is gone');
-  if (aliveMs !== undefined) await once(examined, asked.model, () => examine(asked, deadline, choosing));
-  else if (looksUp)
-    await once(examined, asked.model, () => withinLookUp(deadline, (own) => examine(asked, own, choosing)));
+  // A model that somebody named is never replaced.
+  const other = defaultFor && ((await replacements.get(model)) ?? (await findKeptChoice(model, choosing)));
+  const asked = other === undefined ? request : toOther(request, other, 'it is gone');
+  if (aliveMs !== undefined) await once(examined, asked.model, () => examine(asked, aliveMs, deadline, choosing));
   return asked;
+}
+
+/** The model that was chosen in place of a default within a day. */
+async function findKeptChoice(model: string, { memory, onEvent }: Choosing): Promise<string | undefined> {
+  const kept = memory.get(choiceName(model));
+  if (kept !== undefined) await onEvent?.({ type: 'kept', from: model, to: kept });
+  return kept;
 }
 
 async function chooseOther(
@@ -124,43 +110,23 @@ async function chooseOther(
   const isBusy = [429, 503, 529].includes(error.details.status ?? 0);
   if (fallback === undefined || fallback === model || !(isGone || isBusy)) return undefined;
   const other = toOther(request, fallback, error.message);
-  if (aliveMs !== undefined) await once(examined, fallback, () => examine(other, deadline, choosing));
+  if (aliveMs !== undefined) await once(examined, fallback, () => examine(other, aliveMs, deadline, choosing));
   await onEvent?.({ type: 'replaced', from: model, to: fallback, because: 'fallback', error });
   return other;
 }
 
-async function findChoice(
-  { model, post }: PreparedRequest,
-  deadline: Deadline,
-  { service, list, memory, onEvent }: Choosing,
-): Promise<string | undefined> {
-  const isLine = mayBeLine(service, model);
-  const kept = memory.get(choiceName(model));
-  if (kept !== undefined) await onEvent?.({ type: isLine ? 'line' : 'kept', from: model, to: kept });
-  if (kept !== undefined || !isLine) return kept;
-  const models = await list(post.format, deadline);
-  // The service decides: the name of a line can also be the name of a model.
-  if (models instanceof GatewayError) return undefined;
-  const newest = chooseOfLine(model, models, Date.now());
-  if (newest === undefined) return undefined;
-  await onEvent?.({ type: 'line', from: model, to: newest });
-  memory.set(choiceName(model), newest);
-  return newest;
-}
-
+/** Looks a model up in the list of the service. Throws GatewayError incomplete if it ends within this time, in ms. */
 async function examine(
   { model, post }: PreparedRequest,
+  aliveMs: number,
   deadline: Deadline,
-  { list, aliveMs, onEvent }: Choosing,
+  { list, onEvent }: Choosing,
 ): Promise<void> {
   const end = findListedEnd(await list(post.format, deadline), model);
-  if (typeof end === 'string') {
-    if (aliveMs !== undefined) await onEvent?.({ type: 'unknown', model, why: end });
-    return;
-  }
+  if (typeof end === 'string') return void (await onEvent?.({ type: 'unknown', model, why: end }));
   const now = Date.now();
-  if (aliveMs !== undefined && endsWithin(aliveMs / 86_400_000, end, now)) throw endsTooSoon(end, now);
-  if (isEnding(end, now)) await onEvent?.({ type: 'ends', end, isLookedUp: true });
+  if (endsWithin(aliveMs / 86_400_000, end, now)) throw endsTooSoon(end, now);
+  if (isEnding(end, now)) await onEvent?.({ type: 'ends', end });
 }
 
 /** The model in place of a default that is gone, by the list. */
@@ -217,21 +183,6 @@ function findListedEnd(models: readonly ListedModel[] | GatewayError, model: str
   return { model, endsOn, lifecycle, successor };
 }
 
-/** Time limit for a list that is only needed for a warning, in ms. */
-const lookUpMs = 10_000;
-
-/** Looks a model up only for a warning: a list that does not come must not delay anything for long. */
-async function withinLookUp(deadline: Deadline, lookUp: (own: Deadline) => Promise<void>): Promise<void> {
-  const own = startDeadline(lookUpMs, deadline.signal);
-  try {
-    await lookUp(own);
-  } catch (error) {
-    if (deadline.signal.aborted || !own.signal.aborted) throw error;
-  } finally {
-    own.end();
-  }
-}
-
 function once<Key, Value>(map: Map<Key, Promise<Value>>, key: Key, find: () => Promise<Value>): Promise<Value> {
   const known = map.get(key);
   if (known) return known;
@@ -242,10 +193,10 @@ function once<Key, Value>(map: Map<Key, Promise<Value>>, key: Key, find: () => P
 }
 
 /** The request to another model; `why`: the reason that its own is not asked. */
-function toOther(request: PreparedRequest, model: string, why: string | undefined): PreparedRequest {
+function toOther(request: PreparedRequest, model: string, why: string): PreparedRequest {
   const { post, insteadOf } = request;
   const first = insteadOf?.model ?? request.model;
-  return { ...request, model, post: replaceModel(post, model), ...(why && { insteadOf: { model: first, why } }) };
+  return { ...request, model, post: replaceModel(post, model), insteadOf: { model: first, why } };
 }
 
 const goneReasons = new Set<GatewayError['details']['reason']>(['model', 'nearest-model', 'pull-model', 'successor']);

@@ -35,17 +35,14 @@ export interface ReadOptions extends ReplyBounds {
   /** The body of the request, if it is known: words that an error quotes from it are not the service's own. */
   asked?: Body | undefined;
   /** Time to wait for the end of the body, in ms, where that is not the usual one. */
-  patience?: Patience | undefined;
+  patience?: typeof usualPatience | undefined;
 }
 
-/** Time of silence in ms after which the end of a body is not awaited any more, by the progress of its decoder. */
-interface Patience {
-  stopped: number;
-  ended: number;
-}
-
-/** After the mark that ends a reply, the end of the body is only good for using the connection again (deviation 24). */
-const usualPatience: Patience = { stopped: 5000, ended: 200 };
+/**
+ * Time of silence in ms after which the end of a body is not awaited any more, by the progress of its decoder. After the mark that
+ * ends a reply, the end of the body is only good for using the connection again (deviation 24).
+ */
+const usualPatience = { stopped: 5000, ended: 200 };
 
 /** Maximum number of candidates that are read beyond those that were requested. */
 const moreCandidates = 64;

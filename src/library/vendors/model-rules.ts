@@ -113,7 +113,7 @@ export function chooseDefault(
   if (localServices.has(service))
     return chooseLocal(models.filter((model) => model.id !== gone && servesUse(model, use)));
   if (service === 'anthropic' && kind === 'text') {
-    const newest = chooseOfLine('sonnet', lasting, now);
+    const newest = newestOf(lasting.filter(({ line }) => line === 'sonnet'));
     if (newest !== undefined) return newest;
   }
   if (service === 'openrouter' && kind === 'image')
@@ -124,16 +124,6 @@ export function chooseDefault(
     if (best !== undefined) return best.id;
   }
   return undefined;
-}
-
-/** The newest active model of a line, by a list that names the lines; undefined if it has none. */
-export function chooseOfLine(line: string, models: readonly ModelFacts[], now: number): string | undefined {
-  return newestOf(models.filter((model) => model.line === line && !isEnding(model, now)));
-}
-
-/** Whether a name can be a line of Anthropic's models: its list names them, and no model has such a name. */
-export function mayBeLine(service: ServiceName, name: string): boolean {
-  return service === 'anthropic' && /^[a-z]{3,20}$/.test(name);
 }
 
 /** `claude-x ends on 2026-12-11, in 15 days`, with its successor if the service names one. */

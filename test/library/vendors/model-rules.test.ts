@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import {
   chooseDefault,
-  chooseOfLine,
   endsWithin,
   findSuccessor,
   isEnding,
@@ -50,15 +49,13 @@ test('the model that is gone and one that ends within 60 days are not chosen', (
   expect(chooseDefault({ service, use, gone: 'gpt-6-luna' }, list, now)).toBe('gpt-5-mini');
 });
 
-test('a line is its newest model that stays, whatever it is called', () => {
+test('a default is replaced by the newest model of its line that stays, whatever it is called', () => {
   const list: ModelFacts[] = [
-    { id: 'claude-x', line: 'opus', createdAt: '2026-09-01', lifecycle: 'active' },
-    { id: 'claude-opus-5-5', line: 'opus', createdAt: '2026-11-01', lifecycle: 'deprecated' },
-    { id: 'claude-opus-9', line: 'opus', createdAt: '2026-08-01', lifecycle: 'active' },
+    { id: 'claude-opus-9', line: 'opus', createdAt: '2026-11-02', lifecycle: 'active' },
+    { id: 'claude-sonnet-5-5', line: 'sonnet', createdAt: '2026-11-01', lifecycle: 'deprecated' },
+    { id: 'claude-sonnet-9', line: 'sonnet', createdAt: '2026-08-01', lifecycle: 'active' },
     { id: 'claude-y', line: 'sonnet', createdAt: '2026-10-01', lifecycle: 'active' },
   ];
-  expect(chooseOfLine('opus', list, now)).toBe('claude-x');
-  expect(chooseOfLine('haiku', list, now)).toBeUndefined();
   expect(chooseDefault({ service: 'anthropic', use: 'chat' }, list, now)).toBe('claude-y');
 });
 

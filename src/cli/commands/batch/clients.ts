@@ -28,7 +28,6 @@ export async function openBatchClients(
   const asked = [...gateways.values()].map((gateway) => ({ ...gateway, settings: ownSettings(gateway) }));
   const { clients, close } = await openClients(asked, flags, context, {
     counter: context.sent,
-    looksUpModels: true,
     connection,
   });
   context.atEnd(close);

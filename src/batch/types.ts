@@ -124,7 +124,7 @@ export interface EndedJob extends JobEnd {
  * Saves a paid reply whose result cannot be written in a recovery file. Returns the failure, whose hint names the file, and the
  * path of the file, if it could be written.
  */
-export type SaveReply = (failure: unknown) => Promise<{ failure: unknown; path?: string | undefined }>;
+type SaveReply = (failure: unknown) => Promise<{ failure: unknown; path?: string | undefined }>;
 
 /** One of several machines that share a batch, from 1. */
 export interface Shard {

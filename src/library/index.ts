@@ -62,7 +62,7 @@ export { emptyResult } from './client/arriving-reply.ts';
 export { toReadOptions } from './client/ask.ts';
 export type { AskOptions, Performed, PreparedRequest } from './client/ask.ts';
 export { openBatchApi } from './client/batch-api.ts';
-export type { BatchApi, ResultText, SentFile } from './client/batch-api.ts';
+export type { BatchApi, SentFile } from './client/batch-api.ts';
 export { defaultMaxTurns } from './client/continuation.ts';
 export { checkEnd, deadlineOnce, getTimeoutError, startDeadline, within } from './client/deadline.ts';
 export type { CheckEnd, Deadline } from './client/deadline.ts';

@@ -243,55 +243,6 @@ describe('batch again', () => {
   );
 
   test.for([
-    [{ flags: { header: 5 } }, '--header cannot be 5', 'batch again out --header <'],
-    [{ flags: { header: [5] } }, '--header cannot be [5]', 'batch again out --header <'],
-    [{ flags: { vary: 7 } }, '--vary cannot be 7', 'batch again out --vary <'],
-    [{ flags: { vary: ['mode'] } }, "--vary takes <key>=<value>,<value>, not 'mode'", 'batch again out --vary <'],
-    [{ flags: { rate: '5' } }, "--rate takes <n>/<s|m|h>, not '5'", 'batch again out --rate <'],
-    [{ flags: { concurrency: '0' } }, "--concurrency takes a whole number from 1 to 512, not '0'", '--concurrency <n>'],
-    [{ flags: { retrySafeOnly: 'x' } }, '--retry-safe-only cannot be "x"', 'batch again out --retry-safe-only'],
-    [{ flags: { shard: 9 } }, '--shard cannot be 9', 'batch again out --shard <'],
-  ] as const)(
-    'a kept command that nobody can type is refused: %j',
-    async ([command, message, next], { folder, at }) => {
-      folder.jobs(...manyJobs(1));
-      await at('.', 'jobs.jsonl', '-o', 'out');
-      const [header, ...rows] = folder.lines('jobs.jsonl', 'out') as [{ command: { flags: object } }, ...object[]];
-      const flags = { ...header.command.flags, ...command.flags };
-      folder.writeLines('out/jobs.jsonl', [{ ...header, command: { flags } }, ...rows]);
-      const { code, stderr } = await at('.', 'again', 'out');
-      expect([code, stderr]).toEqual([2, expect.stringContaining(`out/jobs.jsonl:1: ${message}\n`)]);
-      expect(stderr).toContain(next);
-    },
-  );
-
-  test.for([
-    { vary: 7 },
-    { shard: 9 },
-    { shared: 'x' },
-    { rows: 'many' },
-    { rows: 2 ** 52 },
-    { command: { flags: 3 } },
-    { command: { profile: 4, flags: {} } },
-  ])('a table of a folder that this program did not write is refused: %j', async (wrong, { folder, at }) => {
-    folder.jobs(...manyJobs(1));
-    await at('.', 'jobs.jsonl', '-o', 'out');
-    const [header, ...rows] = folder.lines('jobs.jsonl', 'out');
-    folder.writeLines('out/jobs.jsonl', [{ ...header, ...wrong }, ...rows]);
-    for (const argv of [
-      ['again', 'out'],
-      ['jobs.jsonl', '-o', 'out'],
-      ['status', 'out'],
-      ['export', 'out'],
-    ]) {
-      const { code, stderr } = await at('.', ...argv);
-      const name = Object.keys(wrong)[0];
-      expect([code, stderr]).toEqual([14, expect.stringContaining(`jobs.jsonl:1: "${name}" is not what`)]);
-      expect(stderr).toContain('take that file away');
-    }
-  });
-
-  test.for([
     ['rows.csv', 'the rows of out are not at rows.csv any more', '--data <file>'],
     ['prompt.md', 'the template of out is not at prompt.md any more', '--template <file>'],
   ] as const)('says how to name %s, which is gone', async ([file, message, next], { folder, at }) => {

@@ -80,11 +80,10 @@ function findSentAt(slot: number, state: BatchState): number {
   return findProviderBatch(slot, state)?.at ?? state.sentAt.get(slot) ?? 0;
 }
 
-/** The line of a whole result; undefined for a reply that is no result, or is too long. */
+/** The line of a whole result; undefined for a reply that is no result. */
 function toAdoptedLine(id: string, slot: string, { batch, document }: SavedReply): string | undefined {
   if (!batch?.isResult || !isObject(document) || typeof document['ok'] !== 'boolean') return undefined;
-  const line = resultLine({ slot, t: getEndType(document), id }, document, undefined);
-  return typeof line === 'string' ? line : void line.catch(() => undefined);
+  return resultLine({ slot, t: getEndType(document), id }, document);
 }
 
 function unwrittenError(hint: string) {

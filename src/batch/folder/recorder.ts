@@ -1,13 +1,6 @@
 import { join } from 'node:path';
-import { GatewayError, type JsonObject, shellWord, SyncedFile } from '../../library/index.ts';
-import {
-  batchFiles,
-  type BatchHooks,
-  type EndedJob,
-  type JobOutcome,
-  type JournalEntry,
-  type SaveReply,
-} from '../types.ts';
+import { type JsonObject, SyncedFile } from '../../library/index.ts';
+import { batchFiles, type BatchHooks, type EndedJob, type JobOutcome, type JournalEntry } from '../types.ts';
 import type { BatchStep, EndRecord, GroupRecord, RunStart, SlotRecord } from './records.ts';
 import type { FolderLock } from './lock.ts';
 import { listImageNames } from './results.ts';
@@ -193,16 +186,10 @@ async function writeJobEnd(entry: JournalEntry, outcome: EndedJob, open: Open): 
   const { id } = entry.job;
   const slot = nameOf(entry, open);
   const document = outcome.document as JsonObject;
-  const made = resultLine(
-    { slot, t: getEndType(outcome), id, ...doubtsOf(entry, outcome) },
-    document,
-    outcome.saveReply,
-  );
-  // Limits of costs and tokens count the end before another job is taken.
-  const line = typeof made === 'string' ? made : await made;
   const off = results.size;
-  results.append(line);
+  results.append(resultLine({ slot, t: getEndType(outcome), id, ...doubtsOf(entry, outcome) }, document));
   const end: EndRecord = { ...toEndRecord(slot, entry, outcome, { off, len: results.size - off }), at: now() };
+  // Limits of costs and tokens count the end before another job is taken.
   countEndRecord(end, state);
   step?.('result-written', id);
   await results.sync(gatherMs);
@@ -250,46 +237,11 @@ function toEndRecord(
   };
 }
 
-/** A longer line is hard on every reader: ours takes four times as much memory. */
-const maxResultLineBytes = 64 * 1024 * 1024;
-
-/**
- * The line of a result: its slot and id, and its document. If the line is too long to be read again, the whole reply goes to a
- * recovery file, and the line says so and leaves the long values out. Throws GatewayError not-written.
- */
+/** The line of a result: its slot and id, and its document. */
 export function resultLine(
   job: Pick<EndRecord, 'slot' | 't' | 'doubtful' | 'bound'> & { id: string },
   document: JsonObject,
-  saveReply: SaveReply | undefined,
-  maxBytes = maxResultLineBytes,
-): string | Promise<string> {
-  const text = toJson(document);
+): string {
   // The texts are joined: to copy thirty fields into one object takes as long as to write them.
-  const line = text && text.length <= maxBytes ? `${JSON.stringify(job).slice(0, -1)},${text.slice(1)}` : undefined;
-  if (line !== undefined && (line.length * 3 <= maxBytes || Buffer.byteLength(line) <= maxBytes)) return line;
-  return saveWhole({ ...job, ...document }, saveReply, maxBytes / 64);
-}
-
-/** The JSON of a value; undefined if it is too long for a string of V8. */
-function toJson(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
-}
-
-async function saveWhole(
-  document: Readonly<Record<string, unknown>>,
-  saveReply: SaveReply | undefined,
-  maxLength: number,
-): Promise<string> {
-  const tooLong = new GatewayError('not-written', 'the result is too long for a line', { retryable: false });
-  const { failure, path } = (await saveReply?.(tooLong)) ?? { failure: tooLong };
-  if (path === undefined) throw failure;
-  const short = Object.entries(document).filter(([, value]) => (toJson(value)?.length ?? Infinity) <= maxLength);
-  const warnings = Array.isArray(document['warnings']) ? document['warnings'] : [];
-  const warning = `the result is too long for a line: write it out with gateway-cli recover ${shellWord(path)}`;
-  return JSON.stringify({ ...Object.fromEntries(short), warnings: [...warnings, warning] });
+  return `${JSON.stringify(job).slice(0, -1)},${JSON.stringify(document).slice(1)}`;
 }

@@ -9,7 +9,6 @@ import {
   loadBatchFormat,
   openToAppend,
   parseObject,
-  type ResultText,
 } from '../../library/index.ts';
 import { batchFiles, type BatchHost } from '../types.ts';
 import { hashRowId } from '../run/table.ts';
@@ -89,7 +88,7 @@ async function download(
     const isLast = tries === maxDownloads;
     try {
       const { unmatched, fault } = await callService(providerBatch.plan, run, ({ api }, deadline) =>
-        readResults(api.results(info, deadline), { slots, isLast, file }, ended),
+        readResults(api.results(info, deadline), { slots, file }, ended),
       );
       if (isLast && fault !== undefined && !policy.retry?.includes('unknown'))
         return { failure: faultError(fault, host) };
@@ -129,26 +128,21 @@ interface Downloaded {
   fault: string | undefined;
 }
 
-/** Reads the results into the file. In the last download, a whole result that is not JSON belongs to the job whose entry it names. */
+/** Reads the results into the file. */
 async function readResults(
-  results: AsyncGenerator<ResultText, void>,
-  { slots, isLast, file }: { slots: ReadonlyMap<string, number>; isLast: boolean; file: ResultsFile },
+  results: AsyncGenerator<string, void>,
+  { slots, file }: { slots: ReadonlyMap<string, number>; file: ResultsFile },
   { providerBatch, info, format, run }: EndedProviderBatch,
 ): Promise<Downloaded> {
   const { atService } = run.batch.state;
-  let [came, unreadable, answers, isCut] = [0, 0, 0, false];
+  let [came, unreadable, answers] = [0, 0, 0];
   const unmatched: UnmatchedResults = { results: [], doubled: 0 };
-  for await (const { json, isWhole } of results) {
+  for await (const json of results) {
     came++;
     const line = parseObject(json);
     const result = format.readResult(line);
-    let entry = result?.entry;
-    if (Object.keys(line).length === 0) {
-      if (isLast && isWhole) entry = findEntryName(json, providerBatch);
-      if (entry === undefined) unreadable++;
-      isCut ||= !isWhole;
-    }
-    const slot = entry === undefined ? undefined : slots.get(entry);
+    if (Object.keys(line).length === 0) unreadable++;
+    const slot = result?.entry === undefined ? undefined : slots.get(result.entry);
     if (slot === undefined || file.has(slot)) {
       if (slot !== undefined) unmatched.doubled++;
       unmatched.results.push(json);
@@ -160,10 +154,7 @@ async function readResults(
     // An earlier run recorded it; a second one is a duplicate all the same.
     else file.note(slot);
   }
-  // The results are all there: as many as jobs, at least one of them with the name of an entry of the provider batch.
-  const areAll = isLast && !isCut && file.size > 0 && file.size + unreadable === slots.size;
-  const areFewer = file.size < slots.size;
-  return { unmatched, fault: findFault({ came, answers, unreadable: areAll ? 0 : unreadable, areFewer }, info) };
+  return { unmatched, fault: findFault({ came, answers, unreadable, areFewer: file.size < slots.size }, info) };
 }
 
 /** The fault of results of which so many came, by the counts of the service. `areFewer`: there are fewer than jobs. */
@@ -180,11 +171,6 @@ function findFault(
   if (isUnmade && areFewer && answers < succeeded)
     return `${info.id} has the answers of ${formatCount(succeeded, 'job')}, and ${answers} came`;
   return unreadable > 0 ? `${formatCount(unreadable, 'result')} of the service cannot be read` : undefined;
-}
-
-/** The name of an entry of the provider batch in a result that cannot be read. */
-function findEntryName(json: string, { mark }: ProviderBatch): string | undefined {
-  return new RegExp(`${mark}-[0-9a-f]{32}(?:-\\d+)?`).exec(json)?.[0];
 }
 
 async function keepUnmatched({ results, doubled }: UnmatchedResults, run: LaneRun): Promise<void> {

@@ -92,7 +92,7 @@ async function findNameless(
 /** Whether the results of a batch show the mark of a provider batch. */
 async function holdsMark({ mark, plan }: ProviderBatch, info: BatchInfo, run: LaneRun): Promise<boolean> {
   const holds = await callService(plan, run, async ({ api, format }, deadline) => {
-    for await (const { json } of api.results(info, deadline)) {
+    for await (const json of api.results(info, deadline)) {
       const entry = format.readResult(parseObject(json))?.entry;
       if (entry !== undefined) return entry.startsWith(`${mark}-`);
     }

@@ -34,40 +34,27 @@ interface JobQueueOptions {
   source: JobFeed;
   recorder: Recorder;
   /**
-   * The most jobs that are ready, unless jobs end much faster than the disk writes: while requests are in flight, the next ones are built and
-   * recorded as ready. 0: each job is taken from its source when a worker waits for it.
+   * The most jobs that are ready: while requests are in flight, the next ones are built and recorded as ready. After a power cut it is
+   * unknown which of these were sent. 0: each job is taken from its source when a worker waits for it.
    */
   ahead: number;
-  /** Monotonic clock in ms. */
-  elapsed: () => number;
 }
 
-/**
- * Groups that follow each other sooner, in ms, become larger: a sync takes that long at times, and all jobs wait for it then. They
- * grow at most by `maxTimes`: after a power cut it is unknown which jobs of the ready ones were sent.
- */
-const soonMs = 50;
-const maxTimes = 4;
 /** The number of jobs that are built in one turn of the event loop. */
 const atOnce = 16;
 
 /** Opens a queue of jobs. Nothing is taken from the source before the first `next`. */
 export function openJobQueue(options: JobQueueOptions): JobQueue {
-  const { source, recorder, ahead: usual, elapsed } = options;
+  const { source, recorder, ahead } = options;
   const closing = new AbortController();
   const jobs = source(closing.signal);
   const ready: QueuedJob[] = [];
-  // The first group is smaller: its jobs are sent while the next are built.
-  let ahead = Math.min(usual, Math.max(4, Math.ceil(usual / 8)));
-  let loadedAt: number | undefined;
   let loading: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   let over = false;
 
   async function load(): Promise<void> {
     const group: QueuedJob[] = [];
-    if (loadedAt !== undefined && ahead < usual) ahead = usual;
-    else if (loadedAt !== undefined && elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, usual * maxTimes);
     try {
       while (!over && ready.length + group.length < Math.max(1, ahead)) {
         const { value: job, done } = await jobs.next();
@@ -79,7 +66,6 @@ export function openJobQueue(options: JobQueueOptions): JobQueue {
       const unsent = listReady(group);
       if (unsent.length > 0) await recorder.ready(unsent);
       append(ready, group);
-      loadedAt = elapsed();
     } catch (error) {
       failure = { error };
       // The journal does not name these jobs: a record that they are unsent would give them the state of new ones.

@@ -63,7 +63,7 @@ async function sendLive(
   try {
     for (;;) {
       const source: JobFeed = () => readyJobs(batch, step);
-      const queue = openJobQueue({ source, recorder, ahead: concurrency, elapsed: () => host.elapsed() });
+      const queue = openJobQueue({ source, recorder, ahead: concurrency });
       const stop = await runJobs({ ...workers, batch, queue, recorder, tally, step, graceMs });
       // Rows that waited for the answers of these are sent next.
       if (stop !== undefined || !hasDue(batch)) return stop;
@@ -91,7 +91,7 @@ export async function runStream(
   const recorder = hasFolder ? await openFolderRecorder(batch) : noRecorder(batch.state);
   const workers = await openWorkers(batch, { jobs: undefined, concurrency, clientOf });
   const tally = countOutcomes(batch);
-  const queue = openJobQueue({ source, recorder, ahead: 0, elapsed: () => batch.host.elapsed() });
+  const queue = openJobQueue({ source, recorder, ahead: 0 });
   return runJobs({ ...workers, batch, queue, print, recorder, tally, graceMs: defaultGraceMs });
 }
 

@@ -26,15 +26,8 @@ export interface BatchApi {
   retrieve(id: string, deadline: Deadline): Promise<BatchInfo>;
   cancel(id: string, deadline: Deadline): Promise<void>;
   page(deadline: Deadline, page?: string): Promise<BatchPage>;
-  /** The results of a batch that has ended. The error for a missing file is thrown after the results of the other files. */
-  results(info: Pick<BatchInfo, 'results'>, deadline: Deadline): AsyncGenerator<ResultText, void>;
-}
-
-/** One result. */
-export interface ResultText {
-  json: string;
-  /** The end of the result came. Otherwise it may be cut. */
-  isWhole: boolean;
+  /** The results of a batch that has ended, each as JSON. The error for a missing file is thrown after the results of the other files. */
+  results(info: Pick<BatchInfo, 'results'>, deadline: Deadline): AsyncGenerator<string, void>;
 }
 
 /** A file that is sent as it is. */
@@ -180,11 +173,11 @@ async function readJsonObject(reply: HttpReply): Promise<JsonObject> {
 const nowhere: DivertedString = { placeholder: '', sink: { write: () => undefined, end: () => undefined } };
 
 /** The lines of a body that are not empty. A file can begin with a byte order mark. */
-async function* readResultLines(reply: HttpReply): AsyncGenerator<ResultText, void> {
-  for await (const { text, whole, isTooLong } of arrivingLines(reply.body, maxBytes)) {
+async function* readResultLines(reply: HttpReply): AsyncGenerator<string, void> {
+  for await (const { text, isTooLong } of arrivingLines(reply.body, maxBytes)) {
     if (isTooLong) throw badBatchReply(reply, 'a result is too large');
     const json = text.replace(/^\uFEFF/, '');
-    if (json.trim() !== '') yield { json, isWhole: whole };
+    if (json.trim() !== '') yield json;
   }
 }
 

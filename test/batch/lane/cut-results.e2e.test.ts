@@ -82,33 +82,17 @@ test.for([
 );
 
 test.for(apiNames)(
-  '%s: a result that is not JSON, however often it is asked for, is a failure',
+  '%s: a result that is not JSON stays at the service, until the user gives it up',
   async (api, { open }) => {
     const { batch, folder, server } = await open(api);
     server.pollsToEnd = 1;
     server.reshape = (kind, text) => (kind === 'results' ? text.replace('"answer to p1"', 'oops') : undefined);
     folder.jobs(...manyJobs(3));
     const ran = await batch(['--no-wait']);
-    expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 done, 1 failed')]);
-    expect(ran.stderr).toMatch(/p1: bad-reply: .*; results.aside.jsonl keeps it\n/);
+    expect([ran.code, ran.stderr]).toEqual([11, expect.stringContaining('1 result of the service cannot be read')]);
+    expect(folder.lines('summary.json')).toMatchObject([{ done: 2, submitted: 1 }]);
+    await batch(['--no-wait', '--retry', 'unknown']);
     expect(folder.read('out/results.aside.jsonl')).toContain('oops');
-    server.reshape = () => undefined;
-    expect((await batch()).code).toBe(13);
-    expect((await batch(['--retry', 'failed'])).code).toBe(0);
-    expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1 });
-  },
-);
-
-test.for(['messages', 'completions'] as const)(
-  '%s: where a line of the results says nothing, the job without a result is unknown, and the line is kept',
-  async (api, { open }) => {
-    const { batch, folder, server } = await open(api);
-    server.pollsToEnd = 1;
-    server.reshape = (kind, text) => (kind === 'results' ? text.replace(/.*answer to p1.*/, 'garbage') : undefined);
-    folder.jobs(...manyJobs(3));
-    const ran = await batch(['--no-wait']);
-    expect([ran.code, ran.stderr]).toEqual([13, expect.stringContaining('2 done, 1 unknown')]);
-    expect(folder.read('out/results.aside.jsonl')).toBe('garbage\n');
     server.reshape = () => undefined;
     expect((await batch(['--retry', 'unknown'])).code).toBe(0);
     expect(Object.fromEntries(server.counts)).toEqual({ p1: 2, p2: 1, p3: 1 });

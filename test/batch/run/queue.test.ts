@@ -4,15 +4,7 @@ import { untilAborted } from '../../../src/library/clock.ts';
 import { readyOf, jobOf, silentRecorder } from './with-runner.ts';
 
 /** A queue of endless jobs; what it built, in what groups, and what it gave back. */
-function queueOf({
-  ahead,
-  elapsed,
-  prepared,
-}: {
-  ahead: number;
-  elapsed: () => number;
-  prepared?: (id: string) => Promise<void>;
-}) {
+function queueOf({ ahead, prepared }: { ahead: number; prepared?: (id: string) => Promise<void> }) {
   const seen = { built: [] as string[], groups: [] as number[], unsent: [] as string[] };
   const queue = openJobQueue({
     async *source() {
@@ -29,7 +21,6 @@ function queueOf({
       unsent: async (group) => void seen.unsent.push(...group.map(({ job }) => job.id)),
     },
     ahead,
-    elapsed,
   });
   return { queue, seen, next: () => queue.next(new AbortController().signal) };
 }
@@ -41,7 +32,6 @@ test('a closed queue takes no further job', async () => {
   const released = new Promise<void>((resolve) => (release = resolve));
   const { queue, seen, next } = queueOf({
     ahead: 2,
-    elapsed: () => 0,
     async prepared(id) {
       if (id !== '3') return;
       begun();
@@ -54,31 +44,6 @@ test('a closed queue takes no further job', async () => {
   release();
   await left;
   expect(seen).toMatchObject({ built: ['1', '2', '3'], unsent: ['3'] });
-});
-
-test('groups that follow each other soon become larger, up to four times what is wanted', async () => {
-  const { queue, seen, next } = queueOf({ ahead: 4, elapsed: () => 0 });
-  for (let taken = 0; taken < 100; taken++) await next();
-  await queue.close();
-  expect(seen.groups.slice(0, 3)).toEqual([4, 8, 16]);
-  expect(Math.max(...seen.groups.slice(3))).toBe(16);
-});
-
-test('the first group is small, and the next ones grow to the wanted size whatever time they have', async () => {
-  let now = 0;
-  const { queue, seen, next } = queueOf({ ahead: 36, elapsed: () => (now += 50) });
-  for (let taken = 0; taken < 200; taken++) await next();
-  await queue.close();
-  expect(seen.groups[0]).toBe(5);
-  expect(Math.max(...seen.groups)).toBe(36);
-});
-
-test('groups that have time stay as small as they are', async () => {
-  let now = 0;
-  const { queue, seen, next } = queueOf({ ahead: 4, elapsed: () => (now += 50) });
-  for (let taken = 0; taken < 40; taken++) await next();
-  await queue.close();
-  expect(Math.max(...seen.groups)).toBe(4);
 });
 
 test('where jobs come one by one, each is taken when a worker waits for it, and what waits for the next one ends with the queue', async () => {
@@ -95,7 +60,6 @@ test('where jobs come one by one, each is taken when a worker waits for it, and 
     },
     recorder: { ...silentRecorder, ready: async (group) => void recorded.push(...group.map(({ job }) => job.id)) },
     ahead: 0,
-    elapsed: () => 0,
   });
   const { signal } = new AbortController();
   expect([(await queue.next(signal))?.job.id, taken]).toEqual(['1', 1]);

@@ -112,7 +112,7 @@ export async function start(setup: Setup) {
   const ahead = options.concurrency ?? 2;
   const ended = runJobs({
     batch,
-    queue: openJobQueue({ source, recorder, ahead, elapsed }),
+    queue: openJobQueue({ source, recorder, ahead }),
     sender,
     recorder,
     tally: countOutcomes(batch),

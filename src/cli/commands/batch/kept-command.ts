@@ -1,17 +1,11 @@
 import { access, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
-import {
-  batchFiles,
-  type KeptCommand,
-  type ManifestHeader,
-  readManifestHeader,
-  type Shard,
-} from '../../../batch/index.ts';
+import { type KeptCommand, type ManifestHeader, readManifestHeader, type Shard } from '../../../batch/index.ts';
 import type { Context } from '../../context.ts';
 import { type FlagTable, keepPath } from '../../flags/flag.ts';
 import { priceFlags } from '../../flags/shared.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../run/settings.ts';
-import { GatewayError, getErrorCode, isFolder, shellWord, usageError } from '../../../library/index.ts';
+import { getErrorCode, isFolder, shellWord, usageError } from '../../../library/index.ts';
 import { keyForAnyOrigin } from '../../settings/key.ts';
 import { resolvePartialSettings } from '../../settings/resolve.ts';
 import { batchConnectionFlags, type BatchFlags, batchFlags } from './flags.ts';
@@ -115,16 +109,11 @@ function writeWords(value: unknown, row: FlagRow, move: (path: string) => string
   return repeat ? (value as unknown[]).map(writeWord) : writeWord(value);
 }
 
-/** Throws GatewayError usage for a value that no command line has: a folder can be written by hand. */
 function readWords(words: FlagWords, row: FlagRow, move: (path: string) => string): unknown {
-  const { flags, parse = (word) => word, repeat } = row;
-  const name = getLongName(flags);
-  const isWord = (word: unknown): word is string => flags.includes('<') && typeof word === 'string';
-  const readWord = (word: string): unknown => parse(moveWord(word, row, move), name);
-  if (repeat && Array.isArray(words) && words.every(isWord)) return words.map(readWord);
-  if (!repeat && isWord(words)) return readWord(words);
-  if (!flags.includes('<') && typeof words === 'boolean') return words;
-  throw usageError(`${name} cannot be ${JSON.stringify(words).slice(0, 40)}`);
+  const { flags, repeat, parse = (word) => word } = row;
+  const readWord = (word: string): unknown => parse(moveWord(word, row, move), getLongName(flags));
+  if (typeof words === 'boolean') return words;
+  return repeat ? (words as readonly string[]).map(readWord) : readWord(words as string);
 }
 
 /** The flags that a word or flag replaces: a command has one table, and one prompt for its rows. */
@@ -195,23 +184,12 @@ interface Recalling {
   typed: ConnectionFlags;
 }
 
-/**
- * Reads flags that a folder keeps, and their profile. Throws GatewayError usage for a value that no command line has, and for flags
- * that are to be typed again.
- */
+/** Reads flags that a folder keeps, and their profile. Throws GatewayError usage for flags that are to be typed again. */
 async function recallFlags(recalling: Recalling, rows: FlagTable, context: Context) {
   const { folder, outdir, command, typed } = recalling;
   const { argv, io, root } = context;
   const move = await openMove(folder, io.cwd);
-  const left = mapFlags(command.flags, rows, (words, row): unknown => {
-    try {
-      return readWords(words, row, move);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      const place = `${join(outdir, batchFiles.manifest)}:1`;
-      throw usageError(`${place}: ${error.message}`, `to give another one: ${repeatCommand(argv, row.flags)}`, error);
-    }
-  });
+  const left = mapFlags(command.flags, rows, (words, row): unknown => readWords(words, row, move));
   const hidden = ((left['header'] ?? []) as readonly string[]).find((word) => !/^@|:/.test(word));
   if (hidden !== undefined)
     throw usageError(
@@ -248,45 +226,25 @@ const tableWords = {
 };
 const tableNames = Object.keys(tableWords) as (keyof typeof tableWords)[];
 
-/** A table that cannot be read again: its path, which is `-` for stdin, and the flag that named it. */
-interface LostTable {
-  path: string;
-  name: keyof typeof tableWords;
-}
-
-/** Finds the part of a table that came on stdin, or that was moved. */
-async function findLostTable(
-  flags: Partial<Record<string, unknown>>,
-  { cwd }: Context['io'],
-): Promise<LostTable | undefined> {
-  for (const name of tableNames) {
-    const path = flags[name];
-    if (typeof path !== 'string') continue;
-    const isThere =
-      path !== '-' &&
-      (await access(resolve(cwd, path)).then(
-        () => true,
-        (error) => getErrorCode(error) !== 'ENOENT',
-      ));
-    if (!isThere) return { path, name };
-  }
-  return undefined;
-}
-
-/** Throws GatewayError usage for a table that came on stdin, or that was moved. */
+/** Throws GatewayError usage for a part of a table that came on stdin, or that was moved. */
 async function requireTable(
   left: Partial<Record<string, unknown>>,
   outdir: string,
-  { argv, io }: Context,
+  { argv, io: { cwd } }: Context,
 ): Promise<void> {
   // Each stream has other jobs, so there is no table to find.
-  const lost = left['stream'] === true ? undefined : await findLostTable(left, io);
-  if (lost === undefined) return;
-  const { name, path } = lost;
-  const what = `the ${name === 'data' ? 'rows' : name} of ${outdir}`;
-  const hint = `give the file: ${repeatCommand(argv, tableWords[name])}`;
-  if (path === '-') throw usageError(`${what} came on stdin, and cannot be read again`, hint);
-  throw usageError(`${what} ${name === 'template' ? 'is' : 'are'} not at ${path} any more`, hint);
+  if (left['stream'] === true) return;
+  for (const name of tableNames) {
+    const path = left[name];
+    if (typeof path !== 'string') continue;
+    const what = `the ${name === 'data' ? 'rows' : name} of ${outdir}`;
+    const hint = `give the file: ${repeatCommand(argv, tableWords[name])}`;
+    if (path === '-') throw usageError(`${what} came on stdin, and cannot be read again`, hint);
+    await access(resolve(cwd, path)).catch((error: unknown) => {
+      if (getErrorCode(error) !== 'ENOENT') return;
+      throw usageError(`${what} ${name === 'template' ? 'is' : 'are'} not at ${path} any more`, hint);
+    });
+  }
 }
 
 /** Flags that decide who receives the key, or can read it on its way. */
